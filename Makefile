@@ -5,10 +5,11 @@ PY ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-# Folders of real Skills for `make layout`, outside the project.
+# Folders of real Skills for `make layout` and `make sources`, outside the project.
 DIRS ?=
+CHECK ?=
 
-.PHONY: help demo harbor test check slow live oracle bench layout labels ablate docs notebooks reports clean
+.PHONY: help demo harbor test check slow live oracle bench layout sources labels ablate docs site notebooks reports clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -34,10 +35,10 @@ harbor: $(STAMP) ## the real Harbor for the tests, in an environment of its own 
 	@test -x .venv-harbor/bin/harbor || $(BIN)/python -m tests.support.harbor_venv
 
 test: $(STAMP) check harbor ## all checks and the fast tests
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist worksteal
 
 slow: $(STAMP) harbor ## the slow tiers
-	$(BIN)/pytest -q -n 2 -m "slow and not live" --timeout=900
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not live" --timeout=900
 
 # Real agents, at versions that were tried: "latest" depends on the version of node.
 .live/.installed: $(STAMP) Makefile
@@ -69,8 +70,20 @@ bench: $(STAMP) ## how fast logs are read, against a bare JSON decoder, and a mo
 layout: $(STAMP) ## how good pd is over real sources: make layout DIRS="skills …"
 	$(BIN)/python -m benchmarks.layout -j 2 $(DIRS)
 
+sources: $(STAMP) ## what the gates say of real sources: make sources DIRS="skills …"; is the page stale: make sources CHECK=1
+	$(BIN)/python -m benchmarks.sources $(if $(CHECK),--check,-j 2 $(DIRS))
+
 docs: $(STAMP) ## regenerate the generated pages
 	$(BIN)/python docs/generate.py
+
+# MkDocs in an environment of its own: nobody needs it to use or test the package.
+.venv-site/.installed: Makefile
+	@test -x .venv-site/bin/python || $(PY) -m venv .venv-site
+	.venv-site/bin/python -m pip install -q --disable-pip-version-check 'mkdocs-material>=9.6,<10'
+	@touch $@
+
+site: .venv-site/.installed ## the documentation as a site in out/site, offline, every link checked
+	NO_MKDOCS_2_WARNING=1 .venv-site/bin/mkdocs build -q
 
 labels: $(STAMP) ## precision and recall of attribution against reference labels
 	$(BIN)/python -m benchmarks.labels

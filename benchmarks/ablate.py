@@ -16,7 +16,7 @@ import inspect
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -28,6 +28,7 @@ from msgspec import structs
 from benchmarks import labels
 from benchmarks.ablation_rules import RULES, Rule
 from skilljuror.attribution.attribute import attribute
+from skilljuror.errors import TrajectoryError
 from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers import FORMATS
@@ -174,15 +175,13 @@ class Material:
 
 
 def _runs(folder: Path) -> list[Trajectory]:
-    """The runs below a folder, in order."""
-    if not folder.is_dir():
-        return []
-    return [
-        run
-        for found in discover([folder])
-        if found.format is not None
-        for run in read(found.source, found.format)
-    ]
+    """The runs below a folder, in order; unreadable logs are skipped."""
+    runs: list[Trajectory] = []
+    for found in discover([folder]) if folder.is_dir() else ():
+        if found.format is not None:
+            with suppress(TrajectoryError):
+                runs += read(found.source, found.format)
+    return runs
 
 
 def _given(run: Trajectory) -> SkillManifest:

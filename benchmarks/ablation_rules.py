@@ -197,7 +197,7 @@ RULES = (
     Rule("search output: one file", {f"{SEARCH}:_in_one_file": none}, kept="Agents search one file, which prints no path: `grep -n term SKILL.md`."),
     Rule("unclaimed content: all", {f"{UNCLAIMED}:unclaimed_reads": nothing}, (UNCLAIMED,), kept="Agents read by code that nobody follows here: a loop in Python, a Makefile, a copy made long before."),
     Rule("unclaimed content: differences", {f"{UNCLAIMED}:_is_no_read": no}, kept="Agents that develop a Skill look at `git diff`, and agents that watch others look at their screens."),
-    Rule("unclaimed content: what still stands", {f"{UNCLAIMED}:SharedScreens.still_standing": lambda *_: set()}, kept="A terminal still shows the file that an earlier command printed."),
+    Rule("unclaimed content: already on screen", {f"{UNCLAIMED}:SharedScreens.already_shown": lambda *_: set()}, kept="A terminal still shows the file that an earlier command printed."),
     # attribute
     Rule("events: looks before reads", {f"{ATTR}:_without_looks_before_use": same}, kept="Codex asks for the length first: `wc -l SKILL.md && sed -n 1,200p SKILL.md`."),
     Rule("events: repeated in one command", {f"{ATTR}:_without_repeats": same}),

@@ -23,15 +23,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from skilljuror.errors import SkilljurorError
-from skilljuror.files import read_jsonl
-from skilljuror.pipeline.construction.build import (
+from skilljuror.build.build import (
     DEFAULT_VARIANTS,
     build_source,
 )
-from skilljuror.pipeline.construction.build_folder import GATE_RESULTS
-from skilljuror.pipeline.construction.verification import verify_build
+from skilljuror.build.folder import GATE_RESULTS
+from skilljuror.errors import SkilljurorError
+from skilljuror.files import read_jsonl, sha256
 from skilljuror.tokens import count
+from skilljuror.verify.verification import verify_build
 
 ROOT = Path(__file__).parent.parent
 SEEDS = ("1", "2")
@@ -59,22 +59,56 @@ def _roots(folder: Path) -> Iterator[Path]:
         yield from (Path(base, name) for name in names if name.lower() == "skill.md")
 
 
+def sources_below(folder: Path) -> list[Path]:
+    """The sources of a folder in the order of their paths: all Skills of a task (a folder with an
+    instruction.md), or else each outermost folder with a SKILL.md."""
+    found = []
+    for skill in sources_of(folder, each=True):
+        found.append((task_of(skill, folder) or skill, skill))
+    tasks: dict[Path, list[Path]] = {}
+    for source, skill in found:
+        tasks.setdefault(source, []).append(skill)
+    return [source if source in skills else _holding(skills) for source, skills in tasks.items()]
+
+
+def task_of(place: Path, folder: Path) -> Path | None:
+    """The innermost task, inside a folder, that a place stands in."""
+    above = (up for up in (place, *place.parents) if folder in {up, *up.parents})
+    return next((up for up in above if (up / "instruction.md").is_file()), None)
+
+
+def _holding(skills: Sequence[Path]) -> Path:
+    """The innermost folder that holds the folders of all these Skills."""
+    return next(up for up in skills[0].parents if all(up in skill.parents for skill in skills))
+
+
 def measure(source: Path, variants: Sequence[str]) -> Row:
-    """What became of one source."""
-    row: Row = {"source": str(source), "error": None}
+    """What became of one source, proved again from the files on disk."""
     with TemporaryDirectory() as folder:
-        target = Path(folder) / "build"
-        wall, cpu = time.perf_counter(), time.process_time()
-        try:
-            record = build_source(source, target, variants=variants)
-        except SkilljurorError as error:
-            return row | {"error": error.message}
-        row |= {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
-        row["problems"] = list(verify_build(target).problems)
-        row["digests"] = {one.variant: one.tree_digest for one in record.variants}
-        row["verdicts"] = {one.variant: one.verdict for one in record.variants}
-        row["reasons"] = sorted(_reasons(target))
+        row = build_once(source, Path(folder), variants)
+        if row["error"] is None:
+            row["problems"] = list(verify_build(_target(Path(folder), source)).problems)
     return row
+
+
+def build_once(source: Path, target: Path, variants: Sequence[str]) -> Row:
+    """What became of one source, built in a folder of its own below `target`."""
+    row: Row = {"source": str(source), "error": None}
+    build = _target(target, source)
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        record = build_source(source, build, variants=variants)
+    except SkilljurorError as error:
+        return row | {"error": error.message}
+    row |= {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    row["digests"] = {one.variant: one.tree_digest for one in record.variants}
+    row["verdicts"] = {one.variant: one.verdict for one in record.variants}
+    row["reasons"] = sorted(_reasons(build))
+    return row
+
+
+def _target(folder: Path, source: Path) -> Path:
+    return folder / sha256(str(source).encode())[:16]
 
 
 def _reasons(target: Path) -> Iterator[str]:

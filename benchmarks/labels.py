@@ -4,7 +4,7 @@
 
 A label folder holds one JSON file per trajectory: its path, its format, and the events that
 careful reading found. An event matches a label when file, agent, place (call id, else line or
-one of its alternatives), skill (the part after the last colon), resource and kind agree.
+one of its alternatives; in a document the number of the message), skill (the part after the last colon), resource and kind agree.
 Optional labels are no misses when they are not found and no false positives when they are.
 """
 
@@ -136,6 +136,8 @@ def _same_file(labelled: str | None, found: str | None) -> bool:
 def _same_place(label: dict[str, Any], event: ResourceEvent) -> bool:
     if label.get("call_id") and event.call_id:
         return bool(label["call_id"] == event.call_id)
+    if "message_index" in label:  # the log is one document
+        return bool(event.line == label["message_index"] + 1)
     return event.line in {label["line"], *label.get("alt_lines", ())}
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.construction import sources_of
+from benchmarks.construction import sources_below
 from benchmarks.layout_measures import instruction_of, measure
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import SkilljurorError
@@ -36,24 +36,6 @@ SHOWN = 10
 """Best and worst roots, and examples of each fault, that are shown."""
 
 Row = dict[str, Any]
-
-
-def sources_below(folder: Path) -> list[Path]:
-    """The sources of a folder in the order of their paths."""
-    found = []
-    for skill in sources_of(folder, each=True):
-        above = [up for up in skill.parents if folder in {up, *up.parents}]
-        task = next((up for up in above if (up / "instruction.md").is_file()), None)
-        found.append((task or skill, skill))
-    tasks: dict[Path, list[Path]] = {}
-    for source, skill in found:
-        tasks.setdefault(source, []).append(skill)
-    return [source if source in skills else _holding(skills) for source, skills in tasks.items()]
-
-
-def _holding(skills: Sequence[Path]) -> Path:
-    """The innermost folder that holds the folders of all these Skills."""
-    return next(up for up in skills[0].parents if all(up in skill.parents for skill in skills))
 
 
 def rows_of_sources(sources: Sequence[Path], tree: Path, variant: str, jobs: int) -> list[Row]:

@@ -10,11 +10,11 @@ import json
 import sys
 from pathlib import Path
 
+from skilljuror.build.build import transforms_in_order
 from skilljuror.bundles import load_bundle, write_bundle
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.errors import SkilljurorError
 from skilljuror.knowledge.plans.render import render
-from skilljuror.pipeline.construction.build import transforms_in_order
 
 
 def make(source: Path, variant: str, target: Path) -> str | None:

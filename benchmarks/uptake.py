@@ -26,7 +26,7 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.models.events import ResourceEvent
-from skilljuror.models.measure import Verdict
+from skilljuror.models.measure import UptakeCategory, Verdict
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
@@ -36,8 +36,9 @@ SHARED = Path(__file__).parent.parent.parent / "shared"
 LABELS = SHARED / "labels" / "uptake" / "events.jsonl"
 TEXTS = SHARED / "corpus" / "skill-bundles"
 LABELLED = ("yes", "no", "unknown")
-JUDGED = ("yes", "no", "undecided", "unknown")
-"""An unknown that was shown, could be recognised and was not seen again is *undecided*."""
+JUDGED = ("yes", "no", "open", "unknown")
+"""An unknown whose content was shown is *open*."""
+OPEN = frozenset(one for one in UptakeCategory if one.open)
 SHOWING = frozenset({"read", "activate"})
 
 
@@ -54,11 +55,25 @@ class Compared:
 def rows_by_run(labels: Path = LABELS) -> dict[str, list[dict[str, Any]]]:
     """Path of a run, relative to the folder above the labels -> the labels both readings share."""
     by_run = defaultdict(list)
+    places = _places_in_documents(labels.parents[1] / "events")
     for line in labels.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
+        place = row["trajectory"], row.get("line")
+        row["line"] = places.get(place, row.get("line"))
         if row["label"] != "disputed":
             by_run[row["trajectory"]].append(row)
     return dict(by_run)
+
+
+def _places_in_documents(events: Path) -> dict[tuple[str, int], int]:
+    """(run, labelled line) -> place, for runs whose log is one document."""
+    documents = (json.loads(path.read_text(encoding="utf-8")) for path in events.glob("*.json"))
+    return {
+        (document["trajectory"], event["line"]): event["message_index"] + 1
+        for document in documents
+        for event in document["events"]
+        if "message_index" in event
+    }
 
 
 @lru_cache(maxsize=32)
@@ -171,9 +186,8 @@ def _print_labels(pairs: Sequence[Compared], verbose: bool) -> None:
 
 
 def said_of(verdict: Verdict) -> str:
-    """The label of a verdict, *undecided* apart from the other unknowns."""
-    undecided = (verdict.label, verdict.category) == ("unknown", "not_seen_again")
-    return "undecided" if undecided else verdict.label
+    """The label of a verdict, *open* apart from the other unknowns."""
+    return "open" if verdict.category in OPEN else verdict.label
 
 
 def _print_reasons(pairs: Sequence[Compared]) -> None:
@@ -200,12 +214,10 @@ def _print_pair(one: Compared) -> None:
 
 
 def rate_ends(verdicts: Iterable[Verdict]) -> tuple[float, float]:
-    """The ERU rate as if none, and as if all of the uses not seen again had been taken up."""
-    said = [(verdict.label, verdict.category) for verdict in verdicts]
-    yes, no = (sum(label == one for label, _ in said) for one in ("yes", "no"))
-    again = said.count(("unknown", "not_seen_again"))
-    whole = max(1, yes + no + again)
-    return yes / whole, (yes + again) / whole
+    """The ERU rate as if no open use, and as if all of them had been taken up."""
+    said = Counter(map(said_of, verdicts))
+    whole = max(1, said["yes"] + said["no"] + said["open"])
+    return said["yes"] / whole, (said["yes"] + said["open"]) / whole
 
 
 def _print_foreign(times: int, labels: Path, verbose: bool) -> None:

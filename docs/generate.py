@@ -1,4 +1,4 @@
-"""Write the generated pages: cli.md, coverage.md, measures.md, schema.md, study-schema.json (`make docs`)."""
+"""Write the generated pages: cli.md, fields.md, glossary.md, measures.md, schema.md, study-schema.json and llms.txt (`make docs`)."""
 
 import json
 import re
@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import typer
-from coverage_page import coverage_page
+from fields_page import fields_page
+from glossary_page import glossary_page
 from typer.main import get_command
 
 from skilljuror.cli.app import app
@@ -21,7 +22,7 @@ FOLDER = Path(__file__).parent
 def cli_page() -> str:
     """Every command's own help."""
     group = get_command(app)
-    root = typer.Context(group, info_name="skilljuror", terminal_width=100)
+    root = typer.Context(group, info_name="skilljuror", terminal_width=100, **app.info.context_settings)
     parts = [
         "# Command line\n",
         "Generated from the commands' own help by `make docs`.\n",
@@ -70,15 +71,39 @@ def section_links() -> dict[str, str]:
     }
 
 
+def llms_page() -> str:
+    """The index for language models, as https://llmstxt.org describes it: the links of index.md."""
+    text = (FOLDER / "index.md").read_text(encoding="utf-8")
+    parts = [
+        "# skilljuror\n",
+        "> See what agents do with Agent Skills, and find out whether another layout of the same"
+        " knowledge makes them do better. `README.md` has the install and the first commands,"
+        " `AGENTS.md` the rules for changing the code.\n",
+        "## Tutorial\n\n- [From my Skill to a decision](docs/tutorial.md): one path, twenty minutes",
+    ]
+    for section in text.split("\n## ")[1:]:
+        title, *lines = section.splitlines()
+        parts.append(f"\n## {title}\n")
+        for left, right in (line.strip("| ").split(" | ") for line in lines if "](" in line):
+            links, about = (left, right) if "](" in left else (right, left)
+            parts += [
+                f"- [{name}](docs/{target}): {about}"
+                for name, target in re.findall(r"\[([^\]]+)\]\(([^)]+)\)", links)
+            ]
+    return "\n".join(parts) + "\n"
+
+
 def pages() -> dict[str, str]:
     """Name -> content of every generated page."""
     schema = json.dumps(StudyConfig.model_json_schema(), indent=2, ensure_ascii=False)
     return {
         "cli.md": cli_page(),
-        "coverage.md": coverage_page(),
+        "fields.md": fields_page(),
+        "glossary.md": glossary_page(),
         "measures.md": measures_page(),
         "schema.md": describe(),
         "study-schema.json": schema + "\n",
+        "../llms.txt": llms_page(),
     }
 
 

@@ -11,7 +11,7 @@ __all__ = ["__version__", "open_study"]
 
 
 def open_study(path: str | Path) -> "StudyReader":
-    """Open an ingested study for notebooks; everything heavy is imported here, not before."""
+    """Open an ingested study for notebooks; heavy modules are imported here."""
     from skilljuror.study import open_study as opened
 
     return opened(path)

@@ -1,4 +1,4 @@
-"""List prices: a dated table, and the cost of tokens by it (measures §2.2, §2.3)."""
+"""Dated list prices, and the cost of tokens (measures §2.2, §2.3)."""
 
 import re
 from collections.abc import Iterable
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from skilljuror.models.measure import Price
 from skilljuror.models.trajectory import Usage
 
-if TYPE_CHECKING:  # what workers load counts: no pydantic where logs are read
+if TYPE_CHECKING:  # workers that read logs do not load pydantic
     from skilljuror.models.study import ModelPrice
 
 AS_OF = "2026-11-20"
-"""When the packaged list was read, from the price table of litellm 1.106.2."""
+"""Date of the packaged list, read from the price table of litellm 1.106.2."""
 
 _LIST = (
     # model, input, cache write, cache read, output
@@ -43,19 +43,19 @@ _LIST = (
     ("gpt-5.5", 5.00, 5.00, 0.50, 30.00),
 )
 PRICES = tuple(Price(*row, AS_OF) for row in _LIST)
-"""The packaged list. Where a vendor names no price for cache writes, they cost plain input."""
+"""The packaged list. Cache writes without a price of their own cost as much as plain input."""
 
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2})$")
 _CLOUD = re.compile(r"^(?:[a-z]{2,6}\.)?anthropic\.|-v\d+(?::\d+)?$")
 
 
 def with_packaged(own: Iterable["ModelPrice"]) -> tuple[Price, ...]:
-    """The packaged list, with a study's own prices in the place of those of the same models."""
+    """The packaged list, overridden by a study's own prices."""
     return (*PRICES, *(Price(**price.model_dump(mode="json")) for price in own))
 
 
 def price_of(model: str | None, prices: tuple[Price, ...] | None) -> Price | None:
-    """The price of a model, whatever provider prefix, date or punctuation its name carries."""
+    """Return the price of a model, ignoring provider prefix, date and punctuation of its name."""
     if model is None:
         return None
     return _table(PRICES if prices is None else prices).get(_normalised_model(model))
@@ -67,10 +67,10 @@ def _table(prices: tuple[Price, ...]) -> dict[str, Price]:
 
 
 def cost(usage: Usage, price: Price) -> float | str:
-    """US dollars of tokens by a price list, or the reason why nobody knows.
+    """Return the cost of tokens in US dollars, or the reason why it is unknown.
 
-    Cache writes that a log does not tell apart stand in its plain input; that has a price
-    only where both cost the same.
+    A log without separate cache writes counts them as plain input; the cost is known only if both have
+    the same price.
     """
     if usage.input is None or usage.output is None:
         return "no_input_or_output"

@@ -1,6 +1,6 @@
-"""Keys and passwords of the environment, kept out of what is printed and written.
+"""Redact keys and passwords of the environment in output and files.
 
-A server may answer with the key that it was sent, and a library may put it into an error.
+A server may echo the key that it was sent, and a library may put it into an error.
 """
 
 import os
@@ -10,14 +10,14 @@ from pathlib import Path
 from stat import S_ISREG
 
 SECRET_NAME = re.compile(r"(?:API_?KEY|ACCESS_KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
-"""How variables and parameters that hold one are called, by litellm and by providers."""
+"""Names of variables and parameters with secrets, in litellm and at providers."""
 MIN_SECRET = 8
-"""Characters of a value below which it is no secret, but may be a word."""
+"""Minimum length of a secret; a shorter value may be a common word."""
 
 
 def redact(text: str, further: Iterable[str] = ()) -> str:
-    """The text with `[redacted NAME]` for the value of every such variable, and `[redacted]` for
-    `further` values."""
+    """Replace the value of every such variable by `[redacted NAME]`, and `further` values by
+    `[redacted]`."""
     secrets = dict.fromkeys(further, "[redacted]")
     secrets |= {
         value: f"[redacted {name}]"
@@ -31,7 +31,7 @@ def redact(text: str, further: Iterable[str] = ()) -> str:
 
 
 def redact_files(folder: Path, values: Collection[str]) -> int:
-    """Take values out of the plain files below a folder and out of names; how many held one."""
+    """Redact values in the regular files below a folder and in names; return the number of files changed."""
     wanted = sorted({value for value in values if len(value) >= MIN_SECRET}, key=len, reverse=True)
     found = 0
     for base, folders, names in os.walk(folder, topdown=False) if wanted else ():

@@ -1,37 +1,45 @@
-"""The stable API for notebooks: `skilljuror.open_study(path)`."""
+"""The stable API for notebooks: `skilljuror.open_study(path)`.
 
-from collections import defaultdict
+Tables are pandas DataFrames if pandas is installed, else lists of dicts; `rows` is always
+a list of dicts.
+"""
+
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from skilljuror.errors import QueryError
+from skilljuror.extras import installed
+from skilljuror.ingest.lookup import database_of, look_up
 from skilljuror.models.trajectory import Trajectory
-from skilljuror.pipeline.lookup import database_of, look_up
 from skilljuror.queries.run import catalog, frame, parquet, run
 from skilljuror.stats.agreement import Agreement, agreement
-from skilljuror.stats.intervals import Bootstrap, percentile_bootstrap
-from skilljuror.stats.paired import Arm, PairedDelta, paired_delta
-from skilljuror.stats.power import (
-    DetectableEffect,
-    Equivalence,
-    detectable_effect,
-    equivalence,
-    holm,
-)
+from skilljuror.stats.coverage import ArmRate, TrialValue, arm_rate
+from skilljuror.stats.paired import PairedDelta, contrast
+from skilljuror.stats.power import DetectableEffect, detectable_effect, holm
 from skilljuror.stats.signs import sign_flip
 from skilljuror.stats.survival import Survival, survival
+from skilljuror.stats.verdicts import Equivalence, equivalence
 
-if TYPE_CHECKING:
-    import pandas as pd
+Rows: TypeAlias = list[dict[str, Any]]
+Table: TypeAlias = Any
+"""A pandas DataFrame, or `Rows` without pandas."""
 
-CONTRAST_COLUMNS = ["metric", "difference", "low", "high", "unit", "tasks", "p", "p_holm"]
+CONTRAST_COLUMNS = [
+    "metric",
+    "difference",
+    "low",
+    "high",
+    "unit",
+    "tasks",
+    "p",
+    "p_holm",
+    "planned",
+    "final",
+    "contaminated",
+]
 _VALUES = """
-SELECT p.condition, p.task, m.value
-FROM planned_trials AS p
-JOIN measures AS m ON m.trial = p.trial AND m.metric = $metric AND m.key = $key
-WHERE p.condition IN ($a, $b) AND m.value IS NOT NULL
+SELECT trial, value FROM measures WHERE metric = $metric AND key = $key AND value IS NOT NULL
 """
 _TABLES = """
 SELECT table_name AS "table", 'table' AS kind, comment FROM duckdb_tables() WHERE NOT internal
@@ -57,11 +65,11 @@ _ENDS = {
     "invocation_seconds": ("log_minutes", 60.0),
     "first_exposure_seconds": ("log_minutes", 60.0),
 }
-"""Time to a first event -> the measure of the run's end, and what it is multiplied with."""
+"""Time to a first event -> measure of the run's end, and its factor."""
 
 
 class StudyReader:
-    """An ingested study, read-only. Frames are pandas DataFrames; a null stays a null."""
+    """An ingested study, read-only. A null stays a null."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -73,8 +81,10 @@ class StudyReader:
         facts = ", ".join(f"{name} {value}" for name, value in held.items() if name != "study")
         return f"<study {self.path.name!r}: {facts}>"
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows for the study: what it holds, and its outcomes when trials ran."""
+    def _repr_html_(self) -> str | None:
+        """Overview and, for planned trials, outcomes as HTML; None without pandas, to show the repr."""
+        if not installed("pandas"):
+            return None
         answers = [self.query("overview").T.rename(columns={0: self.path.name}).dropna()]
         if self._overview()["planned"]:
             answers.append(self.query("outcomes"))
@@ -83,31 +93,38 @@ class StudyReader:
     def _overview(self) -> dict[str, Any]:
         return run(self._database, "overview").records()[0]
 
-    def query(self, question: str, **params: Any) -> "pd.DataFrame":
-        """The answer to a named question, or to SQL with $params. Raises QueryError."""
-        return frame(self._database, question, **params)
+    def query(self, question: str, **params: Any) -> Table:
+        """Return the answer to a named question, or to SQL with $params. Raises QueryError."""
+        if installed("pandas"):
+            return frame(self._database, question, **params)
+        return self.rows(question, **params)
 
-    def questions(self) -> "pd.DataFrame":
-        """One row per named question: what it asks, where it belongs, what one row of its answer is."""
-        import pandas as pd
+    def rows(self, question: str, **params: Any) -> Rows:
+        """Return the same answer as a list of dicts. Raises QueryError."""
+        return run(self._database, question, **params).records()
 
-        rows = [(each.name, each.section, each.question, each.grain) for each in catalog()]
-        return pd.DataFrame(rows, columns=["name", "section", "question", "grain"])
+    def questions(self) -> Table:
+        """One row per named question: its section, question and grain (meaning of one row)."""
+        columns = ("name", "section", "question", "grain")
+        return _table(
+            columns, [tuple(getattr(each, name) for name in columns) for each in catalog()]
+        )
 
-    def metrics(self) -> "pd.DataFrame":
-        """One row per measure: its definition, unit and source, and of how many runs it is known."""
+    def metrics(self) -> Table:
+        """One row per measure: its definition, unit, source and number of values."""
         return self.query("metrics")
 
-    def tables(self) -> "pd.DataFrame":
-        """One row per table and view of the database: how many rows it has, and what one row is."""
-        answer = self.query(_TABLES)
-        counts = [run(self._database, _COUNT, name=name).rows[0][0] for name in answer["table"]]
-        answer.insert(2, "rows", counts)
-        return answer
+    def tables(self) -> Table:
+        """One row per table and view of the database: its number of rows, and the meaning of one row."""
+        rows = [
+            (name, kind, run(self._database, _COUNT, name=name).rows[0][0], comment)
+            for name, kind, comment in run(self._database, _TABLES).rows
+        ]
+        return _table(("table", "kind", "rows", "comment"), rows)
 
     def export(self, folder: str | Path) -> list[Path]:
-        """Write every table as a Parquet file into `folder`, with the database's own types; views are
-        left out, for they can be computed. Returns the files; those that are there are replaced."""
+        """Write every table, but no view, as a Parquet file with the database's types into `folder`.
+        Existing files are replaced. Returns the files."""
         target = Path(folder)
         names = [name for name, kind, _ in run(self._database, _TABLES).rows if kind == "table"]
         files = {name: target / f"{name}.parquet" for name in names}
@@ -115,82 +132,90 @@ class StudyReader:
             parquet(self._database, _ALL_ROWS, path, name=name)
         return list(files.values())
 
-    def trials(self) -> "pd.DataFrame":
-        """One row per planned trial, whatever its end."""
+    def trials(self) -> Table:
+        """One row per planned trial."""
         return self.query("trials")
 
-    def events(self) -> "pd.DataFrame":
+    def events(self) -> Table:
         """One row per resource event."""
         return self.query("SELECT * FROM events ORDER BY trajectory, ordinal")
 
     def trajectory(self, trial: str) -> Trajectory | None:
-        """One run with its texts, read from the raw log; None when it left none."""
+        """Return one run with its texts from the raw log; None without a log."""
         return look_up(self.path, trial).trajectory
 
     def contrast(self, a: str, b: str, metric: str, key: str = "") -> PairedDelta:
         """Condition `a` minus condition `b` in one measure, paired by task (measures §1.8).
 
         Null values are left out of their task's mean; a task without values in either arm is
-        dropped from both and listed. Raises QueryError for a measure that has no values.
+        dropped from both and listed. The result has the coverage of its trials and, in `refusal`, the
+        reason not to quote it. Raises QueryError for a measure without values.
         """
-        arms = self._arms(a, b, metric, key)
+        trials = self._trials(a, b, metric, key)
         unit = next((unit for (unit,) in run(self._database, _UNIT, metric=metric).rows), "")
-        return paired_delta(arms[b], arms[a], unit="pp" if unit == "flag" else unit)
+        return contrast(trials, a, b, unit="pp" if unit == "flag" else unit)
 
-    def contrasts(self, a: str, b: str, metrics: Sequence[str]) -> "pd.DataFrame":
-        """`contrast` of several measures, one row each: the difference, its t interval over tasks
-        (null for a single task), p by sign flips over tasks, and p_holm, the same adjusted by Holm's
-        method for the number of measures.
+    def contrasts(self, a: str, b: str, metrics: Sequence[str]) -> Table:
+        """`contrast` of several measures, one row each: the difference, its t interval over tasks (null
+        for a single task and if all tasks have the same difference), p by sign flips over tasks, and
+        p_holm, adjusted by Holm's method for the number of measures. Do not quote a row unless all
+        planned trials are final and none is contaminated.
 
-        Declare the family before you look. Raises QueryError for a measure that has no values.
+        Declare the family in advance. Raises QueryError for a measure without values.
         """
-        import pandas as pd
-
         deltas = [self.contrast(a, b, metric) for metric in metrics]
         p_values = [sign_flip([value for _, value in delta.by_task]).p for delta in deltas]
         ends = [(delta.t.low, delta.t.high) if delta.t else (None, None) for delta in deltas]
+        counts = [
+            (one.planned, one.final, one.contaminated) for one in (d.coverage for d in deltas)
+        ]
         rows = [
-            (metric, delta.delta, *interval, delta.unit, delta.tasks, p, p_holm)
-            for metric, delta, interval, p, p_holm in zip(
-                metrics, deltas, ends, p_values, holm(p_values), strict=True
+            (metric, delta.delta, *interval, delta.unit, delta.tasks, p, p_holm, *trials)
+            for metric, delta, interval, p, p_holm, trials in zip(
+                metrics, deltas, ends, p_values, holm(p_values), counts, strict=True
             )
         ]
-        return pd.DataFrame(rows, columns=CONTRAST_COLUMNS)
+        return _table(CONTRAST_COLUMNS, rows)
 
     def equivalence(
         self, a: str, b: str, metric: str, *, margin: float, alpha: float = 0.05
     ) -> Equivalence:
-        """Whether `a` and `b` are the same within a margin that was declared before looking, in the
-        unit of `contrast` (percentage points for flags). Raises QueryError."""
+        """Test whether `a` and `b` are equal within a margin declared in advance, in the unit of
+        `contrast` (percentage points for flags); undetermined if `contrast` must not be quoted or has
+        no interval. Raises QueryError."""
         return equivalence(self.contrast(a, b, metric), margin, alpha=alpha)
 
     def power(
         self, a: str, b: str, metric: str, *, tasks: int | None = None, power: float = 0.8
     ) -> DetectableEffect:
-        """Smallest true difference that `tasks` tasks (default: this study's) would show with the
-        given power, if they vary as this study's do. Raises QueryError, also for a single task."""
-        delta = self.contrast(a, b, metric)
-        if delta.sd is None:
-            raise QueryError(f"one task says nothing of how {metric!r} varies between tasks")
+        """Return the smallest true difference that `tasks` tasks (default: this study's) can detect with
+        this power, if they vary like this study's. Raises QueryError, also if the contrast must not
+        be quoted or has no interval."""
+        whole = self.contrast(a, b, metric)
+        delta = whole.clean or whole
+        if delta.sd is None or whole.refusal or delta.no_interval:
+            reason = whole.refusal or delta.no_interval
+            raise QueryError(f"the power of {metric!r} is undetermined: {reason}")
         return detectable_effect(delta.sd, tasks or delta.tasks, power=power)
 
-    def rate(self, condition: str, metric: str = "strict_pass", key: str = "") -> Bootstrap | None:
+    def rate(self, condition: str, metric: str = "strict_pass", key: str = "") -> ArmRate:
         """Mean over tasks of a measure in one condition, with a percentile bootstrap interval over
-        tasks (measures §1.10); None for fewer than two tasks. Raises QueryError."""
-        arm = self._arms(condition, condition, metric, key)[condition]
-        return percentile_bootstrap([fmean(arm[task]) for task in sorted(arm)])
+        tasks (measures §1.10), too narrow for few tasks (§8.3), and the coverage of its trials. Raises QueryError."""
+        return arm_rate(self._trials(condition, condition, metric, key), condition)
 
     def survival(
         self, condition: str, metric: str = "invocation_step", horizon: float | None = None
     ) -> Survival:
         """Time to a first event (`invocation_…`, `first_exposure_…`, `first_skill_step`): runs that
-        never had it count as censored at their end, not as late.
+        never had it are censored at their end.
 
-        Times are in the unit of the measure; a run whose end is not known is left out. The
-        restricted mean ends at `horizon`, by default the longest time. Raises QueryError for another measure.
+        Times are in the unit of the measure; runs with an unknown end are left out. The restricted
+        mean ends at `horizon`, by default the longest time. Raises QueryError for another measure.
         """
         if metric not in _ENDS:
-            raise QueryError(f"{metric!r} is no time to an event; choose one of {', '.join(_ENDS)}")
+            raise QueryError(
+                f"unknown time to an event {metric!r}; choose one of {', '.join(_ENDS)}"
+            )
         end, scale = _ENDS[metric]
         times = run(
             self._database, _TIMES, condition=condition, metric=metric, end=end, scale=scale
@@ -199,8 +224,9 @@ class StudyReader:
         return survival([(time, happened) for time, happened in times], horizon or longest)
 
     def agreement(self, first: str, second: str) -> Agreement:
-        """How far two raters, judges or people, agree on the uses that both labelled, tasks resampled;
-        between judges without verdicts that a cascade took over. Raises QueryError for none."""
+        """Return the agreement of two raters, judges or people, on the uses that both labelled, with
+        tasks resampled. Between judges, verdicts that a cascade copied are ignored. Raises QueryError
+        without common labels."""
         rows = [
             row
             for row in run(self._database, "label_pairs").records()
@@ -213,18 +239,34 @@ class StudyReader:
             [row["task"] for row in rows], [row["weight"] for row in rows],
         )  # fmt: skip
 
-    def _arms(self, a: str, b: str, metric: str, key: str) -> dict[str, Arm]:
-        """Condition -> task -> values of a measure that are known."""
-        arms: dict[str, dict[str, list[float]]] = {a: defaultdict(list), b: defaultdict(list)}
-        for condition, task, value in run(
-            self._database, _VALUES, a=a, b=b, metric=metric, key=key
-        ).rows:
-            arms[condition][task].append(value)
-        if not arms[a] or not arms[b]:
+    def _trials(self, a: str, b: str, metric: str, key: str) -> list[TrialValue]:
+        """Return the planned trials of two conditions with their values of a measure. Raises QueryError
+        for a condition without values."""
+        values = dict(run(self._database, _VALUES, metric=metric, key=key).rows)
+        planned = run(self._database, "contrast_trials", treatment=a, control=b).records()
+        trials = [
+            TrialValue(
+                row["task"],
+                row["condition"],
+                values.get(row["trial"]),
+                row["final"],
+                row["contaminated"],
+            )
+            for row in planned
+        ]
+        if {a, b} - {trial.condition for trial in trials if trial.value is not None}:
             raise QueryError(f"no values of {metric!r} (key {key!r}) for {a!r} and {b!r}")
-        return dict(arms)
+        return trials
+
+
+def _table(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Table:
+    if not installed("pandas"):
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(columns))
 
 
 def open_study(path: str | Path) -> StudyReader:
-    """Open an ingested study. Raises StudyError when it has no database yet."""
+    """Open an ingested study. Raises StudyError without a database."""
     return StudyReader(Path(path))

@@ -60,4 +60,5 @@ def scripted_program(options: dict[str, Any], model: str | None) -> AgentProgram
         argv=("python3", "{agent_dir}/scripted.py", *places, "--seed", "{seed}"),
         scripted=True,
         usage_reason="no_model",
+        writes_log=True,
     )

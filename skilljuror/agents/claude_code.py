@@ -42,5 +42,6 @@ def claude_program(options: dict[str, Any], model: str | None) -> AgentProgram:
         skills="~/.claude/skills",
         env=env,
         logs=("~/.claude/projects",),
+        writes_log=True,
         shown=program.shown,
     )  # fmt: skip

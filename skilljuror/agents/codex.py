@@ -46,6 +46,7 @@ def codex_program(options: dict[str, Any], model: str | None) -> AgentProgram:
         skills="~/.agents/skills",
         home_files={".codex/config.toml": _toml(settings)},
         logs=("~/.codex/sessions",),
+        writes_log=True,
         shown=program.shown,
     )  # fmt: skip
 

@@ -55,6 +55,7 @@ def command_program(options: dict[str, Any], model: str | None) -> AgentProgram:
         skills=given.skills,
         env=given.env,
         logs=given.logs,
+        writes_log=bool(given.logs) or any("{logs}" in word for word in given.argv),
         shown=shown,
     )
 

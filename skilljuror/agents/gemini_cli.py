@@ -49,5 +49,6 @@ def gemini_program(options: dict[str, Any], model: str | None) -> AgentProgram:
         home_files={".gemini/settings.json": json.dumps(settings, indent=1) + "\n"},
         env=env,
         logs=("~/.gemini/tmp",),
+        writes_log=True,
         shown=program.shown,
     )  # fmt: skip

@@ -49,6 +49,7 @@ def mini_program(options: dict[str, Any], model: str | None) -> AgentProgram:
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             "LITELLM_TELEMETRY": "False",
         },
+        writes_log=True,
         shown=program.shown,
     )  # fmt: skip
 

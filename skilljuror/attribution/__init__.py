@@ -1,1 +1,1 @@
-"""Attribution: a trajectory and a manifest in, resource events and exposure out. Pure."""
+"""Attribution: maps a trajectory and a manifest to resource events and exposure. Pure."""

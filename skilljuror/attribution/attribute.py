@@ -1,4 +1,4 @@
-"""Attribution: which resource of which skill an agent touched, when, how, and what it saw."""
+"""Attribution: which resource of which Skill an agent touched, when, how, and what it saw."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -8,7 +8,11 @@ from msgspec.structs import replace
 
 from skilljuror.attribution.events.candidate_event import CandidateEvent
 from skilljuror.attribution.events.injected_content import message_events, skill_call_events
-from skilljuror.attribution.events.search_output import events_of_wide_search, search_events
+from skilljuror.attribution.events.search_output import (
+    events_of_wide_search,
+    listed_skills,
+    search_events,
+)
 from skilljuror.attribution.events.unclaimed_content import (
     SharedScreens,
     may_show,
@@ -26,7 +30,7 @@ from skilljuror.attribution.evidence.read_evidence import (
     evidence_of_tool_read,
 )
 from skilljuror.attribution.resolution.resolver import MOST_ACCESSES, ResolvedAccess
-from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name
+from skilljuror.attribution.resolution.skill_catalog import ResourceLocation
 from skilljuror.attribution.resolution.skill_discovery import discover_catalog
 from skilljuror.attribution.run_context import AnalysedCall, RunContext, build_run_context
 from skilljuror.models.bundle import ResourceClass
@@ -35,30 +39,29 @@ from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import Trajectory
 
 _HIGHEST_LINE = 2**31 - 1
-"""The highest number that a line of a file can have."""
+"""Maximum line number."""
 
 
-_CUT = f"of the files that the call names, the first {MOST_ACCESSES} are followed"
-_UNREAD = "the shell text of the call is too long; its end was not read"
+_CUT = f"the call names too many files; only the first {MOST_ACCESSES} are followed"
+_UNREAD = "the shell command is too long; its end is ignored"
 
 
 class Attribution(Struct, frozen=True, gc=False):
-    """The events of a run, and what it was offered."""
+    """Events of a run with its manifest."""
 
     events: tuple[ResourceEvent, ...]
-    """In order of occurrence."""
     manifest: SkillManifest
-    """The manifest given, or the one discovered from the log."""
+    """The given manifest, or the one discovered in the log."""
     warnings: tuple[str, ...] = ()
-    """What of the run was not followed, one line each."""
+    """One line for each part of the run that was ignored."""
 
 
 def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribution:
-    """The resource events of a run.
+    """Return the resource events of a run.
 
-    With a manifest, its roots and texts are what counts. Without one they are discovered from
-    the log: skill lists, base directories, paths of SKILL.md, roots known from real logs; a
-    resource's text is learned when the log shows the whole of it.
+    Roots and texts come from the manifest. Without one they are discovered in the log: Skill lists,
+    base directories, paths of SKILL.md, known roots; a resource's text is learned when the log
+    shows all of it.
     """
     run = build_run_context(trajectory, discover_catalog(trajectory, manifest), manifest)
     candidates = [
@@ -77,13 +80,12 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
         *((line, _CUT) for line in run.cut),
         *((line, _UNREAD) for line in run.unread),
     ]
-    return Attribution(events, given, tuple(f"line {at}: {what}" for at, what in sorted(warnings)))
+    return Attribution(events, given, tuple(f"at {at}: {what}" for at, what in sorted(warnings)))
 
 
 def _call_events(
     analysed: AnalysedCall, run: RunContext, screens: SharedScreens
 ) -> Iterator[CandidateEvent]:
-    """The events of one call."""
     if analysed.call.action == "skill":
         yield from skill_call_events(analysed, run)
         return
@@ -91,7 +93,11 @@ def _call_events(
         return
     output = analysed.output()
     if analysed.accesses:
-        found = [*_access_events(analysed, run, output), *_search_events(analysed, run, output)]
+        found = [
+            *_access_events(analysed, run, output),
+            *listed_skills(analysed, run, output),
+            *_search_events(analysed, run, output),
+        ]
         found.sort(key=lambda event: event.order)
         yield from _without_repeats(_without_looks_before_use(found))
     for location, evidence in unclaimed_reads(analysed, run, output, screens):
@@ -104,7 +110,7 @@ def _call_events(
 def _access_events(
     analysed: AnalysedCall, run: RunContext, output: CallOutput
 ) -> Iterator[CandidateEvent]:
-    """The events of a call's accesses other than searches."""
+    """Events of a call's accesses except searches."""
     segments = analysed.segments(output, run.line_index)
     for resolved in analysed.resolved_accesses:
         access, location = resolved.access, resolved.location
@@ -127,7 +133,7 @@ def _access_events(
 
 
 def _is_unseen_listing(resolved: ResolvedAccess) -> bool:
-    """Whether names were listed into another command, and nobody saw them."""
+    """Whether names were listed into another command, unseen by the agent."""
     access = resolved.access
     return access.kind == "list" and access.via == "shell" and not access.shown
 
@@ -136,8 +142,8 @@ def _is_unconfirmed_guess(
     resolved: ResolvedAccess, evidence: ReadEvidence, output: CallOutput, run: RunContext,
     segments: Segments,
 ) -> bool:  # fmt: skip
-    """Whether only a glob names a file and the output does not bear it out: another program chose
-    among the files that it fits, headings name other files, or its known text is not to be seen."""
+    """Whether only a glob names a file and the output does not confirm it: another program selected
+    among its matches, headings name other files, or the file's known text is missing."""
     access, known = resolved.access, run.catalog.known
     if not access.glob or evidence.witness == "both":
         return False
@@ -152,7 +158,7 @@ def _is_unconfirmed_guess(
 
 
 def _is_shown_by_another(resolved: ResolvedAccess, analysed: AnalysedCall) -> bool:
-    """Whether the text in the output is that of another access of the call: of a copy, say."""
+    """Whether the output's text belongs to another access of the call, such as a copy."""
     return not resolved.access.shown and any(
         other.access.shown and other.access.kind == "read" and other.key == resolved.key
         for other in analysed.resolved_accesses
@@ -160,7 +166,7 @@ def _is_shown_by_another(resolved: ResolvedAccess, analysed: AnalysedCall) -> bo
 
 
 def _says_missing(resolved: ResolvedAccess, evidence: ReadEvidence, output: CallOutput) -> bool:
-    """Whether the log says that the path of a failed access is not there."""
+    """Whether the log reports a failed access's path as missing."""
     if resolved.access.kind == "read":
         return says_file_missing(evidence.note)
     used = resolved.access.kind in {"exec", "list"}
@@ -171,7 +177,7 @@ def _evidence(
     analysed: AnalysedCall, resolved: ResolvedAccess, output: CallOutput, run: RunContext,
     segments: Segments,
 ) -> ReadEvidence:  # fmt: skip
-    """What the output proves of an access."""
+    """Evidence of an access in the output."""
     call, access, known = analysed.call, resolved.access, run.catalog.known
     segment = segments.get(resolved.order)
     if access.kind == "read":
@@ -196,7 +202,7 @@ def _evidence(
 def _search_events(
     analysed: AnalysedCall, run: RunContext, output: CallOutput
 ) -> Iterator[CandidateEvent]:
-    """One event for each file of which a search printed lines."""
+    """One event per file with lines printed by a search."""
     for resolved, location, evidence in search_events(analysed, run, output):
         access = resolved.access
         yield CandidateEvent.of_call(
@@ -218,7 +224,7 @@ def _search_events(
 
 
 def _without_looks_before_use(events: list[CandidateEvent]) -> list[CandidateEvent]:
-    """`wc -l file && cat file` is one access to the file: its name or size beside it is none."""
+    """`wc -l file && cat file` is one access: printing the name or size is not a second one."""
     used = {event.location for event in events if event.kind != "list"}
     return [event for event in events if event.kind != "list" or event.location not in used]
 
@@ -237,7 +243,7 @@ def _without_repeats(events: Iterable[CandidateEvent]) -> Iterator[CandidateEven
 
 
 def _without_mentions_of_run_code(events: Iterable[CandidateEvent]) -> list[CandidateEvent]:
-    """Code that is written and run in one step is an import and no mention."""
+    """Code written and run in one step is an import, not a mention."""
 
     def place(event: CandidateEvent) -> tuple[str, int, str, str]:
         return event.agent, event.step, event.location.skill, event.location.resource
@@ -247,12 +253,16 @@ def _without_mentions_of_run_code(events: Iterable[CandidateEvent]) -> list[Cand
     return [event for event in events if event.kind != "mention" or place(event) not in imported]
 
 
+def _place(event: CandidateEvent) -> tuple[int, int, int, int]:
+    return event.file, event.line, event.call, event.order
+
+
 def _with_lost_skills(events: Iterable[CandidateEvent]) -> list[CandidateEvent]:
-    """In order of occurrence; a read of `ROOT/references/x.md`, which lacks the skill's folder,
-    belongs to the skill that the agent touched last."""
+    """Sort by occurrence; a read of `ROOT/references/x.md`, without the Skill's folder, belongs to
+    the Skill touched last."""
     last: dict[str, str] = {}
     placed = []
-    for event in sorted(events, key=lambda event: (event.file, event.line, event.order)):
+    for event in sorted(events, key=_place):
         if event.location.skill:
             last[event.agent] = event.location.skill
         elif event.agent in last and event.kind == "read":
@@ -270,19 +280,17 @@ def _with_lost_skills(events: Iterable[CandidateEvent]) -> list[CandidateEvent]:
 
 
 class _ResourceClasses(Struct):
-    """Classes of resources: the manifest's, else told from the path."""
+    """Resource classes from the manifest, else from the path."""
 
     manifest: SkillManifest | None
     known: dict[tuple[str, str], ResourceClass] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Index the manifest."""
         for resource in self.manifest.resources if self.manifest else ():
             self.known[resource.skill, resource.path] = resource.resource_class
 
     def of(self, skill: str, path: str) -> ResourceClass:
-        """The class of a resource."""
-        return self.known.get((bare_skill_name(skill), path)) or class_of(path)
+        return self.known.get((skill, path)) or class_of(path)
 
 
 def _resource_events(
@@ -318,14 +326,14 @@ def _resource_events(
 
 
 def _is_foreign(place: ResourceLocation, run: RunContext) -> bool:
-    """Whether the manifest knows that the bundle has no such file."""
+    """Whether the manifest excludes such a file."""
     if not run.catalog.known or place.bundled or place.resource == ".":
         return False
     return not run.catalog.has(place.skill, place.resource)
 
 
 def _shown_bytes(run: RunContext, event: CandidateEvent, lines: LineRanges | None) -> int | None:
-    """Bytes of the lines shown where the file is known, else of what the answer holds of it."""
+    """Bytes of the lines shown if the file is known, else of its part of the output."""
     file = run.line_index.files.get((event.location.skill, event.location.resource))
     if file is not None and lines and event.evidence.exposed != "none":
         return file.size(lines)
@@ -333,24 +341,24 @@ def _shown_bytes(run: RunContext, event: CandidateEvent, lines: LineRanges | Non
 
 
 def _possible_lines(lines: LineRanges | None) -> LineRanges | None:
-    """Ranges that a file can have; what an odd log makes of others is not known."""
+    """Drop ranges with impossible line numbers."""
     odd = lines and any(not 0 < first <= last <= _HIGHEST_LINE for first, last in lines)
     return None if odd else lines
 
 
 def _discovered(run: RunContext, events: Iterable[ResourceEvent]) -> SkillManifest:
-    """The manifest that a log itself shows."""
+    """Manifest discovered in the log."""
     catalog = run.catalog
     resources = []
-    for bare in sorted(catalog.resources):
-        skill = catalog.names.get(bare, bare)
-        for path in sorted(catalog.resources[bare].values()):
+    for skill in sorted(catalog.resources):
+        for path in sorted(catalog.resources[skill].values()):
             text = run.texts.get((skill, path))
-            resources.append(Resource(bare, path, class_of(path), text))
-    touched = {bare_skill_name(event.skill) for event in events if not event.phantom}
+            resources.append(Resource(skill, path, class_of(path), text))
+    given = {catalog.name(name) for names in catalog.names.values() for name in names}
+    touched = {event.skill for event in events if not event.phantom}
     return SkillManifest(
         resources=tuple(resources),
         roots=tuple(catalog.roots),
-        skills=tuple(sorted({*catalog.names, *touched})),
+        skills=tuple(sorted(given | touched)),
         known=False,
     )

@@ -1,7 +1,6 @@
-"""Exposure: which knowledge units had reached an agent's context at which step.
+"""Exposure: knowledge units in an agent's context by step.
 
-The same units are asked about in every variant: a unit stands somewhere in each of them, and
-it is exposed when the lines at which it stands in this variant were shown.
+Every variant contains the same units; a unit is exposed when its lines in this variant were shown.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -9,7 +8,6 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec import Struct, field
 
 from skilljuror.attribution.evidence.line_index import ResourceKey
-from skilljuror.attribution.resolution.skill_catalog import bare_skill_name
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.knowledge import MappedUnit, UnitLocation
 from skilljuror.models.trajectory import Trajectory
@@ -18,15 +16,14 @@ _EXPOSING_KINDS = frozenset({"activate", "read", "search"})
 
 
 class _Arrivals(Struct):
-    """First sight of every unit in every agent's context, in order."""
+    """First arrival of every unit in every agent's context, in order."""
 
     first: dict[tuple[str, str], ResourceEvent] = field(default_factory=dict)
-    """(unit, agent) -> the event that brought it first."""
+    """(unit, agent) -> first event that showed it."""
     times: dict[tuple[str, str], int] = field(default_factory=dict)
-    """(unit, agent) -> how many events brought it."""
+    """(unit, agent) -> number of events that showed it."""
 
     def add(self, units: Iterable[str], event: ResourceEvent) -> None:
-        """Note that an event showed these units to its agent."""
         for unit in units:
             key = unit, event.agent
             self.first.setdefault(key, event)
@@ -40,12 +37,12 @@ def expose(
     variant: str,
     skills: Collection[str] = (),
 ) -> Exposure:
-    """The units of a variant that reached an agent, at the step at which each arrived.
+    """Return the units of a variant that reached an agent, with the step of arrival.
 
     An event that shows a file in full shows all its units; one that shows lines shows the units
-    that have a line in common with them; one that shows a part nobody could place shows none
-    and is counted in `extra["unplaced_events"]`. Skills of the agent program itself are left out.
-    `skills` are the folder names of the variant's; without them each lies at the top.
+    that overlap them; one without known lines shows none and counts in `extra["unplaced_events"]`.
+    Skills of the agent program are excluded. `skills` are the variant's folder names; without them
+    each Skill is at the top.
     """
     units_of: dict[ResourceKey, list[tuple[str, UnitLocation]]] = {}
     for mapped in units:
@@ -59,7 +56,7 @@ def expose(
         if event.content_exposed == "partial" and event.lines is None:
             unplaced += 1
             continue
-        candidates = units_of.get((bare_skill_name(event.skill), event.resource), ())
+        candidates = units_of.get((event.skill, event.resource), ())
         full = event.content_exposed == "full"
         arrivals.add((unit for unit, place in candidates if full or _overlaps(place, event)), event)
     seen = tuple(
@@ -82,7 +79,7 @@ def exposes_text(event: ResourceEvent) -> bool:
 
 
 def _resource_of(file: str, skills: Collection[str]) -> ResourceKey:
-    """(skill, path in it) of a file of the variant: a skill is the outermost folder of its name."""
+    """(Skill, path in it) of a variant's file; the Skill is the outermost folder with such a name."""
     folders = file.split("/")[:-1]
     at = next((at for at, name in enumerate(folders) if name in skills), 0)
     skill, _, path = file.split("/", at)[-1].partition("/")

@@ -1,4 +1,4 @@
-"""Paths as text: joining, folding and globs, for file systems that are not this one."""
+"""Paths as text (joining, normalising, globs), independent of this file system."""
 
 import fnmatch
 import re
@@ -9,7 +9,7 @@ _DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
 
 
 def absolute(path: str) -> bool:
-    """Whether a path stands on its own; "~" counts, because it never depends on the folder."""
+    """Whether a path is absolute; "~" counts, because it never depends on the folder."""
     return path.startswith(("/", "~")) or bool(_DRIVE.match(path))
 
 
@@ -31,7 +31,7 @@ def normalised(path: str) -> str:
 
 
 def _is_normal(path: str) -> bool:
-    """Most paths are; told without taking them apart."""
+    """Fast check that covers most paths."""
     return not (
         "//" in path
         or "/./" in path
@@ -44,45 +44,43 @@ def _is_normal(path: str) -> bool:
 
 
 def join(folder: str | None, path: str) -> str:
-    """`path` as seen from `folder`; an unknown folder leaves it relative."""
+    """Resolve `path` in `folder`; an unknown folder leaves it relative."""
     if absolute(path) or not folder:
         return normalised(path)
     return normalised(f"{folder}/{path}")
 
 
 def expand_home(path: str, home: str | None) -> str:
-    """`~/x` with the home folder put in, where it is known."""
+    """Replace `~` by the home folder if known."""
     if home and (path == "~" or path.startswith("~/")):
         return home + path[1:]
     return path
 
 
 def folder_of(path: str) -> str:
-    """The folder that holds a path; "" for a bare name."""
+    """Parent folder of a path; "" for a bare name."""
     head, slash, _ = path.rpartition("/")
     return head or ("/" if slash else "")
 
 
 def name_of(path: str) -> str:
-    """The last part of a path."""
     return path.rpartition("/")[2]
 
 
 def is_glob(text: str) -> bool:
-    """Whether a path holds a wildcard."""
     return any(mark in text for mark in "*?[")
 
 
 MOST_DOUBLE_STARS = 3
-"""Double stars of a glob that is followed: every one more multiplies the ways to fit."""
+"""Maximum double stars of a glob; each one multiplies the ways to match."""
 
 
 @lru_cache(maxsize=4096)
 def glob_regex(pattern: str) -> re.Pattern[str]:
-    """A glob as a regex in which one star stays inside a folder and two do not.
+    """Glob as a regex in which `*` stays inside a folder and `**` does not.
 
-    Of several stars in one name only the last gives back what it took: that fits the same names
-    without trying every way. With more than MOST_DOUBLE_STARS a glob fits nothing.
+    Of several stars in a name only the last backtracks, which matches the same names faster. Globs
+    with more than MOST_DOUBLE_STARS match nothing.
     """
     pieces = re.split(r"(\*\*/?|\*|\?|\[[^\]]*\])", pattern)
     if sum(piece.startswith("**") for piece in pieces) > MOST_DOUBLE_STARS:
@@ -112,18 +110,17 @@ def _piece(piece: str) -> str:
 
 
 def glob_fits(pattern: str) -> Callable[[str], object]:
-    """What tells whether a path fits a glob. Collapses runs of stars, so that matching stays cheap."""
+    """Return a matcher for a glob. Collapses runs of stars to keep matching cheap."""
     simplified_command = re.sub(r"(?:\*\*/){2,}", "**/", re.sub(r"\*{3,}", "**", pattern))
     return glob_regex(simplified_command).match
 
 
 def glob_match(pattern: str, path: str) -> bool:
-    """Whether a path fits a glob."""
     return bool(glob_fits(pattern)(path))
 
 
 def contains_any(text: str, words: Iterable[str]) -> bool:
-    """Whether one of the words stands in a text; asked of every call, and a generator costs more."""
+    """Whether a text contains any of the words; a loop, because it runs for every call."""
     for word in words:  # noqa: SIM110
         if word in text:
             return True

@@ -1,5 +1,5 @@
-"""The first look at a run: every call with the resources it names, and the names and texts of
-resources that the log itself shows."""
+"""First pass over a run: calls with the resources they name, and names and texts of resources shown
+in the log."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 
 _LONGEST_RESULT = 400_000
-"""Characters of a result that are searched for a base directory."""
+"""Maximum characters of a result to search for a base directory."""
 _BASE_DIRECTORY = re.compile(
     r"^\**Base directory(?: for this skill)?\**: (?:file://)?([^\n]{1,1000})", re.MULTILINE
 )
@@ -33,20 +33,19 @@ class AnalysedCall(Struct):
     step: Step
     call: ToolCall
     result: ToolResult | None
-    """Its answer; for keystrokes the screen that several calls share."""
+    """Its answer; for keystrokes, the screen shared by several calls."""
     resolved_accesses: list[ResolvedAccess]
-    """Its accesses that are resources, in order."""
+    """Its accesses to resources, in order."""
     accesses: list[Access]
-    """All its accesses."""
     number: int = 0
-    """0-based position among the calls of the run."""
+    """0-based position among the run's calls."""
     polled: list[str] = field(default_factory=list)
-    """What later polls brought of its output."""
+    """Output from later polls."""
     cached_output: CallOutput | None = None
-    """Its output, where it will be asked for again."""
+    """Cached output, if needed again."""
 
     def output(self) -> CallOutput:
-        """Its output with what polls brought."""
+        """Its output, later polls included."""
         if self.cached_output is not None:
             return self.cached_output
         output = CallOutput(self.result, self.call.command or "", "".join(self.polled))
@@ -55,39 +54,38 @@ class AnalysedCall(Struct):
         return output
 
     def segments(self, output: CallOutput, line_index: LineIndex) -> Segments:
-        """Which lines of the output are surely those of one access alone."""
+        """Lines of the output that surely belong to one access."""
         return segment_output(self.resolved_accesses, self.accesses, output.lines, line_index)
 
 
 class RunContext(Struct):
-    """A run, read once."""
+    """Results of the first pass."""
 
     catalog: SkillCatalog
     line_index: LineIndex
     analysed_calls: list[AnalysedCall] = field(default_factory=list)
     call_ids: set[str] = field(default_factory=set)
-    """Ids of these calls."""
     skill_bodies: dict[str, Message] = field(default_factory=dict)
-    """Call id -> the skill body it brought."""
+    """Call id -> its Skill body."""
     cwd: str | None = None
-    """Folder the agent works in."""
+    """Working folder of the agent."""
     taught_by: dict[ResourceKey, set[int]] = field(default_factory=dict)
-    """Resource -> numbers of the calls whose output taught its text: that output is no second
-    witness for them."""
+    """Resource -> calls whose output its text was learned from, which are no second witness for
+    them."""
     texts: dict[ResourceKey, str] = field(default_factory=dict)
-    """Texts of resources, of the manifest or learned from the log."""
+    """Texts of resources, from the manifest or the log."""
     unread: set[int] = field(default_factory=set)
-    """Raw lines of the calls whose shell text was not read to its end."""
+    """Calls whose shell text was too long."""
     cut: set[int] = field(default_factory=set)
-    """Raw lines of the calls that name more resources than are followed."""
+    """Calls with too many resources."""
 
 
 def build_run_context(
     trajectory: Trajectory, catalog: SkillCatalog, manifest: SkillManifest | None
 ) -> RunContext:
-    """Read the calls of a run; learn names and texts of resources where no manifest has them."""
+    """Read the calls of a run; without a manifest, learn names and texts of resources."""
     texts = {
-        (catalog.names.get(resource.skill, resource.skill), resource.path): resource.text
+        (catalog.name(resource.skill), resource.path): resource.text
         for resource in (manifest.resources if manifest is not None else ())
         if resource.text is not None
     }
@@ -138,7 +136,7 @@ def _read_calls(trajectory: Trajectory, run: RunContext) -> None:
 def _add_polled_output(
     call: ToolCall, step: Step, running: dict[tuple[str, str], AnalysedCall]
 ) -> bool:
-    """Whether a call only waits for a command that is known, which gets what it brings."""
+    """Add the output to a running command if the call only polls it."""
     if call.action != "poll" or typed_text(call):
         return False
     waited_for = running.get((step.agent, call.command or ""))
@@ -149,7 +147,7 @@ def _add_polled_output(
 
 
 def _answered_calls(step: Step) -> Iterator[tuple[ToolCall, ToolResult | None]]:
-    """The calls of a step; keystrokes sent together share the screen that answers the last."""
+    """Calls of a step with results; keystrokes sent together share the last one's screen."""
     shared = next((call.result for call in reversed(step.calls) if call.result is not None), None)
     for call in step.calls:
         together = call.result is None and "keystrokes" in call.arguments
@@ -157,7 +155,7 @@ def _answered_calls(step: Step) -> Iterator[tuple[ToolCall, ToolResult | None]]:
 
 
 def _learn_skill(name: str, result: ToolResult | None, catalog: SkillCatalog) -> None:
-    """A skill that a tool loaded, and where it lies if the answer says so."""
+    """Add a Skill loaded by a tool, with its location if the answer has it."""
     text = result.text[:_LONGEST_RESULT] if result else ""
     base = _BASE_DIRECTORY.search(text) if "Base directory" in text else None
     folder = base[1].strip().rstrip("/") if base else ""
@@ -173,7 +171,8 @@ _Piece = tuple[Segment, bool]
 
 
 def _learn(run: RunContext) -> None:
-    """Names from every access that worked; texts from outputs that show one file from its start."""
+    """Learn names from every successful access; texts from outputs that show one file from its
+    start."""
     pieces: dict[ResourceKey, dict[int, _Piece]] = {}
     for analysed in run.analysed_calls:
         if not analysed.resolved_accesses or analysed.result is None:
@@ -215,8 +214,8 @@ def _learn_name(
 def _pieces(
     analysed: AnalysedCall, output: CallOutput, line_index: LineIndex
 ) -> Iterator[tuple[ResolvedAccess, int, _Piece]]:
-    """(access, number of its first line, piece of its file) of each read whose lines are surely
-    its own and stand in the file in one row."""
+    """Yield (access, first line, piece of its file) for each read whose lines are surely its own
+    and contiguous."""
     if output.cut or output.refused:
         return
     segments = analysed.segments(output, line_index)
@@ -239,7 +238,7 @@ def _pieces(
 
 
 def _assembled(pieces: dict[int, _Piece]) -> str | None:
-    """The whole text from pieces that follow one another; None while something is missing."""
+    """Join consecutive pieces to the whole text; None while some are missing."""
     at = 1
     lines: list[str] = []
     while at in pieces:

@@ -1,4 +1,4 @@
-"""What a reader of a bundle should know about its text: it is reported, never changed."""
+"""Issues of a bundle's content; reported, never changed."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _SKILL_FOLDER = re.compile(r"(?:/root|~|/home/\w{1,40}|/mnt)/(?:\.[\w-]{1,30}/)?
 
 
 def content_issues(files: dict[str, Blob]) -> Iterator[BundleIssue]:
-    """Archives, native programs, hidden files, invisible characters and absolute skill paths."""
+    """Yield archives, native programs, hidden files, invisible characters and absolute paths."""
     for path, blob in files.items():
         if any(part.startswith(".") for part in PurePosixPath(path).parts):
             yield BundleIssue("hidden-file", "warning", path, "is a hidden file")

@@ -1,4 +1,4 @@
-"""Read a folder without following any link, however it changes while being read; write a fresh one."""
+"""Read a folder without following links, even if it changes meanwhile; write a new one."""
 
 import os
 import stat
@@ -12,6 +12,8 @@ from skilljuror.bundles.limits import (
     check_name,
     check_path,
     is_skipped,
+    odd_mode,
+    skipped_file,
 )
 from skilljuror.errors import BundleError
 from skilljuror.models.bundle import Blob, BundleIssue
@@ -22,8 +24,8 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def read_folder(root: Path) -> tuple[dict[str, Blob], list[BundleIssue]]:
-    """Every regular file below `root`. Raises BundleError for links, devices, odd names and
-    anything over the limits."""
+    """Return every regular file below `root`. Raises BundleError for links, devices, invalid names
+    and anything over the limits."""
     budget, issues = ReadBudget(str(root)), list[BundleIssue]()
     try:
         handle = os.open(root.resolve(), _DIRECTORY)
@@ -42,13 +44,13 @@ def _walk(
     folder: int, prefix: str, depth: int, budget: ReadBudget, issues: list[BundleIssue]
 ) -> Iterator[tuple[str, Blob]]:
     if depth > MAX_DEPTH:
-        raise BundleError(f"{prefix!r} lies deeper than {MAX_DEPTH} folders", file=prefix)
+        raise BundleError(f"{prefix!r} is deeper than {MAX_DEPTH} folders", file=prefix)
     with os.scandir(folder) as entries:
         names = sorted(entry.name for entry in entries)
     for name in names:
         path = f"{prefix}{name}"
         if is_skipped(name):
-            issues.append(BundleIssue("skipped-file", "info", path, "left by a tool; not read"))
+            issues.append(skipped_file(path))
             continue
         check_name(name, path)
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
@@ -62,12 +64,10 @@ def _walk(
             yield path, _read(name, path, folder, budget, issues)
         else:
             raise BundleError(
-                f"{path!r} is {_what(mode)}; only files and folders are read", file=path
+                f"{path!r} is {'a symbolic link' if stat.S_ISLNK(mode) else 'a device, a socket or a pipe'};"
+                " use only files and folders",
+                file=path,
             )
-
-
-def _what(mode: int) -> str:
-    return "a symbolic link" if stat.S_ISLNK(mode) else "a device, a socket or a pipe"
 
 
 def _open(name: str, path: str, folder: int, flags: int) -> int:
@@ -87,13 +87,12 @@ def _read(name: str, path: str, folder: int, budget: ReadBudget, issues: list[Bu
         data = opened.read(MAX_FILE_BYTES + 1)
     budget.add(path, len(data) - status.st_size) if len(data) > status.st_size else None
     if status.st_mode & (stat.S_ISUID | stat.S_ISGID | stat.S_IWOTH):
-        message = "set-id and world-write bits are not kept"
-        issues.append(BundleIssue("odd-mode", "warning", path, message))
+        issues.append(odd_mode(path))
     return Blob(data, bool(status.st_mode & stat.S_IXUSR))
 
 
 def write_bundle(files: dict[str, Blob], target: Path) -> None:
-    """Write every file below `target`, which must be fresh: nothing is overwritten.
+    """Write every file below `target`; nothing is overwritten.
 
     Modes are 0644, or 0755 for executables. Raises BundleError for a path that would leave
     `target` or that is both a file and a folder.

@@ -1,9 +1,11 @@
-"""What a bundle may be: sizes, counts and names. Anything beyond is refused, never trimmed."""
+"""Limits of a bundle: sizes, counts and names. Anything beyond is rejected, never trimmed."""
 
 import unicodedata
+from collections.abc import Collection
 from pathlib import PurePosixPath
 
 from skilljuror.errors import BundleError
+from skilljuror.models.bundle import BundleIssue
 
 MAX_FILES = 5_000
 MAX_DEPTH = 20
@@ -13,7 +15,7 @@ MAX_TOTAL_BYTES = 64 << 20
 MAX_NAME = 180
 """Characters of one path component."""
 MAX_RATIO = 200
-"""Unpacked over packed size of an archive's member."""
+"""Unpacked size of an archive's member, as a multiple of its packed size."""
 
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))}  # fmt: skip
@@ -21,16 +23,42 @@ _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "__MACO
 
 
 def is_skipped(name: str) -> bool:
-    """Whether a file or folder is left by a tool and no part of any skill."""
+    """Whether a file or folder was left by a tool and belongs to no skill."""
     return name in _SKIPPED or name.endswith((".pyc", ".pyo"))
 
 
+def skipped_file(path: str) -> BundleIssue:
+    """Return the issue of a file that `is_skipped`."""
+    return BundleIssue("skipped-file", "info", path, "left by a tool; not read")
+
+
+def submodule(path: str) -> BundleIssue:
+    """Return the issue of a submodule in a git revision."""
+    message = "is a submodule, of another repository; not read"
+    return BundleIssue("skipped-file", "info", path, message)
+
+
+def odd_mode(path: str) -> BundleIssue:
+    """Return the issue of a file with set-id or world-write permissions."""
+    message = "set-id and world-write bits are not kept"
+    return BundleIssue("odd-mode", "warning", path, message)
+
+
+def is_around(issue: BundleIssue, files: Collection[str]) -> bool:
+    """Whether an issue describes the place that `files` were read from, not their content."""
+    path = issue.file
+    if path in files:
+        return issue == odd_mode(path)
+    named = any(is_skipped(part) for part in path.split("/"))
+    return issue == submodule(path) or (named and issue == skipped_file(path))
+
+
 def check_name(name: str, path: str) -> None:
-    """Refuse a path component that could mislead a reader, a marker or another system."""
+    """Raise BundleError for a path component that could mislead a reader, a marker or a system."""
     problem = _name_problem(name)
     if problem:
         raise BundleError(
-            f"the name {name!r} in {path!r} {problem}; rename it in the source", file=path
+            f"invalid name {name!r} in {path!r}: {problem}; rename it in the source", file=path
         )
 
 
@@ -38,35 +66,35 @@ def _name_problem(name: str) -> str | None:
     try:
         name.encode()
     except UnicodeEncodeError:
-        return "is not UTF-8"
+        return "not UTF-8"
     if name in {"", ".", ".."} or name != name.strip():
-        return "is empty, a dot path or has white space at its edge"
+        return "empty, a dot path, or white space at either end"
     if "/" in name or "\\" in name or "`" in name:
-        return "holds a slash, a backslash or a backtick"
+        return "has a slash, a backslash or a backtick"
     if any(unicodedata.category(char) in _INVISIBLE for char in name):
-        return "holds control or invisible characters"
+        return "has control or invisible characters"
     if len(name) > MAX_NAME:
-        return f"is longer than {MAX_NAME} characters"
+        return f"longer than {MAX_NAME} characters"
     if name.split(".")[0].lower() in _RESERVED:
-        return "is a device name on some systems"
+        return "a device name on some systems"
     return None
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that is absolute, too deep, or has a component that `check_name` refuses."""
+    """Raise BundleError for a path that is absolute, too deep, or has an invalid component."""
     parts = path.split("/")
     if path.startswith("/") or len(parts) > MAX_DEPTH:
         raise BundleError(
-            f"the path {path!r} is absolute or deeper than {MAX_DEPTH} folders", file=path
+            f"path {path!r} is absolute or deeper than {MAX_DEPTH} folders", file=path
         )
     for part in parts:
         check_name(part, path)
     if any(part.lower() == "skill.md" for part in PurePosixPath(path).parts[:-1]):
-        raise BundleError(f"{path!r} lies in a folder that is named SKILL.md", file=path)
+        raise BundleError(f"{path!r} is in a folder named SKILL.md", file=path)
 
 
 class ReadBudget:
-    """Counts files and bytes while a bundle is read; stops at the first excess."""
+    """Count files and bytes while a bundle is read."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -74,13 +102,13 @@ class ReadBudget:
         self.bytes = 0
 
     def add(self, path: str, size: int) -> None:
-        """Count one file; raises BundleError when a limit is passed."""
+        """Count one file. Raises BundleError if a limit is exceeded."""
         self.files += 1
         self.bytes += size
         if size > MAX_FILE_BYTES:
             raise BundleError(f"{path!r} is larger than {MAX_FILE_BYTES} bytes", file=path)
         if self.files > MAX_FILES or self.bytes > MAX_TOTAL_BYTES:
             raise BundleError(
-                f"{self.source!r} holds more than {MAX_FILES} files or {MAX_TOTAL_BYTES} bytes; "
-                "point at a smaller folder"
+                f"{self.source!r} has more than {MAX_FILES} files or {MAX_TOTAL_BYTES} bytes; "
+                "use a smaller folder"
             )

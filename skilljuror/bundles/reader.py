@@ -18,12 +18,11 @@ from skilljuror.models.resource_class import is_root_name
 def load_bundle(
     path: Path, name: str | None = None, *, inspect: bool = True, under: str | None = None
 ) -> Bundle:
-    """The bundle at `path`; nothing in it is executed, imported or followed.
+    """Load the bundle at `path`; nothing in it is executed, imported or followed.
 
     Paths of the bundle are relative to a folder of skills: one skill's folder is loaded under its
-    own name, or under the name `under`. `name` is the slug of the source, by default that of the
-    folder. `inspect=False` leaves out what is only told to a reader: the issues. Raises
-    BundleError.
+    own name, or as `under`. `name` is the slug of the source; default: that of the folder.
+    `inspect=False` skips the issues. Raises BundleError.
     """
     path = Path(path)
     if path.is_dir():
@@ -33,19 +32,35 @@ def load_bundle(
         files, issues = read_archive(path)
         label = path.resolve().stem
     else:
-        raise BundleError(f"there is no folder or zip file at {str(path)!r}", file=str(path))
+        raise BundleError(f"no folder or zip file at {str(path)!r}", file=str(path))
+    return bundle_of_files(
+        files, issues if inspect else None, label, str(path), name=name, under=under
+    )
+
+
+def bundle_of_files(
+    files: dict[str, Blob],
+    issues: list[BundleIssue] | None,
+    label: str,
+    source: str,
+    *,
+    name: str | None = None,
+    under: str | None = None,
+) -> Bundle:
+    """Return the bundle of files from a folder named `label`; `name` and `under` as for
+    `load_bundle`. Raises BundleError for an invalid label."""
     if any("/" not in inner and is_root_name(inner) for inner in files):
         folder = under or label or "skill"
-        check_name(folder, str(path))
+        check_name(folder, source)
         files = {f"{folder}/{inner}": blob for inner, blob in files.items()}
-        issues = [_moved(issue, folder) for issue in issues]
-    return make_bundle(name or source_slug(label), files, str(path), issues if inspect else None)
+        issues = None if issues is None else [_moved(issue, folder) for issue in issues]
+    return make_bundle(name or source_slug(label), files, source, issues)
 
 
 def make_bundle(
     name: str, files: dict[str, Blob], source: str = "", issues: list[BundleIssue] | None = None
 ) -> Bundle:
-    """A Bundle from files in memory, with its skills found; with its issues unless None."""
+    """Return a Bundle of files in memory with its skills, and with its issues unless None."""
     ordered = {path: files[path] for path in sorted(files, key=str.encode)}
     skills = find_skills(ordered)
     if issues is None:
@@ -61,7 +76,7 @@ def make_bundle(
 
 
 def source_slug(text: str) -> str:
-    """A name for a source: lower-case letters, digits and single hyphens."""
+    """Return a name for a source: lower-case letters, digits and single hyphens."""
     return slug(text, 64, "source")
 
 
@@ -72,7 +87,7 @@ def _moved(issue: BundleIssue, folder: str) -> BundleIssue:
 
 
 def _collisions(files: dict[str, Blob]) -> Iterator[BundleIssue]:
-    """Paths that are one and the same on some file systems."""
+    """Paths that are equal on some file systems."""
     seen: dict[str, str] = {}
     for path in files:
         key = unicodedata.normalize("NFC", path).casefold()

@@ -1,72 +1,198 @@
-"""A bundle as it stood in a revision of a git repository."""
+"""Load a bundle from a git revision, independent of the repository's configuration.
 
+Only plumbing commands that read objects are used. Attributes, filters, line endings and replaced objects
+are ignored, and the repository's configuration runs no program.
+"""
+
+import hashlib
+import os
+import signal
 import subprocess
 import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple
 
-from skilljuror.bundles.reader import load_bundle
+from skilljuror.bundles.limits import (
+    MAX_FILES,
+    MAX_TOTAL_BYTES,
+    ReadBudget,
+    check_path,
+    is_skipped,
+    skipped_file,
+    submodule,
+)
+from skilljuror.bundles.reader import bundle_of_files, load_bundle
 from skilljuror.errors import BundleError
-from skilljuror.models.bundle import Bundle
+from skilljuror.models.bundle import Blob, Bundle, BundleIssue
 
 WAIT_SECONDS = 60
+MAX_LISTING = MAX_FILES * 1_000
+"""Maximum bytes of a listing: a tree of few objects can list more files than any disk can store."""
+_ENV = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "-",  # for git before 2.45: allow no protocol
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LC_ALL": "C",
+}
+"""Environment of git; all other GIT_* variables are removed."""
+_OVERRIDES = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "safe.directory=*")
+"""Configuration that the repository cannot set. Any owner is safe, since none of its programs run."""
+_GIT = ("git", "--no-pager", *(word for one in _OVERRIDES for word in ("-c", one)))
+_OBJECT = ("rev-parse", "--verify", "--quiet", "--end-of-options")
 
 
 def load_named(name: str, under: str | None = None) -> Bundle:
-    """The bundle at a path, or of a `REVISION:PATH` as git names it, such as `HEAD~3:skills/pdf`.
+    """Load the bundle at a path, or at a git `REVISION:PATH` such as `HEAD~3:skills/pdf`.
 
-    What there is on disk goes before a revision. `under` as for `load_bundle`. Raises BundleError.
+    An existing path takes precedence. `under` as for `load_bundle`. Raises BundleError.
     """
     revision, colon, inner = name.partition(":")
     if not (revision and colon) or Path(name).exists():
         return load_bundle(Path(name), under=under)
-    tree = _git(name, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
-    return _load_tree(name, tree, PurePosixPath(inner).name or "skills", under=under)
+    repository = _Repository(name, Path())
+    label = PurePosixPath(inner).name or "skills"
+    return repository.load(repository.text(*_OBJECT, name), label, under)
 
 
 def load_at(path: Path, revision: str) -> tuple[str, Bundle]:
-    """The bundle at a path as it stood in a revision of the repository around it, and the full hash of
-    that commit. Raises BundleError."""
-    name = f"{revision}:{path}"
+    """Return the full hash of a commit, and the bundle at a path of its repository in that commit.
+    Raises BundleError."""
     place = path.absolute()
     around = next(folder for folder in (place, *place.parents) if folder.is_dir())
-    top = Path(_git(name, "rev-parse", "--show-toplevel", folder=around))
-    inner = (around.resolve() / place.relative_to(around)).relative_to(top.resolve())
-    wanted = ("rev-parse", "--verify", "--quiet", "--end-of-options")
-    commit = _git(name, *wanted, f"{revision}^{{commit}}", folder=top)
-    tree = _git(
-        name, *wanted, f"{commit}:{'' if inner == Path() else inner.as_posix()}", folder=top
-    )
-    return commit, _load_tree(name, tree, inner.name or top.name, folder=top)
+    real = around.resolve() / place.relative_to(around)
+    top = next((one for one in (real, *real.parents) if (one / ".git").exists()), around)
+    inner = real.relative_to(top.resolve()).as_posix()
+    repository = _Repository(f"{revision}:{path}", top)
+    commit = repository.text(*_OBJECT, f"{revision}^{{commit}}")
+    tree = repository.text(*_OBJECT, f"{commit}:{'' if inner == '.' else inner}")
+    return commit, repository.load(tree, real.name, None)
 
 
-def _load_tree(
-    name: str, tree: str, label: str, *, folder: Path | None = None, under: str | None = None
-) -> Bundle:
-    """The bundle that a tree of git holds, with the bytes that were committed."""
-    with tempfile.TemporaryDirectory() as scratch:
-        archive = Path(scratch, f"{label}.zip")
-        bytes_as_they_are = ("-c", "core.autocrlf=false", "archive", "--format=zip")
-        _git(name, *bytes_as_they_are, f"--output={archive}", tree, folder=folder)
-        return load_bundle(archive, under=under)
+class _File(NamedTuple):
+    """One file of a listing."""
+
+    path: str
+    hash: str
+    executable: bool
 
 
-def _git(name: str, *words: str, folder: Path | None = None) -> str:
-    try:
-        done = subprocess.run(
-            ["git", *words],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=WAIT_SECONDS,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BundleError(
-            f"{name!r} is no folder here, and git cannot be asked: {error}"
-        ) from error
-    if done.returncode:
-        said = " ".join(done.stderr.split()) or "git knows no such folder in such a revision"
-        raise BundleError(
-            f"{name!r} is no folder here, nor REVISION:PATH of this repository: {said}", file=name
-        )
-    return done.stdout.strip()
+class _Repository:
+    """The repository around a folder; `name` is the user's name for the bundle, for messages."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.folder = folder
+
+    def load(self, tree: str, label: str, under: str | None) -> Bundle:
+        """Return the bundle in a tree."""
+        issues: list[BundleIssue] = []
+        listed = list(self._files_of(tree, issues))
+        contents = self._contents([file.hash for file in listed])
+        budget, files = ReadBudget(self.name), dict[str, Blob]()
+        for file, data in zip(listed, contents, strict=True):
+            budget.add(file.path, len(data))
+            files[file.path] = Blob(data, file.executable)
+        return bundle_of_files(files, issues, label, self.name, under=under)
+
+    def _files_of(self, tree: str, issues: list[BundleIssue]) -> Iterator[_File]:
+        """The plain files of a tree. Raises BundleError for links and invalid names."""
+        seen = set[str]()
+        listing = self._git("ls-tree", "-r", "-z", "--full-tree", tree, limit=MAX_LISTING)
+        for line in listing.split(b"\0")[:-1]:
+            fields, _, name = line.partition(b"\t")
+            mode, kind, digest = fields.decode().split()
+            path = name.decode(errors="surrogateescape")
+            if any(is_skipped(part) for part in path.split("/")):
+                issues.append(skipped_file(path))
+                continue
+            check_path(path)
+            if kind == "commit":
+                issues.append(submodule(path))
+                continue
+            if not mode.startswith("100") or path in seen:
+                raise BundleError(f"{path!r} is a link or a duplicate", file=path)
+            seen.add(path)
+            yield _File(path, digest, bool(int(mode, 8) & 0o100))
+
+    def _contents(self, hashes: list[str]) -> Iterator[bytes]:
+        """The bytes of blobs. Raises BundleError for one that does not match its hash."""
+        request = "".join(f"{one}\n" for one in hashes).encode()
+        limit = MAX_TOTAL_BYTES + 100 * len(hashes)
+        output, place = self._git("cat-file", "--batch", given=request, limit=limit), 0
+        for one in hashes:
+            header, _, _ = output[place : place + 200].partition(b"\n")
+            size = header.rpartition(b" ")[2]
+            start = place + len(header) + 1
+            place = start + (int(size) if size.isdigit() else 0)
+            data = output[start:place]
+            place += 1
+            if not header.startswith(f"{one} blob ".encode()) or _git_hash(data, one) != one:
+                raise BundleError(
+                    f"{self.name!r}: git object {one} is missing or damaged; fetch it (git fetch"
+                    " --refetch), or check the repository (git fsck)",
+                    file=self.name,
+                )
+            yield data
+
+    def text(self, *words: str) -> str:
+        """Run git and return its output as text."""
+        return self._git(*words).decode(errors="surrogateescape").strip()
+
+    def _git(self, *words: str, given: bytes = b"", limit: int = 1 << 16) -> bytes:
+        """Git's output. Raises BundleError if it exceeds `limit` bytes, and if git fails."""
+        with tempfile.TemporaryFile() as request, tempfile.TemporaryFile() as errors:
+            request.write(given)
+            request.seek(0)
+            try:
+                output, code = _run(words, self.folder, request, errors, limit)
+            except OSError as error:
+                raise BundleError(
+                    f"{self.name!r} is not an existing folder, and git is unavailable: {error}"
+                ) from error
+            errors.seek(0)
+            why = " ".join(errors.read(2_000).decode(errors="replace").split())
+        if len(output) > limit:
+            raise BundleError(
+                f"{self.name!r} has more than {MAX_FILES} files or {MAX_TOTAL_BYTES} bytes; use a"
+                " smaller folder"
+            )
+        if code:
+            slow = code == -signal.SIGKILL
+            unknown = "unknown revision or folder"
+            why = f"git gave no answer in {WAIT_SECONDS} seconds" if slow else why or unknown
+            raise BundleError(
+                f"{self.name!r} is not an existing folder, nor a REVISION:PATH of this repository: {why}",
+                file=self.name,
+            )
+        return output
+
+
+def _run(
+    words: tuple[str, ...], folder: Path, request: IO[bytes], errors: IO[bytes], limit: int
+) -> tuple[bytes, int]:
+    """Run git without configuration; return its output, cut at `limit` + 1 bytes, and exit code."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = [*_GIT, *words]
+    with subprocess.Popen(
+        command, cwd=folder, env=own | _ENV, stdin=request, stdout=subprocess.PIPE, stderr=errors
+    ) as git:
+        timer = threading.Timer(WAIT_SECONDS, git.kill)
+        timer.start()
+        output = git.stdout.read(limit + 1) if git.stdout else b""
+        if len(output) > limit:
+            git.kill()
+        git.wait()
+        timer.cancel()
+    return output, git.returncode
+
+
+def _git_hash(data: bytes, like: str) -> str:
+    """Git's hash of a blob, by the algorithm (SHA-1 or SHA-256) of `like`."""
+    digest = hashlib.sha256 if len(like) == 64 else hashlib.sha1
+    return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

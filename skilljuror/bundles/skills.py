@@ -1,4 +1,4 @@
-"""Find the skills of a bundle and what skills-ref says about them."""
+"""Find the skills of a bundle, and validate them with skills-ref."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -14,11 +14,11 @@ from skilljuror.models.bundle import Blob, BundleIssue, Skill
 from skilljuror.models.resource_class import is_root_name
 
 MAX_VALIDATED = 16_384
-"""Characters of frontmatter that skills-ref is asked about; its parser is slow."""
+"""Maximum characters of frontmatter to validate with skills-ref; its parser is slow."""
 
 
 def find_skills(files: dict[str, Blob]) -> tuple[Skill, ...]:
-    """The outermost folders with a SKILL.md (in any case), in bytewise path order."""
+    """Return the outermost folders with a SKILL.md (in any case), in bytewise path order."""
     roots: dict[str, str] = {}
     for path in sorted(files, key=lambda name: (PurePosixPath(name).name != "SKILL.md", name)):
         folder = str(PurePosixPath(path).parent)
@@ -40,7 +40,7 @@ def _skill(folder: str, path: str, files: dict[str, Blob]) -> Skill:
 
 
 def skill_issues(files: dict[str, Blob], skills: tuple[Skill, ...]) -> Iterator[BundleIssue]:
-    """What is odd about the roots: names, missing or invalid frontmatter, nesting."""
+    """Yield issues of the roots: names, missing or invalid frontmatter, nesting."""
     roots = {skill.path for skill in skills}
     for path, blob in files.items():
         if not is_root_name(path):
@@ -82,7 +82,7 @@ def _frontmatter_issues(skill: Skill, blob: Blob) -> Iterator[BundleIssue]:
 
 
 def _validated(content: str, folder: str) -> list[str]:
-    """What skills-ref finds in the text of a root; it is given text, never a path to open."""
+    """Findings of skills-ref in the text of a root; it gets text, never a path to open."""
     from skills_ref.errors import SkillError
     from skills_ref.parser import parse_frontmatter as parse
     from skills_ref.validator import validate_metadata

@@ -1,4 +1,4 @@
-"""A bundle as one tar file that is the same on every machine, and back."""
+"""Write a bundle as a reproducible tar file, and read it."""
 
 import io
 import tarfile
@@ -11,7 +11,7 @@ from skilljuror.models.bundle import Blob, Bundle
 
 
 def tar_of(bundle: Bundle) -> bytes:
-    """Every file in bytewise path order, with its execute bit and neither times nor owners."""
+    """Return a tar of every file in bytewise path order, with execute bits, without times or owners."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path in sorted(bundle.files, key=str.encode):
@@ -24,7 +24,7 @@ def tar_of(bundle: Bundle) -> bytes:
 
 
 def load_tar(path: Path, name: str) -> Bundle:
-    """The bundle of a tar file, under a name. Raises BundleError for anything but plain files."""
+    """Load a bundle named `name` from a tar. Raises BundleError for anything but plain files."""
     files: dict[str, Blob] = {}
     budget = ReadBudget(str(path))
     try:
@@ -45,6 +45,6 @@ def _add(
     check_path(name)
     opened = archive.extractfile(member) if member.isreg() else None
     if opened is None or name in files:
-        raise BundleError(f"{name!r} is a link, a folder, a device or there twice", file=name)
+        raise BundleError(f"{name!r} is a link, a folder, a device or a duplicate", file=name)
     budget.add(name, member.size)
     files[name] = Blob(opened.read(), bool(member.mode & 0o100))

@@ -1,35 +1,101 @@
-"""The commands put together, and the translation of what typer raises into our own errors."""
+"""The application: commands by panel, and typer's errors as UsageError."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from skilljuror import __version__
-from skilljuror.cli import build, gates, logs, query, read, review, rubric, study, trials
+from skilljuror.cli import build, gates, ingest, judging, results, review, verify
+from skilljuror.cli import run as trials
 from skilljuror.errors import UsageError
 
 EXIT_STATUS = (
-    "0 done · 1 the check says no · 2 bad input or usage · 3 a person must decide · 70 a fault of"
-    " skilljuror · 75 the database is in use, try again · 130 stopped by Ctrl-C · 143 by SIGTERM."
+    "0 success · 1 check failed · 2 invalid input or usage · 3 decision by a person needed ·"
+    " 70 internal error · 75 database in use, retry · 130 stopped by Ctrl-C · 143 by SIGTERM"
 )
 
+PANELS: dict[str, dict[Callable[..., None], str]] = {
+    "Variants": {
+        build.build: "build my-skill --out out/my-skill",
+        gates.audit: "audit HEAD~1:my-skill my-skill --format markdown",
+        build.diff: "diff out/my-skill baseline pd",
+        verify.verify: "verify out/my-skill --source my-skill",
+        gates.waive: "waive out/my-skill",
+        gates.assay: "assay out/my-skill --keep",
+        build.rubric: "rubric out/my-skill",
+        gates.explain: "explain knowledge.missing",
+    },
+    "Studies": {
+        trials.demo: "demo --out out/demo",
+        trials.init: "init --task my-task --skill my-skill --out study.yaml",
+        trials.check: "check study.yaml",
+        trials.plan: "plan study.yaml --sd 30 --minutes 5",
+        trials.run: "run study.yaml --out out/study --jobs 2",
+        trials.accept: "accept out/study my-task__pd__1 --reason 'no answer'",
+        trials.adopt: "adopt jobs/my-job --map map.yaml --out out/adopted",
+    },
+    "Logs": {
+        ingest.ingest: "ingest ~/.claude/projects --study out/mine",
+        ingest.events: "events ~/.claude/projects",
+        ingest.fields: "fields ~/.claude/projects --format claude-session",
+    },
+    "Results": {
+        judging.judge: "judge out/mine",
+        review.review: "review out/mine --list",
+        results.query: "query out/mine skills_opened",
+        results.show: "show out/study my-task__pd__1",
+        results.report: "report out/mine",
+    },
+    "Housekeeping": {trials.doctor: "doctor"},
+}
+"""Panel of the help -> its commands, each with the example at the end of its help."""
+COMPLETION = ("install_completion", "show_completion")
+COMPLETION_REQUEST = "_SKILLJUROR_COMPLETE"
+"""Environment variable with which a shell asks for completions."""
+
+
+class _Panels(TyperGroup):
+    """Commands by panel, in plain text."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """List the options of shell completion with Housekeeping only."""
+        for option in self.params:
+            if option.name in COMPLETION:
+                option.hidden = True  # type: ignore[attr-defined]
+        super().format_options(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """One section per panel."""
+        width = max(map(len, self.commands))
+        for panel, commands in PANELS.items():
+            rows = [
+                (f"{one.__name__:{width}}", self.commands[one.__name__].get_short_help_str(100))
+                for one in commands
+            ]
+            if panel == "Housekeeping":
+                rows.append(("--install-completion", "Install completion for this shell."))
+            with formatter.section(panel):
+                formatter.write_dl(rows)
+
+
 app = typer.Typer(
+    cls=_Panels,
     name="skilljuror",
     help="Find out how the organisation of an Agent Skill changes what agents do.",
-    epilog="Start with: skilljuror demo   ·   your own logs: skilljuror ingest --study out/mine"
+    epilog="Start: skilljuror demo   Your own logs: skilljuror ingest --study out/mine"
     f"\n\nExit status: {EXIT_STATUS}",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "color": False},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (
-    study.demo, trials.init, trials.plan, trials.check, trials.run, trials.accept, study.adopt, study.ingest, study.judge, build.build, gates.audit, gates.waive, rubric.rubric, review.review, gates.verify,
-    gates.diff, gates.assay, gates.explain, read.show, read.report, query.query, logs.events,
-    logs.coverage, logs.doctor,
-):  # fmt: skip
-    app.command()(command)
+for panel, commands in PANELS.items():
+    for command, example in commands.items():
+        app.command(rich_help_panel=panel, epilog=f"Example: skilljuror {example}")(command)
 
 
 def _version(value: bool) -> None:
@@ -62,12 +128,16 @@ def _usage_message(error: Exception) -> str:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run one command, or print the help; the exit status.
+    """Run one command, or print the help; return the exit status.
 
-    Raises UsageError for words that are no command, KeyboardInterrupt for a prompt that a person
-    broke off, and whatever the command raises.
+    Raises UsageError for invalid usage, KeyboardInterrupt for an aborted prompt, and the errors of
+    the command.
     """
+    if words[:1] == ["coverage"]:
+        raise UsageError("the command 'coverage' is now called 'fields'")
     command = get_command(app)
+    if COMPLETION_REQUEST in os.environ:
+        command.main(prog_name="skilljuror")
     try:
         with command.make_context("skilljuror", list(words or HELP)) as context:
             command.invoke(context)

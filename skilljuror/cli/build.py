@@ -1,4 +1,4 @@
-"""`skilljuror build`: variants and audit record of source bundles."""
+"""Commands that make and compare variants: build, diff, rubric."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -7,76 +7,63 @@ from typing import Annotated, Any
 
 import typer
 
-from skilljuror.cli.options import Debug, Gates, Jobs, Json
-from skilljuror.cli.output import command_line, emit, progress, table
+from skilljuror.cli.options import ApiBase, Budget, Build, Debug, Gates, Jobs, Json, Threads
+from skilljuror.cli.output import command_line, emit, progress, record_table, table
 from skilljuror.errors import SkilljurorError, UsageError
 
 MAX_ISSUES = 8
-"""Issues of sources that are printed; the record has them all."""
+"""Most issues of sources to print; build.json has all."""
 
 
 def build(
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="SOURCE...", help="A skill, a folder of skills, or a .skill/zip."),
+        typer.Argument(metavar="SOURCE", help="Skill, folder of Skills, .skill or .zip file."),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the build goes.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Build folder to write.")],
     variants: Annotated[
-        str, typer.Option("--variants", help="Which layouts, by comma.")
+        str, typer.Option("--variants", help="Layouts, comma-separated.")
     ] = "origin,origin-flat,baseline,pd",
     engine: Annotated[
         str,
-        typer.Option(
-            "--engine", help="plan; assign (a model picks places), rewrite (a model writes)."
-        ),
+        typer.Option("--engine", help="plan, assign (a model places), rewrite (a model writes)."),
     ] = "plan",
     model: Annotated[
-        str | None, typer.Option("--model", help="For assign and rewrite, as litellm names it.")
+        str | None,
+        typer.Option("--model", help="Model for assign and rewrite, named as in litellm."),
     ] = None,
-    api_base: Annotated[
-        str | None, typer.Option("--api-base", metavar="URL", help="Server that has the model.")
-    ] = None,
+    api_base: ApiBase = None,
     rounds: Annotated[
         int | None,
-        typer.Option(
-            "--rounds",
-            metavar="N",
-            min=1,
-            help="For rewrite: texts that a model may write until one passes the gates. Default 3.",
-        ),
+        typer.Option("--rounds", metavar="N", min=1, help="Attempts per rewrite; default: 3."),
     ] = None,
     via: Annotated[
         str | None,
         typer.Option(
-            "--via",
-            metavar="AGENT",
-            help="For rewrite: an agent that writes in a sandbox, such as codex.",
+            "--via", metavar="AGENT", help="Agent that rewrites in a sandbox, such as codex."
         ),
     ] = None,
     rubric: Annotated[
         str | None,
-        typer.Option(
-            "--rubric",
-            metavar="MODEL",
-            help="For rewrite: a model that answers the rubric's items about what passes the gates.",
-        ),
+        typer.Option("--rubric", metavar="MODEL", help="Model that rates rewrites by the rubric."),
     ] = None,
     gates: Gates = None,
-    assay: Annotated[
-        bool, typer.Option("--assay", help="Measure what the gates would have caught, too.")
-    ] = False,
+    assay: Annotated[bool, typer.Option("--assay", help="Also assay the gates.")] = False,
     jobs: Jobs = 1,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Make knowledge-matched layout variants of a Skill, with proof that only layout differs."""
-    from skilljuror.pipeline.construction.model_build import Rewriting, model_engine
-    from skilljuror.pipeline.workers import Progress
+    """Build layout variants of a Skill that hold the same knowledge.
+
+    The gates check that each variant differs from the source in layout only.
+    """
+    from skilljuror.build.model_build import Rewriting, model_engine
+    from skilljuror.runtime.workers import Progress
 
     names = tuple(name.strip() for name in variants.split(",") if name.strip())
     if not names:
         raise UsageError(
-            "--variants names none; leave it out, or name some by comma", field="variants"
+            "--variants is empty; name layouts, comma-separated, or leave it out", field="variants"
         )
     chosen = {"variants": names, "gates": gates or ()}
     calls = out.parent / f"{out.name}.calls.jsonl"
@@ -89,11 +76,11 @@ def build(
                 listener(Progress("build", len(results), len(sources), done[0]))
     if assay:
         results = _assay(results, out, len(sources) > 1, jobs)
-    judged = _reviewed(results, out, len(sources) > 1)
-    results = [(name, judged[name].record if name in judged else one) for name, one in results]
+    reviews = _reviewed(results, out, len(sources) > 1)
+    results = [(name, reviews[name].record if name in reviews else one) for name, one in results]
     built = [name for name, result in results if not isinstance(result, SkilljurorError)]
     if len(sources) > 1 and built:
-        from skilljuror.pipeline.construction.stored_builds import store_builds
+        from skilljuror.build.stored_builds import store_builds
 
         store_builds(out, built)
     payload = [
@@ -105,14 +92,14 @@ def build(
     emit(
         payload if len(sources) > 1 else payload[0],
         json,
-        lambda: _print_builds(results, out, judged),
+        lambda: _print_builds(results, out, reviews),
     )
     raise typer.Exit(_status(results))
 
 
 def _reviewed(results: list[tuple[str, Any]], out: Path, many: bool) -> dict[str, Any]:
-    """Name -> the build as people judge it, too, for what was decided of an earlier one."""
-    from skilljuror.pipeline.construction.reviews import reviewed
+    """Name -> the build with the decisions of its reviewers, earlier builds included."""
+    from skilljuror.build.reviews import reviewed
 
     return {
         name: reviewed(out / name if many else out)
@@ -124,42 +111,44 @@ def _reviewed(results: list[tuple[str, Any]], out: Path, many: bool) -> dict[str
 def _assay(
     results: list[tuple[str, Any]], out: Path, many: bool, jobs: int
 ) -> list[tuple[str, Any]]:
-    from skilljuror.pipeline.construction.assay import keep_assays
+    from skilljuror.build.assay import keep_assays
 
     folders = {
         name: out / name if many else out
         for name, result in results
         if not isinstance(result, SkilljurorError)
     }
-    kept = keep_assays(dict.fromkeys(folders.values()), jobs=jobs)
-    return [(name, kept[folders[name]] if name in folders else result) for name, result in results]
+    assayed = keep_assays(dict.fromkeys(folders.values()), jobs=jobs)
+    return [
+        (name, assayed[folders[name]] if name in folders else result) for name, result in results
+    ]
 
 
 def _build_each(
     sources: list[Path], out: Path, jobs: int, engine: Any, chosen: dict[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """(name, record or error) of each source; one alone goes into `out` itself, and may raise."""
-    from skilljuror.pipeline.construction.build import build_many, build_named, build_source
-    from skilljuror.pipeline.construction.model_build import build_with_model
+    """(name, record or error) of each source; a single source is built into `out` and may raise."""
+    from skilljuror.build.build import build_many, build_named, build_source
+    from skilljuror.build.model_build import build_with_model
 
-    alone = len(sources) == 1
-    build: Callable[[Path, Path], Any] = partial(build_source if alone else build_named, **chosen)
+    single = len(sources) == 1
+    build: Callable[[Path, Path], Any] = partial(build_source if single else build_named, **chosen)
     if engine:
         build, jobs = partial(build_with_model, engine=engine, **chosen), 1
-    if alone:
+    if single:
         record = build(sources[0], out)
         yield record.name, record
     else:
         yield from build_many(sources, out, build, jobs)
 
 
-def _print_builds(results: list[tuple[str, Any]], out: Path, judged: dict[str, Any]) -> None:
+def _print_builds(results: list[tuple[str, Any]], out: Path, reviews: dict[str, Any]) -> None:
     rows: list[tuple[Any, ...]] = []
     for name, result in results:
         if isinstance(result, SkilljurorError):
             rows.append((name, "error", None, None, None, None, result.message))
             continue
-        notes = judged[name].review_notes
+        notes = reviews[name].review_notes
         rows += [
             (
                 name, item.variant, _verdict(item, notes), len(item.files), item.root_lines,
@@ -173,16 +162,16 @@ def _print_builds(results: list[tuple[str, Any]], out: Path, judged: dict[str, A
     if len(results) > 1:
         print(f"{len(built)} of {len(results)} sources built")
     if built:
-        _print_troubles(built, out)
-        for note in (note for one in judged.values() for note in one.stale_notes):
+        _print_problems(built, out)
+        for note in (note for one in reviews.values() for note in one.stale_notes):
             print(note)
-        print(f"tokens by {built[0].tokenizer}")
+        print(f"tokens counted with {built[0].tokenizer}")
         _print_power(built)
-        print(f"written to {out}; proof and plans in build.json, units in knowledge.jsonl")
+        print(f"written to {out}: proof and plans in build.json, units in knowledge.jsonl")
         if len(results) > 1:
-            print(f"rows for RQ1 in {out}/study.duckdb: {command_line('query', out, 'builds')}")
+            print(f"table of all builds: {command_line('query', out, 'builds')}")
         if built[0].engine != "plan":
-            print(f"made with {built[0].options['model']}; its answers in {out.name}.calls.jsonl")
+            print(f"model {built[0].options['model']}; its answers are in {out.name}.calls.jsonl")
 
 
 def _verdict(item: Any, notes: dict[str, str]) -> str:
@@ -191,14 +180,14 @@ def _verdict(item: Any, notes: dict[str, str]) -> str:
 
 
 def _note(item: Any) -> str:
-    """What a study should know of a variant before it uses it."""
+    """A warning for studies that use the variant."""
     if item.pd_worth:
         return f"pd_worth: {item.pd_worth}"
     return item.feasibility or ("control" if item.expected_findings else "")
 
 
-def _print_troubles(records: list[Any], out: Path) -> None:
-    """What is wrong with the sources, and where to read why a variant did not pass."""
+def _print_problems(records: list[Any], out: Path) -> None:
+    """Print problems of the sources, and the commands that explain failed variants."""
     issues = [
         f"source: {issue['file']}:{issue['line'] or ''}".rstrip(":") + f": {issue['message']}"
         for record in records
@@ -208,19 +197,19 @@ def _print_troubles(records: list[Any], out: Path) -> None:
     for line in issues[:MAX_ISSUES]:
         print(line)
     if len(issues) > MAX_ISSUES:
-        print(f"source: {len(issues) - MAX_ISSUES} more like these in build.json")
+        print(f"source: {len(issues) - MAX_ISSUES} more in build.json")
     if any(item.verdict not in {"pass", None} for record in records for item in record.variants):
         print(
-            f"why a variant did not pass, and the ids to accept it by: {command_line('waive', out)};"
-            f" explain a rule: {command_line('explain')}"
+            f"list open findings: {command_line('waive', out)}"
+            f"   explain a rule: {command_line('explain', 'RULE')}"
         )
     if any(item.verdict == "review" for record in records for item in record.variants):
-        print(f"what a person must decide: {command_line('review', out, '--list')}")
+        print(f"decide reviews: {command_line('review', out, '--list')}")
 
 
 def _print_power(records: list[Any]) -> None:
+    from skilljuror.build.assay import power_sentence
     from skilljuror.models.gate import AssayReport
-    from skilljuror.pipeline.construction.assay import power_sentence
 
     for record in records:
         if record.assay is not None:
@@ -232,3 +221,168 @@ def _status(results: list[tuple[str, Any]]) -> int:
         return 2
     verdicts = {item.verdict for _, result in results for item in result.variants}
     return 1 if "fail" in verdicts else 3 if "review" in verdicts else 0
+
+
+def diff(
+    build: Build,
+    a: Annotated[str, typer.Argument(metavar="A", help="Variant, or source.")] = "baseline",
+    b: Annotated[str, typer.Argument(metavar="B", help="Variant to compare with.")] = "pd",
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="HTML page to write.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show where two variants put each unit of the source."""
+    from skilljuror.build.differences import differences
+    from skilljuror.reports.page import write_differences
+
+    differing = differences(build, a, b)
+    if html is not None:
+        write_differences(differing, html)
+    emit(differing, json, lambda: _print_diff(differing, html))
+
+
+def _print_diff(found: Any, html: Path | None) -> None:
+    def place(where: Any) -> str:
+        return "not found" if where is None else f"{where.file}:{where.start}-{where.end}"
+
+    rows = [
+        (
+            place(passage.source), " › ".join(passage.headings[-2:]),
+            place(passage.a), place(passage.b), len(passage.units),
+        )
+        for passage in found.passages
+    ]  # fmt: skip
+    table(("source", "under", found.a, found.b, "units"), rows)
+    print(
+        f"{found.units} units; {found.moved} in differently named files;"
+        f" not found: {found.lost_a} in {found.a}, {found.lost_b} in {found.b}"
+    )
+    if html is not None:
+        print(f"page: {html}")
+
+
+def rubric(
+    place: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Build, folder of builds, or study.")
+    ],
+    model: Annotated[
+        str | None, typer.Option("--model", help="Model that rates, named as in litellm.")
+    ] = None,
+    api_base: ApiBase = None,
+    budget: Budget = None,
+    tasks: Annotated[
+        Path | None,
+        typer.Option(
+            "--tasks", metavar="STUDY.yaml", help="Study whose tasks to classify instead (RQ4)."
+        ),
+    ] = None,
+    threads: Threads = 16,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Rate variants by the construction rubric, with a model.
+
+    Without --model, list the ratings so far. The rubric asks whether a variant uses progressive
+    disclosure and whether its meaning drifted.
+    """
+    from skilljuror.build.rubric_audit import (
+        RubricSummary,
+        client_for,
+        items_at,
+        judge_builds,
+    )
+
+    if model is None:
+        if api_base or tasks or budget is not None:
+            raise UsageError("--api-base, --budget-usd and --tasks require --model", field="model")
+        summary = RubricSummary(tuple(items_at(place)), 0, None)
+    else:
+        client = client_for(place, model, api_base, budget)
+        if tasks is not None:
+            _sort_tasks(place, tasks, client, threads, json)
+            return
+        with progress(json) as listener:
+            summary = judge_builds(place, client, threads, listener)
+    rows = [_item_row(one) for one in summary.items]
+    payload = {
+        "judged": summary.judged,
+        "unparsed": summary.unparsed,
+        "quotes_not_found": summary.quotes_not_found,
+        "spent_usd": summary.spent_usd,
+        "items": rows,
+    }
+    emit(payload, json, lambda: _print_items(summary, rows, place))
+    raise typer.Exit(_rubric_status(summary))
+
+
+def _sort_tasks(place: Path, study_file: Path, client: Any, threads: int, json: bool) -> None:
+    from skilljuror.judging.task_attributes import judge_tasks
+    from skilljuror.runtime.model_calls import MOST_UNPARSED
+
+    with progress(json) as listener:
+        found = judge_tasks(place, study_file, client, threads, listener)
+    columns = ("task", "attribute", "value", "reason", "evidence", "file", "line")
+    nothing = "nothing to classify: every task declares its attributes"
+    emit(found, json, lambda: record_table(found, *columns) if found else print(nothing))
+    if sum(one.reason == "unparsed" for one in found) > MOST_UNPARSED * len(found):
+        raise typer.Exit(1)
+
+
+def _item_row(one: Any) -> dict[str, Any]:
+    state, verdict = one.state, one.state.verdict
+    return {
+        "build": one.build,
+        "variant": state.variant,
+        "item": state.item.id,
+        "code": state.code,
+        "model": verdict and verdict.answer,
+        "answer": state.answer,
+        "outcome": state.outcome,
+        "why": _item_reason(state),
+        "quotes": [] if verdict is None else [quote.model_dump() for quote in verdict.quotes],
+    }
+
+
+def _item_reason(state: Any) -> str:
+    if state.verdict is None:
+        return "the texts have changed since" if state.stale else ""
+    disagree = f"code says {state.code}, the model {state.verdict.answer}: "
+    reason = f"{state.verdict.reason}: " if state.verdict.reason else ""
+    return f"{disagree if state.disagrees else ''}{reason}{state.verdict.evidence}"
+
+
+def _print_items(summary: Any, rows: list[dict[str, Any]], place: Path) -> None:
+    open_rows = [
+        row
+        for row in rows
+        if row["outcome"] not in ("accepted", "overridden")
+        and (row["outcome"] != "unanswered" or row["why"])
+    ]
+    if open_rows:
+        record_table(open_rows, "build", "variant", "item", "code", "model", "outcome", "why")
+    counts = {
+        name: sum(row["outcome"] == name for row in rows)
+        for name in ("accepted", "overridden", "rejected", "unresolved", "unanswered")
+    }
+    shares = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    print(f"{len(rows)} rubric items: {shares or 'none'}")
+    if summary.unparsed or summary.quotes_not_found:
+        print(
+            f"unknown: {summary.unparsed} unusable answers, {summary.quotes_not_found} with a quote that"
+            " is not in the text"
+        )
+    if summary.judged:
+        spent = summary.spent_usd
+        cost = "at unknown cost" if spent is None else f"for ${spent:.2f}"
+        print(f"{summary.judged} rated now, {cost}")
+    if counts["unanswered"]:
+        print(f"rate with a model: {command_line('rubric', place, '--model', 'openai/gpt-5.4')}")
+
+
+def _rubric_status(summary: Any) -> int:
+    outcomes = {one.state.outcome for one in summary.items}
+    if summary.too_many_unparsed or "rejected" in outcomes:
+        return 1
+    return 3 if outcomes & {"unresolved", "unanswered"} else 0

@@ -1,7 +1,7 @@
-"""The entry point, and the one place where an error becomes a line and an exit status.
+"""The entry point: turns errors into one line and an exit status.
 
-Nothing but the standard library is imported before the guard is up: a Ctrl-C, or a broken
-installation, is told like any other trouble.
+Only the standard library is imported before the streams are guarded, so that a Ctrl-C or a broken
+installation during import is reported like any other error.
 """
 
 import errno
@@ -23,35 +23,35 @@ STOPPED = 130
 """Exit status after Ctrl-C."""
 TERMINATED = 143
 """Exit status after SIGTERM."""
-INTERNAL_FAULT = 70
-"""Exit status of a fault of skilljuror's own."""
+INTERNAL_ERROR = 70
+"""Exit status of an internal error."""
 
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-"""What the system says when nothing more can be written."""
+"""Error numbers of a full disk or quota."""
 OUT_OF_MEMORY = ("can't start new thread", "failed to map segment", "Cannot allocate memory")
-"""What threads and libraries say that find no memory."""
+"""Messages of threads and libraries that ran out of memory."""
 
 UNSTOPPABLE = "answer"
-"""Name of the thread of a question that may be inside one long function, where nothing stops it."""
+"""Name of the query thread, which cannot be stopped inside a long database function."""
 
 _SIGTERMS: list[int] = []
-"""The SIGTERMs that came, each of which stops a command as Ctrl-C does."""
+"""Received SIGTERMs; each stops a command like Ctrl-C."""
 
 
 def main() -> NoReturn:
     """Run the command line; never returns."""
-    sys.excepthook = _on_fault
+    sys.excepthook = _on_unexpected
     signal.signal(signal.SIGTERM, _on_sigterm)
     sys.stdout = guarded(sys.stdout or _null_stream())
     sys.stderr = guarded(sys.stderr or _null_stream())
     status = _run_and_flush()
     if any(one.name == UNSTOPPABLE for one in threading.enumerate()):
-        _leave_at_once(status)
+        _exit_now(status)
     sys.exit(status)
 
 
-def _leave_at_once(status: int) -> NoReturn:
-    """End without a look at what still runs."""
+def _exit_now(status: int) -> NoReturn:
+    """Exit without waiting for running threads."""
     with suppress(BrokenPipeError):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -64,12 +64,12 @@ def _on_sigterm(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _null_stream() -> TextIO:
-    """What a closed stream prints to."""
+    """Replacement of a closed stream."""
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _run_and_flush() -> int:
-    """The status once everything is printed; a reader that went away is no error."""
+    """Return the status after printing everything; a closed pipe is not an error."""
     try:
         status = _run_guarded()
         print(end="", flush=True)
@@ -92,7 +92,7 @@ def _run_guarded() -> int:
     except SkilljurorError as error:
         return _report(error, error.message, error.exit_code, error.file, error.field)
     except KeyboardInterrupt as error:
-        message = "stopped; what was finished is kept, and the same command goes on from there"
+        message = "stopped; finished work is saved, run the same command to resume"
         return _report(error, message, TERMINATED if _SIGTERMS else STOPPED)
     except BrokenPipeError:
         raise
@@ -107,16 +107,16 @@ def _run_guarded() -> int:
 
 
 def _explain_limit(error: Exception) -> str | None:
-    """Which limit of the machine was reached, in one line; None for another error."""
+    """Message for a limit of the machine that was reached; None for another error."""
     if isinstance(error, RecursionError):
-        return "something that was read is nested too deeply; leave it out (--debug shows where)"
+        return "the input is nested too deeply; leave it out (--debug shows where)"
     if isinstance(error, MemoryError) or any(words in str(error) for words in OUT_OF_MEMORY):
-        return "the machine ran out of memory; read less at one time, with -j 1 or fewer files"
+        return "out of memory; use -j 1 or fewer files"
     return None
 
 
 def _close_stdout_if_broken() -> None:
-    """What is left in it would fail again at the end."""
+    """Close a stdout whose remaining text cannot be written."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -124,26 +124,26 @@ def _close_stdout_if_broken() -> None:
 
 
 def _file(error: OSError) -> str | None:
-    """The file that is told of: where a copy found no room, the copy."""
+    """The file to name in the message; for a copy to a full disk, its target."""
     name = error.filename2 if error.errno in DISK_FULL and error.filename2 else error.filename
     return os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else None
 
 
 def _explain_os_error(error: OSError) -> str:
-    """What the system refused, in one line."""
+    """Message for an error of the operating system."""
     name = _file(error)
     if error.errno in DISK_FULL:
         where = f" {name!r}" if name else ""
-        return f"{error.strerror}: cannot write{where}; make room, then run the same command again"
+        return f"{error.strerror}: cannot write{where}; free disk space and rerun the command"
     if name is None:
         return str(error.strerror or error)
     if isinstance(error, PermissionError):
-        what = repr(name) if _is_there(name) else f"a file in {str(Path(name).parent)!r}"
-        return f"no permission for {what}: give yourself access, or name another place"
+        what = repr(name) if _exists(name) else f"a file in {str(Path(name).parent)!r}"
+        return f"no permission for {what}; grant access or use another path"
     return f"{error.strerror or type(error).__name__}: {name!r}"
 
 
-def _is_there(name: str) -> bool:
+def _exists(name: str) -> bool:
     try:
         Path(name).lstat()
     except OSError:
@@ -158,7 +158,7 @@ def _report(
     file: str | None = None,
     field: str | None = None,
 ) -> int:
-    """One line for a person on stderr, or one JSON object for a machine on stdout."""
+    """Print one line on stderr, or with --json one object on stdout."""
     if "--debug" in sys.argv:
         print(redact("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     message = redact(message)
@@ -170,14 +170,14 @@ def _report(
     return status
 
 
-def _on_fault(
+def _on_unexpected(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> NoReturn:
-    """What no code foresaw: a fault of ours, told in one line, with an exit status of its own."""
+    """Report an unexpected exception in one line, with its own exit status."""
     message = f"{kind.__name__}: {error}"
-    mend = "this is a fault of skilljuror; --debug shows where, please report it"
-    status = _report(error, f"{message[:500]}; {mend}", INTERNAL_FAULT)
-    _leave_at_once(status)
+    fix = "internal error of skilljuror; please report it with the output of --debug"
+    status = _report(error, f"{message[:500]}; {fix}", INTERNAL_ERROR)
+    _exit_now(status)
 
 
 if __name__ == "__main__":

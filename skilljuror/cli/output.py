@@ -1,4 +1,4 @@
-"""What commands print: tables and progress for people, JSON for machines."""
+"""Output of commands: tables, legend and progress for people, JSON for machines."""
 
 import os
 import shlex
@@ -9,20 +9,40 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from skilljuror.cli.legend import legend
 from skilljuror.cli.terminal import drawable, json_text, visible
 
 if TYPE_CHECKING:
-    from skilljuror.pipeline.workers import Listener, Progress
+    from skilljuror.runtime.workers import Listener, Progress
 
 PIPE_WIDTH = 400
-"""Characters a line of a table may have that goes into a file or a pipe, unless COLUMNS says it."""
+"""Default width of a table in a file or pipe; COLUMNS overrides it."""
 FOLDED_WIDTH = 24
-"""Characters of a column below which text is not folded for want of room."""
+"""Columns up to this width are not folded."""
 COLUMN_GAP = "   "
-"""What stands between two columns of a table."""
+"""Space between two columns of a table."""
 MAX_TURNED_ROWS = 6
-"""Rows up to which a table that is too wide is turned on its side."""
+"""Most rows of a table that is transposed because it is too wide."""
+LEGEND = {
+    "ERU rate": "Effective Resource Uptake: the share of uses that became visible work, of those that"
+    " could be decided; two ends (low, high) where uses are open",
+    "open": "the use's content was shown, and the judge could not tell whether it was taken up",
+    "bundled": "the Skill belongs to the agent program itself",
+    "events": "accesses of agents to resources of Skills, one resource in one call each",
+    "uses": "events without those that only wrote or named the resource",
+    "phantom": "a path under the Skill's folder that the Skill does not have",
+    "fanout": "distinct resources that a run opened",
+    "content_exposed": "how much of the resource's text the agent was shown",
+    "over_read_limit": "too long for an agent to read at once (over 25,000 tokens)",
+    "over_context": "too long for an agent to hold (over 100,000 tokens)",
+}
+"""Word of a table -> its meaning; categories of uptake have their own."""
+LEGEND_COLUMNS = {
+    "eru_rate": "ERU rate",
+    "eru_low": "ERU rate",
+    "mean_events": "events",
+    "feasibility": "over_read_limit",
+}
+"""Column -> the word of the legend that explains it."""
 
 
 def emit(payload: Any, as_json: bool, human: Callable[[], None]) -> None:
@@ -34,12 +54,12 @@ def emit(payload: Any, as_json: bool, human: Callable[[], None]) -> None:
 
 
 def command_line(*words: object) -> str:
-    """A command as a person may paste it into a shell."""
+    """A command, quoted for a shell."""
     return shlex.join(["skilljuror", *map(str, words)])
 
 
 def to_plain(value: Any) -> Any:
-    """A record, or anything made of records, as JSON-ready values."""
+    """Convert records and containers of records to JSON values."""
     import msgspec
 
     return msgspec.to_builtins(value, enc_hook=_encode, str_keys=True)
@@ -53,9 +73,9 @@ def _encode(value: Any) -> Any:
     return str(value)
 
 
-def _line_width(elsewhere: int) -> int:
-    """Characters a line may have: what COLUMNS says, else the terminal, and elsewhere that."""
-    return shutil.get_terminal_size((elsewhere, 24)).columns
+def _line_width(default: int) -> int:
+    """Width of a line: COLUMNS, else the terminal's, else `default`."""
+    return shutil.get_terminal_size((default, 24)).columns
 
 
 def table(
@@ -65,8 +85,11 @@ def table(
     *,
     records: bool = False,
 ) -> None:
-    """A table for people. Where it does not fit, a few rows are turned on their side and many are
-    printed one by one, as all are with `records`. Below it stands what its unclear words mean."""
+    """Print a table, followed by the legend of its words.
+
+    A table that is too wide is transposed if it has few rows; otherwise, or with `records`, each row
+    is printed as lines of column and value.
+    """
     columns = [visible(name) for name in columns]
     body = [[_cell(value) for value in row] for row in rows]
     words = {*columns, *(cell for row in body for cell in row)}
@@ -83,17 +106,50 @@ def table(
     print_legend(words)
 
 
+def record_table(records: Iterable[Any], *columns: str) -> None:
+    """Print records or mappings as a table; a column is `field`, or `field: heading`."""
+    parts = [column.partition(": ") for column in columns]
+    rows = [
+        [one[name] if isinstance(one, dict) else getattr(one, name) for name, _, _ in parts]
+        for one in records
+    ]
+    table([heading or name for name, _, heading in parts], rows)
+
+
+def print_lines(label: str, lines: Iterable[str]) -> None:
+    """Print each line after its label."""
+    for line in lines:
+        print(f"{label}: {line}")
+
+
+def print_headline(summary: Any) -> None:
+    """Print the headline of a report: verdict, number, table of conditions."""
+    if not summary.headline:
+        return
+    print(summary.title)
+    table(summary.columns, summary.headline, title=summary.number or None)
+    if summary.meaning:
+        print(f"pp = percentage points: {summary.meaning}")
+
+
 def print_legend(words: Iterable[str]) -> None:
-    """Print what the unclear ones among the words mean."""
+    """Print the legend of the words that have one."""
     for line in legend(words):
         print_indented(line, "", "  ")
 
 
+def legend(words: Iterable[str]) -> list[str]:
+    """One line per word that has a meaning, in the order of the legend."""
+    from skilljuror.models.measure import UptakeCategory
+
+    found = {LEGEND_COLUMNS.get(word, word) for word in words}
+    meanings = LEGEND | {one.value: one.legend for one in UptakeCategory}
+    return [f"{word} = {meaning}" for word, meaning in meanings.items() if word in found]
+
+
 def _fits(columns: Sequence[str], body: Sequence[Sequence[str]], width: int) -> bool:
-    """Whether a table is that narrow, with text folded where it can be read still."""
-    needed = [
-        max(map(_longest_line, column)) for column in zip(columns, *body, strict=True)
-    ]  # fmt: skip
+    """Whether a table fits the width with its wide columns folded."""
+    needed = [max(map(_longest_line, column)) for column in zip(columns, *body, strict=True)]
     return sum(min(one, FOLDED_WIDTH) + len(COLUMN_GAP) for one in needed) - 1 <= width
 
 
@@ -104,7 +160,7 @@ def _longest_line(text: str) -> int:
 
 
 def _print_records(columns: Sequence[str], body: Sequence[Sequence[str]], width: int) -> None:
-    """Each row as lines of column and value."""
+    """Print each row as lines of column and value."""
     name_width = max(map(len, columns))
     for number, row in enumerate(body, 1):
         print(f"── {number} ".ljust(min(width, 40), "─"))
@@ -113,8 +169,7 @@ def _print_records(columns: Sequence[str], body: Sequence[Sequence[str]], width:
 
 
 def print_indented(text: str, first: str, rest: str) -> None:
-    """Print text after an indent of its first line and one of all others; on a terminal, lines
-    that are too long are wrapped and keep it."""
+    """Print text with one indent for the first line and one for the rest; wrap it on a terminal."""
     width = max(_line_width(sys.maxsize) - max(len(first), len(rest)), FOLDED_WIDTH)
     wrap = textwrap.TextWrapper(width, break_on_hyphens=False, replace_whitespace=False)
     lines = [
@@ -131,7 +186,7 @@ def _console(width: int) -> Any:
 
     class Piped(Console):
         def on_broken_pipe(self) -> None:
-            """A reader that went away is told to the entry point, which knows the exit status."""
+            """Let the entry point handle a closed pipe."""
             raise BrokenPipeError
 
     return Piped(width=width, highlight=False, color_system=None)
@@ -165,8 +220,8 @@ def _is_number(text: str) -> bool:
 
 @contextmanager
 def progress(as_json: bool) -> "Iterator[Listener]":
-    """A bar on a terminal, a to_plain line per tenth elsewhere, nothing for machines."""
-    from skilljuror.pipeline.workers import silent
+    """A progress bar on a terminal, a line per tenth elsewhere, nothing with JSON."""
+    from skilljuror.runtime.workers import silent
 
     if as_json:
         yield silent
@@ -178,9 +233,9 @@ def progress(as_json: bool) -> "Iterator[Listener]":
 
 
 def _can_draw() -> bool:
-    """Whether a bar can be drawn where progress goes, and is welcome there."""
-    plainly = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
-    return sys.stderr.isatty() and not plainly
+    """Whether stderr is a terminal on which a bar is wanted."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    return sys.stderr.isatty() and not plain
 
 
 @contextmanager

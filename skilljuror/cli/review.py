@@ -1,5 +1,7 @@
-"""The command with which people decide: review."""
+"""`skilljuror review`: decisions by people."""
 
+import os
+import sys
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -8,57 +10,62 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from skilljuror.cli.options import Debug, Json
-from skilljuror.cli.output import emit, print_indented, table
+from skilljuror.cli.output import emit, print_indented, print_lines, table
 from skilljuror.errors import UsageError
+from skilljuror.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from skilljuror.models.review_queue import ReviewItem
-    from skilljuror.pipeline.reviewing.desk import StudyDesk
+    from skilljuror.review.desk import StudyDesk
 
 
 def review(
-    place: Annotated[Path, typer.Argument(metavar="STUDY", help="A study, or a build.")],
+    place: Annotated[Path, typer.Argument(metavar="DIR", help="Study or build folder.")],
     item: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="Show this question with its texts.")
+        str | None, typer.Argument(metavar="ID", help="Question to show with its texts.")
     ] = None,
     listing: Annotated[
-        bool, typer.Option("--list", help="List what waits for a person, suspicious ones first.")
+        bool, typer.Option("--list", help="List the questions, suspicious ones first.")
     ] = False,
     decide: Annotated[
         list[str] | None,
-        typer.Option("--decide", metavar="ID=ANSWER", help="Answer a question; repeatable."),
+        typer.Option("--decide", metavar="ID=ANSWER", help="Answer to a question; repeatable."),
     ] = None,
-    why: Annotated[str, typer.Option("--why", help="Why, for --decide.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Take your last answer back.")] = False,
+    why: Annotated[str, typer.Option("--why", help="Reason for --decide.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Withdraw your last answer.")] = False,
     reviewer: Annotated[
         str | None,
         typer.Option(
-            "--reviewer", metavar="NAME", help="Who decides, or a pseudonym; default: you."
+            "--reviewer", metavar="NAME", help="Reviewer's name or pseudonym; default: you."
         ),
     ] = None,
     blind: Annotated[
-        bool, typer.Option("--blind", help="Withhold what gates and judges say.")
+        bool, typer.Option("--blind", help="Hide verdicts of gates and judges.")
     ] = False,
     export: Annotated[
-        Path | None, typer.Option("--export", metavar="FILE", help="Write all answers as JSONL.")
+        Path | None,
+        typer.Option("--export", metavar="FILE", help="JSONL file to write answers to."),
     ] = None,
     import_: Annotated[
-        Path | None, typer.Option("--import", metavar="FILE", help="Take in answers from JSONL.")
+        Path | None, typer.Option("--import", metavar="FILE", help="JSONL file of answers to add.")
     ] = None,
     port: Annotated[
         int,
-        typer.Option("--port", min=0, max=65535, help="Port of the page; default: any free one."),
+        typer.Option("--port", min=0, max=65535, help="Port of the page; default: a free one."),
     ] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Decide what waits for a person: flagged findings, items of the rubric, sampled events."""
+    """Decide findings, rubric items and events that need a person.
+
+    Without an option, a page for deciding opens in the browser.
+    """
     from skilljuror.models.review_queue import blind_id
-    from skilljuror.pipeline.review_rows import login_name, reviewer_name
-    from skilljuror.pipeline.reviewing.desk import StudyDesk
+    from skilljuror.review.desk import StudyDesk
+    from skilljuror.runtime.review_rows import login_name, reviewer_name
 
     asked = {
         "ID": item, "--list": listing, "--decide": decide, "--undo": undo, "--export": export,
@@ -66,7 +73,7 @@ def review(
     }  # fmt: skip
     given = [name for name, value in asked.items() if value]
     if len(given) > 1:
-        raise UsageError(f"{given[0]} and {given[1]} are two things: do one after the other")
+        raise UsageError(f"{given[0]} and {given[1]} cannot be combined; use one at a time")
     desk, who = StudyDesk(place), reviewer_name(reviewer or login_name("reviewer"))
     if not given:
         _open_page(place, desk, who, blind, port, not no_open, json)
@@ -74,11 +81,17 @@ def review(
         _show(desk.asked(item, who, blind), json)
     elif decide:
         _decide(desk, decide, why.strip(), who, blind)
-        _say(desk, who, blind, json, f"{len(decide)} decided by {who}")
+        _report(desk, who, blind, json, f"{len(decide)} decided by {who}")
     elif undo:
-        taken = desk.undo(who)
-        taken = blind_id(taken) if taken and blind else taken
-        _say(desk, who, blind, json, f"taken back: {taken}" if taken else "nothing to take back")
+        withdrawn = desk.undo(who)
+        withdrawn = blind_id(withdrawn) if withdrawn and blind else withdrawn
+        _report(
+            desk,
+            who,
+            blind,
+            json,
+            f"withdrawn: {withdrawn}" if withdrawn else "no answer to withdraw",
+        )
     elif export or import_:
         _carry(desk, export, import_, json)
     else:
@@ -88,28 +101,31 @@ def review(
 def _open_page(
     place: Path, desk: "StudyDesk", who: str, blind: bool, port: int, browse: bool, json: bool
 ) -> None:
-    from skilljuror.pipeline.reviewing.labels import agreements
-    from skilljuror.web.questions import Reviewing
-    from skilljuror.web.serving import open_browser, serve
+    from skilljuror.review.labels import agreements
+    from skilljuror.review.web.questions import Reviewing
+    from skilljuror.review.web.serving import open_browser, serve
 
     if json:
-        raise UsageError("the page is for people: with --json say --list, or another option")
+        raise UsageError("--json does not apply to the page; add --list or another option")
+    require("review", "the page of 'review' (without it: --list and --decide)")
     if not desk.queue(who, blind):
-        print(f"nothing waits for a person in {place}")
+        print(f"nothing to review in {place}")
         return
 
     def announce(address: "Callable[[], str]") -> None:
-        opened = browse and open_browser(address())
-        print(f"{place}, reviewed by {who}: {address()}")
-        told = "opened in your browser" if opened else "open it in a browser"
-        print(f"{told}; every answer is kept at once, Ctrl-C ends it", flush=True)
+        opened = " (opened in your browser)" if browse and open_browser(address()) else ""
+        print(
+            f"reviewing {place} as {who}{opened}; answers are saved at once;"
+            f" stop with Ctrl-C or: kill {os.getpid()}\nreview page: {address()}",
+            file=sys.stderr, flush=True,
+        )  # fmt: skip
 
     page = Reviewing(desk, who, blind, partial(agreements, desk), _notice(place))
     serve(page, announce, port)
 
 
 def _notice(place: Path) -> str:
-    """What every page says of trials in which no language model acted."""
+    """The notice on every page of a study whose trials ran without a language model."""
     from skilljuror.files import StudyFolder
     from skilljuror.queries.run import run
 
@@ -121,7 +137,7 @@ def _notice(place: Path) -> str:
 def _list(desk: "StudyDesk", who: str, blind: bool, json: bool) -> None:
     from msgspec.structs import replace
 
-    from skilljuror.pipeline.reviewing.labels import agreements
+    from skilljuror.review.labels import agreements
 
     items = [replace(one, texts=()) for one in desk.queue(who, blind)]
     pairs = [] if blind else agreements(desk)
@@ -141,7 +157,7 @@ def _list(desk: "StudyDesk", who: str, blind: bool, json: bool) -> None:
             table(columns, rows)
         for kind, first, second, found in pairs:
             print(f"{first} and {second} on {kind}: {_agreement(found)}")
-        print(_progress(items, who) if items else "nothing waits for a person")
+        print(_progress(items, who) if items else "nothing to review")
 
     emit(payload, json, human)
 
@@ -152,8 +168,8 @@ def _agreement(found: Any) -> str:
         ("kappa", found.kappa, found.kappa_interval),
         ("AC1", found.ac1, found.ac1_interval),
     )
-    told = [_share(*one) for one in shares if one[1] is not None]
-    return f"{found.items} questions, {', '.join(told)}"
+    known = [_share(*one) for one in shares if one[1] is not None]
+    return f"{found.items} questions, {', '.join(known)}"
 
 
 def _share(name: str, value: float, interval: Any) -> str:
@@ -179,24 +195,23 @@ def _print_item(item: "ReviewItem") -> None:
         print_indented(_marked(text.text, text.marks), "   ", "   ")
     if item.machine:
         print_indented(item.machine, "machine: ", "   ")
-    for other in item.repeats:
-        print(f"the same: {other}")
+    print_lines("repeated in", item.repeats)
     print(f"{item.question}\nanswers: {', '.join(item.answers)}")
     print(f"decided: {item.decided or 'not yet'}")
 
 
 def _marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
-    """A text with » « around what matters, cut as on the page."""
-    from skilljuror.web.passages import passages
+    """A text with » « around its marked parts, shortened as on the page."""
+    from skilljuror.review.web.passages import passages
 
     pieces = groupby(passages(text, marks), key=lambda piece: piece.marked)
-    told = ((marked, "".join(piece.text for piece in some)) for marked, some in pieces)
-    return "".join(f"»{words}«" if marked else words for marked, words in told)
+    parts = ((marked, "".join(piece.text for piece in some)) for marked, some in pieces)
+    return "".join(f"»{words}«" if marked else words for marked, words in parts)
 
 
 def _decide(desk: "StudyDesk", given: list[str], why: str, who: str, blind: bool) -> None:
-    """Record answers, or none where one does not fit."""
-    from skilljuror.pipeline.review_rows import now
+    """Record all answers, or none if one is invalid."""
+    from skilljuror.runtime.review_rows import now
 
     answers = [words.rpartition("=") for words in given]
     desk.write([
@@ -205,20 +220,20 @@ def _decide(desk: "StudyDesk", given: list[str], why: str, who: str, blind: bool
     ])
 
 
-def _say(desk: "StudyDesk", who: str, blind: bool, json: bool, told: str) -> None:
+def _report(desk: "StudyDesk", who: str, blind: bool, json: bool, done: str) -> None:
     items = desk.queue(who, blind)
     decided = sum(one.decided is not None for one in items)
-    payload = {"reviewer": who, "done": told, "decided": decided, "total": len(items)}
-    emit(payload, json, lambda: print(f"{told}\n{_progress(items, who)}"))
+    payload = {"reviewer": who, "done": done, "decided": decided, "total": len(items)}
+    emit(payload, json, lambda: print(f"{done}\n{_progress(items, who)}"))
 
 
 def _carry(desk: "StudyDesk", export: Path | None, import_: Path | None, json: bool) -> None:
-    from skilljuror.pipeline.reviewing.labels import export_labels, import_labels
+    from skilljuror.review.labels import export_labels, import_labels
 
     if export:
         count = export_labels(desk, export)
-        told = f"{count} answers exported to {export}"
+        done = f"{count} answers exported to {export}"
     elif import_:
         count = import_labels(desk, import_)
-        told = f"{count} new answers imported from {import_}"
-    emit({"answers": count}, json, lambda: print(told))
+        done = f"{count} new answers imported from {import_}"
+    emit({"answers": count}, json, lambda: print(done))

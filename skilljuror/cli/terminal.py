@@ -1,7 +1,7 @@
-"""The one door of output: nothing that a command prints can steer a terminal.
+"""Guarded output: no printed text can control a terminal.
 
-Names and texts of logs, bundles and files are strangers' words. Every text that is written to
-`sys.stdout` or `sys.stderr` passes `visible` on its way, whoever writes it.
+Names and texts of logs, bundles and files are untrusted. All text written to `sys.stdout` or
+`sys.stderr` passes through `visible`.
 """
 
 import codecs
@@ -17,22 +17,22 @@ _STEERING = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text with what would steer a terminal, or turn the order of letters, spelled out.
+    """Escape characters that control a terminal or reorder letters; ESC becomes `\\x1b`.
 
-    C0 but newline and tab, DEL, C1, bidirectional overrides and isolates, lone surrogates; ESC is
-    shown as `\\x1b`.
+    These are C0 except newline and tab, DEL, C1, bidirectional overrides and isolates, and lone
+    surrogates.
     """
     return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def json_text(value: Any, default: Callable[[Any], Any] | None = None) -> str:
-    """A value as JSON that says the same to a machine and steers no terminal on its way."""
+    """JSON of a value, with terminal controls as JSON escapes."""
     text = json.dumps(value, ensure_ascii=False, default=default)
     return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class _VisibleText:
-    """A text stream whose writes pass `visible`; everything else is the stream's own."""
+    """A text stream that passes written text through `visible`."""
 
     def __init__(self, stream: TextIO) -> None:
         self.raw = stream
@@ -50,8 +50,7 @@ class _VisibleText:
 
 
 def guarded(stream: TextIO) -> TextIO:
-    """The stream as every command is given it. A character that its encoding lacks is written as a
-    JSON escape, which a person and a JSON reader both understand."""
+    """The stream that commands write to. Characters missing from its encoding become JSON escapes."""
     codecs.register_error("json_escape", _json_escape)
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="json_escape")
@@ -65,5 +64,5 @@ def _json_escape(error: UnicodeError) -> tuple[str, int]:
 
 
 def drawable(stream: TextIO) -> TextIO:
-    """The stream below, for what draws with escapes of its own and is given `visible` text alone."""
+    """The raw stream, for drawing with escapes; pass it only `visible` text."""
     return stream.raw if isinstance(stream, _VisibleText) else stream

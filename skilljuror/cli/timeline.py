@@ -4,19 +4,19 @@ from collections import defaultdict
 
 from skilljuror.cli.output import print_indented, print_legend
 from skilljuror.harnesses.verifier_output import last_lines
+from skilljuror.ingest.lookup import RunDetails
+from skilljuror.ingest.rows import asked
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import Verdict
 from skilljuror.models.trajectory import Message, Step, ToolCall, Trajectory
-from skilljuror.pipeline.ingestion.rows import asked
-from skilljuror.pipeline.lookup import RunDetails
 
 SHORT = 200
 VERIFIER_LINES = 20
-"""Lines of the verifier's output that are shown unless all is asked for."""
+"""Last lines of the verifier's output shown without --full."""
 EFFECTS = {
     "failed": "failed", "error_gone": "error gone", "wrote": "file written", "worked": "worked",
 }  # fmt: skip
-"""What came of an action, in words."""
+"""Effect of an action -> its words."""
 LABELS = {"yes": "taken up", "no": "not taken up", "unknown": "uptake unknown"}
 
 
@@ -24,7 +24,7 @@ def print_timeline(details: RunDetails, full: bool = False) -> None:
     """Steps in order with their calls, the skill resources they touched and the uptake."""
     _print_head(details)
     if details.trajectory is None:
-        print("this trial left no log that can be read")
+        print("this trial has no readable log")
     else:
         _print_steps(details, details.trajectory, full)
     if details.verifier:
@@ -93,14 +93,14 @@ def _print_call(call: ToolCall, full: bool) -> None:
 
 
 class _Verdicts:
-    """What judges said of the events of a run, with what came of each action."""
+    """Verdicts on the events of a run, and the effect of each action."""
 
     def __init__(self, details: RunDetails) -> None:
         self.of = {verdict.event: verdict for verdict in details.verdicts}
         self._effects = {(one.agent, one.step, one.line): one for one in details.effects}
 
     def bridge(self, event: ResourceEvent) -> list[str]:
-        """The links around a use that was taken up: what was said, and what came of it."""
+        """The quote and the effect around a use that was taken up."""
         verdict = self.of.get(event.event)
         if verdict is None or verdict.label != "yes":
             return []
@@ -117,10 +117,10 @@ def _print_events(events: list[ResourceEvent], verdicts: _Verdicts) -> None:
         lines = ", ".join(f"{first}-{last}" for first, last in event.lines or ())
         where = f"{event.skill}/{event.resource}" + (f" lines {lines}" if lines else "")
         failed = "" if event.ok is not False else ", failed"
-        told = f"{event.kind} {where} ({event.content_exposed}{failed})"
+        line = f"{event.kind} {where} ({event.content_exposed}{failed})"
         if verdict := verdicts.of.get(event.event):
-            told += f" → {_uptake(verdict)}"
-        print_indented(told, "   ● ", "     ")
+            line += f" → {_uptake(verdict)}"
+        print_indented(line, "   ● ", "     ")
         for link in verdicts.bridge(event):
             print_indented(link, "     ", "       ")
 

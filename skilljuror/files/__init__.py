@@ -314,9 +314,11 @@ def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
 def append_jsonl(path: Path, *rows: Any, to_disk: bool = True) -> None:
     """Append objects, a line each, one thread or process after the other; a reader never sees half a line
     that was reported as written. Without `to_disk` a kill loses nothing either; a machine that fails may.
+
+    Raises StudyError for a record that could not be read again; nothing is written then.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = b"".join(_encode(row) + b"\n" for row in rows)
+    lines = b"".join(_readable(row, path) + b"\n" for row in rows)
     with _told_of(path), path.open("ab+") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
         log.write((b"" if _ends_with_a_whole_line(log) else b"\n") + lines)
@@ -324,6 +326,20 @@ def append_jsonl(path: Path, *rows: Any, to_disk: bool = True) -> None:
         if to_disk:
             fcntl.flock(log, fcntl.LOCK_UN)  # the next may write while this reaches the disk
             os.fsync(log.fileno())
+
+
+def _readable(row: Any, path: Path) -> bytes:
+    """A row as JSON, checked to be a row again when it is read."""
+    data = _encode(row)
+    if not isinstance(row, dict):
+        try:
+            _as_row(type(row), orjson.loads(data))
+        except ValueError as error:  # of orjson, msgspec and pydantic alike
+            raise StudyError(
+                f"{str(path)!r}: a {type(row).__name__} is not saved, for it could not be read again:"
+                f" {_short(error)}"
+            ) from error
+    return data
 
 
 def _ends_with_a_whole_line(log: IO[bytes]) -> bool:
@@ -351,10 +367,11 @@ def read_jsonl(path: Path) -> Iterator[Any]:
                 LOG.warning("%s: a line is not JSON and was skipped", path)
 
 
-def read_rows(kind: type[Row], path: Path) -> Iterator[Row]:
+def read_rows(kind: type[Row], path: Path, *, skip_damaged: bool = False) -> Iterator[Row]:
     """The rows of a JSONL file of ours as records or structs.
 
-    Raises StudyError that names file and row where one is of another form.
+    Raises StudyError that names file and row where one is of another form; with `skip_damaged` it is
+    reported and skipped, for files of which every row stands alone.
     """
     from pydantic import ValidationError
 
@@ -362,12 +379,16 @@ def read_rows(kind: type[Row], path: Path) -> Iterator[Row]:
         try:
             yield _as_row(kind, row)
         except (ValidationError, msgspec.ValidationError) as error:
-            problem = " ".join(str(error).split())[:200]
-            raise StudyError(
-                f"{str(path)!r}: row {number} is none of skilljuror's: {problem};"
-                " restore the file, or make it anew",
-                file=str(path),
-            ) from error
+            problem = f"{str(path)!r}: row {number} is not a {kind.__name__}: {_short(error)}"
+            if not skip_damaged:
+                raise StudyError(
+                    f"{problem}; restore or regenerate the file", file=str(path)
+                ) from error
+            LOG.warning("%s; it was skipped", problem)
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
 
 
 def _as_row(kind: type[Row], row: Any) -> Row:

@@ -1,4 +1,4 @@
-"""Gates: what must hold between a variant and its parent. All are differential."""
+"""Gates compare a variant with its parent; findings already present in the parent are ignored."""
 
 GATES = {
     "layout": "skilljuror.gates.layout:LayoutGate",

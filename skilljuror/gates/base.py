@@ -1,4 +1,4 @@
-"""What a gate is."""
+"""The interface of a gate."""
 
 from typing import ClassVar, Protocol
 
@@ -7,12 +7,12 @@ from skilljuror.models.gate import GateResult
 
 
 class Gate(Protocol):
-    """Judges a variant against its parent; what the parent already had is inherited."""
+    """Compare a variant with its parent; findings already present in the parent are inherited."""
 
     name: ClassVar[str]
     """Name in the registry."""
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
-        """The answer for one pair; `kind` is the layout the variant claims (baseline, pd, …),
-        `policy` is "strict" (made by the plan engine) or "edited" (written by anybody)."""
+        """Judge one pair. `kind` is the layout that the variant claims (baseline, pd, …); `policy`
+        is "strict" (for the plan engine's variants) or "edited" (for text by any author)."""
         ...

@@ -1,4 +1,4 @@
-"""From what a gate sees to its answer: observations, findings, inheritance, the result."""
+"""Observations of a gate, the findings made of them, and the gate's result."""
 
 import hashlib
 from collections import Counter
@@ -14,44 +14,43 @@ _SHOWN = 300
 
 
 class Observation(NamedTuple):
-    """Something a rule sees in one bundle; the same key in the parent makes it inherited."""
+    """A match of a rule in one bundle; the same key in the parent makes it inherited."""
 
     rule: str
-    """Id of the rule, in the table of rules."""
+    """Id of the rule in `RULES`."""
     key: Hashable
-    """What stays the same when the thing moves to another file."""
+    """Identity that survives a move to another file."""
     file: str
     """Path inside the bundle; "" for the bundle as a whole."""
     line: int | None = None
     """1-based line."""
     text: str | None = None
-    """What stands in the variant."""
+    """Text in the variant."""
     message: str = ""
-    """One line for a person; the rule's own words when empty."""
+    """What is wrong, in one line; the rule's `what` if empty. The finding adds the fix."""
 
 
 def finding(
     observation: Observation, before: str | None = None, inherited: bool = False
 ) -> Finding:
-    """A finding with the severity and words of its rule. Of a long text the beginning is told, and a
-    digest of all of it, so that no change is lost from the finding's id."""
+    """Return a finding with the severity and message of its rule; long texts are cut."""
     rule = RULES[observation.rule]
     return Finding(
         rule=observation.rule, severity=rule.severity, file=observation.file, line=observation.line,
         source_text=cut_text(before), variant_text=cut_text(observation.text), inherited=inherited,
-        message=observation.message or rule.what,
+        message=f"{observation.message or rule.what}; {rule.fix}",
     )  # fmt: skip
 
 
 def cut_text(text: str | None) -> str | None:
-    """What a finding tells of a text: all of it, or its beginning with a digest."""
+    """Cut a long text, with a digest of all of it, so that every change changes a finding's id."""
     if text is None or len(text) <= _SHOWN:
         return text
     return f"{text[: _SHOWN - 10]}… {hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def differential(parent: Iterable[Observation], variant: Iterable[Observation]) -> list[Finding]:
-    """Findings of the variant's observations; as many of a key as the parent has are inherited."""
+    """Return the variant's findings; as many of each key as the parent has are inherited."""
     known = Counter((observation.rule, observation.key) for observation in parent)
     findings = []
     for observation in variant:
@@ -68,7 +67,7 @@ def gate_result(
     findings: Iterable[Finding],
     checked: dict[str, int],
 ) -> GateResult:
-    """The result of a gate: findings worst first, verdict by the named policy."""
+    """Return a gate's result: findings worst first, verdict by the named policy."""
     ordered = sorted(findings, key=lambda f: (f.inherited, SEVERITIES.index(f.severity)))
     parent, variant = pair
     return GateResult(

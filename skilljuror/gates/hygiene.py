@@ -1,14 +1,21 @@
-"""Does everything that the text points at exist, and nothing lie about that does not belong?"""
+"""Targets of links, commands and mentions exist; no litter, collisions or leftovers."""
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from skilljuror.gates.code_paths import unresolved_paths, unwritten_files
 from skilljuror.gates.findings import Observation, differential, finding, gate_result
-from skilljuror.gates.pointers import pointer_observations
+from skilljuror.gates.pointers import misplaced_links, pointer_observations
+from skilljuror.knowledge.units.code_paths import (
+    BundlePaths,
+    announced_files,
+    carried_files,
+    code_of,
+    commanded_paths,
+    path_literals,
+)
 from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import GateResult
@@ -23,14 +30,15 @@ _LITTER_SUFFIXES = frozenset({".pyc", ".pyo", ".log", ".tmp", ".swp", ".bak", ".
 
 
 class HygieneGate:
-    """Links, anchors, commands, stale paths, litter, collisions, leftovers; all differential."""
+    """Check links, anchors, commands, stale paths, litter, collisions and leftovers."""
 
     name: ClassVar[str] = "hygiene"
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
-        """The answer for one pair; real skills have broken links, so most are inherited."""
+        """Judge one pair; the parent's links that are broken from their own folder are inherited."""
+        known = [*_observations(parent), *misplaced_links(parent, units_of(parent))]
         findings = [
-            *differential(_observations(parent), _observations(variant)),
+            *differential(known, _observations(variant)),
             *map(finding, unresolved_paths(parent, variant)),
         ]
         after = units_of(variant)
@@ -55,6 +63,47 @@ def _observations(bundle: Bundle) -> list[Observation]:
         *_fenced_scripts(bundle),
         *_empty_headings(units),
     ]
+
+
+def unresolved_paths(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
+    """Yield paths in the variant's code, each once, that exist in the parent only. A path that
+    exists in neither, such as the name of an output, is not reported."""
+    known, _ = _paths_in_code(parent)
+    _, lost = _paths_in_code(variant)
+    for literal, unit in lost.items():
+        if literal in known:
+            message = f"path {literal!r} in code is valid in the source but not in the variant"
+            yield Observation(
+                "hygiene.unresolved-path", literal, unit.file, unit.start, literal, message
+            )
+
+
+@cached_by_bundles
+def _paths_in_code(bundle: Bundle) -> tuple[Mapping[str, Unit], Mapping[str, Unit]]:
+    """(paths in code that exist in the bundle, those that do not), each with its first unit."""
+    units = units_of(bundle)
+    paths = BundlePaths(bundle, units)
+    known: dict[str, Unit] = {}
+    lost: dict[str, Unit] = {}
+    for unit in units:
+        for literal in (path for code in code_of(unit) for path in path_literals(code)):
+            side = lost if paths.place_from_anywhere(literal) is None else known
+            side.setdefault(literal, unit)
+    return known, lost
+
+
+def unwritten_files(bundle: Bundle) -> Iterator[Observation]:
+    """Yield files, each once, that a command names, that exist only as text on a page, and that
+    no line tells the agent to write out."""
+    units = units_of(bundle)
+    unwritten = {*carried_files(units)} - {*announced_files(units), *bundle.files}
+    for unit, path in commanded_paths(bundle) if unwritten else ():
+        if path in unwritten:
+            unwritten.remove(path)
+            message = f"a command needs {path!r}, which exists only as text on the page"
+            yield Observation(
+                "hygiene.unwritten-file", path, unit.file, unit.start, unit.text, message
+            )
 
 
 def _empty_headings(units: list[Unit]) -> Iterator[Observation]:
@@ -82,7 +131,7 @@ def _collisions(bundle: Bundle) -> Iterator[Observation]:
     for path in bundle.files:
         folded = unicodedata.normalize("NFC", path).casefold()
         if folded in seen:
-            message = f"{path!r} and {seen[folded]!r} are one path on some disks"
+            message = f"{path!r} and {seen[folded]!r} differ only in case or Unicode form"
             yield Observation(
                 "hygiene.case-collision", PurePosixPath(folded).name, path, message=message
             )
@@ -90,12 +139,12 @@ def _collisions(bundle: Bundle) -> Iterator[Observation]:
 
 
 def _copies(units: list[Unit]) -> Iterator[Observation]:
-    """Files with the same content, in a fence or beside; markdown is compared by what it says."""
+    """Files with the same content, in a fence or on disk; Markdown is compared by its words."""
     first: dict[str, str] = {}
     for unit in units:
         path, _, digest = unit.text.rpartition(" ")
         if unit.kind == "file" and digest in first:
-            message = f"{path!r} has the same bytes as {first[digest]!r}"
+            message = f"{path!r} has the same content as {first[digest]!r}"
             yield Observation("hygiene.duplicate-file", digest, unit.file, message=message)
         elif unit.kind == "file":
             first[digest] = path
@@ -109,7 +158,7 @@ def _twins(bundle: Bundle) -> Iterator[Observation]:
             stems[str(pure.with_suffix(""))].append(path)
     for path in bundle.files:
         if path in stems:
-            message = f"{path!r} lies beside {stems[path][0]!r}"
+            message = f"{path!r} exists next to {stems[path][0]!r}"
             yield Observation("hygiene.twin-file", PurePosixPath(path).name, path, message=message)
 
 

@@ -1,4 +1,4 @@
-"""Does the variant say what its parent says, and nothing else? Layout plays no part."""
+"""The variant says what its parent says and nothing else, in any layout."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,12 +23,12 @@ _LOUD = ("critical", "warning", "caution", "important", "valid", "required", "mu
 
 
 class KnowledgeGate:
-    """Compares knowledge units; every loss and every gain is a finding."""
+    """Compare knowledge units; every loss and every gain is a finding."""
 
     name: ClassVar[str] = "knowledge"
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
-        """The answer for one pair."""
+        """Judge one pair."""
         comparison = diff(parent, variant)
         findings = [
             *_altered(comparison.altered),
@@ -60,16 +60,16 @@ def _pair(rule: str, pair: UnitPair, message: str = "") -> Finding:
 
 
 def _shown_text(unit: Unit) -> str:
-    """A unit as a person wants to see it: of a file its path, without the digest."""
+    """A unit's text; for a file its path, without the digest."""
     return unit.text.rpartition(" ")[0] if unit.kind == "file" else unit.text
 
 
 def _moved_message(pair: UnitPair) -> str:
     old_heading, new_heading = ("".join(one.headings[-1:]) for one in (pair.before, pair.after))
     if old_heading == new_heading and pair.before.lead != pair.after.lead:
-        return f"moved from below {pair.before.lead!r} to below {pair.after.lead!r}"
+        return f"text moved from below {pair.before.lead!r} to below {pair.after.lead!r}"
     home = f"below {old_heading!r}" if old_heading else "above all headings"
-    return f"moved from {home} to below {new_heading!r}"
+    return f"text moved from {home} to below {new_heading!r}"
 
 
 def _weight(unit: Unit) -> int:
@@ -111,7 +111,7 @@ def _added_rule(unit: Unit) -> str:
 
 
 def _lost_files(comparison: UnitDiff, parent: Bundle) -> Iterator[Finding]:
-    """Text files most of whose units are missing: wherever the file went, it was not carried."""
+    """Text files of which most units are missing."""
     missing: dict[str, int] = Counter(u.file for u in comparison.missing if u.kind != "file")
     if not missing:
         return

@@ -1,4 +1,4 @@
-"""Has the variant the layout that it claims?"""
+"""The variant has the layout that it claims."""
 
 import re
 from collections import defaultdict
@@ -29,14 +29,17 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 class LayoutGate:
-    """Root, frontmatter and the structure that each kind of variant promises."""
+    """Check root, frontmatter and the structure that each kind of variant requires."""
 
     name: ClassVar[str] = "layout"
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
-        """The answer for one pair; what a kind promises is asked of the variant alone."""
-        promised = [finding(one) for one in _PROMISES.get(kind, _promises_nothing)(parent, variant)]
-        findings = [*promised, *differential(_general(parent), _general(variant))]
+        """Judge one pair; the structure of `kind` is required of the variant only."""
+        required = _REQUIREMENTS[kind](parent, variant) if kind in _REQUIREMENTS else ()
+        findings = [
+            *map(finding, required),
+            *differential(_general(parent), _general(variant)),
+        ]
         checked = {"root": len(variant.skills), "path": len(variant.files)}
         return gate_result(self.name, (parent, variant), policy, findings, checked)
 
@@ -59,53 +62,43 @@ def _frontmatter(bundle: Bundle, skill: Skill) -> Iterator[Observation]:
     fields, problem = parse_frontmatter((bundle.files[skill.path].text or "").split("\n"))
     missing = [name for name in ("name", "description") if not plain_field(fields, name)]
     if problem or missing:
-        message = problem or f"the frontmatter has no {' and no '.join(missing)}"
+        message = problem or f"the frontmatter does not have {' and '.join(missing)}"
         yield Observation("layout.frontmatter", message, skill.path, 1, message=message)
-
-
-def _promises_nothing(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
-    """What is asked of a layout that is not known."""
-    yield from ()
 
 
 def _same_roots(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     if len(parent.skills) != len(variant.skills):
-        message = f"{len(variant.skills)} skill folders, the parent has {len(parent.skills)}"
+        message = f"{len(variant.skills)} skill folders, but the source has {len(parent.skills)}"
         yield Observation("layout.roots", "", "", message=message)
 
 
-def _one_root(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
-    if len(variant.skills) != 1:
-        message = f"{len(variant.skills)} skill folders, this layout has one"
-        yield Observation("layout.roots", "", "", message=message)
-
-
-def _text_beside_root(variant: Bundle) -> Iterator[Observation]:
-    """Text beside the roots; data, binaries, licences and empty files may stay."""
+def _text_outside_roots(variant: Bundle) -> Iterator[Observation]:
+    """Text files except the roots; data, binaries, licences and empty files may stay."""
     roots = {skill.path for skill in variant.skills}
     for path, blob in variant.files.items():
         if path not in roots and blob.data.strip() and resource_class(path, blob) != "data":
             yield Observation("layout.flat", path, path)
 
 
-def _promises_of_origin_flat(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
+def _origin_flat(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     yield from _same_roots(parent, variant)
-    yield from _text_beside_root(variant)
+    yield from _text_outside_roots(variant)
 
 
-def _promises_of_baseline(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
-    yield from _one_root(parent, variant)
-    yield from _text_beside_root(variant)
+def _baseline(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
+    if len(variant.skills) != 1:
+        message = f"{len(variant.skills)} skill folders, but this layout has one"
+        yield Observation("layout.roots", "", "", message=message)
+    yield from _text_outside_roots(variant)
 
 
-def _promises_of_pd(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
-    """PD-1, PD-2 and PD-3, read mechanically. (measures §6)"""
+def _pd(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
+    """PD-1, PD-2 and PD-3, as far as code can check them. (measures §6)"""
     for skill in variant.skills:
         lines = len((variant.files[skill.path].text or "").removesuffix("\n").split("\n"))
         if lines > ROOT_LINES:
-            yield Observation(
-                "layout.pd-root-size", "", skill.path, message=f"the root has {lines} lines"
-            )
+            message = f"the root has {lines} lines, more than {ROOT_LINES}"
+            yield Observation("layout.pd-root-size", "", skill.path, message=message)
     support = list(_support(variant))
     if not support:
         yield Observation("layout.pd-support", "", "")
@@ -115,7 +108,7 @@ def _promises_of_pd(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
 
 
 def _support(variant: Bundle) -> Iterator[str]:
-    """Supporting content outside the roots: text that is neither code nor data."""
+    """Paths of supporting files: text outside the roots that is neither code nor data."""
     roots = {skill.path for skill in variant.skills}
     for path, blob in variant.files.items():
         if path not in roots and blob.data.strip() and resource_class(path, blob) == "support":
@@ -123,14 +116,14 @@ def _support(variant: Bundle) -> Iterator[str]:
 
 
 class _Root(NamedTuple):
-    """A root as a reader looks through it for the names of files."""
+    """A root, indexed by line."""
 
     skill: Skill
     text: str
     units: list[Unit]
-    """What it says, in order."""
+    """Its content units, in order."""
     on: dict[int, list[int]]
-    """1-based line -> numbers of the units that stand on it."""
+    """1-based line -> indices of the units on it."""
 
 
 def _roots(variant: Bundle) -> list[_Root]:
@@ -150,16 +143,16 @@ def _roots(variant: Bundle) -> list[_Root]:
 
 
 def _cue_observations(path: str, roots: list[_Root]) -> Iterator[Observation]:
-    """Whether some line of a root names the file, and says when or why."""
+    """A finding unless some line of a root names the file and says when or why to open it."""
     cues = [cue for root in roots for cue in _cues_for(root, path)]
     if not cues:
         yield Observation("layout.pd-unnamed", path, path)
-    elif not any(_says_when(cue) for cue in cues):
+    elif not any(len(_WORD.findall(cue)) >= _CUE_WORDS and _CUE.search(cue) for cue in cues):
         yield Observation("layout.pd-cue", path, path, text=cues[0])
 
 
 def _cues_for(root: _Root, path: str) -> Iterator[str]:
-    """What the root says where it names the file, without the names themselves."""
+    """The text around each mention of the file in the root, without the file's names."""
     names, units = _names_of(path, root.skill.directory), root.units
     starts = (match.start() for match in names.finditer(root.text))
     for line in sorted({root.text.count("\n", 0, start) + 1 for start in starts}):
@@ -170,8 +163,7 @@ def _cues_for(root: _Root, path: str) -> Iterator[str]:
 
 
 def _names_of(path: str, directory: str) -> re.Pattern[str]:
-    """A file is named by its path in the skill, its name, each as links write it too, or a folder
-    that holds it."""
+    """Match a file's path in the skill, its name, either one URL-quoted, or a folder above it."""
     pure = PurePosixPath(path.removeprefix(f"{directory}/"))
     folders = [f"{folder}/" for folder in pure.parents if folder.name]
     names = (str(pure), pure.name)
@@ -180,14 +172,10 @@ def _names_of(path: str, directory: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{tail})(?![\w-])" + (f"|{rows}" if rows else ""))
 
 
-def _says_when(cue: str) -> bool:
-    return len(_WORD.findall(cue)) >= _CUE_WORDS and bool(_CUE.search(cue))
-
-
-_PROMISES: dict[str, Callable[[Bundle, Bundle], Iterator[Observation]]] = {
+_REQUIREMENTS: dict[str, Callable[[Bundle, Bundle], Iterator[Observation]]] = {
     "origin": _same_roots,
-    "origin-flat": _promises_of_origin_flat,
-    "baseline": _promises_of_baseline,
-    "pd": _promises_of_pd,
+    "origin-flat": _origin_flat,
+    "baseline": _baseline,
+    "pd": _pd,
 }
-"""kind -> what it promises; any other kind promises nothing."""
+"""kind -> its structural check; other kinds require nothing."""

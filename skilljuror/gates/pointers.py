@@ -1,4 +1,4 @@
-"""What the text points at: links, anchors, scripts in commands, absolute skill paths."""
+"""Targets that text names: links, anchors, scripts in commands, absolute skill paths."""
 
 import re
 from collections import defaultdict
@@ -33,7 +33,7 @@ _STALE = re.compile(
 
 
 def pointer_observations(bundle: Bundle, units: list[Unit]) -> Iterator[Observation]:
-    """Links and anchors without a target, commands without a script, absolute skill paths."""
+    """Yield broken links and anchors, commands without a script, and absolute skill paths."""
     targets = _LinkTargets(bundle, units)
     for unit in units:
         if unit.kind == "link":
@@ -45,8 +45,16 @@ def pointer_observations(bundle: Bundle, units: list[Unit]) -> Iterator[Observat
                 yield from targets.mentions(unit)
 
 
+def misplaced_links(bundle: Bundle, units: list[Unit]) -> Iterator[Observation]:
+    """Yield links that are broken from their own folder but valid from a skill's folder."""
+    targets = _LinkTargets(bundle, units)
+    for unit in units:
+        if unit.kind == "link":
+            yield from targets.misplaced(unit)
+
+
 class _NamedPaths(NamedTuple):
-    """What one text names: (as it stands, path)."""
+    """Paths in one text, as (text, path)."""
 
     stale: tuple[tuple[str, str], ...]
     commands: tuple[tuple[str, str], ...]
@@ -55,7 +63,7 @@ class _NamedPaths(NamedTuple):
 
 @lru_cache(maxsize=1 << 15)
 def _named_paths(text: str) -> _NamedPaths:
-    """Kept, because variants share their lines."""
+    """Cached, because variants share their lines."""
     stale = _STALE.finditer(text) if "skills" in text else ()
     return _NamedPaths(
         tuple((match[0], basename(match[0].rstrip("/"))) for match in stale),
@@ -70,7 +78,7 @@ def _stale(unit: Unit) -> Iterator[Observation]:
 
 
 class _LinkTargets:
-    """Everything in a bundle that text can point at."""
+    """Everything in a bundle that text can name."""
 
     def __init__(self, bundle: Bundle, units: list[Unit]) -> None:
         self.paths = set(bundle.files)
@@ -78,12 +86,12 @@ class _LinkTargets:
         originals = list(_original_paths(units))
         self.folders |= {folder for path in originals for folder in _folders(path)}
         self.homes = sorted({dirname(path) for path in originals})
-        """Folders of the files that pages carry; a link of theirs to a folder starts there."""
+        """Folders of files embedded in pages; their links to folders start there."""
         known = [*all_paths(bundle, units), *originals]
         self.suffixes = {tail for path in known for tail in path_suffixes(path)}
         self.skills = [skill.directory for skill in bundle.skills]
         self.sections = [dirname(path) for path in originals if basename(path) == "SKILL.md"]
-        """Folders of skills that became sections of a page; links of theirs start there."""
+        """Folders of skills that became sections of a page; their links start there."""
         self.roots = {skill.path: bundle.files[skill.path] for skill in bundle.skills}
         titles: dict[str, list[str]] = defaultdict(list)
         for unit in units:
@@ -93,23 +101,29 @@ class _LinkTargets:
         self.anchors = {path: set(anchors(headings)) for path, headings in titles.items()}
 
     def link(self, unit: Unit) -> Iterator[Observation]:
-        """What is wrong with one link; links out of the bundle are not followed."""
-        address = unquote(unit.text.rpartition(" -> ")[2])
-        if not address or leads_out(address):
+        """Yield a finding for a broken link or anchor; links out of the bundle are skipped."""
+        address, path, anchor = _address(unit)
+        if not address:
             return
-        path, _, anchor = address.partition("#")
-        path = path.partition("?")[0]
         target = self._target(unit, path) if path else unit.file
         if target is None:
-            yield Observation(
-                "hygiene.broken-link", basename(path.rstrip("/")), unit.file, unit.start, address
-            )
+            yield _broken(unit, address, path)
         elif anchor and is_markdown(target) and anchor.lower() not in self.anchors.get(target, ()):
-            yield Observation("hygiene.broken-anchor", anchor, unit.file, unit.start, address)
+            message = f"broken anchor: {target!r} has no heading for #{anchor}"
+            yield Observation(
+                "hygiene.broken-anchor", anchor, unit.file, unit.start, address, message
+            )
+
+    def misplaced(self, unit: Unit) -> Iterator[Observation]:
+        """Yield a link that is valid, but not from its own folder."""
+        address, path, _ = _address(unit)
+        place = normpath(join(dirname(unit.file), path))
+        here = not path or place in self.paths or place in self.folders
+        if not here and self._target(unit, path) is not None:
+            yield _broken(unit, address, path)
 
     def _target(self, unit: Unit, path: str) -> str | None:
-        """The file or folder that a link leads to, a folder of embedded files too; None when there
-        is none."""
+        """The file or folder (also of embedded files) that a link leads to; None if broken."""
         own = dirname(unit.file)
         bases = [own, *self.skills, *(join(own, folder) for folder in self.sections), ""]
         places = (normpath(join(base, path)) for base in bases)
@@ -120,8 +134,8 @@ class _LinkTargets:
         return target or self._embedded_target(unit, path)
 
     def _embedded_target(self, unit: Unit, path: str) -> str | None:
-        """The page itself, for a link of a file in a fence to another file that the page carries:
-        between the fences it stands as it stood in its own folder."""
+        """The page itself, for a link from one fenced file of the page to another: inside fences,
+        links are relative to the file's original folder."""
         if unit.file not in self.roots:
             return None
         embedded = _embedded_ranges(self.roots[unit.file])
@@ -130,24 +144,44 @@ class _LinkTargets:
         return unit.file if any(normpath(join(home, path)) in known for home in homes) else None
 
     def commands(self, unit: Unit) -> Iterator[Observation]:
-        """Scripts that a command names; any stated working directory is allowed."""
+        """Yield missing scripts of commands; any stated working directory is allowed."""
         for shown, path in _named_paths(unit.text).commands:
             if path not in self.suffixes:
                 yield Observation(
-                    "hygiene.unresolved-command", basename(path), unit.file, unit.start, shown
-                )
+                    "hygiene.unresolved-command", basename(path), unit.file, unit.start, shown,
+                    f"a command runs {path!r}, which does not exist",
+                )  # fmt: skip
 
     def mentions(self, unit: Unit) -> Iterator[Observation]:
-        """Documents and scripts that are named anywhere and are not there, each once."""
+        """Yield missing documents and scripts that the text names, each once."""
         for shown, path in _named_paths(unit.text).mentions:
             if path not in self.suffixes and path not in self._reported:
                 self._reported.add(path)
-                yield Observation("hygiene.unresolved-mention", path, unit.file, unit.start, shown)
+                yield Observation(
+                    "hygiene.unresolved-mention", path, unit.file, unit.start, shown,
+                    f"the text names {path!r}, which does not exist",
+                )  # fmt: skip
+
+
+def _address(link: Unit) -> tuple[str, str, str]:
+    """Return a link's (address, path, anchor); all "" for a link out of the bundle."""
+    address = unquote(link.text.rpartition(" -> ")[2])
+    if leads_out(address):
+        return "", "", ""
+    path, _, anchor = address.partition("#")
+    return address, path.partition("?")[0], anchor
+
+
+def _broken(link: Unit, address: str, path: str) -> Observation:
+    return Observation(
+        "hygiene.broken-link", basename(path.rstrip("/")), link.file, link.start, address,
+        f"broken link: {address!r} does not exist",
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=8)
 def _embedded_ranges(root: Blob) -> tuple[tuple[str, int, int], ...]:
-    """(path, first line, last line) of the files that a flat page carries; 0, 0 for one in prose."""
+    """(path, first line, last line) of the files embedded in a flat page; lines are 0 in prose."""
     text = read_text(root)
     files = embedded_files(markdown_index(text.lines)) if text else ()
     return tuple(
@@ -156,8 +190,7 @@ def _embedded_ranges(root: Blob) -> tuple[tuple[str, int, int], ...]:
 
 
 def _original_paths(units: Iterable[Unit]) -> Iterator[str]:
-    """Paths as they were in the source, of files that a page carries below its own folder, and of
-    roots that became sections of a page."""
+    """Source paths of the files embedded in pages, and of roots that became sections of a page."""
     for unit in units:
         path = marker_path(unit.text) if unit.generated == MARKER else None
         if path:

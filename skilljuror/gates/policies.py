@@ -1,7 +1,7 @@
-"""Named policies: from findings to a verdict."""
+"""Named policies, which turn findings into a verdict."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import yaml
@@ -14,25 +14,25 @@ from skilljuror.models.record import Record
 
 
 class Limit(Record):
-    """When the findings of one rule, taken together, decide."""
+    """The number of findings of one rule from which they decide together."""
 
     count: int = Field(default=0, ge=0)
-    """Findings that are allowed whatever the size of the bundle."""
+    """Allowed findings in a bundle of any size."""
     share: float = Field(default=0.0, ge=0, le=1)
-    """Findings that are allowed as a share of the units compared."""
+    """Allowed findings as a share of the compared units."""
     verdict: GateVerdict
-    """Verdict of more findings than both allow."""
+    """Verdict if there are more findings than both allow."""
 
 
 class Policy(Record):
-    """How findings become a verdict."""
+    """Rules that turn findings into a verdict."""
 
     format_version: int = 1
     """Version of this record."""
     name: str
     """Name of the policy."""
     about: str
-    """What it is for."""
+    """Purpose."""
     severities: dict[FindingSeverity, GateVerdict]
     """Verdict of one finding, by its severity, for rules not named below."""
     rules: dict[str, GateVerdict] = Field(default_factory=dict)
@@ -41,20 +41,20 @@ class Policy(Record):
     """Verdict of many findings of one rule."""
 
     def verdict(self, findings: Iterable[Finding], compared: int) -> GateVerdict:
-        """The worst verdict that the findings which are neither inherited nor waived deserve."""
+        """Return the worst verdict of the findings that are neither inherited nor waived."""
         return worst(verdict for verdict, _ in self._verdicts(findings, compared))
 
     def reasons(self, findings: Iterable[Finding], compared: int) -> tuple[str, ...]:
-        """What made the verdict what it is: rules, and how often each was broken; () for a pass."""
+        """Return the rules that decided the verdict, with counts; () for a pass."""
         verdicts = [*self._verdicts(findings, compared)]
         decided = worst(verdict for verdict, _ in verdicts)
-        told = dict.fromkeys(reason for verdict, reason in verdicts if verdict == decided)
-        return () if decided == "pass" else tuple(told)
+        reasons = dict.fromkeys(reason for verdict, reason in verdicts if verdict == decided)
+        return () if decided == "pass" else tuple(reasons)
 
     def _verdicts(
         self, findings: Iterable[Finding], compared: int
     ) -> Iterator[tuple[GateVerdict, str]]:
-        """Every verdict that the findings earn one by one and together, with its reason."""
+        """Every verdict with its reason, of single findings and of limits."""
         own = [one for one in findings if not (one.inherited or one.waived)]
         for rule, count in Counter(finding.rule for finding in own).items():
             severities = (one.severity for one in own if one.rule == rule)
@@ -63,33 +63,32 @@ class Policy(Record):
             for limit in self.limits.get(rule, ()):
                 if count > max(limit.count, limit.share * compared):
                     allowed = max(limit.count, int(limit.share * compared))
-                    yield limit.verdict, f"{rule} ({count}, more than the {allowed} allowed)"
+                    yield limit.verdict, f"{rule} ({count}, more than {allowed} allowed)"
 
 
 def worst(verdicts: Iterable[GateVerdict]) -> GateVerdict:
-    """The worst of some verdicts; pass for none."""
+    """Return the worst verdict; "pass" if there are none."""
     return max(verdicts, key=VERDICTS.index, default="pass")
 
 
 @lru_cache(maxsize=8)
 def policy(name: str) -> Policy:
-    """A packaged policy. Raises UsageError for an unknown name, GateError for a broken file."""
+    """Return a packaged policy. Raises UsageError for an unknown name, GateError for an invalid
+    file."""
     known = policies()
     if name not in known:
         raise UsageError(f"unknown policy {name!r}; choose one of {', '.join(known)}")
     path = data_dir("rubrics") / f"policy-{name}.yaml"
     try:
-        return Policy.model_validate(_mapping(yaml.safe_load(path.read_bytes())))
+        return Policy.model_validate(yaml.safe_load(path.read_bytes()))
     except (yaml.YAMLError, ValidationError) as error:
         reason = " ".join(str(error).split())
-        raise GateError(f"policy {name!r} cannot be read: {reason}", file=str(path)) from error
+        raise GateError(
+            f"policy {name!r} is invalid: {reason}; reinstall skilljuror", file=str(path)
+        ) from error
 
 
 def policies() -> tuple[str, ...]:
-    """Names of the packaged policies."""
+    """Return the names of the packaged policies."""
     paths = data_dir("rubrics").glob("policy-*.yaml")
     return tuple(sorted(path.stem.removeprefix("policy-") for path in paths))
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Do the rows of the variant lead to what they say?"""
+"""Rows of the variant lead to the files that they describe."""
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator
@@ -23,25 +23,25 @@ from skilljuror.models.knowledge import CONTENT_KINDS
 from skilljuror.models.resource_class import is_markdown
 
 _SHARE = 0.5
-"""Share of a file's text that must stand in another one for their contents to be exchanged."""
+"""Share of a file's text that must be in another file for their contents to count as exchanged."""
 
 
 class RoutingGate:
-    """Rows whose words, label and link agree with the file that they lead to."""
+    """Check that the words, label and link of each row agree with its target file."""
 
     name: ClassVar[str] = "routing"
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
-        """The answer for one pair; rows that misled in the parent too are inherited."""
+        """Judge one pair; misleading rows of the parent are inherited."""
         exchanged = [finding(one) for one in _exchanged_contents(parent, variant)]
         parted = [finding(one) for one in _parted_processes(parent, variant)]
-        known = {found.file for found in exchanged}
-        seen, kept = list(_observations(variant)), _Kept(parent)
-        known_rows = [*_observations(parent), *filter(kept.holds, seen)]
+        reported = {found.file for found in exchanged}
+        seen, parent_rows = list(_observations(variant)), _ParentRows(parent)
+        inherited = [*_observations(parent), *filter(parent_rows.include, seen)]
         findings = [
             found
-            for found in differential(known_rows, seen)
-            if not (found.rule == "routing.exchanged" and found.file in known)
+            for found in differential(inherited, seen)
+            if not (found.rule == "routing.exchanged" and found.file in reported)
         ]
         pages = set(routes(variant).values())
         checked = {"row": sum(len(rows_of(variant, page)) for page in pages)}
@@ -55,61 +55,60 @@ def _observations(bundle: Bundle) -> Iterator[Observation]:
         for row in rows_of(bundle, page):
             for label, target in row.crossed:
                 key = (moved_name(label), moved_name(target))
-                message = f"the label names {label!r}, the link leads to {target!r}"
+                message = f"the link's label names {label!r}, but its address is {target!r}"
                 yield Observation("routing.crossed", key, page, row.start, row.text, message)
     for fit in row_fits(bundle, leads):
         for row, path, other in fit.exchanged():
             names = frozenset((moved_name(path), moved_name(other)))
-            message = f"what is said of {path!r} and of {other!r} fits the other file each"
+            message = f"the rows for {path!r} and {other!r} each describe the other file"
             yield Observation("routing.exchanged", names, path, None, row.text, message)
         for row, path, other in fit.astray():
-            message = f"it leads to {path!r} and speaks of {other!r}"
-            said = _said(row, path)
-            yield Observation("routing.astray", said, row.page, row.start, row.text, message)
+            message = f"the row leads to {path!r} but describes {other!r}"
+            key = _row_key(row, path)
+            yield Observation("routing.astray", key, row.page, row.start, row.text, message)
         for path, row in fit.dull():
-            message = f"nothing that it says of {path!r} stands there"
-            said = _said(row, path)
-            yield Observation("routing.dull", said, row.page, row.start, row.text, message)
+            message = f"no word of the row about {path!r} is in that file"
+            key = _row_key(row, path)
+            yield Observation("routing.dull", key, row.page, row.start, row.text, message)
 
 
-def _said(row: FileRow, path: str) -> tuple[str, str]:
-    """What a row says, and of which file: the same wherever page and file lie."""
+def _row_key(row: FileRow, path: str) -> tuple[str, str]:
+    """(file, words of a row about it), independent of the folders of page and file."""
     return moved_name(path), without_names(row.text)
 
 
-class _Kept:
-    """The rows of a parent: a variant may keep them, however it cuts the files. What leads to no
-    file there, as on a flat page, may lead to any."""
+class _ParentRows:
+    """The rows of a parent, which a variant may keep however it divides the files. Text that leads
+    to no file in the parent, as on a flat page, may lead to any file in the variant."""
 
     def __init__(self, parent: Bundle) -> None:
-        self._named: set[Hashable] = set()
+        self._keys: set[Hashable] = set()
         self._plain: set[str] = set()
         for page in filter(is_markdown, parent.files):
             for place in places_of(parent, page):
-                self._named.update(_said(place, path) for path in place.files[:1])
+                self._keys.update(_row_key(place, path) for path in place.files[:1])
                 if not place.files:
                     self._plain.add(without_names(place.text))
 
-    def holds(self, observation: Observation) -> bool:
-        """Whether a row that says little or the wrong thing stands in the parent as it is."""
+    def include(self, observation: Observation) -> bool:
+        """Whether the parent has the vague or misleading row in the same words."""
         if observation.rule not in {"routing.astray", "routing.dull"}:
             return False
-        return (
-            observation.key in self._named or without_names(observation.text or "") in self._plain
-        )
+        text = without_names(observation.text or "")
+        return observation.key in self._keys or text in self._plain
 
 
 def _parted_processes(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     if parent.files == variant.files:
         return
     for last, following in parted_without_pointer(parent, variant):
-        message = f"{following.title!r} follows in {following.page!r}, and nothing here leads there"
+        message = f"the process continues with {following.title!r} in {following.page!r} without a pointer"
         yield Observation("routing.pointer", "", last.page, last.line, last.title, message)
 
 
 def _exchanged_contents(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
-    """Pages of the parent that the variant has by name, with what other places of the parent say,
-    while their own text stands in another file."""
+    """Pages whose name the variant keeps, while their text is in another file and they have text
+    from elsewhere in the parent."""
     names = {path: _namesake(path, variant) for path in parent.files if is_markdown(path)}
     if parent.files == variant.files or not any(names.values()):
         return
@@ -127,12 +126,12 @@ def _exchanged_contents(parent: Bundle, variant: Bundle) -> Iterator[Observation
         home, count = max(sorted(Counter(homes).items()), key=lambda one: one[1], default=("", 0))
         left = count > _SHARE * len(homes) and name not in homes
         if left and any(everywhere[text] for text in after[name] - own):
-            message = f"what {path!r} said stands in {home!r}, and other text in its place"
+            message = f"the text of {path!r} is in {home!r}, and other text replaces it"
             yield Observation("routing.exchanged", path, name, message=message)
 
 
 def _namesake(path: str, variant: Bundle) -> str | None:
-    """The one file of the variant that has the path of a parent's file, but for leading folders."""
+    """The only file of the variant with a parent file's path, leading folders apart."""
     if path in variant.files:
         return path
     found = [other for other in variant.files if is_tail(path, other)]
@@ -140,7 +139,7 @@ def _namesake(path: str, variant: Bundle) -> str | None:
 
 
 def _texts_of(bundle: Bundle) -> dict[str, set[str]]:
-    """File -> what it says."""
+    """File -> texts of its units."""
     texts: dict[str, set[str]] = defaultdict(set)
     for unit in units_of(bundle):
         if unit.kind in CONTENT_KINDS and not unit.generated:

@@ -1,4 +1,4 @@
-"""Every rule of the gates: what it means, why it matters, how to mend it."""
+"""Every rule of the gates: what it found, why it matters, how to fix it."""
 
 from typing import NamedTuple
 
@@ -11,142 +11,139 @@ class Rule(NamedTuple):
 
     severity: FindingSeverity
     what: str
-    """What was found, as the start of a message."""
+    """What is wrong: the default start of a finding's message."""
     why: str
-    """Why it matters to a comparison."""
-    mend: str
-    """What to do."""
+    """Why it matters to a comparison of layouts."""
+    fix: str
+    """How to fix it, as a clause: the end of every message of the rule."""
 
 
-_KEEP = "Restore the parent's wording, or accept it in a build: skilljuror waive DIR ID --reason …"
-_DROP = "Remove the line, or move it to the source so that every variant carries it."
-_SAME = "Two variants must differ in layout alone; otherwise the contrast measures the text."
+_KEEP = "restore the source's wording, or accept it in a build: skilljuror waive DIR ID --reason …"
+_DROP = "remove it, or add it to the source so that every variant has it"
+_SAME = "Variants must differ in layout only; otherwise the contrast measures the text."
 
 RULES: dict[str, Rule] = {
     "layout.no-root": Rule(
-        "high", "no SKILL.md", "An agent finds a skill by its SKILL.md.",
-        "Add a SKILL.md to each skill folder.",
+        "high", "SKILL.md is missing", "Agents find a skill by its SKILL.md.",
+        "add a SKILL.md to each skill folder",
     ),
     "layout.root-name": Rule(
-        "medium", "the root is not spelled SKILL.md", "Agents on case-sensitive disks miss it.",
-        "Rename the file to SKILL.md.",
+        "medium", "the root file is not named SKILL.md", "Agents on case-sensitive disks miss it.",
+        "rename the file to SKILL.md",
     ),
     "layout.frontmatter": Rule(
         "high", "the frontmatter is missing or incomplete",
-        "Agents list a skill by the name and description of its frontmatter.",
-        "Give the SKILL.md a frontmatter with name and description.",
+        "Agents list a skill by the name and description in its frontmatter.",
+        "add a frontmatter with name and description to SKILL.md",
     ),
     "layout.nested-root": Rule(
-        "medium", "a SKILL.md lies inside another skill", "Agents disagree on whether it is a skill.",
-        "Rename the inner file or move it out.",
+        "medium", "a SKILL.md is inside another skill", "Agents disagree on whether it is a skill.",
+        "rename the inner file, or move it out of the skill",
     ),
     "layout.roots": Rule(
-        "high", "the number of skill folders is not what the layout says",
-        "baseline is one root; origin and origin-flat keep the roots of the source.",
-        "Merge or split the roots, or judge the variant as another kind.",
+        "high", "the number of skill folders does not match the layout",
+        "baseline has one root; origin and origin-flat keep the roots of the source.",
+        "merge or split the skill folders, or audit the variant as another --kind",
     ),
     "layout.flat": Rule(
-        "high", "a flat layout carries a text file beside its SKILL.md",
+        "high", "a flat layout has a text file next to its SKILL.md",
         "A flat variant offers everything at once; a second file to open is disclosure by steps.",
-        "Inline the file below a marker; only data, binaries and licences may stay beside it.",
+        "inline the file below a marker; only data, binaries and licences may stay separate",
     ),
     "layout.pd-root-size": Rule(
         "high", "the root has more than 300 lines", "PD-1: a root must be short enough to be a guide.",
-        "Move sections into supporting files.",
+        "move sections into supporting files",
     ),
     "layout.pd-support": Rule(
-        "high", "no supporting content outside the root",
-        "PD-2: without content to disclose there is no progressive disclosure.",
-        "Move at least one section that is not code into a file of its own.",
+        "high", "no supporting file next to the root",
+        "PD-2: progressive disclosure needs content to disclose.",
+        "move at least one section that is not code into its own file",
     ),
     "layout.pd-unnamed": Rule(
-        "high", "a supporting file is not named in the root",
-        "PD-3: content that the root does not name is not disclosed but lost.",
-        "Name the file in the SKILL.md.",
+        "high", "the root does not name a supporting file",
+        "PD-3: agents do not find content that the root does not name.",
+        "name the file in SKILL.md",
     ),
     "layout.pd-cue": Rule(
-        "high", "a supporting file is named without saying when or why to open it",
-        "PD-3: the agent decides by the cue whether to open the file.",
-        "Say in the root for which step or question the file is read.",
+        "high", "the root names a supporting file without saying when or why to open it",
+        "PD-3: the agent decides by this cue whether to open the file.",
+        "state in SKILL.md for which step or question to read the file",
     ),
     "hygiene.broken-link": Rule(
-        "medium", "a link leads nowhere", "The agent loses what the link led to.",
-        "Point the link at the file's new place.",
+        "medium", "broken link: the target does not exist", "The agent cannot reach the linked text.",
+        "update the link to the file's new path",
     ),
     "hygiene.broken-anchor": Rule(
-        "low", "an anchor names no heading", "A reader is sent to the wrong place.",
-        "Point the anchor at the heading's new file.",
+        "low", "broken anchor: the target file has no such heading",
+        "The link leads to the wrong place.", "update the link to the file that has the heading",
     ),
     "hygiene.unresolved-command": Rule(
-        "high", "a command runs a script that is not there", "The command fails for every trial.",
-        "Correct the path or state the working directory.",
+        "high", "a command runs a script that does not exist", "The command fails in every trial.",
+        "correct the path, or state the working directory",
     ),
     "hygiene.unresolved-path": Rule(
-        "high", "a path in code that led into the parent leads nowhere",
-        "The code fails or works on other files in the trials of this layout alone.",
-        "Put the file where the path leads; code stays as the parent has it.",
+        "high", "a path in code is valid in the source but not in the variant",
+        "The code fails, or works on other files, in the trials of this layout only.",
+        "put the file at that path; do not change the source's code",
     ),
     "hygiene.unwritten-file": Rule(
-        "medium", "a command names a file that stands on the page alone",
-        "The command fails for every trial that does not guess to write the file out first.",
-        "Say below the marker: Write this file to `PATH` in the folder of this SKILL.md before you run"
+        "medium", "a command needs a file that exists only as text on the page",
+        "The command fails in every trial whose agent does not guess to write the file first.",
+        "add below the marker: Write this file to `PATH` in the folder of this SKILL.md before you run"
         " anything that uses it.",
     ),
     "hygiene.unresolved-mention": Rule(
-        "medium", "a file is named that is not there", "The agent looks for it in vain.",
-        "Name the file by its new path.",
+        "medium", "the text names a file that does not exist", "The agent searches for it in vain.",
+        "use the file's new path",
     ),
     "hygiene.stale-path": Rule(
-        "medium", "an absolute path into a skill folder", "The path exists for one layout only.",
-        "Make the path relative to the skill folder.",
+        "medium", "absolute path to a skill folder", "The path exists in one layout only.",
+        "make the path relative to the skill folder",
     ),
     "hygiene.litter": Rule(
-        "low", "a cache, log or editor file", "It is offered to the agent and is not knowledge.",
-        "Delete the file.",
+        "low", "cache, log or editor file", "The agent can open it, but it is not knowledge.",
+        "delete the file",
     ),
     "hygiene.case-collision": Rule(
-        "high", "two paths that are one on some disks", "One file replaces the other when copied.",
-        "Rename one of them.",
+        "high", "two paths differ only in case or Unicode form",
+        "On some disks one file replaces the other.", "rename one of the files",
     ),
     "hygiene.duplicate-file": Rule(
-        "low", "two files with the same bytes", "Reading both costs twice and counts twice.",
-        "Keep one of them.",
+        "low", "two files have the same content", "Reading both costs twice and counts twice.",
+        "delete one of the files",
     ),
     "hygiene.fence-in-script": Rule(
-        "high", "a script begins or ends with a fence line", "The script no longer runs.",
-        "Remove the fence lines.",
+        "high", "a script begins or ends with a Markdown fence", "The script no longer runs.",
+        "remove the fence lines",
     ),
     "hygiene.twin-file": Rule(
-        "medium", "a file without suffix beside one with it", "One of them is a leftover.",
-        "Delete the leftover.",
+        "medium", "a file exists both with and without a suffix", "One of them is a leftover.",
+        "delete the leftover",
     ),
     "hygiene.empty-heading": Rule(
-        "low", "a heading with nothing below it", "Its text was moved and the heading left behind.",
-        "Move the heading with its text, or name the new place below it.",
+        "low", "a heading has no text below it", "Its text was moved without the heading.",
+        "move the heading with its text, or name the new file below it",
     ),
     "knowledge.file-lost": Rule(
-        "high", "a file of the parent is gone", "All it says is missing.", "Restore the file.",
+        "high", "a file of the source is missing", "All its content is missing.", "restore the file",
     ),
     "knowledge.file-changed": Rule(
-        "high", "a file's bytes changed", "A script that differs gives other results.",
-        "Copy the parent's file byte for byte.",
+        "high", "the content of a file changed", "A changed script gives other results.",
+        "copy the source's file byte for byte",
     ),
     "knowledge.file-renamed": Rule(
-        "high", "a file was renamed", "Commands and mentions name it by its old name.",
-        "Give the file its old name.",
+        "high", "a file was renamed", "Commands and text use its old name.", "restore the old name",
     ),
     "knowledge.file-mode": Rule(
-        "medium", "a file's execute bit changed", "A command may fail or need another form.",
-        "Restore the execute bit.",
+        "medium", "the execute bit of a file changed", "A command may fail or need another form.",
+        "restore the execute bit",
     ),
-    "knowledge.file-added": Rule(
-        "high", "a file that the parent does not have", _SAME, "Remove the file.",
-    ),
+    "knowledge.file-added": Rule("high", "a file is not in the source", _SAME, "remove the file"),
     "knowledge.polarity": Rule(
-        "high", "a negation was gained or lost", "The instruction says the opposite.", _KEEP,
+        "high", "a negation was added or removed", "The instruction says the opposite.", _KEEP,
     ),
     "knowledge.comparator-flip": Rule(
-        "high", "a comparison was turned round", "The limit now holds on the other side.", _KEEP,
+        "high", "a comparison was reversed", "The limit applies to the other side.", _KEEP,
     ),
     "knowledge.comparator": Rule("high", "a comparison changed", "The limit moved.", _KEEP),
     "knowledge.number": Rule("high", "a number changed", "Another value gives another result.", _KEEP),
@@ -155,171 +152,167 @@ RULES: dict[str, Rule] = {
         "medium", "a requirement became stronger or weaker", "Agents weigh must and should.", _KEEP,
     ),
     "knowledge.path": Rule(
-        "high", "a path in code became another one",
-        "Code must mean the same in every layout; a path that is made relative leads elsewhere.",
-        "Write the parent's path; change one only where its file moved, and then to where it lies.",
+        "high", "a path in code changed",
+        "Code must mean the same in every layout; a path that is made relative can lead elsewhere.",
+        "restore the source's path; change it only if its file moved, and then to the new path",
     ),
     "knowledge.reference": Rule(
-        "medium", "a code span, path or flag changed", "The agent types what stands there.", _KEEP,
+        "medium", "a code span, path or flag changed", "Agents type it as written.", _KEEP,
     ),
     "knowledge.order": Rule(
-        "medium", "the same words stand in another order", "Who does what to whom may change.", _KEEP,
+        "medium", "the same words are in another order", "Who does what to whom may change.", _KEEP,
     ),
     "knowledge.opposite": Rule(
-        "high", "a word was turned into its opposite", "The text says the reverse.", _KEEP,
+        "high", "a word was replaced by its opposite", "The text says the reverse.", _KEEP,
     ),
     "knowledge.steps": Rule(
         "medium", "two steps, items or sections of a process changed places",
-        "A procedure is its order.", "Restore the order.",
+        "The order is part of a procedure.", "restore the order",
     ),
     "knowledge.lines": Rule(
-        "medium", "two lines of code changed places", "A program is its order.", "Restore the order.",
+        "medium", "two lines of code changed places", "The order is part of a program.",
+        "restore the order",
     ),
-    "knowledge.code": Rule(
-        "medium", "a line of code changed", "Agents copy code as it stands.", _KEEP,
-    ),
-    "knowledge.row": Rule("medium", "a table row changed", "Tables carry facts.", _KEEP),
+    "knowledge.code": Rule("medium", "a line of code changed", "Agents copy code as written.", _KEEP),
+    "knowledge.row": Rule("medium", "a table row changed", "Tables hold facts.", _KEEP),
     "knowledge.field": Rule(
-        "medium", "a frontmatter field changed", "It decides whether the skill is opened.", _KEEP,
+        "medium", "a frontmatter field changed", "It decides whether agents open the skill.", _KEEP,
     ),
     "knowledge.critical-missing": Rule(
-        "high", "something to heed is missing",
-        "It held a number, comparison, modal, code, path or flag.", "Restore it.",
+        "high", "critical text is missing",
+        "It has a number, comparison, modal, code, path or flag.", "restore it",
     ),
     "knowledge.critical-added": Rule(
-        "high", "something to heed was added",
-        "It holds a number, comparison, modal, code, path or flag that the parent does not say.",
+        "high", "critical text was added",
+        "It has a number, comparison, modal, code, path or flag that the source does not have.",
         _DROP,
     ),
-    "knowledge.missing": Rule("low", "a plain statement is missing", _SAME, "Restore it."),
-    "knowledge.added": Rule("low", "a plain statement was added", _SAME, _DROP),
+    "knowledge.missing": Rule("low", "plain text is missing", _SAME, "restore it"),
+    "knowledge.added": Rule("low", "plain text was added", _SAME, _DROP),
     "knowledge.routing": Rule(
         "medium", "a generated line says more than the file it names",
-        "A routing row may only repeat its target.", "Use words of the target alone.",
+        "A routing row may only repeat its target.", "use only words of the target file",
     ),
     "knowledge.lead": Rule(
-        "low", "a line was written that leads to a supporting file",
-        "Its words are free, what it may demand is not; a person may want to read it.",
-        "Nothing, or use a generated row.",
+        "low", "a new line leads to a supporting file",
+        "Its wording is free, but it must not add requirements.",
+        "check that it adds no requirement, or use a generated row",
     ),
     "knowledge.moved": Rule(
-        "low", "a text stands below another heading or lead",
-        "A heading narrows what is below it, and so does the sentence above a list.",
-        "Move the text back below its own heading or lead.",
+        "low", "text moved below another heading or lead-in",
+        "A heading, or the sentence above a list, limits the text below it.",
+        "move the text back below its own heading or lead-in",
     ),
     "knowledge.reworded": Rule(
         "info", "other words, same critical tokens", "Counted, so that rewriting shows.",
-        "Nothing, unless the words were meant to stay.",
+        "no action required, unless the wording must stay",
     ),
     "routing.crossed": Rule(
-        "medium", "a link's label names one file and its address another",
-        "Where the agent ends up depends on which of the two it follows.",
-        "Let label and address name the same file.",
+        "medium", "the label of a link names another file than its address",
+        "The agent ends up in one of two files.", "make label and address name the same file",
     ),
     "routing.astray": Rule(
-        "medium", "a row leads to one file and speaks of another",
-        "The agent opens a file that does not say what it was promised.",
-        "Let the row lead to the file whose headings it names.",
+        "medium", "a row leads to one file but describes another",
+        "The agent opens a file that does not have the promised text.",
+        "link the row to the file whose headings it names",
     ),
     "routing.exchanged": Rule(
-        "high", "two files have each other's contents",
+        "high", "two files have exchanged their content",
         "Every row and mention sends the agent to the wrong text.",
-        "Put each text back into its file, or rewrite what leads to them.",
+        "move each text back to its file, or update the rows that lead to the files",
     ),
     "routing.dull": Rule(
-        "medium", "a row says nothing of the file that it leads to",
+        "medium", "a row does not describe its target file",
         "The agent decides by the row whether to open the file.",
-        "Say in the row what the file is about, in words of the file.",
+        "describe the file in the row, in words of the file",
     ),
     "routing.pointer": Rule(
-        "medium", "a process goes on in another file, and nothing at the break says so",
-        "The agent takes what it has read for the whole of the process.",
-        "Below the last step before the break, name the file in which the next one stands.",
+        "medium", "a process continues in another file without a pointer at the break",
+        "The agent takes the part it has read for the whole process.",
+        "name the next file below the last step before the break",
     ),
     "style.provenance": Rule(
-        "medium", "added text speaks of how the variant was made",
-        "It tells the agent that there are variants.", "Remove the remark.",
+        "medium", "added text describes how the variant was made",
+        "It reveals to the agent that variants exist.", "remove the remark",
     ),
     "style.elision": Rule(
-        "high", "added text stands for text that was left out", "The agent cannot read what is not there.",
-        "Write the text out as the parent has it.",
+        "high", "added text replaces omitted text", "The agent cannot read omitted text.",
+        "write the text out as in the source",
     ),
     "style.placeholder": Rule(
         "medium", "added text is a placeholder", "The agent may take it for an instruction.",
-        "Fill it with the parent's text or remove it.",
+        "replace it with the source's text, or remove it",
     ),
     "style.chatter": Rule(
-        "medium", "added text is an answer to whoever asked for the variant",
-        "It is not part of the skill.", "Remove it.",
+        "medium", "added text is an assistant's reply", "It is not part of the skill.", "remove it",
     ),
     "size.grown": Rule(
-        "medium", "the variant is much longer than its parent",
-        "Longer text costs more to read, whatever its layout.", "Remove what was added.",
+        "medium", "the variant is much longer than its source",
+        "Longer text costs more to read, regardless of layout.", "remove the added text",
     ),
     "size.shrunk": Rule(
-        "high", "the variant is much shorter than its parent",
-        "Text is missing or was put in fewer words.", "Restore what is missing.",
+        "high", "the variant is much shorter than its source",
+        "Text is missing or was condensed.", "restore the missing text",
     ),
     "size.one-read": Rule(
-        "info", "a root is longer than one read returns",
-        "Agents may see its beginning only; exclude or stratify the source.", "Nothing in the variant.",
+        "info", "the root is longer than one read returns",
+        "Agents may see only its beginning; exclude or stratify the source.",
+        "no action required in the variant",
     ),
     "size.long-reference": Rule(
         "info", "a supporting file is long", "Opening it costs as much as a flat layout.",
-        "Split it by its headings.",
+        "split it by its headings",
     ),
     "security.remote-shell": Rule(
-        "high", "a download is run unseen", "Whoever serves it runs code in the trial.",
-        "Remove the command; the parent does not have it.",
+        "high", "a command runs a download without inspection", "The server controls code in the trial.",
+        "remove the command; the source does not have it",
     ),
     "security.destructive": Rule(
-        "high", "a command deletes or needs more rights", "It can damage the machine of the trial.",
-        "Remove the command; the parent does not have it.",
+        "high", "a command deletes files or raises permissions", "It can damage the trial's machine.",
+        "remove the command; the source does not have it",
     ),
     "security.override": Rule(
-        "high", "text that turns an agent against its instructions", "It takes over the trial.",
-        "Remove it; the parent does not have it.",
+        "high", "text tries to override an agent's instructions", "It takes over the trial.",
+        "remove it; the source does not have it",
     ),
-    "security.secret": Rule(
-        "high", "something that looks like a key", "Keys leak with the bundle.", "Remove it.",
-    ),
+    "security.secret": Rule("high", "possible secret key", "Keys leak with the bundle.", "remove it"),
     "security.grader": Rule(
-        "medium", "text that names the grader or its files",
-        "It invites working for the check instead of the task.", "Remove it; the parent does not have it.",
+        "medium", "text names the grader or its files",
+        "It invites work for the check instead of the task.", "remove it; the source does not have it",
     ),
     "security.hidden-text": Rule(
-        "medium", "a comment that a reader of the page does not see",
-        "An agent reads it, a reviewer does not.", "Remove it or write it as text.",
+        "medium", "HTML comment, invisible on the rendered page", "Agents read it, reviewers do not.",
+        "remove it, or write it as visible text",
     ),
     "security.invisible": Rule(
-        "high", "an invisible or direction-changing character", "It hides or reorders text.",
-        "Remove the character.",
+        "high", "invisible or bidirectional control character", "It hides or reorders text.",
+        "remove the character",
     ),
     "security.host": Rule(
-        "medium", "an address of a host that the parent does not name",
-        "It may leak data or change results.", "Remove the address.",
+        "medium", "address of a host that the source does not name",
+        "It may leak data or change results.", "remove the address",
     ),
     "security.agent-file": Rule(
-        "high", "a file that configures agents or holds credentials",
-        "It changes the agent and not the skill.", "Remove the file.",
+        "high", "file that configures agents or holds credentials",
+        "It changes the agent, not the skill.", "remove the file",
     ),
     "security.program": Rule(
-        "high", "a compiled program", "Nobody can read what it does.", "Remove the file.",
+        "high", "compiled program", "Reviewers cannot read it.", "remove the file",
     ),
     "security.permission": Rule(
-        "high", "the frontmatter asks for more permissions", "The variants would run with other rights.",
-        "Ask for what the parent asks for.",
+        "high", "the frontmatter requests more permissions",
+        "The variants would run with different permissions.", "request the source's permissions only",
     ),
 }  # fmt: skip
-"""rule id -> rule. The id is "gate.rule"."""
+"""Rule id ("gate.rule") -> rule."""
 
 
 def explain(rule: str) -> str:
-    """What a rule means, why it matters and how to mend it. Raises UsageError for an unknown id."""
+    """Return a rule's severity, finding, reason and fix. Raises UsageError for an unknown id."""
     known = RULES.get(rule)
     if known is None:
         raise UsageError(f"unknown rule {rule!r}; choose one of {', '.join(sorted(RULES))}")
     return (
         f"{rule} ({known.severity})\n  found: {known.what}\n  why:   {known.why}\n"
-        f"  mend:  {known.mend}"
+        f"  fix:   {known.fix}"
     )

@@ -1,4 +1,4 @@
-"""What a variant may not add: hidden text, dangerous commands, secrets, wider permissions."""
+"""The variant adds no hidden text, dangerous commands, secrets or wider permissions."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,11 +10,11 @@ from skilljuror.gates.findings import Observation, finding, gate_result
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter
 from skilljuror.knowledge.units.extract import cached_by_bundles
 from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.models.gate import Finding, GateResult
+from skilljuror.models.gate import GateResult
 
 _SHOWN = 120
 _MARKS = "`*_)]}'\".,;:"
-"""What may follow a command in a sentence; it is no part of what is compared."""
+"""Characters that may follow a command in a sentence; they are not compared."""
 _PATTERNS = {
     "security.remote-shell": re.compile(
         r"(?:curl|wget|irm|iwr|Invoke-WebRequest)\b[^\n|]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b"
@@ -48,7 +48,7 @@ _PATTERNS = {
     "security.host": re.compile(r"\bhttps?://([A-Za-z0-9.-]{1,200})"),
 }
 _LONG_KEY = 200
-"""Characters without a blank from which a text may hold a key that no head announces."""
+"""Length of a run without white space from which a text may have a key without a known prefix."""
 _HEADS = {
     "security.remote-shell": (
         "curl", "wget", "irm", "iwr", "Invoke-WebRequest", "bash", "zsh", "sh", "iex",
@@ -65,40 +65,30 @@ _HEADS = {
     "security.hidden-text": ("<!--",),
     "security.host": ("http",),
 }  # fmt: skip
-"""Every match of a pattern begins with one of these, so that it is tried there alone; a pattern
-without heads is tried everywhere."""
+"""Prefixes of every match of a pattern, so that the pattern is tried only there; a pattern without
+prefixes is tried everywhere."""
 _SECRET_FILES = frozenset({
     ".env", ".npmrc", ".pypirc", ".netrc", ".mcp.json", ".git-credentials", "id_rsa", ".bashrc",
 })  # fmt: skip
-_AGENT_FOLDERS = frozenset({
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".cursor",
-    ".vscode",
-    ".github",
-    ".ssh",
-})
+_AGENT_FOLDERS = frozenset({".claude", ".codex", ".gemini", ".cursor", ".vscode", ".github", ".ssh"})  # fmt: skip
 _PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 
 
 class SecurityGate:
-    """A skill is instructions by design, so only what the parent does not have is held against
-    the variant, and nothing is ever cleaned. (transforms §6)"""
+    """Report what the variant adds: a skill is instructions by design, so what the parent has is
+    allowed, and nothing is ever removed. (transforms §6)"""
 
     name: ClassVar[str] = "security"
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
-        """The answer for one pair."""
-        known = {(observation.rule, observation.key) for observation in _observations(parent)}
-        findings = [_judged(observation, known) for observation in _observations(variant)]
+        """Judge one pair."""
+        known = {(one.rule, one.key) for one in _observations(parent)}
+        findings = [
+            finding(one, inherited=(one.rule, one.key) in known) for one in _observations(variant)
+        ]
         return gate_result(
             self.name, (parent, variant), policy, findings, {"path": len(variant.files)}
         )
-
-
-def _judged(observation: Observation, known: set[tuple[str, object]]) -> Finding:
-    return finding(observation, inherited=(observation.rule, observation.key) in known)
 
 
 @cached_by_bundles
@@ -120,7 +110,7 @@ def _in_texts(bundle: Bundle) -> Iterator[Observation]:
 
 @lru_cache(maxsize=1024)
 def _scanned(blob: Blob) -> tuple[tuple[str, int, str], ...]:
-    """(rule, line, what stands there) of one file; kept, for a variant shares most files."""
+    """(rule, line, matched text) of one file; cached, because variants share most files."""
     text = blob.text or ""
     lowered = _folded(text)
     hits = []
@@ -133,9 +123,10 @@ def _scanned(blob: Blob) -> tuple[tuple[str, int, str], ...]:
 
 
 def _matches(rule: str, text: str, folded: str) -> Iterator[re.Match[str]]:
-    """What `finditer` of the rule's pattern finds, tried at its heads alone."""
+    """The matches of `finditer` for the rule's pattern, tried only at its prefixes."""
     pattern, heads = _PATTERNS[rule], _HEADS.get(rule, ())
-    anywhere = rule == "security.secret" and _longest(text) >= _LONG_KEY
+    longest = max(map(len, text.split()), default=0) if rule == "security.secret" else 0
+    anywhere = longest >= _LONG_KEY
     if anywhere or not heads or len(folded) != len(text):
         yield from pattern.finditer(text)
         return
@@ -149,7 +140,7 @@ def _matches(rule: str, text: str, folded: str) -> Iterator[re.Match[str]]:
 
 
 def _places(text: str, head: str) -> Iterator[int]:
-    """Where a head stands, overlaps included."""
+    """Positions of a prefix, overlapping ones included."""
     place = text.find(head)
     while place >= 0:
         yield place
@@ -157,17 +148,12 @@ def _places(text: str, head: str) -> Iterator[int]:
 
 
 def _folded(text: str) -> str:
-    """Letters as a pattern that ignores case takes them, character by character: beside capitals
-    four letters beyond ASCII are taken for one of ASCII."""
+    """Fold case as re.IGNORECASE does, character by character: four letters outside ASCII match one
+    in ASCII."""
     if not text.isascii():
         for letter, plain in (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u212a", "k")):
             text = text.replace(letter, plain)
     return text.lower()
-
-
-def _longest(text: str) -> int:
-    """Characters of the longest run without a blank."""
-    return max(map(len, text.split()), default=0)
 
 
 def _in_paths(bundle: Bundle) -> Iterator[Observation]:
@@ -190,7 +176,7 @@ def _permissions(bundle: Bundle) -> Iterator[Observation]:
 
 
 def _values(value: object) -> Iterable[str]:
-    """Each tool of a list, a comma-separated line or a mapping."""
+    """The items of a list, a comma-separated line or a mapping."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     if isinstance(value, list | dict):

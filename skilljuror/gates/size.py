@@ -1,4 +1,4 @@
-"""Is the variant as long as its parent, and can it be read the way its layout asks?"""
+"""The variant is as long as its parent, and its files can be read as its layout requires."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -12,9 +12,9 @@ from skilljuror.models.resource_class import resource_class
 from skilljuror.tokens import estimate
 
 SLACK = 400
-"""Estimated tokens that a variant may gain or lose whatever its size."""
+"""Estimated tokens that a variant of any size may gain or lose."""
 MOST = 1.5
-"""Most tokens of a variant, as a share of its parent's; real layouts stay below 1.3."""
+"""Most tokens of a variant, as a share of its parent's; real layouts are below 1.3."""
 LEAST = 0.8
 """Fewest tokens of a variant, as a share of its parent's."""
 PER_FILE = 25
@@ -22,16 +22,16 @@ PER_FILE = 25
 ONE_READ = 25_000
 """Estimated tokens that agents' file tools return in one read. (transforms §3.4)"""
 LONG_REFERENCE = 6_000
-"""Estimated tokens from which a supporting file is better split."""
+"""Estimated tokens above which a supporting file should be split."""
 
 
 class SizeGate:
-    """Growth, loss, and files too long for one read."""
+    """Check growth, loss, and files too long for one read."""
 
     name: ClassVar[str] = "size"
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
-        """The answer for one pair; tokens are estimated without a vocabulary, data left out."""
+        """Judge one pair; tokens are estimated without a vocabulary, and data is skipped."""
         parent_tokens, sizes = sum(_tokens(parent).values()), _tokens(variant)
         observations = [
             *_growth(parent_tokens, sum(sizes.values()), len(parent.files), len(variant.files)),
@@ -44,13 +44,13 @@ class SizeGate:
 
 
 def _tokens(bundle: Bundle) -> dict[str, int]:
-    """path -> estimated tokens of every text that is not data."""
+    """Path -> estimated tokens; 0 for data."""
     return {path: _estimate(path, blob) for path, blob in bundle.files.items()}
 
 
 @lru_cache(maxsize=1024)
 def _estimate(path: str, blob: Blob) -> int:
-    """Sentences that say to write a carried file out are no text: only flat layouts have them."""
+    """Instructions to write out an embedded file do not count: only flat layouts have them."""
     if resource_class(path, blob) == "data":
         return 0
     lines = (blob.text or "").split("\n")
@@ -60,23 +60,24 @@ def _estimate(path: str, blob: Blob) -> int:
 def _growth(
     parent_tokens: int, tokens: int, parent_files: int, files: int
 ) -> Iterator[Observation]:
-    """A file that was carried on a page leaves its marker and its fence behind."""
-    message = f"about {tokens} tokens, the parent has about {parent_tokens}"
+    """Compare totals, with an allowance for the marker and fence of each file."""
+    message = f"the variant has about {tokens} tokens, the source about {parent_tokens}"
     if tokens > parent_tokens * MOST + SLACK + parent_files * PER_FILE:
         yield Observation("size.grown", None, "", message=message)
-    carried = max(0, files - parent_files)
-    if tokens < parent_tokens * LEAST - SLACK - carried * PER_FILE:
+    unpacked = max(0, files - parent_files)
+    if tokens < parent_tokens * LEAST - SLACK - unpacked * PER_FILE:
         yield Observation("size.shrunk", None, "", message=message)
 
 
 def _over_limit(
     variant: Bundle, sizes: dict[str, int], known: dict[str, int]
 ) -> Iterator[Observation]:
-    """Roots and supporting texts over their limit that were not over it in the parent."""
+    """Roots and supporting texts that exceed their limit, but did not in the parent."""
     roots = {skill.path for skill in variant.skills}
     for path, size in sizes.items():
         limit = ONE_READ if path in roots else LONG_REFERENCE
         text = path in roots or resource_class(path, variant.files[path]) == "support"
         if text and size > limit >= known.get(path, 0):
             rule = "size.one-read" if path in roots else "size.long-reference"
-            yield Observation(rule, path, path, message=f"about {size} tokens")
+            message = f"the file has about {size} tokens, more than {limit}"
+            yield Observation(rule, path, path, message=message)

@@ -1,10 +1,11 @@
-"""Does what the variant adds talk to the agent, or about how the variant was made?"""
+"""Text that the variant adds addresses the agent, not the making of the variant."""
 
 import re
 from collections.abc import Iterator
 from typing import ClassVar
 
 from skilljuror.gates.findings import Observation, finding, gate_result
+from skilljuror.gates.rules import RULES
 from skilljuror.knowledge.comparison.diff import diff
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import GateResult
@@ -36,19 +37,19 @@ _PATTERNS = {rule: re.compile(words, re.IGNORECASE) for rule, words in _PHRASES.
 
 
 class StyleGate:
-    """Provenance, elision, placeholders and chatter, in text that the parent does not have."""
+    """Report provenance, elision, placeholders and chatter in text that the variant adds."""
 
     name: ClassVar[str] = "style"
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
-        """The answer for one pair; words of the parent are never held against the variant."""
+        """Judge one pair; phrases that the parent's text has are ignored."""
         texts = list(_added_texts(diff(parent, variant)))
         findings = [finding(observation, before) for observation, before in _observations(texts)]
         return gate_result(self.name, (parent, variant), policy, findings, {"new text": len(texts)})
 
 
 _AddedText = tuple[str, int, str, str]
-"""File, line, text of the variant, text of the parent that it took the place of."""
+"""File, line, text of the variant, text of the parent that it replaces."""
 
 
 def _added_texts(comparison: UnitDiff) -> Iterator[_AddedText]:
@@ -64,7 +65,5 @@ def _observations(added: list[_AddedText]) -> Iterator[tuple[Observation, str | 
             old = {match[0].lower() for match in pattern.finditer(before)}
             new = [match[0] for match in pattern.finditer(text) if match[0].lower() not in old]
             if new:
-                yield (
-                    Observation(rule, None, file, line, text, f"it says {new[0]!r}"),
-                    before or None,
-                )
+                message = f"{RULES[rule].what}: {new[0]!r}"
+                yield Observation(rule, None, file, line, text, message), before or None

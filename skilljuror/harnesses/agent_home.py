@@ -1,4 +1,4 @@
-"""What an agent finds in its HOME, what its prompt says of Skills, and the logs that it leaves there."""
+"""An agent's HOME: its files, Skills, prompt and logs."""
 
 import json
 import re
@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import structs
 
-from skilljuror.harnesses.artifacts import copy_logs, plain_folder
-from skilljuror.harnesses.inside_harbor.skilljuror_places import own_file
+from skilljuror.harnesses.artifacts import Reading, copy_logs, plain_folder
+from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import own_file
 from skilljuror.harnesses.sandbox import HOME
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
 from skilljuror.models.agent import SKILLS, AgentProgram
@@ -34,17 +34,17 @@ _SKILL = """<skill>
 
 
 def skills_root(agent: AgentProgram) -> str:
-    """The folder of Skills that an agent is given, as its own machine names it."""
+    """Return the agent's Skills folder in the sandbox."""
     return in_home(agent.skills or SKILLS)
 
 
 def in_home(path: str) -> str:
-    """`~/x` as the agent's machine names it."""
+    """Expand `~/x` to the sandbox's HOME."""
     return HOME + path.removeprefix("~")
 
 
 def read_instruction(task_dir: Path) -> str:
-    """The instruction without canary comments at its top."""
+    """Read the instruction without canary comments at the top."""
     text = (task_dir / "instruction.md").read_text(encoding="utf-8")
     lines = text.splitlines(keepends=True)
     while lines and _CANARY.fullmatch(lines[0].rstrip("\n")):
@@ -53,29 +53,30 @@ def read_instruction(task_dir: Path) -> str:
 
 
 def skills_listing(variant_dir: Path, root: str) -> str:
-    """What the prompt of an agent without Skills of its own says: each Skill's name, description, place."""
+    """List each Skill's name, description and location, for the prompt of an agent without a Skills
+    folder."""
     found = [path for path in variant_dir.rglob("*") if is_root_name(path.name)]
     skills = []
     for path in sorted(found, key=lambda path: str(path).encode()):
         fields, _ = parse_frontmatter(path.read_text(encoding="utf-8").splitlines())
-        said = {
+        shown = {
             "name": plain_field(fields, "name") or path.parent.name,
             "description": plain_field(fields, "description") or "",
             "location": f"{root}/{path.relative_to(variant_dir)}",
         }
-        skills.append(_SKILL.format(**{key: escape(text, False) for key, text in said.items()}))
+        skills.append(_SKILL.format(**{key: escape(text, False) for key, text in shown.items()}))
     return _LISTING.format(skills="\n".join(skills))
 
 
 def write_home_files(root: Path, agent: AgentProgram) -> None:
-    """Put an agent's files into its HOME; links that a task left there are not followed."""
+    """Write an agent's files to its HOME without following links of the task."""
     for name, text in agent.home_files.items():
         own_file(root, f"{HOME}/{name}").write_text(text, encoding="utf-8")
 
 
-def collect_logs(root: Path, agent: AgentProgram, target: Path) -> list[str]:
-    """Copy the agent's own logs below `target`, each under the name that it has in HOME without its
-    leading dot; the answer names what was left out, and why."""
+def collect_logs(root: Path, agent: AgentProgram, target: Path, reading: Reading) -> list[str]:
+    """Copy the agent's logs below `target`, named as in HOME without the leading dot; return skipped
+    ones with reasons."""
     left_out = []
     for name in agent.logs:
         folder = plain_folder(root, in_home(name))
@@ -83,12 +84,12 @@ def collect_logs(root: Path, agent: AgentProgram, target: Path) -> list[str]:
             left_out.append(f"{name}: no folder")
             continue
         kept = target / name.removeprefix("~/").lstrip(".")
-        left_out += [f"{name}/{what}" for what in copy_logs(folder, kept)]
+        left_out += [f"{name}/{what}" for what in copy_logs(folder, kept, reading)]
     return left_out
 
 
-def told_tools(stdout: Path) -> tuple[str, ...] | None:
-    """The tools that an agent lists at the start of its output, as Claude Code does; None where it does not."""
+def listed_tools(stdout: Path) -> tuple[str, ...] | None:
+    """Return the tools listed at the start of an agent's output, as in Claude Code, or None."""
     with stdout.open("rb") as lines:
         return next(filter(None, map(_tools, islice(lines, _FIRST_LINES))), None)
 
@@ -96,17 +97,17 @@ def told_tools(stdout: Path) -> tuple[str, ...] | None:
 def _tools(line: bytes) -> tuple[str, ...] | None:
     try:
         tools = json.loads(line).get("tools")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return None
     named = isinstance(tools, list) and all(isinstance(tool, str) for tool in tools)
     return tuple(tools) if named else None
 
 
 def write_agent_record(path: Path, agent: AgentProgram) -> None:
-    """How the agent was started: its command with places left open, settings and names of keys."""
-    said: dict[str, Any] = structs.asdict(agent)
-    said |= {
+    """Write the agent's command template, settings and names of keys."""
+    fields: dict[str, Any] = structs.asdict(agent)
+    fields |= {
         "files": [file.name for file in agent.files],
         "shown": [str(one) for one in agent.shown],
     }
-    path.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(fields, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a harness is."""
+"""The harness interface."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -19,103 +19,103 @@ from skilljuror.redaction import redact
 
 
 class TrialJob(Struct, frozen=True):
-    """All that one trial needs."""
+    """Inputs of one trial."""
 
     trial: PlannedTrial
-    """What to run."""
     task: PlannedTask
-    """The task with its digests."""
     task_dir: Path
     """The task's folder in Harbor format."""
     variant: str | None
     """Name of the variant; None offers no Skill."""
     variant_dir: Path | None
-    """Folder that holds the skill folders."""
+    """Folder with the skill folders."""
     agent: AgentProgram
-    """Who runs."""
     choice: HarnessChoice
     """Time limits and options."""
     config_digest: str
     """Digest of the plan."""
     variant_digest: str | None = None
-    """Tree digest the build recorded for the variant; a harness refuses to offer anything else."""
+    """Tree digest of the build; a harness refuses any other."""
     announced: tuple[str, ...] = ()
-    """Files that the variant's pages tell the agent to write, relative to `variant_dir`: to have written
-    them is no edit of the Skill."""
+    """Files that the variant instructs the agent to write, relative to `variant_dir`; they do not count
+    as edits of the Skill."""
     disclosed: str | None = None
-    """Sentence that names the offered Skills, which the harness puts as a paragraph of its own at the
-    end of the prompt; None: the prompt is the instruction alone."""
+    """Sentence that names the offered Skills, appended to the prompt as a paragraph; None for none."""
 
 
 class Harness(Protocol):
-    """Runs trials one at a time; instances are made with `options`, once per worker process."""
+    """Runs trials one at a time; created with `options` once per worker process."""
 
     def prepare(self) -> str:
-        """Check the machine and return the isolation that will be used. Raises HarnessError."""
+        """Check the machine and return the isolation of trials. Raises HarnessError."""
         ...
 
     def run(self, job: TrialJob, target: Path) -> TrialRecord:
-        """Run one trial and leave its raw artifacts in the empty folder `target`.
+        """Run one trial and write its raw artifacts to the empty folder `target`.
 
-        What the agent or the verifier does wrong is part of the record; only a broken
-        machine raises (HarnessError).
+        Faults of the agent or the verifier are recorded; only a fault of the machine raises
+        HarnessError.
         """
         ...
 
 
 Collected = Callable[[Path], TrialRecord]
-"""Leaves the raw artifacts of one finished trial in an empty folder, and gives its record."""
+"""Writes the raw artifacts of one finished trial to an empty folder and returns its record."""
 
 
 class Batch(Struct, frozen=True):
-    """Trials for a harness that runs several at a time by itself."""
+    """Trials for a harness that schedules them itself."""
 
     jobs: tuple[TrialJob, ...]
-    """What to run, in the order of the plan."""
+    """In the order of the plan."""
     folder: Path
-    """Where the harness keeps what it needs to go on after it was killed."""
+    """Folder for state that survives a kill."""
     scratch: Path
-    """Folder for what nobody needs afterwards."""
+    """Temporary folder."""
     at_once: int
-    """Trials that may be under way at a time."""
+    """Maximum trials in parallel."""
     lock: int
-    """An open file that every process it starts holds open while it lives."""
+    """A file descriptor that every started process keeps open."""
     heard: Callable[[int], None] = lambda _: None
-    """Told how many trials have ended that were not handed out yet."""
+    """Callback with the number of ended trials that were not returned yet."""
     kept: frozenset[tuple[str, str]] = frozenset()
-    """Attempts at these trials that are kept already, as trial and start: what an earlier run left of
-    them is no result."""
+    """(trial, start) of saved attempts; their leftovers are ignored."""
 
 
 @runtime_checkable
 class BatchHarness(Harness, Protocol):
-    """A harness that schedules trials itself, and may bring agents of its own."""
+    """A harness that schedules trials itself and may have its own agents."""
 
     def own_agent(self, choice: AgentChoice) -> AgentProgram | None:
-        """The agent that a study file chooses, where it is one of the harness."""
+        """Return the chosen agent if it is one of the harness."""
+        ...
+
+    def stopped(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
+        """Yield attempts that were stopped or killed while an agent ran or may have run. Each is
+        collected before the next is requested."""
         ...
 
     def run_batch(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
-        """Run every trial of a batch, those first of which an earlier run left the results.
+        """Run every trial of a batch, starting with results of earlier runs.
 
-        A trial handed out is collected before the next is asked for. Closing the iterator ends
-        what is under way. Raises HarnessError.
+        Each trial is collected before the next is requested. Closing the iterator stops active
+        trials. Raises HarnessError.
         """
         ...
 
 
 def key_values(agent: AgentProgram) -> dict[str, str]:
-    """Names of the agent's keys with their values, from the environment alone."""
+    """Return the agent's keys with their values from the environment."""
     return {name: os.environ[name] for name in agent.keys if name in os.environ}
 
 
 def without_keys(text: str, agent: AgentProgram) -> str:
-    """A text without the values of the agent's keys."""
+    """Redact the values of the agent's keys."""
     return redact(text, key_values(agent).values())
 
 
 def trial_record(job: TrialJob, **outcome: Any) -> TrialRecord:
-    """The record of a trial: what its job says, and in `outcome` the fields that the job cannot know."""
+    """Create a trial's record from its job and the fields in `outcome`."""
     return TrialRecord(
         trial=job.trial.trial,
         task=job.task.name,

@@ -1,7 +1,7 @@
-"""A task's environment/ folder as files of a sandbox: what a Dockerfile says without Docker.
+"""Copy a task's environment/ folder into a sandbox by its Dockerfile, without Docker.
 
-Only WORKDIR and COPY lines count; everything else is reported as left out, for nothing is
-built or installed here. environment/skills never gets in, whatever the Dockerfile says.
+Only WORKDIR, COPY and ADD are supported; other lines are reported as ignored, because nothing is built or
+installed here. environment/skills is never copied.
 """
 
 import posixpath
@@ -16,64 +16,64 @@ from typing import Any
 from msgspec import Struct
 
 from skilljuror.errors import HarnessError
-from skilljuror.harnesses.inside_harbor.skilljuror_places import own_file, own_folder
+from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import own_file, own_folder
 from skilljuror.harnesses.limits import MEGABYTE, Limits
 from skilljuror.harnesses.sandbox import RESERVED, host_path
 
 WORKDIR = "/app"
 BAKED_SKILLS = "skills"
-"""Entry of environment/ with the Skill that a task brings."""
+"""Entry of environment/ with the task's own Skill."""
 NOT_COPIED = frozenset({"Dockerfile", "docker-compose.yaml", "docker-compose.yml", BAKED_SKILLS})
-"""Entries of environment/ that are no files of the task."""
+"""Entries of environment/ that are not task files."""
 _SILENT = frozenset({"FROM", "WORKDIR", "COPY", "ADD", "CMD", "ENTRYPOINT", "LABEL", "MAINTAINER"})
-"""Instructions that are followed, or that change nothing a trial could see."""
+"""Instructions that are supported or have no effect on a trial."""
 
 
 class DockerfileRecipe(Struct, frozen=True):
-    """What a Dockerfile asks for, as far as it can be followed."""
+    """The supported part of a Dockerfile."""
 
     workdir: str = WORKDIR
     """Working directory."""
     copies: tuple[tuple[str, str], ...] = ()
     """(source inside environment/, absolute destination)."""
     left_out: tuple[str, ...] = ()
-    """Lines that were not followed."""
+    """Ignored lines."""
 
 
 class Allowance(Struct, frozen=True):
-    """What a task says of its machine in task.toml, [environment]."""
+    """[environment] of a task's task.toml."""
 
     limits: Limits
-    """At least the usual limits: a task may ask for more memory and storage."""
+    """At least the default limits; a task may raise memory and storage."""
     network: str | None
-    """What it says of the network; None when it says nothing."""
+    """Network setting; None if missing."""
 
 
 def read_allowance(task_dir: Path) -> Allowance:
-    """The allowance of a task whose task.toml is TOML."""
-    said = tomllib.loads((task_dir / "task.toml").read_text(encoding="utf-8")).get("environment")
-    said = said if isinstance(said, dict) else {}
-    usual = Limits()
+    """Read the allowance of a task."""
+    table = tomllib.loads((task_dir / "task.toml").read_text(encoding="utf-8")).get("environment")
+    table = table if isinstance(table, dict) else {}
+    default = Limits()
     limits = Limits(
-        memory=max(usual.memory, _megabytes(said, "memory") * MEGABYTE),
-        storage=max(usual.storage, _megabytes(said, "storage") * MEGABYTE),
+        memory=max(default.memory, _megabytes(table, "memory") * MEGABYTE),
+        storage=max(default.storage, _megabytes(table, "storage") * MEGABYTE),
     )
-    network = said.get("network_mode", said.get("allow_internet"))
+    network = table.get("network_mode", table.get("allow_internet"))
     words = {True: "allowed", False: "refused", None: None}
     return Allowance(limits, words.get(network, str(network)))
 
 
-def _megabytes(said: dict[str, Any], name: str) -> int:
-    """`memory_mb = 4096`, or as Harbor wrote it before, `memory = "4G"`; 0 for anything else."""
-    size = said.get(f"{name}_mb")
+def _megabytes(table: dict[str, Any], name: str) -> int:
+    """Parse `memory_mb = 4096`, or Harbor's older `memory = "4G"`; 0 otherwise."""
+    size = table.get(f"{name}_mb")
     if isinstance(size, int):
         return size
-    written = re.fullmatch(r"(\d+)\s*([GM])i?B?", str(said.get(name, "")))
+    written = re.fullmatch(r"(\d+)\s*([GM])i?B?", str(table.get(name, "")))
     return int(written[1]) * (1_000 if written[2] == "G" else 1) if written else 0
 
 
 def read_recipe(environment: Path) -> DockerfileRecipe:
-    """The recipe of environment/; without a Dockerfile every file goes to /app."""
+    """Read the recipe of environment/; without a Dockerfile every file is copied to /app."""
     dockerfile = environment / "Dockerfile"
     if not dockerfile.is_file():
         return DockerfileRecipe()
@@ -113,7 +113,7 @@ def _copies(words: list[str], workdir: str) -> list[tuple[str, str]]:
 
 
 def copy_environment(environment: Path, root: Path) -> DockerfileRecipe:
-    """Copy the environment's files below `root`. Raises HarnessError for what cannot be placed."""
+    """Copy the environment's files below `root`. Raises HarnessError for an invalid COPY."""
     recipe = read_recipe(environment)
     _refuse_reserved(recipe.workdir)
     own_folder(root, recipe.workdir)
@@ -128,8 +128,8 @@ def _refuse_reserved(guest: str) -> None:
     for folder in RESERVED:
         if guest == folder or guest.startswith(f"{folder}/"):
             raise HarnessError(
-                f"the task's Dockerfile writes to {guest!r}, which the local harness shows"
-                " read-only from the host; copy to another folder or use a container harness"
+                f"the task's Dockerfile writes to {guest!r}, which is read-only in the local harness;"
+                " copy to another folder, or use a container harness"
             )
 
 
@@ -140,7 +140,7 @@ def _matching(environment: Path, source: str) -> list[Path]:
     if not paths:
         raise HarnessError(
             f"the task's Dockerfile copies {source!r}, which is not in {str(environment)!r};"
-            " add the file or correct the line"
+            " add the file or fix the line"
         )
     return [path for path in paths if not _is_below(path, environment / BAKED_SKILLS)]
 
@@ -158,7 +158,7 @@ def _copy(environment: Path, path: Path, root: Path, guest: str) -> None:
 
 
 def _copy_folder(environment: Path, folder: Path, root: Path, guest: str) -> None:
-    """Copy what a folder holds; links stay links, and what is copied over one takes its place."""
+    """Copy a folder's content; links stay links, and files replace existing links."""
     own_folder(root, guest)
     whole = folder.resolve() == environment.resolve()
     for path in folder.iterdir():

@@ -1,9 +1,8 @@
-"""How much a trial may hold, and a look at how much it does.
+"""Resource limits of a trial.
 
-The kernel refuses one process too many and a file that grows too large (`bind`). What all processes
-hold together is added up while they run (`Usage`): a control group would do that too, but few
-people may make one, and a limit on the address space of a process breaks runtimes that reserve
-more than they use (JavaScript, Java).
+The kernel limits the number of processes and the size of a file (`bind`). Total memory and storage are
+polled (`Usage`): control groups require privileges, and a limit on address space breaks runtimes that
+reserve more than they use (JavaScript, Java).
 """
 
 import os
@@ -15,17 +14,19 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import walk
+
 MEGABYTE = 1_000_000
 _LOOK_SECONDS = 0.05
-"""Least seconds between looks at memory."""
+"""Minimum seconds between memory checks."""
 _WALK_SECONDS = 1.0
-"""Least seconds between walks over the files."""
+"""Minimum seconds between file checks."""
 _WALK_SHARE = 20
-"""A walk takes at most about one in so many seconds."""
+"""File checks take at most 1/20 of the time."""
 
 
 class Limits(Struct, frozen=True):
-    """What the programs of one sandbox may hold at a time."""
+    """Limits of one sandbox."""
 
     memory: int = 4_096 * MEGABYTE
     """Bytes of memory of all processes together."""
@@ -36,25 +37,25 @@ class Limits(Struct, frozen=True):
 
 
 def bind(process: int, limits: Limits) -> None:
-    """Put the limits that the kernel keeps on a process, and so on all that it will start."""
+    """Set the kernel's limits on a process and its future children."""
     for kind, value in (
         (resource.RLIMIT_NPROC, limits.processes),
         (resource.RLIMIT_FSIZE, limits.storage),
         (resource.RLIMIT_CORE, 0),
     ):
-        with suppress(ProcessLookupError):  # it has ended, and says why itself
+        with suppress(ProcessLookupError):  # it has ended
             resource.prlimit(process, kind, (value, value))
 
 
 class Usage:
-    """What a process with all below it, and the files of its root, hold."""
+    """Memory and storage of a process tree and its root folder."""
 
     def __init__(self, process: int, root: Path, limits: Limits) -> None:
         self.process, self.root, self.limits = process, root, limits
         self.next_look = self.next_walk = time.monotonic()
 
     def exceeded(self) -> str | None:
-        """The limit that is exceeded, in words. Cheap: most calls do not look."""
+        """Describe an exceeded limit, or return None. Most calls return early."""
         now = time.monotonic()
         if now < self.next_look:
             return None
@@ -72,7 +73,7 @@ class Usage:
 
 
 def memory_above(process: int, limit: int) -> bool:
-    """Whether a process and all below it hold more than `limit` bytes; what they share counts once."""
+    """Whether a process tree uses more than `limit` bytes; shared memory counts once."""
     family = descendants(process)
     if sum(_resident(one) for one in family) <= limit:
         return False
@@ -80,7 +81,7 @@ def memory_above(process: int, limit: int) -> bool:
 
 
 def descendants(process: int) -> list[int]:
-    """A process and all below it; orphans of a namespace come below its process 1."""
+    """List a process tree; orphans of a namespace are below its process 1."""
     found, waiting = [], [process]
     while waiting:
         found.append(one := waiting.pop())
@@ -98,7 +99,7 @@ def _resident(process: int) -> int:
 
 
 def _proportional(process: int) -> int:
-    """Its share of what it holds with others, or all of it where nobody may look."""
+    """Proportional set size, or resident size if it is not readable."""
     with suppress(OSError):
         for line in Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii").splitlines():
             if line.startswith("Pss:"):
@@ -107,9 +108,9 @@ def _proportional(process: int) -> int:
 
 
 def disk_usage(folder: Path) -> int:
-    """Bytes that the files below a folder take on its own disk; what cannot be read counts nothing."""
+    """Disk usage of a folder in bytes; unreadable files are skipped."""
     total = 0
-    for base, _, names in os.walk(folder):
+    for base, _, names in walk(folder):
         for name in names:
             with suppress(OSError):
                 total += Path(base, name).lstat().st_blocks * 512
@@ -117,8 +118,7 @@ def disk_usage(folder: Path) -> int:
 
 
 def held_without_name(process: int) -> int:
-    """Bytes of the files that a process and all below it hold open though no folder names them any
-    more, those in memory too; each file once."""
+    """Bytes of deleted files that a process tree still has open, including in-memory files."""
     held: dict[tuple[int, int], int] = {}
     for one in descendants(process):
         for info in _open_files(one):

@@ -1,11 +1,11 @@
-"""The local harness: one trial is one fresh copy of the task, run as plain processes."""
+"""The local harness: run each trial in a fresh copy of the task."""
 
 import contextlib
-import errno
 import json
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,14 +18,21 @@ from skilljuror.errors import HarnessError, UsageError
 from skilljuror.files import data_dir, digest_tree
 from skilljuror.harnesses.agent_home import (
     collect_logs,
+    listed_tools,
     read_instruction,
     skills_listing,
     skills_root,
-    told_tools,
     write_agent_record,
     write_home_files,
 )
-from skilljuror.harnesses.artifacts import copy_logs, digest_left, list_files
+from skilljuror.harnesses.artifacts import (
+    GONE,
+    MACHINE_FAULTS,
+    Reading,
+    copy_logs,
+    digest_left,
+    list_files,
+)
 from skilljuror.harnesses.base import TrialJob, key_values, trial_record, without_keys
 from skilljuror.harnesses.environment import (
     Allowance,
@@ -33,8 +40,8 @@ from skilljuror.harnesses.environment import (
     copy_environment,
     read_allowance,
 )
-from skilljuror.harnesses.inside_harbor.skilljuror_places import own_file, own_folder
-from skilljuror.harnesses.process import Command, OutputFiles, ProcessOutcome
+from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import own_file, own_folder
+from skilljuror.harnesses.process import OVER_LIMIT, Command, OutputFiles, ProcessOutcome
 from skilljuror.harnesses.rewards import read_reward
 from skilljuror.harnesses.sandbox import (
     HOME,
@@ -46,30 +53,28 @@ from skilljuror.harnesses.sandbox import (
     sandbox_class,
     search_path,
 )
+from skilljuror.harnesses.seal import unsealed
 from skilljuror.models.harbor import Reward
 from skilljuror.models.study import TrialRecord, TrialStatus
 from skilljuror.redaction import redact_files
 
-ISOLATIONS = ("auto", "bwrap", "none")
+ISOLATIONS = ("auto", "bwrap", "sealed", "none")
 AGENT_DIR = "/agent"
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
-"""So that running a script of a Skill leaves nothing in its folder."""
+"""Keeps a Skill's folder unchanged when its scripts run."""
 LOGS, TESTS = "/logs", "/tests"
 _PLACEHOLDER = re.compile(r"\{(agent_dir|instruction|prompt|logs|skills|seed)\}")
-_MACHINE_FAULTS = frozenset({
-    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO,
-})  # fmt: skip
 
 
 class _TrialMachine(Struct, frozen=True):
-    """A trial's machine, ready for the agent."""
+    """A trial's sandbox, ready for the agent."""
 
     sandbox: Sandbox
     allowance: Allowance
     recipe: DockerfileRecipe
     prompt: str
     skills: str
-    """The folder of Skills, as programs in it see the path."""
+    """Skills folder in the sandbox."""
     variant_digest: str | None
 
     def folder(self, guest: str) -> Path:
@@ -93,12 +98,12 @@ class _TrialMachine(Struct, frozen=True):
 
 
 class LocalHarness:
-    """Runs trials in bubblewrap where that works, else in plain temporary folders."""
+    """Runs trials in bubblewrap if available, else in plain temporary folders."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         given = dict(options or {})
         self.agent_seconds: float | None = None
-        """Wall clock of the last trial's agent, seconds; None as long as it has not ended."""
+        """Seconds of the last trial's agent; None until it ends."""
         self.isolation = given.pop("isolation", "auto")
         if given:
             raise UsageError(
@@ -113,41 +118,45 @@ class LocalHarness:
             )
 
     def prepare(self) -> str:
-        """The isolation that will be used, found by trying it."""
+        """Return the available isolation, found by a probe."""
         return sandbox_class(self.isolation).name
 
     def run(self, job: TrialJob, target: Path) -> TrialRecord:
-        """One trial; see `harnesses.base.Harness`."""
+        """Run one trial; see `harnesses.base.Harness`."""
         started, keys = _now(), key_values(job.agent).values()
         self.agent_seconds = None
         with _machine_faults(), _redacted(target, keys), self._machine(job) as machine:
             write_agent_record(target / "agent.json", job.agent)
-            agent = _run_agent(machine, job, target)
+            with self._saves_spending(machine, job, target):
+                agent = _run_agent(machine, job, target)
             self.agent_seconds = round(agent.seconds, 6)
-            after = _digest_after(machine, job)
-            artifacts = list_files(machine.folder(machine.recipe.workdir))
-            left_out = copy_logs(machine.folder(f"{LOGS}/agent"), target / "agent")
-            left_out += collect_logs(machine.sandbox.root, job.agent, target / "agent")
-            root = machine.sandbox.root.with_name("fresh")
-            root.mkdir()
-            judged = replace(machine, sandbox=machine.sandbox.fresh(root))
-            verifier = _run_verifier(judged, job, target)
-            answers = judged.folder(f"{LOGS}/verifier")
-            redact_files(answers, keys)  # an error may quote a part of one
-            left_out += copy_logs(answers, target / "verifier")
-            artifacts |= {"left_out": left_out, "not_followed": machine.recipe.left_out}
+            reading = Reading()
+            update, artifacts = _read_artifacts(machine, job, target, reading)
+            verifier, reward = _judge(machine, job, target, artifacts["left_out"])
             _write_listing(target / "artifacts.json", artifacts)
-            record = _record(job, machine, (agent, verifier, read_reward(answers)), started)
-            told = {
-                "variant_digest_after": after,
-                "tools": told_tools(target / "agent-stdout.txt"),
-            }
-            text = record.model_copy(update=told).model_dump_json()
+            record = _record(job, machine, (agent, verifier, reward), started)
+            update["left_out"] = reading.summary()
+            text = record.model_copy(update=update).model_dump_json()
         return TrialRecord.model_validate_json(without_keys(text, job.agent))
 
     @contextlib.contextmanager
+    def _saves_spending(
+        self, machine: _TrialMachine, job: TrialJob, target: Path
+    ) -> Iterator[None]:
+        """Save seconds and logs if the run is stopped while the agent runs."""
+        started = time.monotonic()
+        try:
+            yield
+        except SystemExit:
+            self.agent_seconds = round(time.monotonic() - started, 6)
+            logs, reading = target / "agent", Reading()
+            copy_logs(machine.folder(f"{LOGS}/agent"), logs, reading)
+            collect_logs(machine.sandbox.root, job.agent, logs, reading)
+            raise
+
+    @contextlib.contextmanager
     def _machine(self, job: TrialJob) -> Iterator[_TrialMachine]:
-        """A trial's machine in a folder of its own, which is removed with all copies in it."""
+        """Set up a trial's sandbox in a temporary folder."""
         folder = Path(tempfile.mkdtemp(prefix="trial-"))
         root = folder / "first"
         root.mkdir()
@@ -183,7 +192,7 @@ def _set_up(sandbox: Sandbox, allowance: Allowance, job: TrialJob) -> _TrialMach
 
 
 def _place_skills(root: Path, job: TrialJob) -> str | None:
-    """Put the variant's skills in place and prove that they are what was built."""
+    """Copy the variant's skills and check their digest."""
     # user-level: Skills in the working directory would leak names through listings
     guest = skills_root(job.agent)
     _refuse_occupied(root, guest, job)
@@ -197,18 +206,18 @@ def _place_skills(root: Path, job: TrialJob) -> str | None:
         raise HarnessError(
             f"trial {job.trial.trial!r}: variant {job.variant!r} in the sandbox has digest"
             f" {digest[:16]}, the build says {job.variant_digest[:16]};"
-            " the variant was changed after its gates: build it again in a fresh folder"
+            " the variant changed after its gates: build it again in a fresh folder"
         )
     return digest
 
 
 def _refuse_occupied(root: Path, guest: str, job: TrialJob) -> None:
-    """In every arm, for it is one with a Skill alone that could not have its place."""
+    """Check the Skills folder in every arm, because only arms with a Skill would be affected."""
     skills = host_path(root, guest)
     if skills.exists() or skills.resolve() != host_path(root.resolve(), guest):
         raise HarnessError(
-            f"trial {job.trial.trial!r}: the task brings {guest!r} along, or a link on the way to it,"
-            " where Skills are put; have its Dockerfile copy that to another place"
+            f"trial {job.trial.trial!r}: the task contains {guest!r}, the Skills folder, or a link in its"
+            " path; change its Dockerfile to copy to another folder"
         )
 
 
@@ -216,7 +225,7 @@ def _refuse_contamination(root: Path, job: TrialJob) -> None:
     for path in sorted(root.rglob("*")):
         if path.name.lower() == "skill.md":
             raise HarnessError(
-                f"trial {job.trial.trial!r} offers no Skill, but /{path.relative_to(root)} is there;"
+                f"trial {job.trial.trial!r} offers no Skill, but /{path.relative_to(root)} exists;"
                 " remove it from the task's environment"
             )
 
@@ -237,20 +246,52 @@ def _run_agent(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOu
     command = Command(argv, env, visible_path(machine.recipe.workdir), network=online)
     logs = OutputFiles(target / "agent-stdout.txt", target / "agent-stderr.txt")
     outcome = machine.sandbox.run(command, job.choice.timeout_sec, logs)
-    machine.folder(machine.recipe.workdir)  # the agent may have locked it, and the root above it
+    machine.folder(machine.recipe.workdir)  # the agent may have made it unreadable
     return outcome
 
 
-def _digest_after(machine: _TrialMachine, job: TrialJob) -> str | None:
-    """Digest of the Skill as the agent left it, without the files that its pages told it to write."""
-    if job.variant_dir is None:
-        return None
-    return digest_left(machine.sandbox.root, skills_root(job.agent), job.announced)
+def _read_artifacts(
+    machine: _TrialMachine, job: TrialJob, target: Path, reading: Reading
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Copy logs into `target`; return fields of the record and the listing of artifacts."""
+    root, logs = machine.sandbox.root, target / "agent"
+    skills, after = skills_root(job.agent), None
+    if job.variant_dir is not None:
+        after = reading.of("Skill", lambda: digest_left(root, skills, reading, job.announced), GONE)
+    nothing: list[str] = []
+    kept = machine.folder(f"{LOGS}/agent")
+    left_out = reading.of("logs", lambda: copy_logs(kept, logs, reading), nothing)
+    left_out = left_out + reading.of(
+        "logs", lambda: collect_logs(root, job.agent, logs, reading), nothing
+    )
+    listing: dict[str, Any] = {"files": [], "others": []}
+    folder = machine.folder(machine.recipe.workdir)
+    listing = reading.of("files", lambda: list_files(folder, reading), listing)
+    tools = reading.of("output", lambda: listed_tools(target / "agent-stdout.txt"), None)
+    listed = {**listing, "left_out": left_out, "not_followed": machine.recipe.left_out}
+    return {"variant_digest_after": after, "tools": tools}, listed
+
+
+def _judge(
+    machine: _TrialMachine, job: TrialJob, target: Path, left_out: list[str]
+) -> tuple[ProcessOutcome, Reward]:
+    """Run the verifier on a copy of all files; return its outcome and reward."""
+    root = machine.sandbox.root.with_name("fresh")
+    root.mkdir()
+    try:
+        judged = replace(machine, sandbox=machine.sandbox.fresh(root))
+    except TimeoutError as error:
+        return ProcessOutcome(OVER_LIMIT, 0.0, str(error)), Reward(None)
+    verifier = _run_verifier(judged, job, target)
+    answers, reading = judged.folder(f"{LOGS}/verifier"), Reading()
+    left_out += copy_logs(answers, target / "verifier", reading)
+    left_out += reading.summary()
+    return verifier, read_reward(answers, key_values(job.agent).values())
 
 
 @contextlib.contextmanager
 def _redacted(target: Path, keys: Collection[str]) -> Iterator[None]:
-    """However a trial ends, nothing that it leaves in `target` holds the values of the agent's keys."""
+    """Redact the values of the agent's keys in `target`, however the trial ends."""
     try:
         yield
     finally:
@@ -258,7 +299,7 @@ def _redacted(target: Path, keys: Collection[str]) -> Iterator[None]:
 
 
 def _run_verifier(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOutcome:
-    """The task's own test, put in place only now; only what it writes afterwards counts."""
+    """Copy and run the task's test only now, with an empty log folder."""
     for guest in (TESTS, f"{LOGS}/verifier"):
         remove_tree(machine.folder(guest))
     tests = machine.folder(TESTS)
@@ -291,7 +332,7 @@ def _record(
     started: str,
 ) -> TrialRecord:
     agent, verifier, reward = outcome
-    if verifier.timed_out or verifier.limit:  # it may have meant to write another one
+    if verifier.timed_out or verifier.limit:  # the reward may be preliminary
         reward = replace(reward, value=None)
     status: TrialStatus = "unscored" if reward.value is None else "scored"
     return trial_record(
@@ -303,6 +344,7 @@ def _record(
         message=_message(job, outcome),
         harness="local",
         isolation=machine.sandbox.name,
+        unsealed=unsealed() if machine.sandbox.name == "bwrap" else None,
         variant_digest=machine.variant_digest,
         skill_root=machine.skills if job.variant_dir else None,
         network="none" if machine.sandbox.name == "bwrap" and job.agent.scripted else "host",
@@ -341,14 +383,13 @@ def _message(job: TrialJob, outcome: tuple[ProcessOutcome, ProcessOutcome, Rewar
 
 @contextlib.contextmanager
 def _machine_faults() -> Iterator[None]:
-    """A full disk is no failure of the agent; a file that it locked is none of the machine, and no
-    reason to try again."""
+    """Distinguish faults of the machine, such as a full disk, from files that the agent locked."""
     try:
         yield
     except OSError as error:
-        if error.errno in _MACHINE_FAULTS:
-            raise HarnessError(f"the machine failed in the middle of a trial: {error}") from error
-        raise RuntimeError(f"a file of the trial is in the way: {error}") from error
+        if error.errno in MACHINE_FAULTS:
+            raise HarnessError(f"the machine failed during a trial: {error}") from error
+        raise RuntimeError(f"cannot access a file of the trial: {error}") from error
 
 
 def _now() -> str:

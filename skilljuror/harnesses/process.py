@@ -1,4 +1,4 @@
-"""Run one program bounded: by a wall clock, by a limit on captured output, and with no process left."""
+"""Run one program with limits on time and captured output, and end all its processes."""
 
 import contextlib
 import os
@@ -15,30 +15,27 @@ from msgspec import Struct
 from skilljuror.errors import HarnessError
 
 MAX_OUTPUT = 4_000_000
-"""Bytes kept of each of stdout and stderr."""
+"""Saved bytes of stdout and of stderr."""
 _CHUNK = 65_536
 _POLL_SECONDS = 0.05
-"""Seconds between looks at a process that keeps its output open."""
+"""Polling interval of a running process."""
 _DRAIN_SECONDS = 0.5
-"""Seconds that other processes may hold the output open after the program ended."""
+"""Seconds that other processes may keep the output open after the program ended."""
 _TIME = "time"
 STOPPED = 143
-"""Exit status of a program that was told to stop."""
+"""Exit status of a stopped program."""
 OVER_LIMIT = 137
-"""Exit status of a program that held too much, as that of a container which ran out of memory."""
+"""Exit status of a program over its limits, as for a container out of memory."""
 
 
 class _Stop:
-    """Whether this process was told to stop."""
-
     requested = False
 
 
 def request_stop() -> None:
-    """End the running process within moments, its whole group with it, and start no other.
+    """End the running process group and start no other; its waiter gets SystemExit.
 
-    The one who waits for it gets SystemExit. May be called from any thread; an exception
-    thrown into the middle of a start would leave a process that nobody knows.
+    Thread-safe. The stop is polled, because an exception during a start would orphan a process.
     """
     _Stop.requested = True
 
@@ -50,45 +47,41 @@ def raise_if_stopped() -> None:
 
 
 class Command(Struct, frozen=True):
-    """A command to run."""
+    """A command to run, with paths of its sandbox."""
 
     argv: tuple[str, ...]
-    """Command, as its own machine sees the paths."""
     env: dict[str, str]
-    """The whole environment."""
+    """The complete environment."""
     cwd: str
-    """Working directory, as its own machine sees it."""
     network: bool = False
-    """Whether it may use the network of this machine."""
+    """Allow the host's network."""
 
 
 class OutputFiles(Struct, frozen=True):
-    """Where captured output goes."""
+    """Files for captured output; may be the same file."""
 
     stdout: Path
-    """File for stdout."""
     stderr: Path
-    """File for stderr; may be the same file."""
 
 
 class ProcessOutcome(Struct, frozen=True):
-    """How a process ended."""
+    """Result of a process."""
 
     exit_code: int | None
     """Exit status, 128 + n after signal n; None after a timeout."""
     seconds: float
     """Wall clock."""
     limit: str | None = None
-    """The limit that ended it, in words; None when none did."""
+    """Description of the exceeded limit, if any."""
 
     @property
     def timed_out(self) -> bool:
-        """Whether the wall clock ended it."""
+        """The process exceeded its time limit."""
         return self.exit_code is None
 
 
 class _BoundedFile:
-    """A file that takes the first MAX_OUTPUT bytes and counts the rest."""
+    """A file that saves the first MAX_OUTPUT bytes and counts the rest."""
 
     def __init__(self, path: Path) -> None:
         self.file: BinaryIO = path.open("wb")
@@ -106,7 +99,7 @@ class _BoundedFile:
 
 
 class RunningProcess:
-    """A started process in a process group of its own."""
+    """A started process in its own process group."""
 
     def __init__(self, command: Command, cwd: str | None, keep_open: tuple[int, ...] = ()) -> None:
         raise_if_stopped()
@@ -128,9 +121,9 @@ class RunningProcess:
     def finish(
         self, timeout: float, output: OutputFiles, exceeded: Callable[[], str | None] | None = None
     ) -> ProcessOutcome:
-        """Wait for the end, write the output, and leave no member of its group alive.
+        """Wait for the end, write the output, and kill the whole group.
 
-        `exceeded` is asked again and again; the limit that it names ends the program.
+        `exceeded` is polled; a limit that it returns ends the program.
         """
         deadline = self.started + timeout
         try:
@@ -147,7 +140,7 @@ class RunningProcess:
         return ProcessOutcome(128 - code if code < 0 else code, seconds)
 
     def kill(self) -> None:
-        """End the whole group and wait for the process."""
+        """Kill the whole group and wait for the process."""
         self._end_group()
         self.process.wait()
         for stream in (self.process.stdout, self.process.stderr):
@@ -160,7 +153,7 @@ class RunningProcess:
         deadline: float,
         exceeded: Callable[[], str | None],
     ) -> str | None:
-        """Copy output until the process is gone; what ended it before that, _TIME or a limit."""
+        """Copy output until the process ends; return _TIME or a limit if that ended it."""
         with selectors.DefaultSelector() as selector:
             for stream, file in zip((self.process.stdout, self.process.stderr), files, strict=True):
                 if stream is not None:

@@ -1,18 +1,21 @@
-"""What a verifier says: reward.json or reward.txt, and nothing else."""
+"""Read a verifier's reward.json or reward.txt."""
 
 import json
 import math
 import stat
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from skilljuror.models.harbor import REWARD, Reward, chosen_reward
+from skilljuror.redaction import MIN_SECRET
 
 MAX_BYTES = 1_000_000
 
 
-def read_reward(folder: Path) -> Reward:
-    """The reward left in a verifier's log folder; reward.json wins over reward.txt."""
+def read_reward(folder: Path, keys: Collection[str] = ()) -> Reward:
+    """Read the reward in a verifier's log folder; reward.json overrides reward.txt. The values of `keys`
+    are redacted in errors."""
     for name, read in (("reward.json", _from_json), ("reward.txt", _from_text)):
         path = folder / name
         try:
@@ -20,8 +23,16 @@ def read_reward(folder: Path) -> Reward:
         except OSError:
             continue
         if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_BYTES:
-            return Reward(None, problem=f"{name} is no plain file of at most {MAX_BYTES} bytes")
-        return read(path.read_bytes())
+            return Reward(
+                None, problem=f"{name} is not a regular file of at most {MAX_BYTES} bytes"
+            )
+        try:
+            data = path.read_bytes()
+        except PermissionError:
+            return Reward(None, problem=f"{name} is not readable")
+        for key in filter(lambda key: len(key) >= MIN_SECRET, keys):
+            data = data.replace(key.encode(), b"[redacted]")
+        return read(data)
     return Reward(None, problem="the verifier left neither reward.json nor reward.txt")
 
 
@@ -39,10 +50,10 @@ def _from_json(data: bytes) -> Reward:
     except (ValueError, RecursionError):
         return Reward(None, problem=f"reward.json is not JSON: {data[:40]!r}")
     if not isinstance(raw, dict) or not raw:
-        return Reward(None, problem=f"reward.json is no object of numbers: {data[:40]!r}")
+        return Reward(None, problem=f"reward.json is not an object of numbers: {data[:40]!r}")
     for key, value in raw.items():
         if not _is_finite(value):
-            return Reward(None, problem=f"reward.json: {key[:40]!r} is no finite number")
+            return Reward(None, problem=f"reward.json: {key[:40]!r} is not a finite number")
     return chosen_reward({key: float(value) for key, value in raw.items()})
 
 

@@ -1,13 +1,13 @@
-"""The machine of one trial: a folder that holds all its files, and a way to run programs in it.
+"""The sandbox of one trial: a folder with all its files, and a way to run programs in it.
 
-`BubblewrapSandbox` shows the folder as `/`, with the host's programs read-only, in namespaces of its own
-that end with the program, under `Limits`. `PlainSandbox` is a temporary folder and a process group:
-programs see host paths, nothing is hidden from them, and only time and output are bounded.
+`BubblewrapSandbox` mounts the folder as `/`, with the host's programs read-only, in new namespaces that end
+with the program, under `Limits`. `PlainSandbox` is a temporary folder and a process group: programs see all
+host paths, and only time and output are limited.
 
-Programs in bubblewrap have an unprivileged user id and no capability. A normal user gets a user
-namespace for that. Root makes the other namespaces itself and takes its privileges off before the
-program starts: the kernel lets root's own id start any number of processes, and what lies below root's
-home (a Python of pyenv or uv) is shown to the trial, but could not be opened by another user.
+Programs in bubblewrap have an unprivileged user id and no capability. A normal user gets a user namespace
+for that. Root creates the other namespaces itself and drops its privileges before the program starts: the
+kernel does not limit root's processes, and files below root's home (a Python of pyenv or uv) are mounted
+for the trial, but another user could not open them.
 """
 
 import contextlib
@@ -27,36 +27,42 @@ from typing import IO, Any, ClassVar, Protocol, TextIO
 from msgspec.structs import replace
 
 from skilljuror.errors import HarnessError
-from skilljuror.harnesses.inside_harbor.skilljuror_places import own_file, own_folder
+from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import (
+    become,
+    bwrap_words,
+    is_root,
+    lay_out,
+    namespaces,
+    next_user,
+    sealed,
+    walk,
+)
 from skilljuror.harnesses.limits import Limits, Usage, bind
 from skilljuror.harnesses.process import Command, OutputFiles, ProcessOutcome, RunningProcess
+from skilljuror.harnesses.seal import seal_problem, syscall_filter
 
 HOME = "/root"
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-"""Folders of programs beside /usr; links into it on most systems."""
+"""Program folders besides /usr; links into it on most systems."""
 RESERVED = ("/usr", "/proc", "/dev", "/sys", *SYSTEM)
-"""Folders of the host's own that no task can write into."""
+"""Host folders that are read-only for tasks."""
 _HOST_ETC = (
     "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/mime.types", "/etc/os-release",
     "/etc/pki/ca-trust", "/etc/pki/tls/certs",
 )  # fmt: skip
-_FIRST_USER, _USERS = 61_184, 4_336
-"""The ids that systemd keeps for users who last as long as a service: no person has one."""
 _ETC = {
     "passwd": "agent:x:{user}:{user}:agent:/root:/bin/sh\n",
     "group": "agent:x:{user}:\n",
     "hosts": "127.0.0.1 localhost sandbox\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }
-_SHARED_MEMORY = 64_000_000
-"""Bytes of /dev/shm."""
-_COPY_SECONDS = 3_600.0
-"""Seconds that copying the files of a trial may take: more than any agent has needed to write them."""
+_COPY_SECONDS = 300.0
+"""Time limit for copying a trial's files."""
 _DISK_FULL = re.compile(rb": No space left on device$", re.MULTILINE)
-"""What `cp` says of it, after the name of a file that may say anything."""
+"""Message of `cp` after an untrusted file name."""
 _SETTLE_SECONDS = 5.0
-"""Seconds to wait for the last process of a namespace to be gone."""
+"""Seconds to wait for the last process of a namespace."""
 INSTALL = "install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap"
 ALLOW = (
     "allow user namespaces: sysctl -w user.max_user_namespaces=10000; on Ubuntu also"
@@ -65,54 +71,57 @@ ALLOW = (
 
 
 _Bounds = tuple[float, OutputFiles]
-"""Seconds, and where output goes."""
+"""(time limit in seconds, output files)."""
 
 
 class Sandbox(Protocol):
     """Runs programs over the files of one trial."""
 
     name: ClassVar[str]
-    """What a trial record calls it."""
+    """Name in trial records."""
     root: Path
-    """Folder of the host that holds the files."""
+    """Host folder with the files."""
 
     def visible_path(self, guest: str) -> str:
-        """The path at which a program in the sandbox finds `guest`."""
+        """Return the path of `guest` for programs in the sandbox."""
         ...
 
     def run(self, command: Command, timeout: float, output: OutputFiles) -> ProcessOutcome:
-        """Run a program to its end or to the timeout; nothing it started survives."""
+        """Run a program until it ends or times out; kill all its processes."""
         ...
 
     def fresh(self, root: Path) -> "Sandbox":
-        """Another machine with a copy of all files, in the empty folder `root`."""
+        """Return another sandbox with a copy of all files, in the empty folder `root`."""
         ...
 
 
 def host_path(root: Path, guest: str) -> Path:
-    """Where an absolute path of the sandbox lies below its `root` on the host."""
+    """Return the host path of an absolute sandbox path."""
     return root / guest.lstrip("/")
 
 
-def host_parts() -> dict[str, Any]:
-    """What every sandbox takes from the host or says of it, as JSON values; Harbor's, which runs in
-    another Python, is given the same."""
+def host_parts(shown: Iterable[Path] = ()) -> dict[str, Any]:
+    """Describe what every sandbox mounts from the host, as JSON values for Harbor's other Python.
+    `shown` are further files and folders."""
+    folders = [Path("/usr"), *filter(Path.is_dir, map(Path, SYSTEM)), *shown]
+    if not python_home().is_relative_to("/usr"):
+        folders.append(python_home())
     return {
-        "show": [str(folder) for folder in _shown()],
+        "show": [str(folder) for folder in folders],
         "host_etc": list(_HOST_ETC),
         "etc": _ETC,
         "path": search_path(),
-        "users": [_FIRST_USER, _USERS],
+        "filter": syscall_filter(),
     }
 
 
 def python_home() -> Path:
-    """The interpreter that trials get as python3: the one this program was made from."""
+    """Return the prefix of the interpreter that trials get as python3."""
     return Path(sys.base_prefix)
 
 
 def search_path() -> str:
-    """PATH of every program in a sandbox."""
+    """Return PATH for programs in a sandbox."""
     return f"{python_home() / 'bin'}:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
@@ -125,7 +134,7 @@ class PlainSandbox:
         self.root = root
 
     def visible_path(self, guest: str) -> str:
-        """The host path."""
+        """Return the host path."""
         return str(host_path(self.root, guest))
 
     def run(self, command: Command, timeout: float, output: OutputFiles) -> ProcessOutcome:
@@ -133,15 +142,15 @@ class PlainSandbox:
         return RunningProcess(command, command.cwd).finish(timeout, output)
 
     def fresh(self, root: Path) -> "PlainSandbox":
-        """This machine itself: programs keep host paths in what they write."""
+        """Return this sandbox: programs write host paths into their files."""
         return self
 
 
 class BubblewrapSandbox:
-    """bubblewrap: own root, process, ipc, network and host-name namespaces, under limits.
+    """bubblewrap: new root, process, ipc, network and host-name namespaces, under limits.
 
-    `hidden` are folders of the host that programs find empty, though the system's folders hold them;
-    `shown` are files and folders that they find at their own paths, read-only, beside the system's.
+    `hidden` are host folders below the system's that appear empty; `shown` are further files and
+    folders mounted read-only at their own paths.
     """
 
     name: ClassVar[str] = "bwrap"
@@ -154,54 +163,50 @@ class BubblewrapSandbox:
         shown: tuple[Path, ...] = (),
     ) -> None:
         self.root, self.limits, self.hidden = root, limits or Limits(), hidden
-        self.shown = (*_shown(), *shown)
-        self.user = _FIRST_USER + os.getpid() % _USERS
-        for name, text in _ETC.items():
-            own_file(root, f"/etc/{name}").write_text(text.format(user=self.user), encoding="utf-8")
+        self.host = host_parts(shown)
+        try:
+            self.user = next_user()
+        except (OSError, ValueError) as error:
+            raise HarnessError(f"no separate user id for a trial is available: {error}") from error
 
     def visible_path(self, guest: str) -> str:
-        """The path itself."""
+        """Return the path itself."""
         return guest
 
     def fresh(self, root: Path) -> "BubblewrapSandbox":
-        """Another machine with a copy of all files.
+        """Return another sandbox with a copy of all files.
 
-        A sandbox of its own makes the copy, which may read all of it whatever its permissions; what
-        cannot be copied, such as a path of too many characters, is left out. Raises HarnessError
-        when the disk is full, and for a copy that did not come to its end.
+        A separate sandbox copies them regardless of permissions; files that cannot be copied, such as
+        paths that are too long, are skipped. Raises HarnessError for a full disk or a failed copy,
+        TimeoutError for a slow one.
         """
-        words = [
-            "--bind",
-            str(self.root),
-            "/from",
-            "--bind",
-            str(root),
-            "/to",
-            *_read_only(_shown()),
-        ]
-        words += [] if _is_root() else ["--uid", "0", "--gid", "0"]
+        words = ["--bind", str(self.root), "/from", "--bind", str(root), "/to"]
+        for path in host_parts()["show"]:
+            words += ["--ro-bind", path, path]
+        words += [] if is_root() else ["--uid", "0", "--gid", "0"]
         for capability in ("DAC_OVERRIDE", "FOWNER", "CHOWN"):
             words += ["--cap-add", f"CAP_{capability}"]
         copy = ("sh", "-c", "cp -a --reflink=auto /from/. /to; [ $? -le 1 ]")
         env = {"PATH": search_path(), "LC_ALL": "C"}
-        said = root.with_suffix(".copy")
-        copying = RunningProcess(
-            Command((*_bwrap(network=False), *words, "--", *copy), env, "/"), None
-        )
-        output = OutputFiles(said, said)
+        log = root.with_suffix(".copy")
+        argv = (*namespaces(network=False), *words, "--", *copy)
+        copying = RunningProcess(Command(argv, env, "/"), None)
+        output = OutputFiles(log, log)
         outcome = copying.finish(_COPY_SECONDS, output)
-        if _DISK_FULL.search(said.read_bytes()):
-            raise HarnessError("no space left on the disk to copy the files of a trial; make room")
+        if _DISK_FULL.search(log.read_bytes()):
+            raise HarnessError("no space left on the disk to copy a trial's files; free some space")
+        if outcome.timed_out:
+            raise TimeoutError(f"copying the trial's files took more than {_COPY_SECONDS:g} s")
         if outcome.exit_code != 0:
-            why = f"after {_COPY_SECONDS:g} s" if outcome.timed_out else _tail(output)
-            raise HarnessError(f"the copy of a trial's files for its verifier broke off: {why}")
-        limits = replace(self.limits, storage=2 * self.limits.storage)  # of which one is the copy's
+            why = _tail(output)
+            raise HarnessError(f"copying a trial's files for its verifier failed: {why}")
+        limits = replace(self.limits, storage=2 * self.limits.storage)  # one half for the copy
         return BubblewrapSandbox(root, limits, self.hidden)
 
     def run(self, command: Command, timeout: float, output: OutputFiles) -> ProcessOutcome:
-        """Run in fresh namespaces. Raises HarnessError when they cannot be made."""
+        """Run in fresh namespaces. Raises HarnessError if they cannot be created."""
         self._refuse_missing(command)
-        self._make_ready(command)
+        lay_out(self.root, self.user, self.host, network=command.network)
         reading, writing = os.pipe()
         held, release = os.pipe()
         with (
@@ -228,7 +233,7 @@ class BubblewrapSandbox:
     def _finish(
         self, process: RunningProcess, first: int | None, start: IO[bytes], bounds: _Bounds
     ) -> ProcessOutcome:
-        """Bind process 1 to the limits, and only then let it go on to the program."""
+        """Set limits on process 1, then let it start the program."""
         if first is None:
             return process.finish(*bounds)
         bind(first, self.limits)
@@ -240,84 +245,27 @@ class BubblewrapSandbox:
         program = command.argv[0]
         folders = [""] if "/" in program else command.env["PATH"].split(":")
         for place in (Path(command.cwd, folder, program) for folder in folders):
-            shown = any(place.is_relative_to(folder) for folder in self.shown)
+            shown = any(place.is_relative_to(folder) for folder in self.host["show"])
             if os.access(place if shown else host_path(self.root, str(place)), os.X_OK):
                 return
         raise HarnessError(
-            f"the sandbox could not start {program!r}: no such program on its PATH"
+            f"the sandbox could not start {program!r}: not found on its PATH"
             f" ({command.env['PATH']})"
         )
 
-    def _make_ready(self, command: Command) -> None:
-        """Real folders where something is mounted, whatever a program put there, and all files the
-        user's own."""
-        places = [Path("/etc"), Path("/proc"), Path("/dev"), *self.shown, *map(Path, _HOST_ETC)]
-        for place in filter(Path.exists, places):
-            own_folder(self.root, str(place if place.is_dir() else place.parent))
-        if command.network:
-            shutil.copyfile("/etc/resolv.conf", own_file(self.root, "/etc/resolv.conf"))
-        if _is_root():
-            _give(self.root, self.user)
-
     def _command(self, command: Command, status: int, held: int) -> list[str]:
-        words = [
-            *_bwrap(command.network), "--hostname", "sandbox", "--json-status-fd", str(status),
-            "--block-fd", str(held), "--bind", str(self.root), "/", *_read_only(self.shown),
-            "--bind", str(self.root / "etc"), "/etc",
-        ]  # fmt: skip
-        for path in _HOST_ETC:
-            words += ["--ro-bind-try", path, path]
-        words += ["--remount-ro", "/etc"]
-        for folder in self.hidden:
-            if any(folder.is_relative_to(place) for place in self.shown):
-                words += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
-        words += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev"]
-        words += ["--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
-        words += ["--remount-ro", "/dev", "--chdir", command.cwd]
-        user = str(self.user)
-        if not _is_root():
-            return [*words, "--uid", user, "--gid", user, "--"]
-        for capability in ("SETUID", "SETGID", "SETPCAP"):
-            words += ["--cap-add", f"CAP_{capability}"]
-        drop = ["--reuid", user, "--regid", user, "--clear-groups", "--bounding-set=-all"]
-        return [*words, "--", "setpriv", *drop, "--inh-caps=-all", "--"]
-
-
-def _is_root() -> bool:
-    return os.geteuid() == 0
-
-
-def _bwrap(network: bool) -> list[str]:
-    """The program with namespaces of its own, without any capability."""
-    words = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--cap-drop", "ALL"]
-    words += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    words += [] if network else ["--unshare-net"]
-    return words if _is_root() else [*words, "--unshare-user"]
-
-
-def _shown() -> list[Path]:
-    """Folders of the host that programs find at their own paths, read-only."""
-    folders = [Path("/usr"), *filter(Path.is_dir, map(Path, SYSTEM))]
-    python = python_home()
-    return folders if python.is_relative_to("/usr") else [*folders, python]
-
-
-def _read_only(paths: Iterable[Path]) -> list[str]:
-    return [word for path in paths for word in ("--ro-bind", str(path), str(path))]
-
-
-def _give(root: Path, user: int) -> None:
-    """Make all below a folder a user's own; links are not followed."""
-    for base, folders, names in os.walk(root):
-        for name in ("", *folders, *names):
-            with contextlib.suppress(OSError):  # such as a path of too many characters
-                os.chown(Path(base, name), user, user, follow_symlinks=False)
+        hidden = map(str, self.hidden)
+        words = bwrap_words(self.root, self.user, self.host, network=command.network, hide=hidden)
+        words += ["--json-status-fd", str(status), "--block-fd", str(held), "--chdir", command.cwd]
+        if is_root():  # required to change the user id inside
+            for capability in ("SETUID", "SETGID", "SETPCAP"):
+                words += ["--cap-add", f"CAP_{capability}"]
+        return sealed([*words, "--", *(become(self.user) if is_root() else [])], self.host)
 
 
 @contextlib.contextmanager
 def _until_all_ended(process: RunningProcess, status: TextIO) -> Iterator[int | None]:
-    """Process 1 of the new namespace, None where there is none; leave only when every process of the
-    namespace is gone, its process 1 last."""
+    """Yield process 1 of the new namespace or None; wait at exit until all its processes have ended."""
     handle: int | None = None
     try:
         first = _first_process(status.readline())
@@ -334,7 +282,7 @@ def _until_all_ended(process: RunningProcess, status: TextIO) -> Iterator[int | 
 
 
 def _first_process(line: str) -> int | None:
-    """From bubblewrap's first status line."""
+    """Parse bubblewrap's first status line."""
     try:
         return int(json.loads(line)["child-pid"])
     except (ValueError, KeyError, TypeError):
@@ -348,7 +296,7 @@ def _tail(output: OutputFiles) -> str:
 
 @functools.cache
 def bwrap_problem() -> str | None:
-    """Why bubblewrap cannot be used on this machine, found by using it; None when it can."""
+    """Describe why bubblewrap is unavailable, found by a probe, or return None."""
     if shutil.which("bwrap") is None:
         return f"bwrap is not installed; {INSTALL}"
     with tempfile.TemporaryDirectory(prefix="skilljuror-probe-") as folder:
@@ -367,23 +315,23 @@ def bwrap_problem() -> str | None:
 
 
 def sandbox_class(choice: str) -> type[BubblewrapSandbox] | type[PlainSandbox]:
-    """The class for isolation = auto | bwrap | none. Raises HarnessError when it cannot work."""
+    """Return the class for isolation = auto | bwrap | sealed | none. Raises HarnessError if unavailable."""
     if choice == "none":
         return PlainSandbox
-    problem = bwrap_problem()
+    problem = bwrap_problem() or (seal_problem() if choice == "sealed" else None)
     if problem is None:
         return BubblewrapSandbox
-    if choice == "bwrap":
+    if choice != "auto":
+        weaker = "bwrap" if choice == "sealed" else "none"
         raise HarnessError(
-            f"isolation 'bwrap' does not work here: {problem};"
-            " or let the study say harness.options.isolation: none"
+            f"isolation {choice!r} is unavailable: {problem}; or set harness.options.isolation: {weaker}"
         )
     return PlainSandbox
 
 
 def remove_tree(folder: Path) -> None:
-    """Delete a folder whatever its permissions and depth; what cannot be deleted is left."""
-    for base, folders, _ in os.walk(folder):
+    """Delete a folder regardless of permissions and depth; ignore errors."""
+    for base, folders, _ in walk(folder):
         for path in (Path(base, name) for name in folders):
             _open_up(path)
     try:

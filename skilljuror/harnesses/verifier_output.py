@@ -1,16 +1,15 @@
-"""What a trial's verifier printed: the first place to look when a reward is missing or surprising."""
+"""Read the verifier's output of a trial."""
 
 import os
 import stat
 from pathlib import Path
 
 OUTPUT = Path("verifier", "test-stdout.txt")
-"""Where local trials and those of Harbor keep it, below their raw artifacts."""
+"""Path below the raw artifacts of local and Harbor trials."""
 
 
 def verifier_output(raw: Path, limit: int) -> str | None:
-    """The last `limit` bytes at most of what the verifier of a trial printed, from the beginning of a
-    line; None where it left no such file."""
+    """Return up to `limit` last bytes of a verifier's output, starting at a line; None if missing."""
     try:
         handle = os.open(raw / OUTPUT, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -27,6 +26,6 @@ def verifier_output(raw: Path, limit: int) -> str | None:
 
 
 def last_lines(text: str, lines: int) -> str:
-    """The last lines of a text, with a mark where earlier ones are left out."""
+    """Return the last lines of a text, after "…" if earlier ones are omitted."""
     found = text.rstrip("\n").split("\n")
     return "\n".join(found if len(found) <= lines else ["…", *found[-lines:]])

@@ -1,4 +1,4 @@
-"""One agent's run, gone through once: which events' content turned up in which action.
+"""Trace one agent's run: which actions used the content of which events.
 
 The clock of an action is its position in the agent's timeline, from 0.
 """
@@ -29,55 +29,55 @@ from skilljuror.models.trajectory import Trajectory
 
 @dataclass(frozen=True)
 class ContentUse:
-    """What one action took from one group of events."""
+    """The content of one group of events that one action used."""
 
     action: AgentAction
     """The action."""
     clock: int
     """Its position in the timeline."""
     features: tuple[str, ...]
-    """What it took, heaviest first."""
+    """Features that it used, heaviest first."""
     line: str
-    """The line of the action with the heaviest of them."""
+    """The line of the action with the heaviest feature."""
     group: EventGroup = ()
-    """The events whose text offered them; empty where no content was matched."""
+    """The events that offered the features; empty if no content was matched."""
     after_failure: bool = False
-    """Whether the last result before it had failed."""
+    """Whether the last result before it was a failure."""
     is_access: bool = False
     """Whether the action itself opens, searches or lists a resource."""
 
 
 @dataclass
 class EventTrace:
-    """What was found about one event."""
+    """The findings about one event."""
 
     reached: int | None = None
-    """Clock of the result or message that brought it into the context; None when there is none."""
+    """Clock of the result or message that brought it into the context; None if there is none."""
     has_text: bool = False
-    """Whether any text of its own was shown."""
+    """Whether any of its own text was shown."""
     offered: set[str] = field(default_factory=set)
-    """Features that it alone had offered when it was shown."""
+    """Features that only it had offered when it was shown."""
     uses: list[ContentUse] = field(default_factory=list)
-    """Actions that took something from it."""
+    """Actions that used its content."""
     contested: int = 0
-    """Weight of what the agent used after something else had repeated it."""
+    """Weight of features that the agent used after another text had repeated them."""
     steps_after: int = 0
     """Steps of the agent after its text."""
     made_by: AgentAction | None = None
     """The call behind it."""
     unchanged: bool = False
-    """The harness said "unchanged" instead of showing content again."""
+    """Whether the harness said "unchanged" instead of showing the content again."""
 
 
 class AgentTrace:
-    """What became of the content of all events of one agent."""
+    """Traces the content of all events of one agent."""
 
     def __init__(
         self, trajectory: Trajectory, agent: str, shown: ShownText, rubric: EruRubric
     ) -> None:
         self.events = shown.events
         self.traces: dict[int, EventTrace] = defaultdict(EventTrace)
-        """Event -> what was found about it; events are told by their positions in the list of all."""
+        """Position of an event in the list of all events -> its trace."""
         self.features = FeatureIndex(rubric.common)
         self.script_runs = ScriptRuns(rubric.generic)
         self._together = (
@@ -85,7 +85,7 @@ class AgentTrace:
             CooccurrenceDetector(rubric.fields, FIELDS),
         )
         self.pointers = SkillPointers(
-            self._resource(i)[0] for i in range(len(shown.events)) if self._opens_skill(i)
+            self._word(i) for i in range(len(shown.events)) if self._opens_skill(i)
         )
         self._shown = shown
         self._ownership = ContentOwnership(self._same_resource)
@@ -104,7 +104,11 @@ class AgentTrace:
 
     def _resource(self, i: int) -> tuple[str, str]:
         event = self.events[i]
-        return event.skill.rpartition(":")[2], event.resource
+        return event.skill, event.resource
+
+    def _word(self, i: int) -> str:
+        """The word that a text calls the Skill of an event by: its name without its plugin."""
+        return self.events[i].skill.rpartition(":")[2]
 
     def _opens_skill(self, i: int) -> bool:
         event = self.events[i]
@@ -114,13 +118,13 @@ class AgentTrace:
         return self._shown.portions(entry.position, entry.text)
 
     def trace_of(self, i: int) -> EventTrace:
-        """What was found about an event; an empty trace where nothing was."""
+        """Return the trace of an event; an empty one if nothing was found."""
         return self.traces.get(i) or EventTrace()
 
     def _is_listing(self, group: EventGroup) -> bool:
         return all(self.events[i].kind == "list" for i in group)
 
-    # First pass: which features there are to be found.
+    # First pass: collect the features.
 
     def _index(self, entry: TimelineEntry) -> None:
         if not isinstance(entry, ContextText):
@@ -148,7 +152,7 @@ class AgentTrace:
             command = list(parts_running(command, script)) or command
         self.script_runs.prepare(i, traced_lines(entry.text), command, script)
 
-    # Second pass: who said what first, and who used it.
+    # Second pass: assign each feature to its first showing, and find its uses.
 
     def _replay(self, entry: TimelineEntry) -> None:
         if isinstance(entry, Compaction):
@@ -175,23 +179,23 @@ class AgentTrace:
             self.script_runs.mentioned(hits, prompt=entry.prompt)
             if portion.events and self._is_listing(portion.events):
                 entries = self.features.find_entries(portion.lines)
-                self._show(portion.events, hits | entries, entry.step)
+                self._show(portion, hits | entries, entry.step)
             elif portion.events:
-                own = {self._resource(i)[0] for i in portion.events}
+                own = {self._word(i) for i in portion.events}
                 self.pointers.shown(portion.events, own, portion.lines, entry.step)
-                offered = list(hits)
+                offered = dict(hits)
                 for detector in self._together:
                     passages, spoilt = detector.show(portion.lines)
                     self._ownership.said_elsewhere(spoilt)
-                    offered += passages
-                self._show(portion.events, offered, entry.step)
+                    offered |= {passage: passage for passage in passages}
+                self._show(portion, offered, entry.step)
             else:
                 self._replay_other_text(entry, portion.lines, hits)
 
     def _replay_other_text(
         self, entry: ContextText, lines: tuple[str, ...], hits: dict[str, str]
     ) -> None:
-        """Text of no event; a summary is the agent's own, so that no event loses anything by it."""
+        """Text of no event; a summary is the agent's own, so that no event loses a feature by it."""
         if entry.prompt or entry.position[0] >= 0:
             self.pointers.said(lines)
         if entry.summary:
@@ -202,20 +206,22 @@ class AgentTrace:
         self._ownership.said_elsewhere([*hits, *spoilt], survives=entry.survives)
 
     def _spoilt_by(self, lines: Sequence[str], spare: Container[str] = ()) -> list[str]:
-        """Passages that can prove nothing any more once something else said these lines."""
+        """Passages that can no longer prove a use after other text repeated these lines."""
         return [
             one
             for detector in self._together
             for one in detector.said_elsewhere(lines, spare=spare)
         ]
 
-    def _show(self, group: EventGroup, features: Iterable[str], step: int) -> None:
+    def _show(self, portion: ShownPortion, features: Mapping[str, str], step: int) -> None:
+        """Record the features of a shown portion, each with its line; a passage is its own line."""
+        group = portion.events
         own: list[str] = []
         others: list[str] = []
         for feature in features:
             (own if self.features.offers(group, feature) else others).append(feature)
         self._ownership.said_elsewhere(others)
-        self._ownership.shown(group, own, step)
+        self._ownership.shown(group, own, step, features, portion.lines)
         held = self._ownership.owned_by(group, own)
         for i in group:
             self.traces[i].has_text = True
@@ -226,7 +232,7 @@ class AgentTrace:
             self.traces[i].made_by = action
             self.script_runs.start(i)
             if self._opens_skill(i):
-                self.pointers.opened(self._resource(i)[0], action, self._clock)
+                self.pointers.opened(self._word(i), action, self._clock)
         lines = traced_lines(action.text)
         self.pointers.said(lines)
         hits = self.features.find(lines)
@@ -261,19 +267,19 @@ class AgentTrace:
         )  # fmt: skip
 
     def weigh(self, features: Iterable[str]) -> int:
-        """Weight of some features together; small numbers are one sign, however many they are, and so are
-        headings of one word."""
+        """Return the total weight of features; small numbers count once together, and so do headings
+        of one word."""
         names = {name: self.features.weights[name] for name in features}
         slight = [name for name, weight in names.items() if weight == 1]
         numbers, headings = (sum(map(kind, slight)) for kind in (is_number, is_heading))
         return sum(names.values()) - max(0, numbers - 1) - max(0, headings - 1)
 
     def weight_of(self, uses: Iterable[ContentUse]) -> int:
-        """Weight of everything that some actions took, each feature once."""
+        """Return the total weight of the features of uses, each once."""
         return self.weigh({feature for use in uses for feature in use.features})
 
     def weight_of_names(self, uses: Iterable[ContentUse]) -> int:
-        """The same without phrases: names, paths, flags and numbers only."""
+        """Return the same for names, paths, flags and numbers only, without phrases."""
         taken = {feature for use in uses for feature in use.features}
         return self.weigh(feature for feature in taken if self.features.weights[feature] > 1)
 
@@ -289,7 +295,7 @@ class AgentTrace:
 
 
 def one_name_per_value(features: Iterable[str], lines: Mapping[str, str]) -> Iterator[str]:
-    """Features without the further names of a setting whose value a line holds once."""
+    """Skip further names of a setting whose value is on a line once."""
     seen = set()
     for feature in features:
         name, setting, value = feature.rpartition("=")

@@ -1,4 +1,4 @@
-"""What a judge is."""
+"""The interface of a judge."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Protocol
@@ -21,5 +21,5 @@ class Judge(Protocol):
         events: tuple[ResourceEvent, ...],
         manifest: SkillManifest | None,
     ) -> Iterable[Verdict]:
-        """One verdict per counted event, in order."""
+        """Yield one verdict per counted event, in order."""
         ...

@@ -1,4 +1,4 @@
-"""From what was traced to a label: yes, no or unknown, and why."""
+"""Decide the label of an event from its trace: yes, no or unknown, with a category."""
 
 import re
 from collections import defaultdict
@@ -9,13 +9,13 @@ from skilljuror.judge.features.extraction import DECISIVE_WEIGHT
 from skilljuror.judge.features.key_values import is_setting
 from skilljuror.judge.replay.shown_text import RUN_KINDS
 from skilljuror.models.events import ResourceEvent
-from skilljuror.models.measure import UptakeCategory, UptakeLabel
+from skilljuror.models.measure import UptakeCategory
 
 WEIGHT_WITH_WORDS = 4
-"""Weight that proves where the agent's words count too: saying is less than doing."""
+"""Weight that proves a use if the agent's words count too: words are weaker than actions."""
 
 CUT_OFF_STEPS = 5
-"""A log that is cut off within this many steps after an event decides nothing against it."""
+"""A log that ends within this many steps after an event proves no "no"."""
 
 _CHECKS = re.compile(
     r"(?<![\w/.-])(?:tests?|check|verify|validate|assert|lint|pytest|diff|cmp|unittest|mypy|ruff|tsc)"
@@ -27,8 +27,6 @@ _CHECKS = re.compile(
 class Decision:
     """A label with its reason and, for a yes, its proof."""
 
-    label: UptakeLabel
-    """yes, no or unknown."""
     category: UptakeCategory
     """Why."""
     use: ContentUse | None = None
@@ -36,13 +34,13 @@ class Decision:
     source: str = ""
     """The line of the resource that proves it."""
     feature: str = ""
-    """The feature that stands on both lines."""
+    """The feature on both lines."""
 
 
 def decide(event: ResourceEvent, i: int, run: AgentTrace | None, complete: bool) -> Decision:
-    """The label of event `i`, by the rules of the rubric in their order.
+    """Return the label of event `i`, by the rules of the rubric in their order.
 
-    `run` is None for an agent without a timeline; `complete` says that the log was not cut off.
+    `run` is None for an agent without a timeline; `complete` is False for a log that was cut off.
     """
     trace = run.trace_of(i) if run else EventTrace()
     if run is not None and trace.reached is not None:
@@ -57,28 +55,28 @@ def decide(event: ResourceEvent, i: int, run: AgentTrace | None, complete: bool)
     if not _had_content(event, trace):
         return _without_content(event, trace)
     if trace.steps_after == 0 or (not complete and trace.steps_after <= CUT_OFF_STEPS):
-        return Decision("unknown", "no_later_action")
+        return Decision(UptakeCategory.NO_LATER_ACTION)
     if event.ok is False and event.kind in RUN_KINDS:
-        return Decision("no", "failed_probe")
+        return Decision(UptakeCategory.FAILED_PROBE)
     if run is None or run.weigh(trace.offered) < DECISIVE_WEIGHT:
-        return Decision("unknown", "nothing_distinctive")
+        return Decision(UptakeCategory.NOTHING_DISTINCTIVE)
     if trace.contested >= DECISIVE_WEIGHT:
-        return Decision("unknown", "also_elsewhere")
+        return Decision(UptakeCategory.ALSO_ELSEWHERE)
     if _uses_a_setting(trace):
-        return Decision("unknown", "nothing_distinctive")
+        return Decision(UptakeCategory.NOTHING_DISTINCTIVE)
     if event.kind == "list":
-        return Decision("no", "listing")
-    return Decision("unknown", "not_seen_again")
+        return Decision(UptakeCategory.LISTING)
+    return Decision(UptakeCategory.NOT_SEEN_AGAIN)
 
 
 def _uses_a_setting(trace: EventTrace) -> bool:
-    """Whether a call gives a name the value that the resource gives it: a use, or a good guess."""
+    """Whether a call sets a name to the resource's value: a use, or a good guess."""
     calls = (use for use in trace.uses if use.action.call)
     return any(is_setting(feature) for use in calls for feature in use.features)
 
 
 def _had_content(event: ResourceEvent, trace: EventTrace) -> bool:
-    """Runs are judged on their output, a listing on its names, the rest on content shown."""
+    """Whether there is anything to use: output of runs, names of listings, content of the rest."""
     if trace.reached is None:
         return False
     if event.kind in RUN_KINDS:
@@ -92,12 +90,12 @@ def _had_content(event: ResourceEvent, trace: EventTrace) -> bool:
 
 def _without_content(event: ResourceEvent, trace: EventTrace) -> Decision:
     if event.ok is False and not trace.unchanged:
-        return Decision("no", "failed_probe")
-    return Decision("unknown", "not_shown")
+        return Decision(UptakeCategory.FAILED_PROBE)
+    return Decision(UptakeCategory.NOT_SHOWN)
 
 
 def _taken_up(event: ResourceEvent, trace: EventTrace, run: AgentTrace) -> Decision | None:
-    """By calls of one step, by names in calls of several steps, or by calls and words of one step."""
+    """A use by calls of one step, names in calls of several steps, or calls and words of one step."""
     calls = [use for use in trace.uses if use.action.call]
     strong = _strong(calls, run, DECISIVE_WEIGHT)
     if not strong and run.weight_of_names(calls) >= WEIGHT_WITH_WORDS:
@@ -108,11 +106,11 @@ def _taken_up(event: ResourceEvent, trace: EventTrace, run: AgentTrace) -> Decis
     best = min(strong, key=lambda use: (use.is_access, -run.weight_of([use]), use.clock))
     feature = best.features[0]
     source = run.features.quote(best.group, feature)
-    return Decision("yes", _category(event, best), best, source, feature)
+    return Decision(_category(event, best), best, source, feature)
 
 
 def _strong(uses: list[ContentUse], run: AgentTrace, enough: int) -> list[ContentUse]:
-    """The uses in those steps in which they weigh enough together."""
+    """The uses in steps whose total weight is at least `enough`."""
     steps: dict[int, list[ContentUse]] = defaultdict(list)
     for use in uses:
         steps[use.action.step.index].append(use)
@@ -123,47 +121,47 @@ def _strong(uses: list[ContentUse], run: AgentTrace, enough: int) -> list[Conten
 def _category(event: ResourceEvent, use: ContentUse) -> UptakeCategory:
     call = use.action.call
     if use.is_access:
-        return "navigation"
+        return UptakeCategory.NAVIGATION
     if call is None:
         judged = event.kind in RUN_KINDS and event.ok is not False
-        return "validation" if judged else "diagnosis"
+        return UptakeCategory.VALIDATION if judged else UptakeCategory.DIAGNOSIS
     if use.after_failure and call.action in {"shell", "python", "write", "edit"}:
-        return "correction"
+        return UptakeCategory.CORRECTION
     checks = call.written is None and _CHECKS.search(use.line)
-    return "validation" if checks else "implementation"
+    return UptakeCategory.VALIDATION if checks else UptakeCategory.IMPLEMENTATION
 
 
 def _wrote_artifact(event: ResourceEvent, i: int, run: AgentTrace) -> Decision | None:
-    """A run that worked and wrote what a later action works with, or what the prompt asks for."""
+    """A successful run that wrote a file that a later action uses, or that the prompt requires."""
     trace = run.trace_of(i)
     if event.kind not in RUN_KINDS or event.ok is False or trace.reached is None:
         return None
     for artifact, later in run.script_runs.worked_with(i, trace.reached):
         use = ContentUse(later.action, later.clock, (artifact.feature,), later.line)
-        return Decision("yes", "implementation", use, artifact.line, artifact.feature)
+        return Decision(UptakeCategory.IMPLEMENTATION, use, artifact.line, artifact.feature)
     asked = next(run.script_runs.asked_for(i), None)
     if asked is None or trace.made_by is None:
         return None
     made = ContentUse(trace.made_by, trace.reached, (asked.feature,), asked.line)
-    return Decision("yes", "implementation", made, asked.line, asked.feature)
+    return Decision(UptakeCategory.IMPLEMENTATION, made, asked.line, asked.feature)
 
 
 def _restated(event: ResourceEvent, i: int, run: AgentTrace) -> Decision | None:
-    """A run whose output the agent's very next words restate: it was read and judged."""
+    """A run whose output the agent's next words restate."""
     words = run.script_runs.restatements.restatements.get(i)
     if words is None:
         return None
     use = ContentUse(words.action, words.clock, words.shared, words.line)
-    category: UptakeCategory = "diagnosis" if event.ok is False else "validation"
-    return Decision("yes", category, use, words.printed, words.shared[0])
+    category = UptakeCategory.DIAGNOSIS if event.ok is False else UptakeCategory.VALIDATION
+    return Decision(category, use, words.printed, words.shared[0])
 
 
 def _led_on(i: int, run: AgentTrace) -> Decision | None:
-    """A resource that names another Skill, which the agent then opens."""
+    """A resource that names another Skill that the agent opens next."""
     led = run.pointers.led.get(i)
     if led is None:
         return None
     lines = led.action.text.splitlines() or [led.name]
     line = next((line for line in lines if led.name in line), lines[0])
     use = ContentUse(led.action, led.clock, (led.name,), line)
-    return Decision("yes", "navigation", use, led.source, led.name)
+    return Decision(UptakeCategory.NAVIGATION, use, led.source, led.name)

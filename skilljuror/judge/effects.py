@@ -1,11 +1,11 @@
-"""What came of an agent's calls, as the log tells it: the third link of the chain from a resource to the outcome.
+"""Local effects of an agent's calls, from the log: the link between a resource's use and the outcome.
 
-    failed       the call did not work
-    error_gone   it worked, and a command that had failed before it works when it is run again after it
-    wrote        it worked, and wrote or edited a file
-    worked       it worked
+    failed       the call failed
+    error_gone   it succeeded, and a command that failed before it succeeds when rerun after it
+    wrote        it succeeded, and wrote or edited a file
+    worked       it succeeded
 
-A call whose result says neither has no effect here: what is not known is left out.
+A call with an unknown result has no effect.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,17 +15,17 @@ from skilljuror.models.measure import Effect, LocalEffect
 from skilljuror.models.trajectory import Step, ToolCall, Trajectory
 
 NEAR = 20
-"""Calls before the success of a command, at most, that may have mended it."""
+"""Maximum calls before the success of a command that may have fixed it."""
 
 QUOTE = 200
-"""Most characters of a quote."""
+"""Maximum characters of a quote."""
 
 
 def effects(
     trial: str, trajectory: Trajectory, events: Sequence[ResourceEvent]
 ) -> list[LocalEffect]:
-    """The effects of all calls after an agent's first counted event, one per place in the log; where
-    calls at one place differ in what came of them, none."""
+    """Return the effects of all calls after an agent's first counted event, one per place in the
+    log; none for a place whose calls differ."""
     first: dict[str, int] = {}
     for event in events:
         if event.counts:
@@ -56,13 +56,13 @@ def _effects_of(trial: str, steps: Iterable[Step]) -> Iterator[LocalEffect]:
                 failed[command] = len(made) + 1
             elif command and command in failed:
                 since = max(failed.pop(command), len(made) - NEAR)
-                made[since:] = [_mended(one, effect) for one in made[since:]]
+                made[since:] = [_fixed(one, effect) for one in made[since:]]
             made.append(effect)
     yield from made
 
 
-def _mended(effect: LocalEffect, again: LocalEffect) -> LocalEffect:
-    """The effect of a call that stands between the failure of a command and its success."""
+def _fixed(effect: LocalEffect, again: LocalEffect) -> LocalEffect:
+    """The effect of a call between the failure of a command and its success."""
     if effect.effect not in {"wrote", "worked"}:
         return effect
     return LocalEffect(

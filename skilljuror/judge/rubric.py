@@ -1,13 +1,10 @@
-"""The ERU rubric: rules in words, what is too common to prove anything, boundary cases."""
+"""The ERU rubric as the tracing judge uses it."""
 
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import yaml
-
-from skilljuror.errors import JudgeError
-from skilljuror.files import data_dir
+from skilljuror.judge.definition import damaged, eru_content
 from skilljuror.judge.features.commands import COMMAND_PREFIX
 from skilljuror.judge.features.values import normalised_value
 from skilljuror.judge.signals.cooccurrence import CooccurrenceRule
@@ -16,35 +13,31 @@ from skilljuror.judge.signals.restatement import stem
 
 @dataclass(frozen=True)
 class EruRubric:
-    """The rules of rubrics/eru.yaml as the tracing judge needs them."""
+    """The parameters of rubrics/eru.yaml for the tracing judge."""
 
     common: frozenset[str]
-    """Tokens, in lower case, and values that everybody writes; "os." stands for every name below it."""
+    """Lower-case tokens, and values, too common to prove anything; "os." includes all names below it."""
     generic: frozenset[str]
-    """Stems that any report on a run holds: success, done, output."""
+    """Stems of any report on a run: success, done, output."""
     cooccurrence: CooccurrenceRule
-    """When values that stand together prove where they come from."""
+    """When values that occur together prove their origin."""
     fields: CooccurrenceRule
-    """When names of fields that stand together do."""
+    """When names of fields that occur together do."""
 
 
 @lru_cache(maxsize=1)
 def load_rubric() -> EruRubric:
-    """The packaged rubric. Raises JudgeError when it is damaged."""
-    path = data_dir("rubrics") / "eru.yaml"
+    """Load the packaged rubric. Raises JudgeError if it is invalid."""
+    content = eru_content()
     try:
-        content = yaml.safe_load(path.read_bytes())
         common = frozenset(str(token).lower() for token in content["common"])
         generic = frozenset(stem(str(word).lower()) for word in content["generic"])
         cooccurrence = _cooccurrence_rule(content["together"])
         common |= cooccurrence.everyday
         common |= {COMMAND_PREFIX + str(name) for name in content["everyday_programs"]}
         return EruRubric(common, generic, cooccurrence, _cooccurrence_rule(content["fields"]))
-    except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
-        raise JudgeError(
-            f"the rubric {path.name!r} cannot be read: {error!r}; reinstall skilljuror",
-            file=str(path),
-        ) from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise damaged(error) from error
 
 
 def _cooccurrence_rule(content: dict[str, Any]) -> CooccurrenceRule:

@@ -1,7 +1,7 @@
-"""The tracing judge: uptake that can be proved by quoting both sides, without any model.
+"""The tracing judge: prove uptake without a model by quotes of the resource and of the action.
 
-An event counts as taken up when content that came from its resource and from nowhere else in the run
-turns up in a later action of the same agent. What may be recognised:
+An event counts as taken up if content that only its resource showed is in a later action of the same
+agent. Recognised content:
 
     features     names, paths, flags, numbers, headings and phrases, each with a weight
                  (features/extraction); calls of one step need weight 3, calls and words of one step 4,
@@ -9,17 +9,16 @@ turns up in a later action of the same agent. What may be recognised:
     commands     a program with its subcommand and flags, whatever the values (features/commands)
     settings     a name with its value, however it is spelled; table cells by their heads
                  (features/key_values)
-    passages     at least three values of one small passage that come back close to each other in one
-                 call and are improbable together, though each alone is common, or names of its fields
-                 (signals/cooccurrence)
-    script runs  what a run of bundled code wrote and a later call works with (signals/script_artifacts),
-                 or a line of its output that the next words say again (signals/restatement)
+    passages     at least three values, or names of fields, of one small passage that occur close to
+                 each other in one call and are improbable together (signals/cooccurrence)
+    script runs  a file that a run of bundled code wrote and a later call uses (signals/script_artifacts),
+                 or a line of its output that the next words restate (signals/restatement)
     pointers     another Skill that a resource names first and that is opened next (signals/skill_pointers)
 
-Whose a recognised thing is says replay/content_ownership; `decision` makes a label of it: `yes` with
-both quotes; `no` where the access failed, or no name of a listing was used; `unknown` where the resource
-offered nothing distinctive, was not shown, was shown and not seen again (agents also follow a text
-without repeating it), only shared content was used, or the log ends. The rules in full, their limits and the boundary cases are data: rubrics/eru.yaml.
+replay/content_ownership assigns content to events; `decision` derives the label: `yes` with both quotes;
+`no` if the access failed, or no name of a listing was used; `unknown` if the resource offered nothing
+distinctive, was not shown, was shown but not seen again (agents also follow a text without repeating it),
+only shared content was used, or the log ends. Rules, limits and boundary cases: rubrics/eru.yaml.
 """
 
 import re
@@ -37,15 +36,14 @@ from skilljuror.models.measure import Verdict
 from skilljuror.models.trajectory import Trajectory
 
 QUOTE = 200
-"""Most characters of a quote."""
-_BEGINNING = re.compile(r"\s\S")
-"""Where a word begins."""
+"""Maximum characters of a quote."""
+_WORD_START = re.compile(r"\s\S")
 
 
 class TracingJudge:
     """Labels events by tracing their content into later actions."""
 
-    name: ClassVar[str] = "tracing/3"
+    name: ClassVar[str] = "tracing/4"
     """Name and version, stored with every verdict."""
 
     def judge(
@@ -55,7 +53,7 @@ class TracingJudge:
         events: tuple[ResourceEvent, ...],
         manifest: SkillManifest | None,
     ) -> Iterator[Verdict]:
-        """One verdict per counted event, in order; linear in the text of the trajectory."""
+        """Yield one verdict per counted event, in order; linear in the text of the trajectory."""
         rubric = load_rubric()
         shown = ShownText(trajectory, events, manifest)
         runs = {
@@ -73,7 +71,7 @@ def _verdict(trial: str, event: ResourceEvent, decision: Decision) -> Verdict:
         event=event.event,
         trial=trial,
         judge=TracingJudge.name,
-        label=decision.label,
+        label=decision.category.label,
         category=decision.category,
         source_quote=clip(decision.source, decision.feature) if use else None,
         action_quote=clip(use.line, decision.feature) if use else None,
@@ -89,13 +87,13 @@ def _line_of(use: ContentUse) -> int:
 
 
 def clip(line: str, feature: str) -> str:
-    """At most QUOTE characters of a line, around a feature on it, from the beginning of a word
-    where one begins before the feature."""
+    """Return up to QUOTE characters of a line around a feature, from the start of a word if
+    possible."""
     if len(line) <= QUOTE:
         return line.strip()
     position = position_of(line, feature)
     start = max(0, min(position - QUOTE // 4, len(line) - QUOTE))
     if start and not line[start - 1].isspace():
-        word = _BEGINNING.search(line, start, position + 1)
+        word = _WORD_START.search(line, start, position + 1)
         start = word.end() - 1 if word else start
     return line[start : start + QUOTE].strip()

@@ -1,7 +1,7 @@
 """The only door to language models: asked once, logged always, never paid twice."""
 
 from skilljuror.llm.answers import Message, ModelAnswer, ModelChoice
-from skilljuror.llm.client import ModelClient, RecordedModel
+from skilljuror.llm.client import ModelClient, RecordedModel, parsed
 from skilljuror.llm.concurrent import in_flight
 from skilljuror.llm.foreign_text import as_data, data_in
 from skilljuror.llm.spending import SpendingCap
@@ -16,4 +16,5 @@ __all__ = [
     "as_data",
     "data_in",
     "in_flight",
+    "parsed",
 ]

@@ -55,8 +55,8 @@ class ModelClient:
         """`calls` is the log; `budget_usd` is what the answers that are asked for here may cost, those
         given from the log included; a SpendingCap is shared with other clients.
 
-        Raises UsageError for a budget where the model's price is not known, StudyError for a log
-        that is none.
+        Raises UsageError for a budget where the model's price is not known. A damaged row of the log is
+        reported and skipped: its question is asked again.
         """
         self.choice = choice
         self.calls = calls
@@ -73,7 +73,7 @@ class ModelClient:
         """Known cost of the calls made through this client, US dollars."""
         self.answers: list[ModelAnswer] = []
         """Every answer given through this client in order, those from the log included."""
-        logged = read_rows(ModelAnswer, calls) if calls else ()
+        logged = read_rows(ModelAnswer, calls, skip_damaged=True) if calls else ()
         self._logged = {answer.key: answer for answer in logged}
         self._counted: set[str] = set()
         self._asked: dict[str, Future[ModelAnswer]] = {}
@@ -134,7 +134,7 @@ class ModelClient:
             answer = self.ask(conversation, repeat, response_format={"type": "json_object"})
             value: M | None = None
             try:
-                value = kind.model_validate_json(_json_object(answer.text))
+                value = parsed(kind, answer.text)
                 problem = (check(value) or "") if check else ""
             except ValidationError as error:
                 problem = _first_problem(error)
@@ -245,6 +245,11 @@ class RecordedModel(ModelClient):
             raise UnusableAnswer("the recorded answers are to other questions than those asked now")
         self.answers.append(answer)
         return answer
+
+
+def parsed(kind: type[M], text: str) -> M:
+    """The record that an answer holds. Raises pydantic's ValidationError."""
+    return kind.model_validate_json(_json_object(text))
 
 
 def _json_object(text: str) -> str:

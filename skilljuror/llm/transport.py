@@ -1,13 +1,16 @@
 """One call of a model through litellm, tried again where the way there failed and not the question."""
 
+import atexit
 import os
 import random
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from skilljuror.errors import ModelError, QuestionRefused
+from skilljuror.extras import require
 from skilljuror.llm.answers import Message, ModelChoice, prompt
 from skilljuror.models.trajectory import Usage
 from skilljuror.redaction import SECRET_NAME, redact
@@ -22,6 +25,10 @@ REFUSED = {400, 413, 422}
 """HTTP statuses by which a server refuses one question, and may take the next."""
 USED_UP = re.compile("insufficient_quota|credit balance is too low")
 """What a 429 or a 400 says that neither waiting nor another question mends: the account is empty."""
+
+MAX_TOKENS = 100_000_000
+"""Tokens of one call above which a server's count is invalid; no model has a larger context."""
+_SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
 class Reply(NamedTuple):
@@ -102,7 +109,7 @@ def _wait(error: Exception, tries: int) -> float:
     random part keeps callers from coming back together."""
     headers = getattr(error, "litellm_response_headers", None) or {}
     asked = str(headers.get("retry-after", ""))
-    seconds = float(asked) if asked.replace(".", "", 1).isdigit() else 0.0
+    seconds = float(asked) if _SECONDS.fullmatch(asked) else 0.0
     doubled: float = FIRST_WAIT * 2**tries * random.uniform(0.5, 1.0)
     return min(max(seconds, doubled), LONGEST_WAIT)
 
@@ -130,7 +137,7 @@ def _reply(choice: ModelChoice, reply: Any) -> Reply:
 def _usage(told: Any) -> Usage:
     """Four classes that do not overlap: litellm counts what a cache read or wrote into the prompt.
 
-    It makes zeros of what a server did not tell; no prompt has none.
+    It makes zeros of what a server did not tell; no prompt has none. Impossible counts are unknown.
     """
     whole = getattr(told, "prompt_tokens", None)
     if not whole:
@@ -138,8 +145,15 @@ def _usage(told: Any) -> Usage:
     details = getattr(told, "prompt_tokens_details", None)
     read = getattr(details, "cached_tokens", None)
     written = getattr(told, "cache_creation_input_tokens", None)
+    output = getattr(told, "completion_tokens", None)
+    if not all(one is None or _is_count(one) for one in (whole, read, written, output)):
+        return Usage()
     plain = whole - (read or 0) - (written or 0)
-    return Usage(plain, written, read, getattr(told, "completion_tokens", None))
+    return Usage(plain, written, read, output) if plain >= 0 else Usage()
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and 0 <= value <= MAX_TOKENS
 
 
 def _redacted(choice: ModelChoice, text: str) -> str:
@@ -154,11 +168,23 @@ def secrets_of(params: Mapping[str, Any]) -> Iterable[str]:
     return [str(value) for name, value in params.items() if SECRET_NAME.search(name)]
 
 
+@cache
 def _litellm() -> Any:
-    """litellm, imported where it is called and without its look-up of prices on the network."""
+    """litellm, imported where it is called, without its look-up of prices on the network, and with
+    bounded HTTP: it has two kinds of clients, those of the openai library and its own."""
+    require("models", "a model")
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    import httpx
     import litellm
+    from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
+
+    from skilljuror.llm.bounded_http import BoundedTransport
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
+    unlimited = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+    bounded = BoundedTransport(httpx.Client(verify=get_ssl_configuration(), limits=unlimited))
+    litellm.sync_transport = bounded
+    litellm.client_session = httpx.Client(transport=bounded, follow_redirects=True)
+    atexit.register(litellm.client_session.close)
     return litellm

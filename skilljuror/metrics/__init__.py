@@ -18,9 +18,9 @@ METRICS = {
 
 @cache
 def families(further: tuple[str, ...] = ()) -> dict[str, Metric]:
-    """Name -> metric: all that are registered, and further ones of other packages.
+    """Return name -> metric: all registered, and further ones of other packages.
 
-    Raises UsageError for one that cannot be loaded, is none, or defines what another defines.
+    Raises UsageError for one that cannot be loaded, is invalid, or redefines a measure.
     """
     names = dict.fromkeys([*METRICS, *further])
     loaded: dict[str, Metric] = {name: resolve(METRICS, name, "metric", Metric) for name in names}
@@ -28,17 +28,19 @@ def families(further: tuple[str, ...] = ()) -> dict[str, Metric]:
     for name, metric in loaded.items():
         for measure, definition in dict(metric.definitions).items():
             if not isinstance(definition, Definition):
-                raise UsageError(f"metric {name!r}: the definition of {measure!r} is no Definition")
+                raise UsageError(
+                    f"metric {name!r}: the definition of {measure!r} must be a Definition"
+                )
             if owners.setdefault(measure, name) != name:
                 raise UsageError(
-                    f"metric {name!r} defines {measure!r}, which {owners[measure]!r} defines"
-                    " already: give it another name"
+                    f"metric {name!r} defines {measure!r}, which {owners[measure]!r} already"
+                    " defines; rename it"
                 )
     return loaded
 
 
 def definitions(further: tuple[str, ...] = ()) -> dict[str, Definition]:
-    """Measure -> meaning, of all families. Raises UsageError as `families`."""
+    """Return measure -> definition for all families. Raises UsageError like `families`."""
     return {
         measure: definition
         for metric in families(further).values()

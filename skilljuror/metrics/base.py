@@ -1,5 +1,4 @@
-"""What a family of metrics is, and how it answers: the same rows for every trial, each a number or
-the reason why there is none."""
+"""The `Metric` interface: the same rows for every trial, each a number or the reason why it is null."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,77 +9,72 @@ from typing import Protocol
 from skilljuror.models.measure import Measure, TrialContext
 
 MeasureKey = tuple[str, str]
-"""A measure's name and its sub-key, "" for none."""
+"""Measure and sub-key ("" without one)."""
 
 ValueOrReason = float | str
-"""A number, or the reason why there is none."""
+"""A number, or the reason why it is null."""
 
 MAIN = "main"
-"""Name of the agent whose ordered steps are the headline."""
+"""Agent whose ordered steps are the headline."""
 
 SUB = "sub"
-"""Sub-key of the rows that pool all sub-agents."""
+"""Sub-key of rows that pool all sub-agents."""
 
 
 SCOPE_KEYS = '"" main agent, "sub" sub-agents'
-"""Sub-keys of measures that are taken of both, in words."""
+"""Description of the sub-keys of measures with a row for each scope."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A measure in words."""
+    """Definition of a measure."""
 
     line: str
-    """What the number is, in one line."""
+    """Description in one line."""
     unit: str
-    """Its unit; "flag" for 0 or 1."""
+    """Unit; "flag" for 0 or 1."""
     source: str
     """Section of docs/formulas.md that defines it, or "own"."""
     keys: str = ""
-    """What the sub-keys are; "" for none. Key "sub" pools all sub-agents."""
+    """Meaning of the sub-keys; "" without any. Key "sub" pools all sub-agents."""
     level: str = "trial"
-    """What one row is about."""
+    """Subject of one row."""
 
 
 class Metric(Protocol):
-    """A family of measures: turns what is known of one trial into rows; a null carries its reason.
+    """A family of measures: maps a trial to rows; a null has a reason.
 
-    The same rows come out for every trial: pure, total on empty and truncated trials.
+    Returns the same rows for every trial: pure, and total on empty and truncated trials.
     """
 
     definitions: Mapping[str, Definition]
-    """Name -> meaning of every measure that it gives."""
+    """Name -> definition of every measure that it returns."""
 
-    def __call__(self, context: TrialContext) -> Iterable[Measure]:
-        """The rows of this family for one trial."""
-        ...
+    def __call__(self, context: TrialContext) -> Iterable[Measure]: ...
 
 
 @dataclass(frozen=True)
 class DefinedMetric:
-    """A function that measures, with the definitions of its measures: a `Metric`."""
+    """A measuring function with its definitions: a `Metric`."""
 
     definitions: Mapping[str, Definition]
-    """Name -> meaning of every measure that it gives."""
     measure: Callable[[TrialContext], Iterable[Measure]]
-    """The function."""
 
     def __call__(self, context: TrialContext) -> Iterable[Measure]:
-        """The rows of this family for one trial."""
         return self.measure(context)
 
 
 def defines(
     definitions: Mapping[str, Definition],
 ) -> Callable[[Callable[[TrialContext], Iterable[Measure]]], DefinedMetric]:
-    """Make a function from a trial to its rows a metric, with what its rows mean."""
+    """Turn a function from a trial to rows into a metric with these definitions."""
     return partial(DefinedMetric, definitions)
 
 
 def to_measures(
     context: TrialContext, values: Mapping[MeasureKey, ValueOrReason]
 ) -> Iterator[Measure]:
-    """One Measure per value; a number that is not finite is a null too (JSON has no infinity)."""
+    """Yield one Measure per value; non-finite numbers become null too (JSON has no infinity)."""
     for (metric, key), value in values.items():
         if isinstance(value, str):
             yield Measure(context.trial, metric, None, key, value)
@@ -91,5 +85,5 @@ def to_measures(
 
 
 def share(part: float, whole: float, reason: str) -> ValueOrReason:
-    """part / whole, or `reason` when there is nothing to divide by."""
+    """part / whole, or `reason` if whole is 0."""
     return part / whole if whole else reason

@@ -21,16 +21,16 @@ CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning")
     "total_tokens": Definition("All input, cached or not, and output", "tokens", "§2.5"),
     "token_clamps": Definition("The log's input count excluded its cache and was clamped", "flag", "§2.2"),
     "cost_usd": Definition("Tokens at the dated list price of the model", "USD", "§2.3"),
-    "price_date": Definition("Date of the price that cost_usd is computed with", "YYYYMMDD", "§2.3"),
-    "cost_usd_logged": Definition("Cost as the log itself states it", "USD", "own"),
+    "price_date": Definition("Date of the price used for cost_usd", "YYYYMMDD", "§2.3"),
+    "cost_usd_logged": Definition("Cost as reported by the log", "USD", "own"),
 })  # fmt: skip
 def measure(context: TrialContext) -> Iterator[Measure]:
-    """Rows of one trial; what a log does not say is null, never zero."""
+    """Rows of one trial; a value missing in the log is null, never zero."""
     return to_measures(context, _time(context) | _tokens(context))
 
 
 def usage_of(trajectory: Trajectory) -> Usage | None:
-    """Totals of the run: as logged, else summed over the steps when every step has them."""
+    """Totals of the run: as logged, else the sum over the steps if every step has usage."""
     if trajectory.usage is not None:
         return trajectory.usage
     usages = [step.usage for step in trajectory.steps if step.usage is not None]
@@ -72,7 +72,7 @@ def _tokens(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
         ("total_tokens", ""): _total(usage),
         ("token_clamps", ""): float(usage.input is not None and usage.input < 0),
         **_cost(context, usage),
-        ("cost_usd_logged", ""): _logged(usage),
+        ("cost_usd_logged", ""): "not_reported" if usage.cost_usd is None else usage.cost_usd,
     }
 
 
@@ -81,15 +81,12 @@ def _without_usage(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
         "display_tokens", "total_tokens", "token_clamps", "cost_usd", "price_date", "cost_usd_logged",
     )  # fmt: skip
     keys = [("tokens", name) for name in CLASSES] + [(name, "") for name in names]
-    return dict.fromkeys(keys, _reason_without_usage(context))
-
-
-def _reason_without_usage(context: TrialContext) -> str:
-    return _record_reason(context) or ("no_usage" if context.trajectory else "no_trajectory")
+    missing = "no_usage" if context.trajectory else "no_trajectory"
+    return dict.fromkeys(keys, _record_reason(context) or missing)
 
 
 def _record_reason(context: TrialContext) -> str | None:
-    """The record's own reason wins: zeros that a policy without a model logs are no usage."""
+    """The record's reason takes precedence: zeros logged by a policy without a model are not usage."""
     return context.record.usage_reason if context.record else None
 
 
@@ -101,8 +98,8 @@ def _class(usage: Usage, name: str) -> ValueOrReason:
 def _display(usage: Usage) -> ValueOrReason:
     """Uncached input, cache writes and output (measures §2.2).
 
-    The classes are disjoint: writes that the log does not tell apart stand in the input.
-    Reads that it does not tell apart would be counted as fresh, so they make it null.
+    The classes are disjoint. If the log does not separate writes, they are part of the input; if it
+    does not separate reads, the result is null, because they would count as uncached.
     """
     if usage.input is None or usage.output is None:
         return "no_input_or_output"
@@ -112,7 +109,7 @@ def _display(usage: Usage) -> ValueOrReason:
 
 
 def _total(usage: Usage) -> ValueOrReason:
-    """Every token once, cache included (measures §2.5): nothing is lost when classes merge."""
+    """Every token once, cache included (measures §2.5)."""
     if usage.input is None or usage.output is None:
         return "no_input_or_output"
     cached = (usage.cache_write or 0) + (usage.cache_read or 0)
@@ -128,7 +125,3 @@ def _cost(context: TrialContext, usage: Usage) -> dict[MeasureKey, ValueOrReason
     if price and not isinstance(dollars, str):
         date = float(price.as_of.replace("-", ""))
     return {("cost_usd", ""): dollars, ("price_date", ""): date}
-
-
-def _logged(usage: Usage) -> ValueOrReason:
-    return "not_reported" if usage.cost_usd is None else usage.cost_usd

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from skilljuror.metrics.base import (
     MAIN,
     Definition,
-    MeasureKey,
     ValueOrReason,
     defines,
     share,
@@ -15,24 +14,12 @@ from skilljuror.metrics.scope import seconds_to
 from skilljuror.models.events import Exposure
 from skilljuror.models.measure import Measure, TrialContext
 
-ROWS: tuple[MeasureKey, ...] = (
-    ("units_offered", ""),
-    ("units_exposed", ""),
-    ("unit_exposure_share", ""),
-    ("unit_repeats", ""),
-    ("skill_bytes_shown", ""),
-    ("skill_tokens_shown", ""),
-    ("tokens_per_exposed_unit", ""),
-    ("first_exposure_step", ""),
-    ("first_exposure_seconds", ""),
-)
-
 
 @defines({
-    "units_offered": Definition("Knowledge units that stand in the offered variant", "units", "own"),
+    "units_offered": Definition("Knowledge units in the offered variant", "units", "own"),
     "units_exposed": Definition("Knowledge units that reached a context", "units", "own"),
     "unit_exposure_share": Definition("Exposed units of all units offered", "share", "own"),
-    "unit_repeats": Definition("Times that the main agent was shown a unit again", "units", "own"),
+    "unit_repeats": Definition("Repeated showings of units to the main agent", "units", "own"),
     "skill_bytes_shown": Definition("Bytes of Skill text shown, repeats included", "bytes", "own"),
     "skill_tokens_shown": Definition("Tokens of Skill text shown, repeats included", "tokens", "own"),
     "tokens_per_exposed_unit": Definition(
@@ -47,12 +34,13 @@ ROWS: tuple[MeasureKey, ...] = (
     ),
 })  # fmt: skip
 def measure(context: TrialContext) -> Iterator[Measure]:
-    """Rows of one trial; a unit counts for the trial when any of its agents saw it."""
+    """Rows of one trial; a unit counts if any agent of the trial saw it."""
+    rows = [(name, "") for name in measure.definitions]
     if context.trajectory is None:
-        return to_measures(context, dict.fromkeys(ROWS, "no_trajectory"))
+        return to_measures(context, dict.fromkeys(rows, "no_trajectory"))
     if context.exposure is None:
-        return to_measures(context, dict.fromkeys(ROWS, "no_knowledge_map"))
-    return to_measures(context, dict(zip(ROWS, _values(context, context.exposure), strict=True)))
+        return to_measures(context, dict.fromkeys(rows, "no_knowledge_map"))
+    return to_measures(context, dict(zip(rows, _values(context, context.exposure), strict=True)))
 
 
 def _values(context: TrialContext, exposure: Exposure) -> tuple[ValueOrReason, ...]:

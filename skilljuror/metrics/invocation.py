@@ -1,4 +1,4 @@
-"""Invocation: whether, how and when an offered Skill was taken up at all (measures §5)."""
+"""Invocation: whether, how and when an offered Skill was used (measures §5)."""
 
 from collections.abc import Iterator
 from typing import get_args
@@ -13,7 +13,7 @@ from skilljuror.metrics.base import (
 )
 from skilljuror.metrics.scope import Resource, agent_steps, resource_of, seconds_to, used_events
 from skilljuror.metrics.timing import THIRDS, part_of
-from skilljuror.models.events import FANOUT, ResourceEvent, Via
+from skilljuror.models.events import FANOUT, OPENING, ResourceEvent, Via
 from skilljuror.models.measure import Measure, TrialContext
 
 MODES: tuple[Via, ...] = get_args(Via)
@@ -23,7 +23,7 @@ MODES: tuple[Via, ...] = get_args(Via)
     "skill_invoked": Definition(
         "A Skill was activated, or its SKILL.md read with content", "flag", "§5", SCOPE_KEYS
     ),
-    "invocation_mode": Definition("How the first invocation came about", "flag", "own", "mode"),
+    "invocation_mode": Definition("Mode of the first invocation", "flag", "own", "mode"),
     "invocation_step": Definition(
         "Step of the first invocation, 0 before the first step; null: never", "step", "own"
     ),
@@ -34,10 +34,10 @@ MODES: tuple[Via, ...] = get_args(Via)
         "Resources opened again in a later third than the first time", "resources", "own"
     ),
     "offered_skills": Definition("Skills offered for the task", "skills", "§5"),
-    "offered_never_opened": Definition("Offered Skills of which nothing was opened", "skills", "own"),
+    "offered_never_opened": Definition("Offered Skills that were never opened", "skills", "own"),
 })  # fmt: skip
 def measure(context: TrialContext) -> Iterator[Measure]:
-    """Rows of one trial; sub-agents count for what was opened, not for when."""
+    """Rows of one trial; sub-agents only count for resources opened, not for times."""
     invoked = next((event for event in used_events(context) if is_invocation(event)), None)
     values: dict[MeasureKey, ValueOrReason] = {
         ("skill_invoked", ""): float(invoked is not None),
@@ -57,23 +57,21 @@ def measure(context: TrialContext) -> Iterator[Measure]:
 
 
 def is_invocation(event: ResourceEvent) -> bool:
-    """A successful activation, or a read of SKILL.md that showed content (measures §5).
+    """A successful activation, or a read of SKILL.md with content (measures §5).
 
-    Of an offered Skill: a phantom is another one, or another variant's.
+    Only of an offered Skill: a phantom belongs to another one, or to another variant.
     """
     if event.phantom:
         return False
     if event.kind == "activate":
         return bool(event.ok)
-    return event.kind == "read" and event.resource_class == "root" and _content_read(event)
-
-
-def _content_read(event: ResourceEvent) -> bool:
-    return event.content_exposed != "none"
+    return (
+        event.kind == "read" and event.resource_class == "root" and event.content_exposed != "none"
+    )
 
 
 def _return_visits(context: TrialContext) -> int:
-    """Resources opened again in a later third than the one they were first opened in."""
+    """Resources opened again in a later third than the first time."""
     positions = {step.index: i for i, step in enumerate(agent_steps(context))}
     first_third: dict[Resource, int] = {}
     returned: set[Resource] = set()
@@ -87,7 +85,7 @@ def _return_visits(context: TrialContext) -> int:
 
 
 def _third(step: int, positions: dict[int, int]) -> int:
-    """0-based third of a step; step 0, before the first, belongs to the first third."""
+    """0-based third of a step; step 0 (before the first) is in the first third."""
     return part_of(positions[step], len(positions), THIRDS) if step in positions else 0
 
 
@@ -98,22 +96,22 @@ def _offered(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
             (("offered_skills", ""), ("offered_never_opened", "")), "offer_not_logged"
         )
     events = (*used_events(context), *used_events(context, "sub"))
-    opened = {resource_of(event)[0] for event in events if event.kind in FANOUT and _opened(event)}
+    opened = {
+        event.skill
+        for event in events
+        if event.kind in OPENING and event.ok is not False and not event.phantom
+    }
     return {
         ("offered_skills", ""): len(offered),
         ("offered_never_opened", ""): len(offered - opened),
     }
 
 
-def _opened(event: ResourceEvent) -> bool:
-    return event.ok is not False and not event.phantom
-
-
 def _offered_names(context: TrialContext) -> set[str] | None:
-    """Skills offered for the task: by the manifest where it is known, else by the log."""
+    """Skills offered for the task: from the manifest if known, else from the log."""
     manifest, trajectory = context.manifest, context.trajectory
     if manifest is not None and manifest.known:
         return set(manifest.skills)
     if trajectory is None or trajectory.offered is None:
         return None
-    return {skill.name.rpartition(":")[2] for skill in trajectory.offered if not skill.bundled}
+    return {skill.name for skill in trajectory.offered if not skill.bundled}

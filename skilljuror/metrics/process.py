@@ -1,4 +1,4 @@
-"""Process: which part of the work was about the Skill (measures §3.1 to §3.6)."""
+"""Process: share of the work that concerned the Skill (measures §3.1 to §3.6)."""
 
 import json
 from collections import Counter
@@ -30,7 +30,7 @@ from skilljuror.models.trajectory import Step, ToolCall
 
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
 _PLAIN = frozenset({str, int, bool, type(None)})
-"""Types of values that orjson spells as json does."""
+"""Types that orjson and json encode alike."""
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
@@ -39,21 +39,19 @@ KINDS: tuple[EventKind, ...] = get_args(EventKind)
     "skill_steps": Definition("Steps with at least one use of a Skill resource", "steps", "§3", SCOPE_KEYS),
     "skill_step_share": Definition("Skill-related steps of all agent steps", "share", "§3.1", SCOPE_KEYS),
     "skill_text_share": Definition(
-        "Bytes of Skill-related steps (words, arguments, results) of the bytes of all steps",
+        "Bytes of Skill-related steps (text, arguments, results) of the bytes of all steps",
         "share", "§3.2", SCOPE_KEYS,
     ),
     "step_tokens": Definition(
-        "Tokens of the words, arguments and results of all steps, where"
-        " `ingest --count-tokens` counted them",
+        "Tokens of the text, arguments and results of all steps (`ingest --count-tokens`)",
         "tokens", "§3.2", SCOPE_KEYS,
     ),
     "skill_step_tokens": Definition(
-        "Tokens of the words, arguments and results of Skill-related steps, counted likewise",
+        "Tokens of the text, arguments and results of Skill-related steps (`ingest --count-tokens`)",
         "tokens", "§3.2", SCOPE_KEYS,
     ),
     "skill_token_share": Definition(
-        "Tokens of Skill-related steps (words, arguments, results) of the tokens of all steps,"
-        " where `ingest --count-tokens` counted them",
+        "Tokens of Skill-related steps of the tokens of all steps (`ingest --count-tokens`)",
         "share", "§3.2", SCOPE_KEYS,
     ),
     "fanout": Definition("Distinct Skill resources touched, SKILL.md included", "resources", "§3.6", SCOPE_KEYS),
@@ -69,7 +67,7 @@ KINDS: tuple[EventKind, ...] = get_args(EventKind)
     "failed_events": Definition("Uses that failed: wrong path, unknown Skill, exit status", "events", "own", SCOPE_KEYS),
     "phantom_events": Definition("Uses of a path that the bundle does not have", "events", "own", SCOPE_KEYS),
     "log_complete": Definition(
-        "The log goes on to the end of the run: not cut off, and nobody waits for an answer",
+        "The log reaches the end of the run: not cut off, no prompt left unanswered",
         "flag", "own",
     ),
 })  # fmt: skip
@@ -90,9 +88,9 @@ def measure(context: TrialContext) -> Iterator[Measure]:
 
 
 def step_texts(step: Step) -> list[str]:
-    """The texts of a step: what the agent said, its calls' arguments, their results.
+    """Texts of a step: the agent's text, its calls' arguments, their results; some may be empty.
 
-    Reasoning is left out, because most logs hide it. Some may be empty.
+    Reasoning is excluded, because most logs hide it.
     """
     parts = [step.text]
     for call in step.calls:
@@ -135,7 +133,7 @@ def _text_share(
 
 
 def step_bytes(step: Step) -> int:
-    """Bytes of the texts in `step_texts` and of the line breaks between them."""
+    """Bytes of `step_texts` joined by line breaks."""
     sizes = [_utf8_bytes(step.text)]
     for call in step.calls:
         sizes.append(_argument_bytes(call))
@@ -149,8 +147,8 @@ def _utf8_bytes(text: str) -> int:
 
 
 def _argument_bytes(call: ToolCall) -> int:
-    """Bytes of `_arguments_text`. orjson is faster on flat ones and leaves out the blanks after commas
-    and colons, which are one less than twice the number of members."""
+    """Bytes of `_arguments_text`. orjson is faster on flat arguments; it omits the spaces after
+    commas and colons, of which there are 2 * members - 1."""
     arguments = call.arguments
     if arguments and {*map(type, arguments.values())} <= _PLAIN:
         try:
@@ -163,8 +161,8 @@ def _argument_bytes(call: ToolCall) -> int:
 def _token_shares(
     context: TrialContext, related: list[Step], steps: tuple[Step, ...]
 ) -> dict[str, ValueOrReason]:
-    """The token share and the two sums it is made of (measures §3.2); only where every step was
-    counted, since a partial sum is no share. All three are null together."""
+    """Token share and its two sums (measures §3.2); null together unless every step was counted,
+    because a partial sum is not a share."""
     counted = context.step_tokens
     names = ("step_tokens", "skill_step_tokens", "skill_token_share")
     if not steps:
@@ -179,24 +177,20 @@ def _token_shares(
 
 
 def _resources(context: TrialContext, scope: str) -> dict[MeasureKey, ValueOrReason]:
-    """Fanout and the three flags. A phantom names no resource of the bundle and adds none."""
+    """Fanout and three flags; phantoms are not resources of the bundle and do not count."""
     events = [event for event in used_events(context, scope) if not event.phantom]
     opened = {resource_of(event): event for event in events if event.kind in FANOUT}
     return {
         ("fanout", scope): len(opened),
         ("fanout_support", scope): sum(e.resource_class != "root" for e in opened.values()),
-        ("support_read", scope): float(any(_support_read(event) for event in events)),
-        ("script_exec", scope): float(any(_script_exec(event) for event in events)),
+        ("support_read", scope): float(
+            any(e.resource_class == "support" and _content_read(e) for e in events)
+        ),
+        ("script_exec", scope): float(
+            any(e.resource_class == "code" and e.kind == "exec" for e in events)
+        ),
         ("helper_use", scope): float(any(_helper_use(event) for event in events)),
     }
-
-
-def _support_read(event: ResourceEvent) -> bool:
-    return event.resource_class == "support" and _content_read(event)
-
-
-def _script_exec(event: ResourceEvent) -> bool:
-    return event.resource_class == "code" and event.kind == "exec"
 
 
 def _helper_use(event: ResourceEvent) -> bool:
@@ -209,7 +203,7 @@ def _content_read(event: ResourceEvent) -> bool:
 
 
 def _event_counts(context: TrialContext, scope: str) -> dict[MeasureKey, ValueOrReason]:
-    """Events by kind; phantom and failed ones are their own rows, and in the kinds as well."""
+    """Events by kind; phantom and failed ones also have their own rows."""
     events = task_events(context, scope)
     kinds = Counter(event.kind for event in events)
     prefix = f"{scope}:" if scope else ""

@@ -11,11 +11,11 @@ from skilljuror.models.measure import Measure, TrialContext
 THIRDS = 3
 BINS = 20
 MIN_THIRDS = 2
-"""Thirds that a trial's Skill-related steps must occupy to be called distributed."""
+"""Thirds that must contain Skill-related steps for a trial to count as distributed."""
 
 
 def part_of(position: int, steps: int, parts: int) -> int:
-    """Which of `parts` equal parts the midpoint of a step falls into, 0-based, half-open.
+    """0-based part of `parts` equal half-open parts that contains a step's midpoint.
 
     floor(parts * (2i + 1) / (2m)) for 0-based position i of m steps (measures §3.7).
     """
@@ -44,7 +44,7 @@ def part_of(position: int, steps: int, parts: int) -> int:
     ),
 })  # fmt: skip
 def measure(context: TrialContext) -> Iterator[Measure]:
-    """Rows of one trial, main agent only: positions of sub-agents have no common clock."""
+    """Rows of one trial, main agent only: sub-agents have no common clock."""
     positions, steps = skill_positions(context), len(agent_steps(context))
     values = _by_part(positions, steps, THIRDS, "skill_steps_in_third")
     values |= _by_part(positions, steps, BINS, "skill_steps_in_bin")

@@ -9,21 +9,21 @@ from skilljuror.models.study import Contrast, TaskEntry
 
 
 class AdoptedCondition(Record):
-    """One arm, and where its trials lie."""
+    """One arm and its trials."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     """Short name, used in trial names and tables."""
     variant: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9_-]*$")
-    """Name for what the agent got; null: no Skill was offered."""
+    """Name of the variant the agent was given; null if no Skill was offered."""
     trials: str = Field(min_length=1)
     """Glob over the path of a trial's folder, job and all: "*-noskills-*"; * stands for / as well."""
     skills: str | None = None
     """Folder of the skill folders that were offered, relative to the map, {task} for the task's name;
-    without it the logs alone tell what a Skill holds."""
+    if missing, the contents of a Skill are taken from the logs."""
 
 
 class AdoptionMap(Record):
-    """What a person writes to adopt finished jobs."""
+    """map.yaml: how finished jobs become a study."""
 
     format_version: Literal[1] = 1
     """Version of the map."""
@@ -34,8 +34,8 @@ class AdoptionMap(Record):
     contrast: Contrast | None = None
     """Headline comparison; default: the last condition against the one before it."""
     agent: str | None = None
-    """The agent, as Harbor names it; needed where the jobs ran several."""
+    """The agent, as Harbor names it; required if the jobs ran several."""
     model: str | None = None
-    """The model; needed where the jobs ran several."""
+    """The model; required if the jobs ran several."""
     tasks: tuple[TaskEntry, ...] = ()
     """Folders of tasks, relative to the map, for the attributes that RQ4 groups by."""

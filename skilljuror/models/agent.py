@@ -5,7 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 SKILLS = "~/.agents/skills"
-"""Where most agents look for a user's Skills."""
+"""Folder in which most agents look for a user's Skills."""
 
 
 class AgentProgram(Struct, frozen=True):
@@ -16,7 +16,7 @@ class AgentProgram(Struct, frozen=True):
     version: str | None
     """Its version."""
     files: tuple[Path, ...]
-    """Files the program needs, put into one folder of the sandbox."""
+    """Files the program needs; copied into one folder of the sandbox."""
     argv: tuple[str, ...]
     """Command; `{agent_dir}` (folder of `files`), `{instruction}` (path of a file that holds the
     instruction), `{prompt}` (the instruction itself), `{logs}` (folder for the agent's own logs),
@@ -30,17 +30,19 @@ class AgentProgram(Struct, frozen=True):
     """Why tokens and cost are null, such as no_model."""
     keys: tuple[str, ...] = ()
     """Environment variables that hold its keys, such as OPENAI_API_KEY. Their values come from the
-    environment of the run, reach the agent's process alone, and are taken out of what it leaves."""
+    environment of the run, reach only the agent's process, and are redacted from its output."""
     effort: str | None = None
-    """Reasoning effort that it was asked for, in its own words."""
+    """Requested reasoning effort, in the agent's own terms."""
     skills: str | None = SKILLS
-    """Where it looks for a user's Skills, `~` being its HOME. None: nowhere; its prompt then says
-    where each Skill lies, as no harness may offer Skills that an agent never hears of."""
+    """Folder in which it looks for a user's Skills; `~` is its HOME. If None, the prompt names the path
+    of each Skill."""
     home_files: dict[str, str] = {}
-    """Path in its HOME -> text of a file that is put there, such as its settings."""
+    """Path in its HOME -> text of a file to create there, such as its settings."""
     env: dict[str, str] = {}
-    """Environment variables beside those of every trial."""
+    """Environment variables in addition to those of every trial."""
     logs: tuple[str, ...] = ()
-    """Folders in its HOME, such as `~/.codex/sessions`, that are kept with what it leaves in `{logs}`."""
+    """Folders in its HOME, such as `~/.codex/sessions`, that are saved along with `{logs}`."""
+    writes_log: bool = False
+    """Whether it always writes a log, so that a trial without one is an error. False if unknown."""
     shown: tuple[Path, ...] = ()
-    """Files and folders of this machine that it needs, at their own paths, beside those of the system."""
+    """Files and folders of this machine that it needs, mounted at their own paths."""

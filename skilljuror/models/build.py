@@ -28,12 +28,12 @@ class FileDigest(Record):
 
 
 class VariantManifest(Record):
-    """One variant of a build."""
+    """One variant of a build: a bundle that carries the knowledge of the source in one layout."""
 
     variant: str
     """Name."""
     parent: str | None
-    """The variant it was made from; None for the source itself."""
+    """Variant it was made from; None for the source."""
     tree_digest: str
     """sha256 over paths, execute bits and contents."""
     skills: tuple[str, ...]
@@ -41,27 +41,27 @@ class VariantManifest(Record):
     files: tuple[FileDigest, ...]
     """Every file, paths relative to variants/<variant>/."""
     tokens: int
-    """Tokens of all its text."""
+    """Total tokens of its text."""
     root_lines: int
-    """Lines of all its SKILL.md files."""
+    """Total lines of its SKILL.md files."""
     root_tokens: int
-    """Tokens of all its SKILL.md files."""
+    """Total tokens of its SKILL.md files."""
     verdict: GateVerdict | None
-    """Worst verdict of its gates; None for the source itself."""
+    """Worst verdict of its gates; None for the source."""
     feasibility: Literal["ok", "over_read_limit", "over_context"] | None = None
-    """Whether one read of a flat file can carry it (baseline and origin-flat only)."""
+    """Whether an agent can read its flat file in one call (baseline and origin-flat only)."""
     pd_worth: Literal["small"] | None = None
     """small where Progressive Disclosure has little to gain: a root of under 800 tokens, and no file
     opened on demand of more than 400 (pd only); scripts are run, so they do not count."""
     announced: tuple[str, ...] = ()
-    """Files that its pages carry and say to write out, none of which it has on disk; paths as in files."""
+    """Files that its pages embed and instruct the agent to create; none is on disk. Paths as in `files`."""
     expected_findings: tuple[str, ...] = ()
-    """Rules that a control is declared to break (placebo variants); their findings stand in
-    gates.jsonl and decide no verdict. "gate.*" stands for all of a gate."""
+    """Rules that a control breaks by design (placebo variants). Their findings are listed in
+    gates.jsonl but do not affect the verdict. "gate.*" means every rule of a gate."""
 
 
 class VariantRound(Record):
-    """One text that a model wrote for a variant, and what became of it; a line of rounds.jsonl."""
+    """One text that a model wrote for a variant, and its verdict; a line of rounds.jsonl."""
 
     variant: str
     """The variant."""
@@ -70,22 +70,22 @@ class VariantRound(Record):
     verdict: GateVerdict
     """Worst verdict of its gates."""
     taken: bool
-    """Whether it became the variant; the others lie in rounds/<variant>/<round>/."""
+    """Whether it became the variant; the others are in rounds/<variant>/<round>/."""
     tree_digest: str
     """sha256 over paths, execute bits and contents of its files."""
     answers: tuple[str, ...]
     """sha256 of the prompts of this round, in calls.jsonl; the last one gave the text."""
     findings: tuple[Finding, ...] = ()
-    """What counted against it, worst first; of a round that was not taken the model was told."""
+    """Findings, worst first; those of a rejected round are sent to the model."""
     rubric: dict[str, Literal["yes", "no", "unknown"]] = Field(default_factory=dict)
-    """Item of the rubric -> answer of a model; empty where none was asked."""
+    """Rubric item -> a model's answer; empty if no model was asked."""
 
 
 class BuildRecord(Record):
-    """What was built from what, and how it can be proved again."""
+    """Inputs, options and digests of a build, sufficient to verify it."""
 
     readable: ClassVar[tuple[int, ...]] = (1, 2)
-    """Versions of this record that are read; 1 keeps no source, and can be proved from itself alone."""
+    """Readable versions; version 1 stores no source and cannot be verified."""
     format_version: int = 2
     """Version of this record."""
     name: str
@@ -97,25 +97,24 @@ class BuildRecord(Record):
     engine: str
     """plan (deterministic), assign or rewrite."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """Options of the transforms."""
+    """Options of the transforms, and of the model if one took part."""
     transforms: tuple[str, ...] = ()
-    """What made the variants, in that order: registered names, or module:attribute."""
+    """Transforms in order of use: registered names or module:attribute."""
     gates: tuple[str, ...] = ()
-    """Gates that judged it beside the registered ones, as module:attribute."""
+    """Additional gates, as module:attribute."""
     tokenizer: str
-    """Name and version of the tokenizer behind every token count."""
+    """Name and version of the tokenizer used for every token count."""
     source: VariantManifest
     """The source as loaded."""
     variants: tuple[VariantManifest, ...]
     """Every variant built."""
     parts: dict[str, str] = Field(default_factory=dict)
-    """sha256 of every other file beside the variants, so that this record stands for all of it."""
+    """sha256 of every other file of the build, so that this record covers all of it."""
     plans: dict[str, Any] = Field(default_factory=dict)
     """variant -> Plan, as JSON."""
     issues: tuple[dict[str, Any], ...] = ()
-    """What the reader noticed in the source."""
+    """Issues found while the source was read."""
     waivers: tuple[dict[str, str], ...] = ()
-    """Always empty, and kept so that records of version 1 are read: what people waive stands in
-    reviews.jsonl."""
+    """Always empty; present so that version 1 can be read. Waivers are in reviews.jsonl."""
     assay: dict[str, Any] | None = None
-    """Measured power of the gates on this build; None when not measured."""
+    """Measured power of the gates on this build; None if not measured."""

@@ -1,4 +1,4 @@
-"""A Skill bundle in memory: every file as bytes, nothing interpreted beyond its skills."""
+"""A Skill bundle in memory: every file as bytes, and the skills in it."""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ class Blob(Struct, frozen=True):
     """One file's content."""
 
     data: bytes
-    """The bytes as they lie on disk."""
+    """The bytes on disk."""
     executable: bool = False
     """Whether the owner's execute bit is set."""
 
@@ -35,7 +35,7 @@ class Blob(Struct, frozen=True):
 
     @property
     def encoding_problem(self) -> str | None:
-        """Why it is no text; None for text."""
+        """Why it is not text; None for text."""
         if self.text is not None:
             return None
         if self.data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -58,33 +58,33 @@ class Skill(Struct, frozen=True):
 
 
 class BundleIssue(Struct, frozen=True):
-    """Something worth telling about a source; it is inherited by every variant."""
+    """An issue of a source; every variant inherits it."""
 
     rule: str
     """Stable rule id, such as "frontmatter-invalid"."""
     severity: IssueSeverity
-    """How much it matters to a reader."""
+    """Severity."""
     file: str
     """Posix path inside the bundle; "" for the bundle as a whole."""
     message: str
     """One line for a person."""
     line: int | None = None
-    """1-based line, where one is meant."""
+    """1-based line, if known."""
 
 
 class Bundle(Struct, frozen=True):
-    """A safely loaded bundle: one skill, or several side by side."""
+    """A safely loaded bundle of one or more skills."""
 
     name: str
-    """A slug that names the source."""
+    """Slug of the source."""
     files: dict[str, Blob]
     """Every file by its posix path inside the bundle, in bytewise order of the paths."""
     skills: tuple[Skill, ...]
     """The skills found, in path order; empty for a bundle without any SKILL.md."""
     source: str = ""
-    """Where it was read from, as the user wrote it; never part of a digest."""
+    """Path as the user wrote it; never part of a digest."""
     issues: tuple[BundleIssue, ...] = ()
-    """What the reader noticed."""
+    """Issues found while it was read."""
 
     @property
     def digest(self) -> str:

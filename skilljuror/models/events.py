@@ -14,9 +14,11 @@ Exposed = Literal["full", "partial", "none"]
 Witness = Literal["content", "command", "both"]
 
 UNCOUNTED = frozenset({"edit", "write", "mention"})
-"""Kinds that are no use of a resource: authoring and naming."""
+"""Kinds that do not count as a use of a resource: authoring and naming."""
 FANOUT = frozenset({"activate", "read", "search", "exec", "import"})
 """Kinds that count for fanout."""
+OPENING = FANOUT - {"search"}
+"""Kinds that open a resource; a search does not."""
 
 
 class ResourceEvent(Struct, frozen=True, gc=False):
@@ -27,13 +29,14 @@ class ResourceEvent(Struct, frozen=True, gc=False):
     ordinal: int
     """0-based number inside the trajectory, in order of occurrence."""
     line: int
-    """1-based raw line of the call or injection."""
+    """Place of the call or injection: 1-based raw line, or number of the element in a log that is one
+    JSON document."""
     agent: str
     """"main" or the sub-agent's native id."""
     step: int
     """1-based agent step of that agent; 0 before the first."""
     skill: str
-    """Skill as offered."""
+    """Skill: its folder if a manifest lists it, else its name as offered."""
     resource: str
     """Canonical path inside the skill; "SKILL.md"; "." for a bare listing."""
     resource_class: ResourceClass
@@ -43,17 +46,17 @@ class ResourceEvent(Struct, frozen=True, gc=False):
     via: Via
     """How."""
     ok: bool | None
-    """Content came, or exit status 0 of the whole command; None when nothing says so."""
+    """True if content was returned or the whole command exited with 0; None if unknown."""
     content_exposed: Exposed
-    """What the model saw of the file; exec and import expose none."""
+    """How much of the file the model saw; exec and import expose none."""
     lines: tuple[tuple[int, int], ...] | None = None
-    """Real file lines shown, as inclusive ranges; None when not determined."""
+    """File lines shown, as inclusive ranges; None if unknown."""
     witness: Witness = "command"
-    """Which evidence speaks for it."""
+    """Evidence for it."""
     call_id: str | None = None
     """The log's id of the call."""
     file: str | None = None
-    """Raw file of `line`, only where it is not the trajectory's first file."""
+    """Raw file of `line` if it is not the trajectory's first file."""
     phantom: bool = False
     """True for a path under a skill root that the bundle does not have."""
     bundled: bool = False
@@ -61,9 +64,9 @@ class ResourceEvent(Struct, frozen=True, gc=False):
     quote: str = ""
     """A short piece of the evidence."""
     note: str = ""
-    """Free text; where the witnesses disagree it says so."""
+    """Free text; names any disagreement between the witnesses."""
     shown_bytes: int | None = None
-    """Bytes of the resource's text that were shown; None when not known."""
+    """Bytes of the resource's text that were shown; None if unknown."""
 
     @property
     def event(self) -> str:
@@ -72,23 +75,23 @@ class ResourceEvent(Struct, frozen=True, gc=False):
 
     @property
     def counts(self) -> bool:
-        """Whether it is a use of a resource at all."""
+        """Whether it counts as a use of a resource."""
         return self.kind not in UNCOUNTED
 
 
 class Resource(Struct, frozen=True):
-    """One file of the bundle that was offered."""
+    """One file of the offered bundle."""
 
     skill: str
-    """Folder name of the skill."""
+    """Folder name of the skill; the name that the log gives it where a manifest is discovered."""
     path: str
     """Path inside the skill."""
     resource_class: ResourceClass
     """root, support, code or data."""
     text: str | None = None
-    """Its text; None for binary or when only the name is known."""
+    """Its text; None for binary or if only the name is known."""
     tokens: int | None = None
-    """Tokens of the text; None when not counted."""
+    """Tokens of the text; None if not counted."""
 
 
 class SkillManifest(Struct, frozen=True):
@@ -97,9 +100,9 @@ class SkillManifest(Struct, frozen=True):
     resources: tuple[Resource, ...] = ()
     """Every file of every skill."""
     roots: tuple[str, ...] = ()
-    """Folders that held the skills, as the agent saw them; aliases of one another."""
+    """Folders of the skills as the agent saw them; aliases of one another."""
     skills: tuple[str, ...] = ()
-    """Folder names of the skills."""
+    """Names of the skills, as those of the resources."""
     known: bool = True
     """False when discovered from the log alone."""
     variant: str | None = None
@@ -127,12 +130,12 @@ class Exposure(Struct, frozen=True):
     """Which knowledge units reached the agent."""
 
     units: int
-    """Units in the map that stand in this variant."""
+    """Units of the map that this variant contains."""
     seen: tuple[UnitExposure, ...] = ()
     """One row per unit and agent that it reached, in order of arrival."""
     shown_bytes: int = 0
     """Bytes of skill text shown, repeats included."""
     shown_tokens: int | None = None
-    """Tokens of the same text; None when not counted."""
+    """Tokens of the same text; None if not counted."""
     extra: dict[str, float] = field(default_factory=dict)
     """Further totals by name."""

@@ -20,7 +20,7 @@ class Finding(Record):
     """One thing a gate found; printed by `skilljuror audit --json`."""
 
     rule: str
-    """Stable rule id; `skilljuror explain RULE` tells more."""
+    """Stable rule id; see `skilljuror explain RULE`."""
     severity: FindingSeverity
     """Risk: high decides the verdict, info never does."""
     file: str
@@ -36,14 +36,14 @@ class Finding(Record):
     message: str = ""
     """One line for a person."""
     waived: str | None = None
-    """Why it decides nothing and who says so; None for a finding that counts."""
+    """Why it is ignored and by whom; None for a finding that counts."""
 
     @property
     def id(self) -> str:
-        """What a waiver names: the rule and a digest of the texts, so that it outlives a move."""
-        told = "\0".join((self.rule, self.source_text or "", self.variant_text or ""))
+        """Id that waivers use: the rule and a digest of the texts, so that it survives a move."""
+        key = "\0".join((self.rule, self.source_text or "", self.variant_text or ""))
         place = "" if self.source_text or self.variant_text else self.file
-        return f"{self.rule}:{hashlib.sha256(f'{told}{place}'.encode()).hexdigest()[:12]}"
+        return f"{self.rule}:{hashlib.sha256(f'{key}{place}'.encode()).hexdigest()[:12]}"
 
 
 class GateResult(Record):
@@ -56,7 +56,7 @@ class GateResult(Record):
     variant: str
     """Variant that was judged."""
     parent: str
-    """What it was judged against."""
+    """Variant or source that it was compared with."""
     policy: str
     """Named policy: strict or edited."""
     verdict: GateVerdict
@@ -64,7 +64,7 @@ class GateResult(Record):
     findings: tuple[Finding, ...] = ()
     """Everything found, worst first."""
     checked: dict[str, int] = Field(default_factory=dict)
-    """How many things of each kind were compared, so that silence can be weighed."""
+    """Number of things compared, by kind."""
 
 
 class AuditResult(Record):
@@ -73,7 +73,7 @@ class AuditResult(Record):
     verdict: GateVerdict
     """The worst verdict of the gates."""
     kind: str
-    """Layout that the variant claims."""
+    """Declared layout of the variant."""
     policy: str
     """Named policy the verdicts follow."""
     results: tuple[GateResult, ...]
@@ -86,26 +86,26 @@ class AuditResult(Record):
 
     @property
     def own(self) -> tuple[Finding, ...]:
-        """The findings that the variant brought in itself."""
+        """Findings that the variant introduced."""
         return tuple(finding for finding in self.findings if not finding.inherited)
 
     @property
     def waived(self) -> tuple[str, ...]:
-        """Ids of the findings that were accepted and decide nothing."""
+        """Ids of waived findings."""
         return tuple(sorted({finding.id for finding in self.findings if finding.waived}))
 
 
 class AssayRow(Record):
-    """What the gates did with the mutants of one kind."""
+    """Verdicts on the mutants of one kind."""
 
     mutation: str
     """Name of the mutation."""
     drift: bool
-    """Whether it changes what an agent must do; a benign one does not."""
+    """Whether it changes what an agent must do, unlike a benign mutation."""
     mutants: int
-    """Mutants judged, equivalent ones left out."""
+    """Mutants judged, without equivalent ones."""
     equivalent: int
-    """Mutants that say the same line by line without white space, list markers and emphasis."""
+    """Mutants equal to the original apart from white space, list markers and emphasis."""
     flagged: int
     """Mutants with a verdict other than pass."""
     failed: int
@@ -117,7 +117,7 @@ class AssayRow(Record):
     high: float | None
     """Upper end of Wilson's 95 % interval of the rate."""
     rules: dict[str, int] = Field(default_factory=dict)
-    """rule -> mutants in which it brought a finding of its own."""
+    """rule -> mutants in which it raised a new finding."""
 
 
 class AssaySlip(Record):
@@ -132,30 +132,29 @@ class AssaySlip(Record):
     line: int
     """1-based line; 0 for a whole file."""
     before: str
-    """What stood there."""
+    """Original text."""
     after: str
-    """What stood there then."""
+    """Changed text."""
     verdict: GateVerdict
-    """What the gates said."""
+    """Verdict of the gates."""
     rules: tuple[str, ...] = ()
-    """Rules that brought a finding of their own."""
+    """Rules that raised a new finding."""
 
 
 class AssayReport(Record):
-    """The measured power of the gates: how much drift they catch, how much else they flag."""
+    """Measured power of the gates: how much drift they catch, and how many benign changes they flag."""
 
     format_version: int = 1
     """Version of this record."""
     name: str
     """Source whose variants were changed, or how many for a pooled report."""
     policy: str
-    """Named policy the verdicts follow; several, with commas, where variants were judged under
-    several."""
+    """Named policy the verdicts follow; comma-separated if there are several."""
     seed: int
-    """Seed of the choice of sites."""
+    """Seed for choosing sites."""
     sites: int
-    """Most sites per mutation and variant."""
+    """Maximum sites per mutation and variant."""
     rows: tuple[AssayRow, ...]
     """One row per mutation, drift first."""
     slips: tuple[AssaySlip, ...] = ()
-    """The mutants that were judged wrongly."""
+    """Misjudged mutants."""

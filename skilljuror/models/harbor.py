@@ -1,4 +1,4 @@
-"""What Harbor writes about one trial, without importing Harbor."""
+"""Harbor's record of one trial, read without importing Harbor."""
 
 import math
 
@@ -7,27 +7,27 @@ from msgspec import Struct, field
 from skilljuror.models.study import TrialStatus
 
 SKILL_ROOTS = {"0.24": "/harbor/skills", "0.25": "/runtime/skills"}
-"""Version of Harbor that is driven and read -> where it mounts the Skills of a trial."""
+"""Supported version of Harbor -> folder in which it mounts a trial's Skills."""
 OUT_OF_TIME = frozenset({"AgentTimeoutError"})
-"""Exceptions of Harbor by which the agent ran out of time; its verifier ran all the same."""
+"""Harbor exceptions of an agent that timed out; the verifier still ran."""
 CANCELLED = frozenset({"CancelledError", "KeyboardInterrupt"})
-"""Exceptions of Harbor by which a trial was broken off from outside."""
+"""Harbor exceptions of a trial cancelled from outside."""
 SCRIPTED = frozenset({"oracle", "nop"})
-"""Agents of Harbor that are none: figures of theirs say nothing about real ones."""
+"""Harbor's scripted agents; their figures say nothing about real agents."""
 
 REWARD = "reward"
-"""The key that counts among those of a verifier."""
+"""Name of the reward that counts."""
 
 
 class Reward(Struct, frozen=True):
     """The verifier's answer."""
 
     value: float | None
-    """Reward in [0, 1]; None when it gave none that can be used."""
+    """Reward in [0, 1]; None if there is no valid one."""
     rewards: dict[str, float] = field(default_factory=dict)
-    """Every key it wrote a finite number for."""
+    """Every finite reward by name."""
     problem: str | None = None
-    """Why the trial is unscored, one line."""
+    """Why the trial is unscored, in one line."""
 
 
 def chosen_reward(rewards: dict[str, float]) -> Reward:
@@ -43,7 +43,7 @@ def chosen_reward(rewards: dict[str, float]) -> Reward:
 
 
 class HarborResult(Struct, frozen=True):
-    """A trial's result.json; None means that Harbor did not say."""
+    """A trial's result.json; None means unknown."""
 
     id: str
     """Harbor's id of the trial."""
@@ -52,17 +52,17 @@ class HarborResult(Struct, frozen=True):
     task_name: str
     """Task, as "org/name" or a bare name."""
     task_path: str | None = None
-    """Folder of the task, where it is a local one."""
+    """Folder of a local task."""
     task_checksum: str | None = None
     """Harbor's digest of the task."""
     reward: float | None = None
-    """The reward that counts, in [0, 1]; None when the verifier gave none that can be used."""
+    """Reward that counts, in [0, 1]; None if there is no valid one."""
     rewards: dict[str, float] = field(default_factory=dict)
     """Every reward by name."""
     problem: str | None = None
-    """Why none of them counts, one line."""
+    """Why no reward counts, in one line."""
     verified: bool = False
-    """Whether the verifier gave its result."""
+    """Whether the verifier finished."""
     exception: str | None = None
     """Class of the exception; a trial can hold both an exception and a reward."""
     message: str | None = None
@@ -72,21 +72,21 @@ class HarborResult(Struct, frozen=True):
     agent_version: str | None = None
     """Its version; None for "unknown"."""
     agent_import_path: str | None = None
-    """Where a custom agent comes from."""
+    """Import path of a custom agent."""
     model: str | None = None
     """Name of the model."""
     provider: str | None = None
     """Provider of the model."""
     environment: str | None = None
-    """What separated the trial from the machine: docker, daytona, … or an import path."""
+    """Isolation of the trial: docker, daytona, … or an import path."""
     skills: tuple[str, ...] = ()
     """Skills that were injected, as configured."""
     skills_loaded: tuple[str, ...] | None = None
-    """Skills that the agent itself reports to have loaded."""
+    """Skills that the agent reports as loaded."""
     references_loaded: tuple[str, ...] | None = None
-    """References that the agent itself reports to have loaded."""
+    """References that the agent reports as loaded."""
     input_tokens: int | None = None
-    """Input tokens, cached ones included; None also where all counts are written as 0."""
+    """Input tokens, cached ones included; None also if all counts are 0."""
     cached_tokens: int | None = None
     """Input tokens read from a cache."""
     output_tokens: int | None = None
@@ -107,7 +107,7 @@ class HarborResult(Struct, frozen=True):
 
     @property
     def status(self) -> TrialStatus:
-        """How the trial ended; the verifier runs after a timeout and a failed agent as well."""
+        """How the trial ended; the verifier also runs after a timeout or a failed agent."""
         if self.exception in OUT_OF_TIME:
             return "timeout"
         if self.reward is not None:

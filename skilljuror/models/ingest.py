@@ -1,4 +1,4 @@
-"""What one parsed source leaves behind: rows without message bodies, ready for the database."""
+"""Database rows of one parsed source, without message bodies."""
 
 from typing import Literal
 
@@ -7,37 +7,38 @@ from msgspec import Struct
 from skilljuror.models.events import Exposure, ResourceEvent
 from skilljuror.models.measure import Measure
 
-SourceStatus = Literal["parsed", "duplicate", "skipped", "error"]
+SourceStatus = Literal["parsed", "part", "duplicate", "skipped", "error"]
 
 
 class SourceRow(Struct, frozen=True, gc=False):
-    """One file or folder that ingest looked at."""
+    """One file or folder that ingest examined."""
 
     path: str
     """Path as found."""
     status: SourceStatus
-    """parsed; duplicate (another capture of the same run won); skipped (no format claims it);
+    """parsed; part (of the run of the file that the reason names: a sub-agent's log, a continuation);
+    duplicate (another capture of the same run won); skipped (no format claims it);
     error (a format claims it, or the user named it, and it cannot be read; or nobody may look at it,
     or it is JSON lines with a line that is none)."""
     format: str | None = None
     """Format that claims it."""
     reason: str | None = None
-    """Why it was skipped, is an error, or lost to another capture."""
+    """Why it was skipped, is an error, or lost to another capture; what it is a part of."""
     size: int | None = None
     """Bytes."""
     passing: bool = False
-    """Whether another attempt may end otherwise: it could not be opened. Not kept."""
+    """Whether a retry may succeed because the file could not be opened. Not stored."""
 
 
 class TrajectoryRow(Struct, frozen=True, gc=False):
-    """One run, without its text."""
+    """One run without its text."""
 
     trajectory: str
     """Key of the run."""
     trial: str | None
     """Trial of a study; None in observed mode."""
     source: str
-    """Path of the main raw log: the provenance of every line number."""
+    """Path of the main raw log, in which line numbers count."""
     format: str
     """Format it was read with."""
     session: str | None
@@ -69,29 +70,29 @@ class TrajectoryRow(Struct, frozen=True, gc=False):
     reasoning: int | None
     """Reasoning tokens."""
     cost_usd: float | None
-    """Cost as the log states it."""
+    """Cost stated in the log."""
     compactions: int
     """Compactions of the context."""
     complete: bool
-    """False when the log is cut off."""
+    """False if the log is truncated."""
     skipped_records: int
-    """Records of types that are not read."""
+    """Records of unsupported types."""
     warnings: tuple[str, ...] = ()
-    """What the parser could not make sense of."""
+    """Warnings of the parser."""
     task: str | None = None
     """Task of the foreign trial around the log."""
     reward: float | None = None
     """Reward of its verifier."""
     exception: str | None = None
-    """Class of its end when it was not clean."""
+    """Exception class if it did not end normally."""
     lists_every_skill: bool = False
-    """Whether the agent never leaves a name out of its list of skills."""
+    """Whether the agent always lists every skill."""
     lists_folder_names: bool = False
-    """Whether that list calls skills by their folders."""
+    """Whether that list uses folder names."""
 
 
 class StepRow(Struct, frozen=True, gc=False):
-    """One agent step, without its text."""
+    """One agent step without its text."""
 
     trajectory: str
     """Key of the run."""
@@ -100,21 +101,21 @@ class StepRow(Struct, frozen=True, gc=False):
     step: int
     """1-based number of that agent's step."""
     file: str | None
-    """Raw file of `line` where it is not the trajectory's main log."""
+    """Raw file of `line` if it is not the trajectory's main log."""
     line: int
-    """1-based raw line."""
+    """Place of its first record in the raw log."""
     timestamp: float | None
     """Seconds since the epoch, UTC."""
     actions: tuple[str, ...]
     """Actions of its calls, in order."""
     failed_calls: int
-    """Calls whose result says it did not work."""
+    """Calls whose result reports a failure."""
     skill_related: bool
-    """Whether a counted resource event falls into it."""
+    """Whether it contains a counted resource event."""
     text_bytes: int
     """Bytes of its text, call arguments and results."""
     preview: str
-    """The first 160 characters of what it says or runs."""
+    """First 160 characters of its text or command."""
     input: int | None = None
     """Input tokens, uncached."""
     cache_write: int | None = None
@@ -133,14 +134,14 @@ class OfferedRow(Struct, frozen=True, gc=False):
     skill: str
     """Name as offered."""
     bundled: bool
-    """Belongs to the agent itself."""
+    """Whether it belongs to the agent itself."""
 
 
 class UnloggedTrial(Struct, frozen=True, gc=False):
-    """One foreign trial whose result stands alone; what a log would tell is not known."""
+    """One foreign trial with a result but no log."""
 
     trial: str
-    """The harness's id of the trial: the key that its run would have."""
+    """The harness's id of the trial; the key that its run would have."""
     name: str
     """The harness's name of the trial."""
     source: str
@@ -160,49 +161,49 @@ class UnloggedTrial(Struct, frozen=True, gc=False):
     finished_at: float | None = None
     """End of the trial, seconds since the epoch, UTC."""
     reward: float | None = None
-    """Reward of its verifier; None when it gave none."""
+    """Reward of its verifier; None if missing."""
     exception: str | None = None
-    """Class of its end when it was not clean."""
+    """Exception class if it did not end normally."""
     message: str | None = None
     """First line of the exception's message."""
 
 
 class LeakSearch(Struct, frozen=True, gc=False):
-    """What was found of one kind of text that no agent of the arm should have seen."""
+    """Search for one kind of text that no agent of the arm should have seen."""
 
     trajectory: str
     """Key of the run."""
     kind: str
     """skill, layout (peculiar to another layout), verifier or solution."""
     searched: int
-    """Fingerprints that were looked for."""
+    """Fingerprints searched for."""
     found: int
-    """Those of them that the agent was shown."""
+    """Fingerprints that the agent was shown."""
     contaminated: bool
-    """Whether they are enough to prove it."""
+    """Whether they suffice as proof of contamination."""
     sources: tuple[str, ...]
-    """Files that they are of, the one with the most first."""
+    """Files they come from, the one with the most first."""
     agent: str | None
-    """Agent that was shown the first of them."""
+    """Agent that was shown the first one."""
     step: int | None
     """Its step."""
     excerpt: str
-    """The words of the first of them and what followed."""
+    """Words of the first one and the text that follows."""
     null_searched: int | None
-    """Fingerprints of another task's text of the kind; None where no other task has any."""
+    """Fingerprints of the same kind from another task; None if no other task has any."""
     null_found: int | None
-    """Those of them that were shown."""
+    """Number of those that were shown."""
 
 
 class Ingested(Struct, frozen=True):
-    """Everything one run leaves for the database."""
+    """All rows of one run."""
 
     trajectory: TrajectoryRow | None
-    """The run; None for a trial that left no readable log (its measures are nulls with reasons)."""
+    """The run; None for a trial without a readable log (its measures are null with a reason)."""
     steps: tuple[StepRow, ...] = ()
     """Its steps."""
     offered: tuple[OfferedRow, ...] | None = None
-    """Skills shown; None when the log does not say."""
+    """Skills shown; None if unknown."""
     events: tuple[ResourceEvent, ...] = ()
     """Its resource events."""
     measures: tuple[Measure, ...] = ()
@@ -210,33 +211,33 @@ class Ingested(Struct, frozen=True):
     exposure: Exposure | None = None
     """Its knowledge exposure."""
     leaks: tuple[LeakSearch, ...] = ()
-    """What was looked for and found of texts that it should not have seen."""
+    """Searches for texts that it should not have seen."""
 
 
 class SeenFile(Struct, frozen=True, gc=False):
-    """A file that ingest looked at, or a folder that is read as a whole."""
+    """A file that ingest examined, or a folder that is read as a whole."""
 
     path: str
     """Path as found."""
     size: int
     """Bytes; of a folder, of all its files."""
     mtime_ns: int
-    """Last change, nanoseconds since the epoch; of a folder, that of any of its files."""
+    """Last change, nanoseconds since the epoch; for a folder, the latest of its files."""
     inode: int
-    """Number that its file system gives it."""
+    """Inode number."""
     content: str | None
-    """Digest of a folder's tree, or of what stands in a file where that was asked for."""
+    """Digest of a folder's tree, or of a file if requested."""
     reader: str
-    """Digest of the code and the options that it was read with; "" where it is to be read again."""
+    """Digest of the code and options it was read with; "" if it must be read again."""
     format: str | None
     """Format that claims it."""
     session: str | None
-    """The session that its first bytes name."""
+    """Session named in its first bytes."""
     link: str | None
-    """Its place among the files of its session, JSON."""
+    """Its position among the files of its session, JSON."""
     problem: str | None
-    """Why it is not read."""
+    """Why it cannot be read."""
     names: tuple[str, ...]
-    """Names that tie it to others, which have one of them too."""
+    """Names that it shares with related files."""
     read_with: str | None = None
     """Digest of the group of files that it was read with."""

@@ -1,4 +1,4 @@
-"""Knowledge units: the smallest things a bundle says, each with its place and its numbers."""
+"""Knowledge units: the smallest statements of a bundle, each with its place and critical tokens."""
 
 from typing import Literal
 
@@ -19,8 +19,8 @@ UnitKind = Literal[
 ]
 
 CONTENT_KINDS: frozenset[str] = frozenset({"statement", "heading", "item", "row", "code", "field"})
-"""Kinds that partition the text: every line that says something stands in one of these.
-The others (command, step, file, schema, link) are read off the same lines a second time."""
+"""Kinds that partition the text: every line with content belongs to one of these.
+The others (command, step, file, schema, link) are derived from the same lines."""
 
 ChangeKind = Literal[
     "polarity",
@@ -50,12 +50,12 @@ the order of two lines of code."""
 
 
 class Unit(Struct, frozen=True):
-    """One unit of a bundle."""
+    """The smallest piece of knowledge followed through layouts: a statement, item, row, code line or setting."""
 
     unit: str
     """Stable id inside one bundle: kind, digest of the normalised text, ordinal."""
     kind: UnitKind
-    """What it is."""
+    """Kind of unit."""
     file: str
     """Path inside the bundle."""
     start: int
@@ -63,19 +63,19 @@ class Unit(Struct, frozen=True):
     end: int
     """Last line, inclusive."""
     headings: tuple[str, ...]
-    """Heading path, outermost first; headings made by us are left out."""
+    """Heading path, outermost first, without generated headings."""
     text: str
     """Normalised text: white space folded, list marker and emphasis marks removed, case kept."""
     criticals: tuple[str, ...] = ()
     """Ordered critical tokens: numbers with units, comparators, modals, code spans, paths, flags."""
     generated: str | None = None
-    """Name of the template whose grammar the line follows; None for text of an author."""
+    """Template that generated the line; None for an author's text."""
     lead: str = ""
-    """The sentence that introduces the list, table or code it stands in; "" for none."""
+    """Sentence that introduces its list, table or code; "" if none."""
 
 
 class UnitLocation(Struct, frozen=True):
-    """Where a unit stands in one variant."""
+    """Location of a unit in one variant."""
 
     file: str
     """Path inside the variant."""
@@ -86,44 +86,44 @@ class UnitLocation(Struct, frozen=True):
 
 
 class MappedUnit(Struct, frozen=True):
-    """A row of knowledge.jsonl: one unit of the source and its place in each variant."""
+    """A row of knowledge.jsonl: one unit of the source and its location in each variant."""
 
     unit: Unit
-    """The unit as it stands in the source."""
+    """The unit in the source."""
     places: dict[str, UnitLocation | None]
-    """variant -> place; None where the unit does not stand (a gate reports it)."""
+    """variant -> location; None if the unit is missing (a gate reports it)."""
 
 
 class UnitPair(Struct, frozen=True):
-    """A unit of the parent and the unit of the variant that took its place."""
+    """A unit of the parent and its counterpart in the variant."""
 
     before: Unit
-    """As the parent says it."""
+    """Unit of the parent."""
     after: Unit
-    """As the variant says it."""
+    """Unit of the variant."""
     ratio: float = 1.0
     """Similarity of their words, 0 to 1."""
     change: ChangeKind | None = None
-    """What was altered; None for a pair that says the same."""
+    """What changed; None if both say the same."""
 
 
 class UnitDiff(Struct, frozen=True):
-    """What became of the knowledge of a parent in a variant; layout plays no part."""
+    """Differences in knowledge between a parent and a variant, regardless of layout."""
 
     compared: dict[str, int]
-    """kind -> units of the parent that were compared."""
+    """kind -> number of compared units of the parent."""
     reworded: tuple[UnitPair, ...] = ()
-    """Other words, same critical tokens in the same order."""
+    """Different words, same critical tokens in the same order."""
     altered: tuple[UnitPair, ...] = ()
-    """Other critical tokens, or the same words in another order."""
+    """Different critical tokens, or the same words in a different order."""
     missing: tuple[Unit, ...] = ()
-    """Units of the parent that stand nowhere in the variant."""
+    """Units of the parent that the variant lacks."""
     added: tuple[Unit, ...] = ()
-    """Units of the variant that stand nowhere in the parent."""
+    """Units of the variant that the parent lacks."""
     moved: tuple[UnitPair, ...] = ()
-    """Same text below another heading, though its own heading still exists."""
+    """Same text under another heading although its own heading still exists."""
     generated: tuple[Unit, ...] = ()
     """Added units that follow the grammar of a template."""
     routing: tuple[Unit, ...] = ()
-    """Added lines, written by somebody, of a root that lead to a supporting file and demand nothing
-    that it does not say."""
+    """Added lines of a root, written by an author, that lead to a supporting file and demand nothing
+    beyond it."""

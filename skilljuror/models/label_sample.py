@@ -1,4 +1,4 @@
-"""The uses of resources that people are asked about, so that their answers speak for all."""
+"""A sample of resource uses for people to label."""
 
 from skilljuror.models.record import Record
 
@@ -11,25 +11,25 @@ class SampledUse(Record):
     run: str
     """Its trial, or key of the foreign run."""
     task: str
-    """Its task; "" for a foreign run that no trial of a harness holds."""
+    """Its task; "" for a foreign run without a trial."""
     condition: str
     """Its condition."""
     answer: str
-    """What the judge had said of it: yes, no, not_seen_again, unknown, or not_judged."""
+    """The judge's answer: yes, no, not_seen_again, unknown, or not_judged."""
     probability: float
-    """Chance that a use of this condition and answer had to be drawn."""
+    """Inclusion probability of a use with this condition and answer."""
 
 
 class LabelSample(Record):
-    """A stratified random sample: every condition and every answer of a judge in turns."""
+    """A random sample stratified by condition and the judge's answer."""
 
     format_version: int = 1
     """Version of this record."""
     seed: int
     """Seed of the draw."""
     judge: str | None
-    """The judge whose answers divided the uses; None where nobody had judged any."""
+    """Judge whose answers define the strata; None if nothing was judged."""
     uses: int
-    """Uses that there were to draw from."""
+    """Size of the population."""
     sample: tuple[SampledUse, ...]
-    """What was drawn, in the order in which to ask: whoever stops early has such a sample, too."""
+    """Drawn uses in the order of asking; every prefix is a valid sample."""

@@ -1,5 +1,6 @@
-"""Measures are rows, and what a metric may look at."""
+"""Measures, judgements and the context of a metric."""
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
@@ -12,22 +13,22 @@ if TYPE_CHECKING:
 
 
 class Measure(Struct, frozen=True, gc=False):
-    """One number about one trial; a null carries its reason."""
+    """One number about one trial; a null has a reason."""
 
     trial: str
     """Trial (or, in observed mode, trajectory) it is about."""
     metric: str
     """Name of the measure."""
     value: float | None
-    """The number; None when it could not be computed."""
+    """The number; None if it could not be computed."""
     key: str = ""
-    """Sub-key, such as a resource or a bin; "" for none."""
+    """Sub-key, such as a resource or a bin, or ""."""
     reason: str | None = None
     """Why the value is None."""
 
 
 class Price(Struct, frozen=True):
-    """What a model's tokens cost, US dollars per million of each of the four disjoint classes."""
+    """Price of a model's tokens, US dollars per million in each of four disjoint classes."""
 
     model: str
     """Model, without provider prefix and date."""
@@ -44,54 +45,102 @@ class Price(Struct, frozen=True):
 
 
 class TrialContext(Struct, frozen=True):
-    """Everything a metric may use about one trial."""
+    """Inputs of a metric for one trial."""
 
     trial: str
     """Name of the trial, or the trajectory's key in observed mode."""
     record: "TrialRecord | None" = None
     """The trial; None for foreign logs."""
     trajectory: Trajectory | None = None
-    """The parsed log; None when there was none or it could not be read."""
+    """The parsed log; None if missing or unreadable."""
     events: tuple[ResourceEvent, ...] = ()
     """Resource events, in order."""
     exposure: Exposure | None = None
     """Knowledge exposure; None without a knowledge map."""
     manifest: SkillManifest | None = None
-    """What was offered."""
+    """Offered Skills."""
     step_tokens: dict[tuple[str, int], int] = field(default_factory=dict)
-    """(agent, step) -> tokens of its text, where they were counted."""
+    """(agent, step) -> tokens of its text, if counted."""
     step_bytes: dict[tuple[str, int], int] = field(default_factory=dict)
-    """(agent, step) -> bytes of its text, where they were counted already."""
+    """(agent, step) -> bytes of its text, if already counted."""
     prices: tuple[Price, ...] | None = None
-    """Price list to use; None takes the packaged one."""
+    """Price list; None means the packaged one."""
 
 
 UptakeLabel = Literal["yes", "no", "unknown"]
-UptakeCategory = Literal[
-    "implementation",
-    "validation",
-    "correction",
-    "diagnosis",
-    "navigation",
-    "failed_probe",
-    "background",
-    "listing",
-    "alias_check",
-    "nothing_distinctive",
-    "not_shown",
-    "not_seen_again",
-    "also_elsewhere",
-    "no_later_action",
-    "insufficient_context",
-    "unverified_quote",
-    "unparsed",
-]
-"""yes: implementation, validation, correction, diagnosis, navigation (it led to another resource);
-no: failed_probe, background, listing, alias_check (the same file by another name); unknown:
-nothing_distinctive, not_shown, also_elsewhere (what was used stood in other places too),
-no_later_action (the log ends), not_seen_again (it was shown and could be recognised, and nothing later
-repeats it: work that leaves no words is not ruled out); of a model: insufficient_context (it could not
-tell), unverified_quote (its quote is not in the log), unparsed (no usable answer)."""
+
+
+class UptakeCategory(StrEnum):
+    """Reason for a judge's label, with that label and a legend.
+
+    The store's macro `is_open`, the legend of the command line and the model's prompt are made from it.
+    """
+
+    label: UptakeLabel
+    """Label of the category."""
+    legend: str
+    """Meaning in one line."""
+
+    def __new__(
+        cls, value: str, label: UptakeLabel = "unknown", legend: str = ""
+    ) -> "UptakeCategory":
+        """A member with its label and legend; a call with the value alone looks one up."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.label, member.legend = label, legend
+        return member
+
+    IMPLEMENTATION = (
+        "implementation", "yes",
+        "what the resource says was carried out in code, files, commands or the product, or a helper"
+        " wrote what was required",
+    )  # fmt: skip
+    VALIDATION = (
+        "validation", "yes",
+        "what the resource says was used to check the work, or a helper's output was read and judged",
+    )  # fmt: skip
+    CORRECTION = (
+        "correction", "yes", "what the resource says mended something that was wrong or had failed",
+    )  # fmt: skip
+    DIAGNOSIS = (
+        "diagnosis", "yes",
+        "what the resource says, or an error it gave, led to a credible cause of a problem",
+    )  # fmt: skip
+    NAVIGATION = (
+        "navigation", "yes", "it named another resource, and the agent opened that; no category of the paper",
+    )  # fmt: skip
+    BACKGROUND = "background", "no", "it was read, and nothing that followed shows anything of it"
+    LISTING = "listing", "no", "the agent only looked at names of files or folders, and used none"
+    FAILED_PROBE = "failed_probe", "no", "the access failed, and nothing was made of that"
+    ALIAS_CHECK = (
+        "alias_check", "no", "the agent only looked whether the same file has another path or name",
+    )  # fmt: skip
+    NOT_SHOWN = "not_shown", "unknown", "the log does not hold what the agent was shown"
+    NOTHING_DISTINCTIVE = (
+        "nothing_distinctive", "unknown",
+        "what was shown says nothing by which a later use could be recognised",
+    )  # fmt: skip
+    NOT_SEEN_AGAIN = (
+        "not_seen_again", "unknown", "nothing of what was shown can be seen in later steps",
+    )  # fmt: skip
+    ALSO_ELSEWHERE = (
+        "also_elsewhere", "unknown", "what was used stood in the task or in another resource, too",
+    )  # fmt: skip
+    NO_LATER_ACTION = (
+        "no_later_action", "unknown", "the log ends before anything could be done with it",
+    )  # fmt: skip
+    INSUFFICIENT_CONTEXT = (
+        "insufficient_context", "unknown", "the log does not show the model enough to decide",
+    )  # fmt: skip
+    UNVERIFIED_QUOTE = (
+        "unverified_quote", "unknown", "the model said yes with a quote that is not in the log",
+    )  # fmt: skip
+    UNPARSED = "unparsed", "unknown", "no usable answer of the model, after its retries"
+
+    @property
+    def open(self) -> bool:
+        """Whether uptake is undecided although content was shown; rates become intervals (measures §4)."""
+        return self.label == "unknown" and self is not UptakeCategory.NOT_SHOWN
 
 
 class Verdict(Struct, frozen=True):
@@ -104,17 +153,17 @@ class Verdict(Struct, frozen=True):
     judge: str
     """Name and version of the judge."""
     label: UptakeLabel
-    """yes, no or unknown; unknown stays outside the rate (measures §4)."""
+    """yes, no or unknown; unknown does not mean no (measures §4)."""
     category: UptakeCategory
     """Why."""
     source_quote: str | None = None
     """What the resource said."""
     action_quote: str | None = None
-    """What the agent then did with it."""
+    """What the agent did with it."""
     action_step: int | None = None
     """Step of that action."""
     action_line: int | None = None
-    """Raw line of that action."""
+    """Place of that action in the raw log."""
     model: str | None = None
     """Model behind an LLM judge; None for the tracing judge."""
     prompt_sha256: str | None = None
@@ -124,11 +173,11 @@ class Verdict(Struct, frozen=True):
 
 
 Effect = Literal["failed", "error_gone", "wrote", "worked"]
-"""What came of a call; error_gone: a command that had failed before it works when it is run again after it."""
+"""Effect of a call; error_gone: a command that failed before the call succeeds after it."""
 
 
 class LocalEffect(Struct, frozen=True, gc=False):
-    """What came of an agent's call, as the log tells it."""
+    """Effect of an agent's call according to the log."""
 
     trial: str
     """Trial, or key of a foreign run."""
@@ -137,17 +186,17 @@ class LocalEffect(Struct, frozen=True, gc=False):
     step: int
     """Step of the call."""
     line: int
-    """Raw line of the call."""
+    """Place of the call in the raw log."""
     effect: Effect
-    """What came of it."""
+    """Effect."""
     effect_step: int
     """Step that shows it."""
     quote: str | None = None
-    """The line that shows it: of the result, or the path of the file that was written."""
+    """Line of the result that shows it, or the path of the written file."""
 
 
 class RepeatedVerdict(Struct, frozen=True, gc=False):
-    """What a judge's model said of one event when it was asked again."""
+    """A model's answer about one event when asked again."""
 
     event: str
     """Id of the event."""
@@ -156,9 +205,9 @@ class RepeatedVerdict(Struct, frozen=True, gc=False):
     judge: str
     """Name and version of the judge."""
     probe: Literal["repeat", "order", "length"]
-    """The same question, its accesses in another order, or padded with text that says nothing."""
+    """The same question, with accesses reordered, or padded with neutral text."""
     repeat: int
-    """Number of the asking; 0 is the first."""
+    """Number of the repetition; 0 is the first question."""
     label: UptakeLabel
     """yes, no or unknown."""
     category: UptakeCategory
@@ -170,21 +219,21 @@ class RepeatedVerdict(Struct, frozen=True, gc=False):
 
 
 class JudgeCalls(Struct, frozen=True, gc=False):
-    """What it took to ask a model about one run."""
+    """Model calls made to judge one run."""
 
     trial: str
     """Trial, or key of a foreign run."""
     judge: str
-    """Judge that the answers made."""
+    """Judge that used the answers."""
     model: str
     """Model that was asked."""
     asked: int
-    """Events that it was asked about."""
+    """Events asked about."""
     calls: int
-    """Answers that it took, those that could not be used included."""
+    """Answers received, including unusable ones."""
     input_tokens: int | None = None
-    """Prompt tokens, those of a cache included; None where a server did not say."""
+    """Prompt tokens including cached ones; None if unknown."""
     output_tokens: int | None = None
     """Completion tokens."""
     cost_usd: float | None = None
-    """What these answers cost when they were paid; None for a model of unknown price."""
+    """Price paid for these answers, US dollars; None if the model's price is unknown."""

@@ -1,7 +1,7 @@
-"""A Plan says, line by line, where every piece of a variant comes from.
+"""A Plan states, line by line, the origin of every piece of a variant.
 
-A transform only emits a Plan; `knowledge.plans.render` makes the files and `knowledge.plans.verify`
-proves from the files on disk that nothing was lost or made up.
+A transform only emits a Plan; `knowledge.plans.render` writes the files and `knowledge.plans.verify`
+proves from the files on disk that nothing was lost or invented.
 """
 
 from typing import Literal
@@ -26,7 +26,7 @@ class Substitution(Struct, frozen=True):
 
 
 class Copy(Struct, frozen=True, tag="copy", tag_field="piece"):
-    """Lines `start..end` of a parent file, copied as they stand."""
+    """Lines `start..end` of a parent file, copied unchanged."""
 
     source: str
     """Path inside the parent bundle."""
@@ -37,7 +37,7 @@ class Copy(Struct, frozen=True, tag="copy", tag_field="piece"):
     shift: int = 0
     """Heading levels added to every ATX heading of the range (negative promotes)."""
     substitutions: tuple[Substitution, ...] = ()
-    """Lines that were changed on the way, each with its original."""
+    """Changed lines with their originals."""
 
     @property
     def size(self) -> int:
@@ -46,12 +46,12 @@ class Copy(Struct, frozen=True, tag="copy", tag_field="piece"):
 
 
 class Generated(Struct, frozen=True, tag="generated", tag_field="piece"):
-    """Lines made by us from a closed set of templates."""
+    """Lines generated from a closed set of templates."""
 
     template: str
     """Name of the template in `knowledge.generated.templates`."""
     params: dict[str, str]
-    """What fills it; every value is a word, path or heading copied from the source."""
+    """Values; each is a word, path or heading copied from the source."""
 
     @property
     def size(self) -> int:
@@ -60,15 +60,15 @@ class Generated(Struct, frozen=True, tag="generated", tag_field="piece"):
 
 
 class Omitted(Struct, frozen=True):
-    """A parent line that the variant does not carry: a blank line, a marker or a fence around a
-    file that became a file again, or a frontmatter delimiter."""
+    """A parent line that the variant lacks: a blank line, a marker or fence around a restored file, or
+    a frontmatter delimiter."""
 
     source: str
     """Path inside the parent bundle."""
     line: int
     """1-based line."""
     text: str
-    """The line, kept so that the parent can be rebuilt."""
+    """The line, stored so that the parent can be rebuilt."""
 
 
 class PlannedFile(Struct, frozen=True):
@@ -89,22 +89,22 @@ class PlannedFile(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """How one variant is made from its parent."""
+    """Derivation of one variant from its parent."""
 
     variant: str
     """Name of the variant: origin, origin-flat, baseline, pd, …"""
     parent: str
-    """Name of the variant (or "source") whose files the pieces name."""
+    """Variant (or "source") that the pieces refer to."""
     files: tuple[PlannedFile, ...]
-    """Files made of pieces."""
+    """Files composed of pieces."""
     sidecars: dict[str, str] = {}
     """Files copied byte for byte: path in the variant -> path in the parent."""
     dropped: dict[str, str] = {}
-    """Parent files that no variant carries: path -> reason (such as "empty")."""
+    """Parent files left out: path -> reason (such as "empty")."""
     flags: dict[str, tuple[str, ...]] = {}
-    """Parent files copied as text whose bytes are not plain: path -> what their bytes have on top
-    of the lines: "bom", "crlf", "no-final-newline"."""
+    """Byte-level properties of parent files copied as text: path -> "bom", "crlf",
+    "no-final-newline"."""
     omitted: tuple[Omitted, ...] = ()
-    """Parent lines that were left out, each with its text."""
+    """Omitted parent lines with their text."""
     notes: tuple[str, ...] = ()
-    """Facts a reader should know, such as a stale absolute path inside a script."""
+    """Notes for the reader, such as a stale absolute path in a script."""

@@ -1,4 +1,4 @@
-"""What people decide: reviews.jsonl, one row a decision, only ever added to."""
+"""Decisions of people: reviews.jsonl, append-only, one row per decision."""
 
 import hashlib
 from typing import Literal, NamedTuple, get_args
@@ -13,18 +13,18 @@ Answer = Literal[
     "yes", "no", "unknown",
     "source_idiosyncrasy", "packaging_artifact", "controlled_repair", "reject",
 ]  # fmt: skip
-"""What a person may answer: a label, or a class of adjudication."""
+"""A label or an adjudication."""
 ADJUDICATIONS: tuple[Adjudication, ...] = get_args(Adjudication)
-"""The classes of adjudication; all but the last let a variant stand."""
+"""Adjudication classes; all but the last accept the variant."""
 
 
 class Waiver(Record):
-    """A person accepts a finding: it stands as it was found, and decides nothing."""
+    """A person accepts a finding, which then no longer affects the verdict."""
 
     format_version: int = 1
     """Version of this record."""
     kind: Literal["waiver"] = "waiver"
-    """What was decided."""
+    """Kind of row."""
     build: str
     """Folder name of the build."""
     finding: str
@@ -32,35 +32,34 @@ class Waiver(Record):
     about: Finding
     """The finding as the person saw it."""
     reason: str
-    """Why it may stand."""
+    """Reason."""
     by: str
     """Who decided."""
     at: str
     """When: UTC, ISO 8601."""
 
     def covers(self, finding: Finding) -> bool:
-        """Whether it is about this finding still: with the texts that the person saw, or, where the
-        finding has none of its own, with the words that told it."""
+        """Return whether it still applies: the texts that the person saw are unchanged, or the message
+        if the finding has no texts."""
         has_texts = finding.source_text is not None or finding.variant_text is not None
         same = has_texts or finding.message == self.about.message
         return same and finding.id == self.finding
 
 
 class Acceptance(Record):
-    """A person takes the end of a trial as final, though it has no reward or does not belong to its
-    arm."""
+    """A person accepts a trial's result as final although it has no reward or is contaminated."""
 
     format_version: int = 1
     """Version of this record."""
     kind: Literal["acceptance"] = "acceptance"
-    """What was decided."""
+    """Kind of row."""
     trial: str
     """Name of the trial."""
     seen: str | None = None
-    """sha256 of the trial's record as the person saw it; None in an accepted.json of earlier versions,
-    which lies beside that record."""
+    """sha256 of the trial's record as the person saw it; None in an accepted.json of
+    earlier versions."""
     reason: str
-    """Why it may stand."""
+    """Reason."""
     by: str
     """Who decided."""
     at: str
@@ -73,70 +72,70 @@ class Decision(Record):
     format_version: int = 1
     """Version of this record."""
     kind: Literal["decision"] = "decision"
-    """What was decided."""
+    """Kind of row."""
     item: str
     """Id of the question: `finding:BUILD/VARIANT/ID`, `rubric:BUILD/VARIANT/ITEM` or `uptake:EVENT`."""
     repeats: tuple[str, ...] = ()
-    """Ids of questions that say the same, which it answers as well."""
+    """Ids of equivalent questions, which it answers as well."""
     answer: Answer
-    """What was answered."""
+    """Answer."""
     reason: str = ""
-    """Why; "" where nobody said."""
+    """Reason, or ""."""
     by: str
     """Who decided; may be a pseudonym."""
     at: str
     """When: UTC, ISO 8601."""
     blind: bool = False
-    """Whether what gate or judge said was withheld."""
+    """Whether verdicts of gate and judge were withheld."""
     seen: str
-    """sha256 of what the question was about; where it is another one today the answer is stale."""
+    """sha256 of the subject of the question; if it has changed, the answer is stale."""
     undone: bool = False
-    """True where this row takes the person's earlier answer to the question back."""
+    """True if this row undoes the person's earlier answer."""
     takes_back: str | None = None
-    """Time of the answer that an undone row takes back; None in rows of earlier versions: the last one."""
+    """Time of the answer that is undone; None (earlier versions) means the last one."""
 
     @property
     def adjudication(self) -> Adjudication | None:
-        """The class of adjudication; None for a label."""
+        """Adjudication; None for a label."""
         return next((one for one in ADJUDICATIONS if one == self.answer), None)
 
 
 def seen_in(finding: Finding) -> str:
-    """Digest of what a person decides about a finding: its rule and texts, as a waiver has it, and,
-    where it has no texts of its own, the words that told it."""
+    """Return the digest of a finding as a person saw it: rule and texts, or the message if it has no
+    texts."""
     has_texts = finding.source_text is not None or finding.variant_text is not None
-    told = finding.id if has_texts else f"{finding.id}\0{finding.message}"
-    return hashlib.sha256(told.encode()).hexdigest()
+    seen = finding.id if has_texts else f"{finding.id}\0{finding.message}"
+    return hashlib.sha256(seen.encode()).hexdigest()
 
 
 class WaiverState(NamedTuple):
-    """A waiver and what it does today."""
+    """A waiver and its current effect."""
 
     waiver: Waiver
     """The decision."""
     stale: bool
-    """True when no finding is the one that was waived: a text of it changed, or it is gone."""
+    """True if the waived finding has changed or no longer exists."""
 
 
 class DecisionState(NamedTuple):
-    """A standing decision on one question about a build, and what it does today."""
+    """A decision on one question about a build and its current effect."""
 
     decision: Decision
     """The decision."""
     kind: Literal["finding", "rubric"]
-    """What the question is about."""
+    """Kind of question."""
     variant: str
     """Variant that the question is about."""
     subject: str
     """Id of the finding, or name of the rubric's item."""
     stale: bool
-    """True when what was decided is no longer what is asked."""
+    """True if the question has changed since."""
     counts: bool
-    """Whether the verdict of the variant rests on it."""
+    """Whether the verdict of the variant depends on it."""
 
 
 def verdict_with(verdict: GateVerdict | None, note: str | None) -> str:
-    """A verdict in words, with the waivers that it rests on."""
+    """Return a verdict in words, with the waivers that it depends on."""
     words = {"pass": "passed", "review": "waits for a person", "fail": "failed"}
     if note is None or verdict is None:
         return verdict or "not judged"
@@ -144,22 +143,22 @@ def verdict_with(verdict: GateVerdict | None, note: str | None) -> str:
 
 
 class JudgedBuild(NamedTuple):
-    """A build with what gates and people say of it."""
+    """A build with the results of gates and the decisions of people."""
 
     record: BuildRecord
-    """What was built; the verdicts are those after the waivers."""
+    """Build record with verdicts after waivers."""
     results: list[GateResult]
-    """The answers of the gates, after the waivers."""
+    """Gate results after waivers."""
     waivers: tuple[WaiverState, ...] = ()
-    """What people accepted."""
+    """Waivers."""
     decisions: tuple[DecisionState, ...] = ()
-    """What people answered."""
+    """Decisions."""
     items: tuple[ItemState, ...] = ()
-    """How each item of the rubric stands, of each variant that it is asked of."""
+    """State of each rubric item of each variant."""
 
     @property
     def layers(self) -> dict[str, tuple[str, ...]]:
-        """Variant -> which layers its verdict rests on: deterministic gates, the rubric, people."""
+        """Variant -> layers that its verdict depends on: deterministic gates, the rubric, people."""
         notes = self.review_notes
         layers = {}
         for entry in self.record.variants:
@@ -174,8 +173,7 @@ class JudgedBuild(NamedTuple):
 
     @property
     def review_notes(self) -> dict[str, str]:
-        """Variant -> whose waivers and decisions its verdict rests on, such as `1 waiver by Ann`; a
-        variant without any is left out."""
+        """Variant -> waivers and decisions that its verdict depends on, such as `1 waiver by Ann`."""
         notes = {}
         for entry in self.record.variants:
             mine = [result for result in self.results if result.variant == entry.variant]
@@ -186,15 +184,14 @@ class JudgedBuild(NamedTuple):
                 for one in self.decisions
                 if one.counts and one.variant == entry.variant
             ]
-            told = [_by("waiver", waived), _by("decision", decided)]
+            parts = [_by("waiver", waived), _by("decision", decided)]
             if waived or decided:
-                notes[entry.variant] = " and ".join(filter(None, told))
+                notes[entry.variant] = " and ".join(filter(None, parts))
         return notes
 
     @property
     def stale_notes(self) -> list[str]:
-        """One line for each waiver and decision that is about nothing any more, and for each variant of
-        which a model was asked about other texts."""
+        """One line for each stale waiver, decision and rubric verdict."""
         old = [("waiver", one.waiver.finding, one.waiver.by) for one in self.waivers if one.stale]
         old += [
             ("decision", f"{one.variant}/{one.subject}", one.decision.by)
@@ -203,16 +200,16 @@ class JudgedBuild(NamedTuple):
         ]
         judged = dict.fromkeys(state.variant for state in self.items if state.stale)
         return [
-            f"the {what} of {about} by {by} is stale: what it was about changed, or is gone"
+            f"the {what} of {about} by {by} is stale: its subject changed or no longer exists"
             for what, about, by in old
         ] + [
-            f"the rubric's verdicts on {variant} are stale: a model was asked about other texts, or by"
-            " another rubric; ask again with skilljuror rubric"
+            f"the rubric verdicts on {variant} are stale: the texts or the rubric changed; rerun skilljuror"
+            " rubric"
             for variant in judged
         ]
 
 
 def _by(what: str, people: list[str]) -> str:
-    """Such as `2 waivers by Ann, Bob`; "" for none."""
+    """Format as `2 waivers by Ann, Bob`, or ""."""
     names = ", ".join(sorted(set(people)))
     return f"{len(people)} {what}{'s' if len(people) > 1 else ''} by {names}" if people else ""

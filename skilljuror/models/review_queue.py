@@ -1,4 +1,4 @@
-"""What waits for a person, and what a person may answer."""
+"""Questions for people and their possible answers."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,19 +8,19 @@ from msgspec import Struct
 
 ReviewKind = Literal["finding", "rubric", "uptake"]
 Adjudication = Literal["source_idiosyncrasy", "packaging_artifact", "controlled_repair", "reject"]
-"""How a person settles a flagged construction (the paper's classes): it stood in the source already, comes
-from packaging, is a repair that keeps the knowledge, or the variant is rejected."""
+"""Adjudication of a flagged construction (the paper's classes): already in the source, caused by
+packaging, a repair that keeps the knowledge, or the variant is rejected."""
 
 
 class ReviewText(Struct, frozen=True):
-    """One text beside others: source, variant, what was shown, what the agent then did."""
+    """One of several texts to compare: source, variant, shown content, later action."""
 
     heading: str
-    """What it is, such as `source · SKILL.md`."""
+    """Heading, such as `source · SKILL.md`."""
     text: str
-    """The text itself: foreign, never trusted."""
+    """Untrusted text."""
     marks: tuple[tuple[int, int], ...] = ()
-    """(begin, end) characters of it that matter: the knowledge units, or a quote."""
+    """(begin, end) characters to highlight: the knowledge units or a quote."""
 
 
 class ReviewItem(Struct, frozen=True):
@@ -29,43 +29,43 @@ class ReviewItem(Struct, frozen=True):
     id: str
     """Stable id: `finding:BUILD/VARIANT/ID`, `rubric:BUILD/VARIANT/ITEM`, `uptake:EVENT`."""
     kind: ReviewKind
-    """What it is about."""
+    """Kind of question."""
     title: str
-    """One line that names it."""
+    """Title in one line."""
     question: str
-    """What is asked."""
+    """Question."""
     answers: tuple[str, ...]
-    """What may be answered: yes, no, unknown, or the classes of adjudication."""
+    """Possible answers: yes, no, unknown, or the adjudication classes."""
     suspicion: float
-    """How much it needs a look, 0 to 1; the highest come first."""
+    """Priority, 0 to 1; highest first."""
     texts: tuple[ReviewText, ...] = ()
-    """What is laid side by side."""
+    """Texts shown side by side."""
     machine: str | None = None
-    """What gate or judge said; withheld from a blind reviewer."""
+    """Verdict of gate or judge; withheld from a blind reviewer."""
     repeats: tuple[str, ...] = ()
-    """Ids of items that say the same; one decision settles them all."""
+    """Ids of equivalent items; one decision answers all of them."""
     decided: str | None = None
-    """This reviewer's standing answer; None where there is none."""
+    """This reviewer's current answer; None if unanswered."""
 
 
 def blind_id(item: str) -> str:
-    """What a blind reviewer is told for the id of an item, which may hold a rule or a condition."""
+    """Opaque id of an item for a blind reviewer; the real id may reveal a rule or a condition."""
     return hashlib.sha256(item.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 class ReviewDesk(Protocol):
-    """Where a reviewer's questions come from and answers go; every answer is on disk when it returns."""
+    """Source of questions and store of answers; an answer is on disk when `decide` returns."""
 
     def queue(self, reviewer: str, blind: bool) -> Sequence[ReviewItem]:
-        """All items, suspicious first, decided ones included (progress is counted from them); for a
-        blind reviewer without anything that a machine said, in an order that tells nothing."""
+        """Return all items by priority, including decided ones; for a blind reviewer in neutral order and
+        without machine verdicts."""
         ...
 
     def decide(self, reviewer: str, item: str, answer: str, reason: str, blind: bool) -> None:
-        """Record an answer; `item` is an id or its `blind_id`. Raises UsageError for an item or an
-        answer that there is not, and for a class of adjudication without a reason."""
+        """Record an answer; `item` is an id or its `blind_id`. Raise UsageError for an unknown item
+        or answer, and for an adjudication without a reason."""
         ...
 
     def undo(self, reviewer: str) -> str | None:
-        """Take this reviewer's last standing decision back; the id of its item."""
+        """Undo this reviewer's last decision and return the id of its item."""
         ...

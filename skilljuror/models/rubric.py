@@ -1,4 +1,4 @@
-"""Rubrics of construction: their items, what a model answers, and how an item stands."""
+"""Construction rubrics: items, a model's verdicts and the state of each item."""
 
 import hashlib
 from typing import Literal
@@ -7,13 +7,13 @@ from skilljuror.models.record import Record
 
 RubricLayer = Literal["progressive_disclosure", "semantic_drift"]
 ItemAnswer = Literal["yes", "no", "unknown"]
-"""unknown is never a yes, and never a no."""
+"""unknown counts neither as yes nor as no."""
 ItemOutcome = Literal["accepted", "overridden", "rejected", "unresolved", "unanswered"]
-"""accepted: yes; overridden: no or unknown, and a person lets it stand; rejected: a person does not;
+"""accepted: yes; overridden: no or unknown, accepted by a person; rejected: refused by a person;
 unresolved: waits for a person; unanswered: no model was asked about these texts."""
 UnknownReason = Literal["undecided", "quote_not_found", "no_quote", "unparsed", "too_long"]
-"""Why a model's verdict is unknown: it said so itself; a quote stands nowhere in the file that it
-names; none was given; its answer had another form; the texts were too long to ask."""
+"""Why a verdict is unknown: the model said so; a quote is not in the named file; the quote is missing;
+the answer could not be parsed; the texts were too long."""
 
 
 class RubricItem(Record):
@@ -22,21 +22,21 @@ class RubricItem(Record):
     id: str
     """PD-1 … PD-3, SD-1 … SD-4."""
     layer: RubricLayer
-    """What it is about."""
+    """Layer it belongs to."""
     variants: tuple[str, ...]
-    """Layouts that it is asked of."""
+    """Layouts it applies to."""
     question: str
     """The question, answered by yes or no."""
     acceptance: str
     """When the answer is yes."""
     evidence: str
-    """What the answer has to show."""
+    """Required evidence."""
     quote: bool
-    """Whether yes and no need a quote that is found."""
+    """Whether yes and no require a quote found in the text."""
     code: str | None = None
-    """How code answers it, too; None where code cannot."""
+    """Check in code that also answers it; None if there is none."""
     requires: str | None = None
-    """Another item; where that one is no, this one is no."""
+    """Another item; if that is no, this is no."""
 
 
 class Rubric(Record):
@@ -45,36 +45,36 @@ class Rubric(Record):
     format_version: int = 1
     """Version of this record."""
     version: int
-    """Version of its words."""
+    """Version of its wording."""
     name: str
     """Name of the rubric."""
     about: str
-    """What it is for."""
+    """Purpose."""
     policy: str
-    """What is drift and what is not."""
+    """Definition of drift."""
     items: tuple[RubricItem, ...]
     """Its items."""
 
     def items_of(self, variant: str) -> tuple[RubricItem, ...]:
-        """The items that a layout is asked."""
+        """Items that apply to a layout."""
         return tuple(item for item in self.items if variant in item.variants)
 
 
 class RubricQuote(Record):
-    """A passage that a verdict points at, found where it is said to stand."""
+    """A passage quoted by a verdict and found in the text."""
 
     side: Literal["source", "candidate"]
     """Which bundle."""
     file: str
     """Path inside it."""
     line: int
-    """1-based line at which the passage begins, as found."""
+    """1-based line at which the passage begins."""
     text: str
     """The passage as quoted."""
 
 
 class RubricVerdict(Record):
-    """What a model answered to one item about one variant; a line of rubric.jsonl."""
+    """A model's answer to one item about one variant; a line of rubric.jsonl."""
 
     format_version: int = 1
     """Version of this record."""
@@ -83,21 +83,21 @@ class RubricVerdict(Record):
     item: str
     """Item of the rubric."""
     answer: ItemAnswer
-    """The answer, unknown where its proof does not hold."""
+    """Answer; unknown if its evidence is invalid."""
     reason: UnknownReason | None = None
     """Why it is unknown; None for yes and no."""
     evidence: str = ""
     """One sentence."""
     quotes: tuple[RubricQuote, ...] = ()
-    """The quotes that were found."""
+    """Quotes that were found."""
     quotes_not_found: int = 0
-    """Quotes that stand nowhere in the file that they name."""
+    """Quotes that are not in the named file."""
     model: str
     """Model that answered."""
     prompt_sha256: str
     """sha256 of the messages: rubric, source and variant."""
     rubric_digest: str
-    """sha256 of the rubric as the model is told it."""
+    """sha256 of the rubric in the prompt."""
     source_digest: str
     """Tree digest of the source that was shown."""
     variant_digest: str
@@ -105,46 +105,46 @@ class RubricVerdict(Record):
 
     @property
     def seen(self) -> str:
-        """Digest of what a person decides about: the item, the rubric, both texts."""
-        told = (self.item, self.rubric_digest, self.source_digest, self.variant_digest)
-        return hashlib.sha256("\0".join(told).encode()).hexdigest()
+        """Digest of what a person decides on: item, rubric and both texts."""
+        parts = (self.item, self.rubric_digest, self.source_digest, self.variant_digest)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 class ItemState(Record):
-    """How one item of one variant stands: what code, a model and people say of it."""
+    """State of one item of one variant: answers of code, a model and people."""
 
     variant: str
-    """Variant that is judged."""
+    """Judged variant."""
     item: RubricItem
     """The item."""
     code: ItemAnswer | None
-    """What code says; None where code cannot, or no gate has looked."""
+    """Answer of code; None if there is no check or no gate ran."""
     verdict: RubricVerdict | None = None
-    """What a model says of these very texts; None where none was asked."""
+    """A model's verdict on these texts; None if none was asked."""
     stale: bool = False
-    """Whether a model was asked about other texts, or by another rubric."""
+    """Whether the model saw different texts or another rubric."""
     required: bool = True
-    """False where the item that this one requires is no."""
+    """False if the item that this one requires is no."""
     adjudication: str | None = None
-    """The class that a person put it in; None where nobody did."""
+    """Adjudication by a person; None if there is none."""
     adjudicated_by: str | None = None
-    """Who did."""
+    """Name of that person."""
     adjudication_reason: str | None = None
-    """Why."""
+    """Reason."""
 
     @property
     def seen(self) -> str | None:
-        """Digest of what a person decides about; None where no model was asked about these texts."""
+        """Digest of what a person decides on; None if no model was asked about these texts."""
         return self.verdict.seen if self.verdict else None
 
     @property
     def disagrees(self) -> bool:
-        """Whether code and model say different things."""
+        """Whether code and model disagree."""
         return self.verdict is not None and self.code not in (None, self.verdict.answer)
 
     @property
     def answer(self) -> ItemAnswer | None:
-        """What code and model say together: unknown where they differ; None before a model was asked."""
+        """Joint answer of code and model: unknown if they disagree, None before a model was asked."""
         if self.verdict is None:
             return None
         if self.disagrees:
@@ -153,7 +153,7 @@ class ItemState(Record):
 
     @property
     def outcome(self) -> ItemOutcome:
-        """Where that leads."""
+        """Outcome of the item."""
         if self.answer is None:
             return "unanswered"
         if self.answer == "yes":

@@ -15,20 +15,22 @@ from pydantic import (
 from skilljuror.models.record import Record
 
 NO_SKILL = "no_skill"
+NO_ANSWER = "no_answer"
+NO_LOG = "no_log"
 
 TrialStatus = Literal["scored", "timeout", "unscored", "error"]
+TrialReason = Literal["no_answer", "no_log"]
 Disclosure = Literal["silent", "named"]
 """Whether the prompt is the task's instruction alone, or names the offered Skills at its end."""
 ArmSetting = Literal["skill", "disclosure", "model", "effort"]
-"""What two conditions can differ in."""
+"""Settings in which conditions can differ."""
 
 
 class GrowingRecord(Record):
-    """A record to which later versions gave fields: one of them at its default is not written, so that
-    the digest of an older plan stands."""
+    """A record that omits later fields at their defaults, so that digests of older plans stay valid."""
 
     later: ClassVar[tuple[str, ...]] = ()
-    """Fields that came later."""
+    """Fields added in later versions."""
 
     @model_serializer(mode="wrap")
     def _without_unasked(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -43,13 +45,13 @@ class GrowingRecord(Record):
 
 
 class SkillSource(Record):
-    """A Skill that a condition offers as it is."""
+    """An existing Skill that a condition offers unchanged."""
 
     path: str = Field(min_length=1)
     """A skill's folder, a folder of skills or a .skill file, relative to the study file; {task} stands
     for the task's name."""
     revision: str | None = None
-    """Revision of the git repository around the path, such as a tag or a commit; null: as it lies on
+    """Revision of the git repository around the path, such as a tag or a commit; null: the files on
     disk."""
 
     @model_validator(mode="before")
@@ -63,7 +65,7 @@ class SkillSource(Record):
 
 
 class Condition(GrowingRecord):
-    """One arm of a study."""
+    """One arm of a study: which Skill the agent is given, if any."""
 
     later = ("skill", "disclosure", "model", "effort")
 
@@ -73,27 +75,27 @@ class Condition(GrowingRecord):
     """Variant of the task's build that the agent gets: a registered name, or the module:attribute of a
     transform; null offers no Skill."""
     skill: SkillSource | None = None
-    """In place of a variant: a Skill as it lies at a path, or stood in a git revision."""
+    """Instead of a variant: an existing Skill at a path or in a git revision."""
     disclosure: Disclosure | None = None
-    """In place of the study's; it must be in the study's `vary`, as model and effort."""
+    """Overrides the study's disclosure; requires disclosure in `vary`, as do model and effort."""
     model: str | None = None
-    """In place of the agent's."""
+    """Overrides the agent's model."""
     effort: str | None = None
-    """In place of the agent's."""
+    """Overrides the agent's effort."""
 
     @property
     def offers(self) -> str | None:
-        """What trials and tables call the offered Skill: a variant, or the arm itself where it gives a
-        Skill as it is; None for no Skill."""
+        """Name of the offered Skill in trials and tables: the variant, or the condition's name for an
+        existing Skill; None for no Skill."""
         return self.name if self.skill else self.variant
 
 
 class TaskEntry(Record):
-    """One task of a study, or all that a glob fits."""
+    """One task of a study, or all that match a glob."""
 
     path: str
-    """Folder in Harbor task format, relative to the study file; or a glob, such as tasks/*, that stands
-    for every folder it fits, sorted by name."""
+    """Folder in Harbor task format, relative to the study file; or a glob, such as tasks/*, for
+    every matching folder, sorted by name."""
     skills: str | None = None
     """Source bundle, relative to the study file, {task} for the task's name; default:
     environment/skills of the task."""
@@ -102,7 +104,7 @@ class TaskEntry(Record):
 
 
 class Contrast(Record):
-    """The comparison the headline reports."""
+    """Headline comparison."""
 
     treatment: str
     """Condition on the plus side."""
@@ -111,50 +113,50 @@ class Contrast(Record):
 
 
 class HarnessChoice(Record):
-    """Which harness runs the trials."""
+    """Harness that runs the trials."""
 
     name: str = "local"
     """Registered name or module:attribute."""
     timeout_sec: float = Field(default=60.0, gt=0, allow_inf_nan=False)
-    """Wall clock for the agent of one trial, seconds."""
+    """Time limit for the agent of one trial, seconds."""
     verifier_timeout_sec: float = Field(default=60.0, gt=0, allow_inf_nan=False)
-    """Wall clock for the verifier of one trial, seconds."""
+    """Time limit for the verifier of one trial, seconds."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """Options of that harness (local: isolation = auto | bwrap | none)."""
+    """Options of the harness (local: isolation = auto | bwrap | sealed | none)."""
 
 
 class AgentChoice(GrowingRecord):
-    """Which agent is run."""
+    """Agent that runs the trials."""
 
     later = ("effort",)
 
     name: str = "scripted"
     """Registered name or module:attribute."""
     model: str | None = None
-    """Model, where the agent has one."""
+    """Model of the agent, if it has one."""
     effort: str | None = None
-    """Reasoning effort, in the agent's own words, such as high: its option `effort`."""
+    """Reasoning effort in the agent's own terms, such as high."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """Options of that agent."""
+    """Options of the agent."""
 
 
 class BuildChoice(GrowingRecord):
-    """How the variants are built and weighed; further fields are options of the transforms."""
+    """How the variants are built and gated; other fields are options of the transforms."""
 
     model_config = ConfigDict(extra="allow")
     later = ("engine", "model", "assay", "gates")
 
     engine: Literal["plan", "assign", "rewrite"] = "plan"
-    """plan moves text by rules; with assign a model picks the places, with rewrite it writes."""
+    """plan: rules move text; assign: a model chooses the places; rewrite: a model writes."""
     model: str | None = None
     """The model of assign and rewrite, as litellm names it, such as openai/gpt-5.4; its address and key
     come from the environment."""
     assay: int = Field(default=0, ge=0, le=1000)
-    """Measure the gates on every build of the study: known drift and harmless edits are planted
-    into its variants, in up to so many places for each kind of change and variant, and the report
-    says how many of them the gates flagged. 0: not measured. Costs seconds per source."""
+    """Measure the gates on every build: plant known drift and benign edits at up to this many places per
+    kind of change and variant; the report shows how many were flagged. 0 turns it off. Takes seconds
+    per source."""
     gates: tuple[str, ...] = ()
-    """Gates that judge the variants beside the registered ones, as module:attribute."""
+    """Additional gates, as module:attribute."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -163,27 +165,27 @@ class BuildChoice(GrowingRecord):
 
 
 class Exclusion(Record):
-    """A task that a person leaves out before the study."""
+    """A task that a person excludes before the study."""
 
     task: str
     """Name of the task."""
     category: str = Field(min_length=1)
-    """Kind of reason, such as external credential: exclusions are counted by it."""
+    """Category for counting, such as external credential."""
     reason: str = Field(min_length=1)
-    """Why, in a sentence."""
+    """Reason in one sentence."""
 
 
 class ExclusionRules(Record):
-    """Rules by which tasks are left out before the study; its builds decide."""
+    """Rules that exclude tasks before the study, based on their builds."""
 
     max_tokens: int | None = Field(default=None, gt=0)
-    """Out is a task of which a condition offers a Skill with more tokens of text than this."""
+    """Exclude tasks for which a condition offers a Skill with more tokens than this."""
     pd_worth: Literal["small"] | None = None
-    """Out is a task whose `pd` has little to open on demand (`pd_worth` of its build)."""
+    """Exclude tasks whose `pd` has little to open on demand (`pd_worth` of the build)."""
 
 
 class Budget(Record):
-    """What all attempts of a study together may use; a run stops between trials where it is reached."""
+    """Limits for all attempts of a study together; a run stops between trials when one is reached."""
 
     dollars: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """US dollars for models; null: no limit."""
@@ -192,7 +194,7 @@ class Budget(Record):
 
 
 class ModelPrice(Record):
-    """What a model's tokens cost, US dollars per million, of each of four classes that do not overlap."""
+    """Price of a model's tokens, US dollars per million in each of four disjoint classes."""
 
     model: str = Field(min_length=1)
     """Name of the model; provider prefix, date and punctuation do not matter."""
@@ -208,12 +210,16 @@ class ModelPrice(Record):
     """Date of the price, YYYY-MM-DD."""
 
 
+_CHANGEABLE = {"retries", "stop_after_unanswered", "budget", "prices"}
+"""Fields of a study file that may change between runs."""
+
+
 class StudyConfig(GrowingRecord):
-    """study.yaml: what a person writes."""
+    """study.yaml: the tasks, conditions, agent and trials of a study, as a person writes them."""
 
     later = (
         "metrics", "disclosure", "vary", "primary_outcome", "margin", "exclude", "exclude_rules",
-        "prices",
+        "prices", "stop_after_unanswered",
     )  # fmt: skip
 
     format_version: Literal[1] = 1
@@ -231,40 +237,44 @@ class StudyConfig(GrowingRecord):
     contrast: Contrast | None = None
     """Headline comparison; default: the last condition against the one before it."""
     harness: HarnessChoice = HarnessChoice()
-    """How trials are run."""
+    """Harness."""
     agent: AgentChoice = AgentChoice()
-    """Who runs them."""
+    """Agent."""
     build: BuildChoice = BuildChoice()
-    """How the variants are built and weighed."""
+    """How the variants are built and gated."""
     metrics: tuple[str, ...] = ()
-    """Metrics of other packages, as module:attribute, that ingest takes beside its own."""
+    """Additional metrics for ingest, as module:attribute."""
     disclosure: Disclosure = "silent"
-    """silent: the prompt is the task's instruction; named: its end names the offered Skills."""
+    """silent: the prompt is the task's instruction; named: it also names the offered Skills at its end."""
     vary: tuple[ArmSetting, ...] = ("skill",)
-    """What may differ between conditions; two that differ in anything else are refused."""
+    """Settings that may differ between conditions; any other difference is an error."""
     primary_outcome: Literal["strict_pass", "reward"] = "strict_pass"
-    """What the headline compares."""
+    """Outcome that the headline compares."""
     margin: float | None = Field(default=None, gt=0, le=100)
-    """Difference in the primary outcome, percentage points, below which the arms count as equal: the
-    headline then says whether they do. Declare it before the run."""
+    """Difference in the primary outcome, percentage points, below which the arms count as equivalent.
+    Declare it before the run."""
     retries: int = Field(default=0, ge=0, le=100)
-    """Further attempts at a trial that a fault of the machine broke; may change between runs."""
+    """Retries of a trial after a fault of the machine or the model's provider, with increasing pauses;
+    may change between runs."""
+    stop_after_unanswered: int = Field(default=5, ge=1)
+    """Stop the run after this many consecutive trials without an answer of the model or without a log;
+    may change between runs."""
     budget: Budget = Budget()
-    """What all attempts together may use; may change between runs."""
+    """Limits for all attempts together; may change between runs."""
     prices: tuple[ModelPrice, ...] = ()
-    """Prices that go before those of the packaged list; may change between runs, ingest takes them."""
+    """Prices that override the packaged list; may change between runs."""
     exclude: tuple[Exclusion, ...] = ()
-    """Tasks that are left out, with their reasons: each is a row of the accounting, none has trials."""
+    """Excluded tasks with reasons; they appear in the report but have no trials."""
     exclude_rules: ExclusionRules = ExclusionRules()
-    """Rules that leave tasks out as well."""
+    """Rules that exclude tasks."""
 
     @property
     def planned(self) -> dict[str, Any]:
-        """What a plan holds of it: all but the fields that change no trial."""
-        return self.model_dump(mode="json", exclude={"retries", "budget", "prices"})
+        """Fields that a plan stores: all that affect trials."""
+        return self.model_dump(mode="json", exclude=_CHANGEABLE)
 
     def settings(self, arm: Condition) -> dict[ArmSetting, str | None]:
-        """What an arm has of all that two arms can differ in."""
+        """Return the settings of an arm in which arms can differ."""
         skill = arm.variant
         if arm.skill:
             revision = arm.skill.revision
@@ -278,12 +288,12 @@ class StudyConfig(GrowingRecord):
 
 
 class GivenSkill(Record):
-    """A Skill that a condition offers as it is, frozen."""
+    """An existing Skill that a condition offers, frozen."""
 
     path: str
-    """Where it lies, relative to the study file."""
+    """Path relative to the study file."""
     commit: str | None = None
-    """Full hash of the commit it is taken from; null for one on disk."""
+    """Full commit hash; null for files on disk."""
     tree_digest: str
     """sha256 over paths, execute bits and contents."""
 
@@ -298,9 +308,9 @@ class PlannedTask(GrowingRecord):
     path: str
     """Folder, relative to the study file."""
     skills: str
-    """Source bundle, relative to the study file; "" when there is none and no arm needs one."""
+    """Source bundle, relative to the study file; "" if no arm needs one."""
     attributes: dict[str, str]
-    """workflow_type, validation_type, domain and what else the task says of itself."""
+    """workflow_type, validation_type, domain and other metadata of the task."""
     instruction_digest: str
     """sha256 of the instruction."""
     environment_digest: str
@@ -310,22 +320,22 @@ class PlannedTask(GrowingRecord):
     source_digest: str
     """Tree digest of the source bundle; "" when there is none."""
     stripped: tuple[str, ...] = ()
-    """What the task bakes in and no arm gets: environment/skills, COPY lines of it, skills_dir."""
+    """Skills removed from the task's own environment: environment/skills, its COPY lines, skills_dir."""
     settings_digest: str = ""
-    """sha256 of task.toml; "" in plans of format 1, which do not hold it."""
+    """sha256 of task.toml; "" in plans of format 1."""
     given: dict[str, GivenSkill] = Field(default_factory=dict)
-    """Condition -> the Skill that it offers as it is."""
+    """Condition -> the existing Skill that it offers."""
 
     @property
     def substrate_digest(self) -> str:
-        """What must be equal across conditions: instruction, environment, verifier and settings."""
+        """Digest that must be equal across conditions: instruction, environment, verifier, settings."""
         parts = [self.instruction_digest, self.environment_digest, self.verifier_digest]
         parts += [self.settings_digest] if self.settings_digest else []
         return "-".join(part[:16] for part in parts)
 
 
 class ExcludedTask(Record):
-    """A task that the study found and left out."""
+    """An excluded task."""
 
     name: str
     """Folder name of the task."""
@@ -334,9 +344,9 @@ class ExcludedTask(Record):
     category: str
     """Kind of reason."""
     reason: str
-    """Why, in a sentence."""
-    decided_by: Literal["person", "max_tokens", "pd_worth"]
-    """The study file by name, or one of its rules."""
+    """Reason in one sentence."""
+    decided_by: Literal["person", "max_tokens", "pd_worth", "build"]
+    """person (named in the study file), a rule, or build (no usable answer of a model)."""
 
 
 class PlannedTrial(Record):
@@ -355,7 +365,7 @@ class PlannedTrial(Record):
     block: int
     """0-based block; each block holds every cell once, shuffled by the study's seed."""
     seed: int
-    """Seed handed to the agent; equal for the same task and number in every condition."""
+    """Seed of the agent; equal for the same task and number in every condition."""
 
 
 class StudyPlan(GrowingRecord):
@@ -364,28 +374,28 @@ class StudyPlan(GrowingRecord):
     later = ("excluded",)
 
     format_version: Literal[1, 2] = 2
-    """Version of this record; the substrate of version 1 is without task.toml."""
+    """Version of this record; in version 1 the substrate digest excludes task.toml."""
     readable: ClassVar[tuple[int, ...]] = (1, 2)
-    """Versions that are read: a study that has begun goes on under its own."""
+    """Readable versions; a study that has begun keeps its own."""
     skilljuror_version: str
-    """Version of the package that froze it."""
+    """Version of the package that wrote it."""
     config: StudyConfig
     """The study file as read."""
     config_digest: str
-    """sha256 of the study file's content and the tasks' digests; a run resumes only under it."""
+    """sha256 of the study file's content and the tasks' digests; a run resumes only if it is unchanged."""
     tasks: tuple[PlannedTask, ...]
     """Tasks with digests."""
     trials: tuple[PlannedTrial, ...]
     """Trials in running order."""
     excluded: tuple[ExcludedTask, ...] = ()
-    """Tasks that were left out, in order of the study file."""
+    """Excluded tasks, in order of the study file."""
     agent_digest: str | None = None
     """sha256 of the agent's command and files; None before an agent is chosen. A run resumes only
     with the same program."""
 
 
 class TrialRecord(Record):
-    """trial.json: one finished trial, whatever its end."""
+    """trial.json: one finished trial."""
 
     format_version: int = 1
     """Version of this record."""
@@ -398,17 +408,20 @@ class TrialRecord(Record):
     number: int
     """1-based number inside the cell."""
     seed: int
-    """Seed handed to the agent."""
+    """Seed of the agent."""
     status: TrialStatus
     """scored, timeout (the verifier's answer, if any, is in reward), unscored, error."""
     reward: float | None = Field(ge=0, le=1)
-    """Verifier's reward in [0, 1]; None when it gave none."""
+    """Verifier's reward in [0, 1]; None if missing."""
     rewards: dict[str, FiniteFloat] = Field(default_factory=dict)
-    """Every key the verifier wrote."""
+    """Every reward of the verifier by name."""
     exception: str | None = None
-    """Class of the agent's end when not clean: AgentTimeoutError, NonZeroAgentExitCodeError, …"""
+    """Exception class if the agent did not end normally: AgentTimeoutError, NonZeroAgentExitCodeError, …"""
     message: str | None = None
-    """One line on what went wrong."""
+    """Error message in one line."""
+    reason: TrialReason | None = None
+    """Why the verifier's result does not count: no_answer (unscored: the model did not answer according to
+    the log), no_log (error: the agent wrote no log)."""
     agent: str
     """Name of the agent."""
     agent_version: str | None = None
@@ -416,49 +429,60 @@ class TrialRecord(Record):
     model: str | None = None
     """Model; None for an agent without one."""
     effort: str | None = None
-    """Reasoning effort that the agent was asked for; None for none."""
+    """Requested reasoning effort, or None."""
     scripted: bool = False
-    """True when a scripted policy ran: figures say nothing about real agents."""
+    """True if a scripted policy ran; its figures say nothing about real agents."""
     harness: str
     """Name of the harness."""
     isolation: str
     """bwrap, none, docker, …"""
+    unsealed: tuple[str, ...] | None = None
+    """Parts of the sandbox's seal that were unavailable: syscall_filter, session_keyring; empty for a
+    sealed trial, None if unknown."""
     config_digest: str
-    """Digest of the plan it ran under."""
+    """Digest of the plan."""
     substrate_digest: str
     """Digest of instruction, environment and verifier as run."""
     variant: str | None
-    """Variant offered, or the condition that gives a Skill as it is; None for no Skill."""
+    """Offered variant, or the condition for an existing Skill; None for no Skill."""
     disclosed: str | None = None
-    """Sentence that named the offered Skills at the end of the prompt; None where nothing did."""
+    """Sentence at the end of the prompt that names the offered Skills, or None."""
     variant_digest: str | None
-    """Tree digest of the offered variant as it stood in the sandbox before the agent ran."""
+    """Tree digest of the offered variant in the sandbox before the agent ran."""
     skill_root: str | None
     """Path of the skills folder as the agent saw it."""
     variant_digest_after: str | None = None
-    """Tree digest of the same folder after the agent, without files that its pages said to write out:
-    another one says that it was edited, "gone" that no such tree was left; None when it was not taken."""
+    """Tree digest of the same folder after the agent, without files that its pages instruct to create. A
+    different digest means edits; "gone": the folder no longer exists; None: unknown."""
     network: Literal["none", "host"] | None = None
-    """Network of the agent: none, or that of the machine; None when it is not known. The verifier of an
-    isolated trial has none."""
+    """Network of the agent: none or host; None if unknown. The verifier of an isolated trial has none."""
     task_network: str | None = None
-    """What the task's own task.toml says of the network; None when it says nothing."""
+    """Network setting in task.toml, or None."""
     started_at: str
     """UTC, ISO 8601."""
     finished_at: str
     """UTC, ISO 8601."""
     agent_seconds: float | None = Field(ge=0, allow_inf_nan=False)
-    """Wall clock of the agent's execution; None when it never started."""
+    """Wall clock of the agent, seconds; None if it never started."""
     verifier_seconds: float | None = Field(ge=0, allow_inf_nan=False)
-    """Wall clock of the verifier; None when it never started."""
+    """Wall clock of the verifier, seconds; None if it never started."""
     exit_code: int | None = None
     """Exit status of the agent; None after a timeout."""
     usage_reason: str | None = None
     """Why tokens and cost are null, such as no_model."""
     tools: tuple[str, ...] | None = None
-    """Names of the agent's tools, where it said at its start which it has; else None."""
+    """Names of the agent's tools if it lists them at its start, else None."""
+
+    left_out: tuple[str, ...] = ()
+    """Output of the agent that was not read, with the reason: the limit of bytes, files or seconds was
+    reached, or the reader failed. The verifier still sees all files."""
 
     @property
     def strict_pass(self) -> bool:
-        """reward == 1 exactly; a missing reward is no pass (measures §1.1)."""
+        """reward == 1 exactly; a missing reward is not a pass (measures §1.1)."""
         return self.reward == 1.0
+
+    @property
+    def end(self) -> str:
+        """The status, or no_answer, which is counted separately."""
+        return self.reason if self.reason == NO_ANSWER else self.status

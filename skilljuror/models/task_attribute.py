@@ -1,4 +1,4 @@
-"""Attributes of tasks that a model judged: RQ4 groups by them."""
+"""Task attributes judged by a model; RQ4 groups by them."""
 
 from skilljuror.models.record import Record
 
@@ -7,9 +7,9 @@ class AttributeQuestion(Record):
     """One attribute of a task."""
 
     question: str
-    """What is asked."""
+    """Question."""
     values: dict[str, str]
-    """Value -> what it means."""
+    """Value -> meaning."""
 
 
 class AttributeRubric(Record):
@@ -18,17 +18,17 @@ class AttributeRubric(Record):
     format_version: int = 1
     """Version of this record."""
     version: int
-    """Version of its words."""
+    """Version of its wording."""
     name: str
     """Name of the rubric."""
     about: str
-    """What it is for."""
+    """Purpose."""
     attributes: dict[str, AttributeQuestion]
-    """Name of an attribute -> what is asked."""
+    """Attribute -> question."""
 
 
 class JudgedAttribute(Record):
-    """What a model answered about one attribute of one task; a line of task-attributes.jsonl."""
+    """A model's answer about one attribute of one task; a line of task-attributes.jsonl."""
 
     format_version: int = 1
     """Version of this record."""
@@ -37,17 +37,17 @@ class JudgedAttribute(Record):
     attribute: str
     """workflow_type or validation_type."""
     value: str | None
-    """One of the values of the rubric; None where the answer is not proved."""
+    """A value of the rubric; None if the answer has no valid quote."""
     reason: str | None = None
     """Why there is no value: unparsed, or quote_not_found; None for a value."""
     evidence: str = ""
     """One sentence."""
     file: str = ""
-    """File of the task in which the quote stands."""
+    """File of the task that contains the quote."""
     line: int | None = None
     """1-based line at which it begins."""
     quote: str = ""
-    """The passage that decides."""
+    """Quoted passage."""
     model: str
     """Model that answered."""
     prompt_sha256: str

@@ -1,9 +1,9 @@
 """One normalised run of an agent, whatever log it came from.
 
 Steps are agent messages with their calls; everything else that reached the context
-(prompts, skill bodies, listings, re-injections) is a Message. Both point back into the
-raw file by line, and both carry text only while they are in memory: the database keeps
-places, not bodies.
+(prompts, skill bodies, listings, re-injections) is a Message. Both refer to places in the raw
+file; the database stores places, not text. A place is a 1-based line of the raw file; where the file is one JSON document,
+the 1-based number of the element in its list (a message, a step, an event), however it is written.
 
 Records of plain values can hold no cycle: `gc=False` keeps them from the cycle collector.
 """
@@ -29,11 +29,11 @@ MessageKind = Literal[
 
 
 class Usage(Struct, frozen=True, gc=False):
-    """Tokens of four disjoint classes, plus reasoning; each null unless the log says it."""
+    """Tokens of four disjoint classes, plus reasoning; null if unknown."""
 
     input: int | None = None
-    """Input tokens that were neither read from nor written to a cache; below 0 where the log's count
-    of input left its cache out, which whatever is computed takes for 0."""
+    """Input tokens that were neither read from nor written to a cache; below 0 if the log's
+    input count excludes its cache; computations treat that as 0."""
     cache_write: int | None = None
     """Input tokens written to a cache."""
     cache_read: int | None = None
@@ -43,26 +43,26 @@ class Usage(Struct, frozen=True, gc=False):
     reasoning: int | None = None
     """Reasoning tokens, a part of output."""
     cost_usd: float | None = None
-    """Cost as the log states it, US dollars."""
+    """Cost stated in the log, US dollars."""
 
 
 class ToolResult(Struct, frozen=True, gc=False):
-    """What came back from a call."""
+    """Result of a call."""
 
     text: str
     """The text the model saw."""
     line: int
-    """1-based raw line of the result."""
+    """Place of the result."""
     ok: bool | None = None
-    """Whether the harness or the exit status says it worked; None when nothing says so."""
+    """Whether it succeeded according to the harness or the exit status; None if unknown."""
     exit_code: int | None = None
     """Exit status of the whole command."""
     clean: str | None = None
-    """File text without the harness's decoration (line numbers), where the log has it."""
+    """File text without the harness's line numbers, if the log has it."""
     first_line: int | None = None
-    """Real number of the first file line shown, where the log says so."""
+    """Number of the first file line shown, if known."""
     total_lines: int | None = None
-    """Lines of the whole file, where the log says so."""
+    """Lines of the whole file, if known."""
     unchanged: bool = False
     """The harness said "unchanged" instead of showing content."""
     seconds: float | None = None
@@ -70,38 +70,38 @@ class ToolResult(Struct, frozen=True, gc=False):
 
 
 class ToolCall(Struct, frozen=True):
-    """One tool call, with the fields that matter spelled one way for every agent."""
+    """One tool call in the same form for every agent."""
 
     call_id: str | None
     """The log's id of the call."""
     name: str
-    """The tool as the log names it."""
+    """Name of the tool in the log."""
     action: Action
-    """What kind of thing it does."""
+    """Kind of action."""
     line: int
-    """1-based raw line of the call."""
+    """Place of the call."""
     command: str | None = None
     """Shell or Python text (shell, python)."""
     workdir: str | None = None
-    """Directory the command runs in, where the log says so; else the trajectory's cwd."""
+    """Working directory of the command, if logged; else the trajectory's cwd."""
     path: str | None = None
     """File or folder argument (read, write, edit, search, list)."""
     pattern: str | None = None
     """Pattern argument (search, list by glob)."""
     start: int | None = None
-    """First line asked for, 1-based (read)."""
+    """First requested line, 1-based (read)."""
     count: int | None = None
-    """Number of lines asked for (read)."""
+    """Number of requested lines (read)."""
     skill: str | None = None
-    """Skill asked for (skill)."""
+    """Requested Skill (skill)."""
     written: str | None = None
     """Text written (write, edit)."""
     agent: str | None = None
-    """Id of the sub-agent started (agent), where the log joins them."""
+    """Id of the started sub-agent (agent), if logged."""
     arguments: dict[str, Any] = {}
     """The arguments as logged."""
     result: ToolResult | None = None
-    """What came back; None for a call without an answer."""
+    """Result; None if missing."""
 
 
 class Step(Struct, frozen=True):
@@ -112,11 +112,11 @@ class Step(Struct, frozen=True):
     index: int
     """1-based number among the steps of that agent."""
     line: int
-    """1-based raw line of its first record."""
+    """Place of its first record."""
     text: str = ""
     """What the agent said."""
     reasoning: str = ""
-    """Reasoning where the log shows it."""
+    """Reasoning, if logged."""
     calls: tuple[ToolCall, ...] = ()
     """Its calls in order."""
     usage: Usage | None = None
@@ -128,86 +128,86 @@ class Step(Struct, frozen=True):
     file: int = 0
     """Index into `Trajectory.files` of the file that `line` counts in."""
     key: str | None = None
-    """The log's id of the message, where it has one; captures of one run share it."""
+    """The log's id of the message; captures of one run share it."""
 
 
 class Message(Struct, frozen=True, gc=False):
-    """Something that reached the context without a call of the agent."""
+    """Content that reached the context without a call of the agent."""
 
     agent: str
     """"main" or the sub-agent's native id."""
     kind: MessageKind
-    """What it is."""
+    """Kind of message."""
     text: str
     """The text the model saw."""
     line: int
-    """1-based raw line."""
+    """Place in the raw file."""
     step: int
     """Number of that agent's steps before it; 0 = before the first."""
     skill: str | None = None
     """Skill whose body this is."""
     path: str | None = None
-    """File whose content this is, or the skill's base directory."""
+    """File with this content, or the skill's base directory."""
     call_id: str | None = None
     """Call that caused it (a Skill call and its body)."""
     command_line: int | None = None
-    """Raw line of the command that caused it (a slash command), where it differs."""
+    """Place of the slash command that caused it, if different."""
     file: int = 0
     """Index into `Trajectory.files`."""
 
 
 class OfferedSkill(Struct, frozen=True, gc=False):
-    """A skill that the model was shown."""
+    """A skill shown to the model."""
 
     name: str
     """Name as offered; plugin:name kept."""
     path: str | None = None
-    """Its SKILL.md as the listing gives it."""
+    """Path of its SKILL.md in the listing."""
     bundled: bool = False
     """True for a skill that belongs to the agent itself, not to the task."""
 
 
 class AgentTraits(Struct, frozen=True, gc=False):
-    """How an agent program behaves, as far as what its logs mean hangs on it."""
+    """Behaviour of an agent program that affects the meaning of its logs."""
 
     finds_skills: bool = False
-    """It looks for skills by itself, so that a path in a prompt offers none."""
+    """It discovers skills itself, so a path in a prompt offers none."""
     keeps_folder: bool = False
-    """Its commands share one shell, so that the folder one changes to is that of the next."""
+    """Its commands share one shell, so cd affects later commands."""
     lists_every_skill: bool = False
-    """However long its list of skills is, no name is left out."""
+    """Its list of skills is never shortened."""
     lists_folder_names: bool = False
-    """Its list calls a skill by its folder; the lists of others, by the name in its frontmatter."""
+    """Its list uses folder names instead of frontmatter names."""
 
 
 class Outcome(Struct, frozen=True):
-    """What a harness wrote beside the log about how its trial ended."""
+    """End of a trial according to the harness."""
 
     task: str
-    """Task, as the harness names it."""
+    """Name of the task in the harness."""
     reward: float | None = None
-    """Reward of its verifier; None when it gave none."""
+    """Reward of its verifier; None if missing."""
     exception: str | None = None
-    """Class of the end when it was not clean; a trial can hold both."""
+    """Exception class if it did not end normally; a trial can have both."""
 
 
 class Trajectory(Struct, frozen=True):
-    """One run."""
+    """One run of an agent, as normalised steps and messages."""
 
     trajectory: str
     """Key of the run: session id (and document id), else a digest of the raw bytes."""
     format: str
     """Name of the format (events.md list of formats)."""
     files: tuple[str, ...]
-    """Raw files read, the first one being the main log."""
+    """Raw files; the first is the main log."""
     steps: tuple[Step, ...]
     """Agent steps of all agents; per agent in order."""
     messages: tuple[Message, ...] = ()
-    """Everything else that reached a context, in file order."""
+    """Other content that reached a context, in file order."""
     agent: str | None = None
     """Name of the agent program."""
     traits: AgentTraits = AgentTraits()
-    """How that program behaves."""
+    """Traits of that program."""
     agent_version: str | None = None
     """Its version."""
     model: str | None = None
@@ -215,13 +215,13 @@ class Trajectory(Struct, frozen=True):
     cwd: str | None = None
     """Working directory at the start."""
     home: str | None = None
-    """Home directory of the agent, where the log tells it."""
+    """Home directory of the agent, if logged."""
     offered: tuple[OfferedSkill, ...] | None = None
-    """Skills shown to the model; None when the log does not say."""
+    """Skills shown to the model; None if unknown."""
     skill_roots: tuple[str, ...] = ()
-    """Folders that hold skills, as the log names them."""
+    """Folders of skills in the log."""
     usage: Usage | None = None
-    """Totals of the run, sub-agents included; None when the log has none."""
+    """Totals of the run, sub-agents included; None if unknown."""
     started_at: float | None = None
     """Seconds since the epoch, UTC."""
     finished_at: float | None = None
@@ -229,15 +229,31 @@ class Trajectory(Struct, frozen=True):
     compactions: tuple[tuple[str, int], ...] = ()
     """(agent, steps before) of every compaction of the context."""
     skipped: dict[str, int] = field(default_factory=dict)
-    """Record types that were counted and not read."""
+    """Counts of unsupported record types."""
     warnings: tuple[str, ...] = ()
-    """What the parser could not make sense of, one line each."""
+    """Warnings of the parser, one line each."""
     complete: bool = True
-    """False when the log is cut off: in the middle of a record, or before the end of the run."""
+    """False if the log is truncated within a record or before the end of the run."""
     session: str | None = None
     """Session id that several captures of one run share."""
     outcome: Outcome | None = None
-    """How the trial around the log ended; None where no harness tells it."""
+    """End of the trial; None without a harness."""
+    fault: str | None = None
+    """Provider error that is not followed by an answer to the main agent; None if there is none."""
+
+    @property
+    def awaits_answer(self) -> bool:
+        """Whether the main agent's last request has no answer in the log: nothing follows a prompt, or
+        the result of every call of its last step."""
+        steps = self.steps_of()
+        if not steps:
+            return True
+        prompted = any(
+            one.agent == "main" and one.kind == "prompt" and one.step == len(steps)
+            for one in self.messages
+        )
+        calls = steps[-1].calls
+        return prompted or (bool(calls) and all(call.result is not None for call in calls))
 
     def steps_of(self, agent: str = "main") -> tuple[Step, ...]:
         """The steps of one agent in order."""

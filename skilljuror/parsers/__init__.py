@@ -15,4 +15,4 @@ FORMATS = {
     "copilot-cli": "skilljuror.parsers.copilot_cli.events:CopilotCli",
     "opencode": "skilljuror.parsers.opencode.session_export:OpenCode",
 }
-"""Name of a log format -> its `Parser`; `module:attribute` is a name as well."""
+"""Log format -> its `Parser`; `module:attribute` is valid as well."""

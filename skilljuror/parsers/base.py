@@ -1,4 +1,4 @@
-"""What a log format is to the rest of the package: a `Parser`, and what it says of files."""
+"""The `Parser` interface of a log format, and the types that describe its files."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -13,119 +13,118 @@ from skilljuror.models.trajectory import AgentTraits, Trajectory
 
 
 class LogKind(IntEnum):
-    """How near a log is to what its agent did: of several logs of one run the nearest is read."""
+    """How close a log is to the agent; of several logs of one run the closest is read."""
 
     SESSION = 0
-    """The agent's own record of its session."""
+    """The agent's own session record."""
     STREAM = 1
-    """What the agent printed while it ran."""
+    """The agent's printed output."""
     INTERCHANGE = 2
-    """What another program made of one of these."""
+    """A conversion by another program."""
 
 
 class Source(Struct, frozen=True):
-    """One thing to parse: a file, or a folder that is read as a whole."""
+    """One thing to parse: a file, or a folder read as a whole."""
 
     path: Path
-    """File or folder."""
     head: bytes = b""
-    """The first bytes of a file (64 KiB) while it is decided what it is; b"" for a folder, and
-    afterwards: the heads of a corpus are never held at one time."""
+    """First bytes (64 KiB) of a file while its format is detected; b"" for folders and afterwards,
+    to save memory."""
     siblings: tuple[Path, ...] = ()
-    """Files that are read with it (logs of sub-agents beside a session)."""
+    """Files read together with it (logs of sub-agents)."""
     formats: tuple[str, ...] = ()
-    """Formats of files that are looked for inside a folder; () for all that are registered."""
+    """Formats to look for inside a folder; () for all registered ones."""
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The file and those that are read with it."""
+        """The file and its siblings."""
         return (self.path, *self.siblings)
 
 
 class SessionLink(Struct, frozen=True):
-    """Where a file stands among the files of its session."""
+    """A file's role among the files of its session."""
 
     session: str
-    """Key that the files share: the session's id, or a path."""
+    """Shared key: the session's id, or a path."""
     child: str | None = None
-    """Own key of a file that is read with its head (a sub-agent's log); None for a head."""
+    """Key of a file that is read with its head (a sub-agent's log); None for a head."""
     continuation: Path | None = None
-    """File that this one says it goes on in, in its own folder or below; it need not exist."""
+    """File that continues this one, in its own folder or below; it need not exist."""
     parts_below: Path | None = None
-    """Folder below which all heads of the session are parts of one conversation; None where a
-    second head is a copy of the first."""
+    """Folder whose heads are all parts of one conversation; None if a second head is a copy of the
+    first."""
     by_path: bool = False
-    """Whether the key is a path, so that the session's own id, if any, stands elsewhere."""
+    """Whether the key is a path rather than the session's own id."""
 
 
 class FoundSource(Struct, frozen=True):
-    """One source that was looked at."""
+    """A source and its detected format."""
 
     source: Source
-    """File or folder, with the files that are read with it."""
+    """File or folder with its siblings."""
     format: str | None
-    """The one format that claims it; None when there is none, or two."""
+    """The only matching format; None if none or several match."""
     named: bool
-    """True when the caller named it, so that not reading it is an error."""
+    """Whether the user named it, so that not reading it is an error."""
     problem: str | None = None
-    """Why it is not read; None when it is."""
+    """Why it is not read; None if it is."""
     link: SessionLink | None = None
-    """Its place in its session; None for formats whose runs are single files."""
+    """Its role in its session; None for single-file formats."""
     session: str | None = None
-    """The session that its first bytes name, which several captures of a run share."""
+    """Session in its first bytes; several captures of a run share it."""
     size: int | None = None
-    """Bytes of the file; None for a folder, and for what cannot be looked at."""
+    """Bytes of the file; None for folders and unreadable files."""
     broken: bool = False
-    """Whether not reading it is an error although nobody named it: what may be a log is damaged, or
-    nobody may look at it."""
+    """Whether not reading it is an error even if not named: a damaged log or no permission."""
+    damaged: bool = False
+    """Whether it is readable but damaged."""
 
 
 class UsualFolder(NamedTuple):
-    """Where an agent keeps its logs."""
+    """Default log folder of an agent."""
 
     variable: str
-    """Environment variable that moves the agent's folder."""
+    """Environment variable that overrides the agent's folder."""
     folder: str
-    """The agent's folder in the user's home, where the variable is not set."""
+    """Default folder, relative to the user's home."""
     logs: str
-    """Folder of the logs in it."""
+    """Log folder inside it."""
 
 
 class Parser(ABC):
-    """Reads one log format. `sniff` and `parse` must be written; everything else has a default."""
+    """Reads one log format. `sniff` and `parse` are required; everything else has a default."""
 
     agent: ClassVar[str | None] = None
-    """Program that writes the logs; None where the logs name it themselves."""
+    """Program that writes the logs; None if the logs name it."""
     traits: ClassVar[AgentTraits] = AgentTraits()
-    """How that program behaves."""
+    """Behaviour of that program."""
     kind: ClassVar[LogKind] = LogKind.SESSION
-    """What the logs are to their agent."""
     folder_marker: ClassVar[str | None] = None
-    """Name of a file whose folder may be one source of the format; None for formats of files."""
+    """File name that marks a folder as one source; None for file formats."""
     usual_folder: ClassVar[UsualFolder | None] = None
-    """Where the agent keeps its logs on a person's machine."""
+    """Default log folder on a user's machine."""
 
     def __init__(self, format: str) -> None:
         self.format = format
-        """Name that the parser is registered under, or its `module:attribute`."""
+        """Registered name, or `module:attribute`."""
 
     @abstractmethod
     def sniff(self, source: Source) -> bool:
-        """Whether this format claims the source; decided by content, never by name alone."""
+        """Whether this format matches; decide by content, never by name alone."""
 
     @abstractmethod
     def parse(self, source: Source) -> Iterator[Trajectory]:
-        """The runs in it. Raises TrajectoryError where the format claims it and cannot read it."""
+        """Yield the runs. Raises TrajectoryError if a matching source cannot be read."""
 
     def session_link(self, source: Source) -> SessionLink | None:
-        """Where the file stands in its session; None where a run never takes a second file."""
+        """The file's role in its session; None if runs never span files."""
         return None
 
     def neighbours(self, path: Path) -> Iterable[Path]:
-        """Files that may belong to the session of a file that was named alone; they need not."""
+        """Candidate files of the same session for a file named alone; they need not exist."""
         return ()
 
     def unlogged_trial(self, source: Source) -> tuple[UnloggedTrial, str] | None:
-        """What a source that left no run tells of its trial, and why it left none; None where the
-        format knows of no trials. Raises TrajectoryError."""
+        """Return a trial without a run and the reason for that; None if the format has no trials.
+        Raises TrajectoryError."""
         return None

@@ -1,4 +1,4 @@
-"""What parsers share whose log is one file of JSON lines, each line a record with a type."""
+"""Base classes for logs of JSON lines in which each line is a record with a type."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
@@ -11,25 +11,24 @@ from skilljuror.parsers.raw_logs.jsonl import JsonLines, Skip, unreadable
 
 
 class RecordReader:
-    """Reads the records of one log into a run, each with the method for its type."""
+    """Reads the records of one log into a run, with one method per type."""
 
     methods: ClassVar[Mapping[str, Callable[..., None]]] = {}
-    """Type of a record -> the method that reads it: `method(self, line, timestamp, members)`."""
+    """Record type -> method `(self, line, timestamp, members)`."""
 
     def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
         self.session: str | None = None
-        """Id of the session, which one of the first records tells."""
         self.agent_version: str | None = None
         self.model: str | None = None
         self.cwd: str | None = None
         self.totals: list[Usage] = []
-        """Usage that the log states of the run, in parts; without any, that of the steps counts."""
+        """Usage that the log reports for the run, in parts; if empty, the steps' usage counts."""
         self.ended = False
-        """Whether the log goes on to the end of the run."""
+        """Whether the log reaches the end of the run."""
 
     def read(self, line: int, record: dict[str, Any]) -> None:
-        """Read one record; one of a type that no method reads is counted."""
+        """Read one record; records of other types are counted."""
         kind = record.get("type")
         method = self.methods.get(kind) if isinstance(kind, str) else None
         timestamp = as_epoch(record.get("timestamp"))
@@ -40,27 +39,25 @@ class RecordReader:
             method(self, line, timestamp, self.members(record))
 
     def members(self, record: dict[str, Any]) -> dict[str, Any]:
-        """What the methods get of a record: its members, unless it is but an envelope."""
+        """Members passed to the methods: the record's, unless it is an envelope."""
         return record
 
     def finish(self) -> None:
-        """Settle what only the last record decides."""
+        """Finish what depends on the last record."""
 
 
 class JsonLinesParser(Parser):
     """Reads a log of one record per line: one file, one run."""
 
     reader: ClassVar[type[RecordReader]]
-    """Reads its records."""
     opening: ClassVar[str]
-    """The record that names the session, as an error says that there is none."""
+    """Name of the record with the session's id, for error messages."""
 
     def skip(self) -> Skip | None:
-        """What names the type of a raw line that need not be decoded; None to decode every line."""
+        """Return a function that names raw lines to skip undecoded; None to decode every line."""
         return None
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory."""
         run = TrajectoryBuilder()
         reader = self.reader(run)
         lines = JsonLines(source.path, self.skip())

@@ -1,56 +1,83 @@
-"""Reading a source with a format, with one kind of error."""
+"""Read a source with its format, with one kind of error."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from inspect import isabstract
 
-from skilljuror.errors import UsageError
+from msgspec.structs import replace
+
+from skilljuror.errors import SkilljurorError, UsageError
 from skilljuror.models.trajectory import AgentTraits, Trajectory
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import Parser, Source
 from skilljuror.parsers.raw_logs.jsonl import unreadable
+from skilljuror.parsers.unread_kinds import unread_kind
 from skilljuror.registry import resolve
 
 
 @lru_cache(maxsize=64)
 def parser(format: str) -> Parser:
-    """The parser of a registered format, or the one that `module:attribute` leads to.
-
-    Raises UsageError where there is none.
-    """
+    """Return the parser of a registered format or of `module:attribute`. Raises UsageError."""
     found = resolve(FORMATS, format, "format")
     if not (isinstance(found, type) and issubclass(found, Parser)) or isabstract(found):
         raise UsageError(
-            f"format {format!r} is no class that extends skilljuror.parsers.base.Parser with a"
-            " sniff and a parse"
+            f"format {format!r} must be a subclass of skilljuror.parsers.base.Parser that defines"
+            " sniff() and parse()"
         )
     return found(format)
 
 
 def read(source: Source, format: str) -> Iterator[Trajectory]:
-    """The runs in a source. Raises TrajectoryError with the file and the reason.
+    """Yield the runs of a source. Raises TrajectoryError with file and reason, also if the parser
+    itself fails.
 
-    A format may yield none: a Harbor trial that left no log is a trial all the same.
+    A format may yield nothing (a Harbor trial without a log). A run without messages and steps is
+    incomplete; it is an error if all runs are.
     """
+    empty: list[Trajectory] = []
+    found = 0
     try:
-        yield from parser(format).parse(source)
+        for found, run in enumerate(parser(format).parse(source), 1):  # noqa: B007
+            if run.steps or run.messages:
+                yield run
+            else:
+                empty.append(replace(run, complete=False))
+                yield empty[-1]
     except OSError as error:
         problem = f"cannot be read as {format}: {error.strerror or error}"
         raise unreadable(source.path, problem) from error
+    except SkilljurorError:
+        raise
+    except Exception as error:
+        problem = f"made the {format} parser fail: {type(error).__name__}: {error}"
+        raise unreadable(source.path, problem) from error
+    if empty and len(empty) == found:
+        raise unreadable(source.path, _nothing_read(format, empty))
+
+
+def _nothing_read(format: str, empty: Iterable[Trajectory]) -> str:
+    skipped = sum((Counter(run.skipped) for run in empty), Counter[str]())
+    records = ", ".join(f"{name} ({count})" for name, count in skipped.most_common(3))
+    problem = f"has no message, step or call in {format} format"
+    return f"{problem}; most frequent records: {records}" if records else problem
 
 
 def claims(source: Source, formats: Sequence[str] = ()) -> list[str]:
-    """The formats whose signature claims a source, of those named or of all that are registered."""
-    return [name for name in formats or FORMATS if parser(name).sniff(source)]
+    """Return the formats, of those given or all registered, that match a source.
+
+    A known unsupported kind is left to formats of other packages.
+    """
+    wanted = formats or FORMATS
+    if unread_kind(source):
+        wanted = [name for name in wanted if name not in FORMATS]
+    return [name for name in wanted if parser(name).sniff(source)]
 
 
 @lru_cache(maxsize=64)
 def traits_of(agent: str | None) -> AgentTraits:
-    """How a program behaves that a log names, as interchange formats do.
-
-    The first word of the name tells the program (`codex`, `codex-cli`); one whose own logs no
-    format reads has the default traits.
-    """
+    """Traits of an agent by the first word of its name (`codex`, `codex-cli`), as interchange
+    formats log it; default traits for agents without a format."""
     for name in FORMATS:
         known = parser(name).agent
         if agent and known and agent.startswith(known.partition("-")[0]):

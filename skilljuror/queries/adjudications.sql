@@ -1,21 +1,22 @@
--- question: What did people make of the findings that the gates flagged?
+-- question: How did reviewers decide the findings that the gates flagged?
 -- section: RQ1
 -- grain: one row is one layout and one gate, over all builds
 -- columns: variant, gate, judged, negative, source_idiosyncrasy, packaging_artifact, controlled_repair,
 --   rejected, waived, disputed, unresolved
--- read: A flagged finding is settled when all who looked at it let it stand, or all reject it; the class is
---   the last one given. What a gate fails by itself only a waiver lets pass: `unresolved` counts it until then.
--- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
---   `skilljuror ingest --study STUDY` reads those of a study.
--- column judged: variants that the gate judged
--- column negative: findings that count in a verdict other than pass, or did before people looked
--- column source_idiosyncrasy: findings that stood in the source already
--- column packaging_artifact: findings that come from packaging
--- column controlled_repair: findings that are a repair which keeps the knowledge
--- column rejected: findings for which the variant is rejected
--- column waived: findings that a person waived
--- column disputed: of the unresolved, findings that one reviewer lets stand and another rejects
--- column unresolved: negative - all that people settled
+-- read: A flagged finding is resolved when all its reviewers accept it or all reject it; its class is the
+--   last one given. If the gate itself fails, only a waiver resolves the finding: until then it counts as
+--   `unresolved`.
+-- empty: No builds. `skilljuror build SOURCE --out DIR` builds variants; `skilljuror ingest --study STUDY`
+--   reads those of a study.
+-- column judged: variants that the gate checked
+-- column negative: findings behind a verdict other than pass, now or before review
+-- column source_idiosyncrasy: findings accepted because the source already had them
+-- column packaging_artifact: findings accepted as an effect of packaging
+-- column controlled_repair: findings accepted as a repair that preserves the knowledge
+-- column rejected: findings for which a reviewer rejected the variant
+-- column waived: findings that a reviewer waived
+-- column disputed: unresolved findings that one reviewer accepts and another rejects
+-- column unresolved: negative minus all resolved findings
 WITH said AS (
     SELECT
         build, variant, subject,

@@ -3,17 +3,17 @@
 -- grain: one row is one kind of change, under one policy
 -- columns: policy, kind, mutation, planted, equivalent, flagged, failed, flagged_rate,
 --   flagged_rate_reason, rate_low, rate_high
--- read: A kind without a place in these texts could not be tried, which says nothing about the gates.
--- empty: Nobody planted changes into these builds yet: `skilljuror assay STUDY --keep` does, or
---   `build: {assay: 2}` in the study file of the next run.
+-- read: A kind that does not apply to these texts could not be planted; this says nothing about the gates.
+-- empty: No changes were planted into these builds. Use `skilljuror assay STUDY --keep`, or `build: {assay:
+--   2}` in the study file of the next run.
 -- column kind: drift changes what an agent must do, a harmless edit does not
--- column mutation: what was changed, one change at a time; none: the variant as it is, judged again
--- column planted: changes made and judged
--- column equivalent: changes left out, since the text says the same without white space, list markers
---   and emphasis
+-- column mutation: the change, one at a time; none: the unchanged variant, checked again
+-- column planted: changes made and checked
+-- column equivalent: changes left out because the text is the same without white space, list markers and
+--   emphasis
 -- column flagged: verdict review or fail
--- column rate_low: lower end of Wilson's 95 % interval, every change weighing the same
--- column rate_high: upper end of the same
+-- column rate_low: lower end of Wilson's 95 % interval, all changes weighted equally
+-- column rate_high: upper end of the same interval
 WITH counts AS (
     SELECT
         policy, drift, mutation,

@@ -1,14 +1,14 @@
--- question: Which trials were run more than once, and which did a person take as final?
+-- question: Which trials were run more than once, and which results did a person accept as final?
 -- section: RQ2
 -- grain: one row is one attempt
 -- columns: trial, condition, attempt, last, status, reward, exception, message, accepted_by, reason
--- read: The last attempt of a trial decides; earlier ones are records. Trials are run again for ends that
---   say nothing about the agent; where one arm needed more attempts than another, look why.
--- empty: No trial was run more than once, and no person took one as final.
--- column attempt: number of the attempt, from 1
--- column last: true for the attempt that counts; a trial without one is still to be run
--- column accepted_by: who took its end as final; null where nobody did
--- column reason: why, in that person's words
+-- read: The last attempt of a trial counts; earlier ones are only recorded. Trials are rerun after failures
+--   that say nothing about the agent. If one arm needed more attempts than another, find out why.
+-- empty: No trial was run more than once, and no person accepted a result as final.
+-- column attempt: attempt number, from 1
+-- column last: true for the attempt that counts; a trial without one still has to run
+-- column accepted_by: reviewer who accepted the result as final, or null
+-- column reason: the reviewer's reason
 WITH all_attempts AS (
     SELECT trial, attempt, false AS last, status, reward, exception, message FROM attempts
     UNION ALL BY NAME

@@ -1,20 +1,20 @@
--- question: How did a resource's signal lead to the outcome, link by link?
+-- question: How did a resource lead to the outcome, step by step?
 -- section: RQ4
--- grain: one row is one use that a judge called taken up
+-- grain: one row is one use that a judge labelled yes
 -- columns: run, condition, task, judge, skill, resource, kind, step, category, source_quote,
 --   action_step, action_quote, effect, effect_step, effect_quote, reward, status, exception
 -- params: run=null, skill=null
--- read: Each row is one chain: what the resource said, what the agent did with it, what came of that
---   very call, and how the trial ended. It is what happened, not what would have happened without.
--- empty: No judge called a use taken up, or nobody judged yet: `skilljuror judge STUDY` does.
+-- read: Each row is one chain: the text of the resource, the agent's action, the effect of that call, and the
+--   outcome of the trial. It shows what happened, not what would have happened without the resource.
+-- empty: No use is labelled yes, or none is judged yet; judge them with `skilljuror judge STUDY`.
 -- column step: step in which the resource was opened
--- column source_quote: the signal, what the resource said
--- column action_quote: the action that took it up
--- column effect: what came of the action's call: failed, error_gone (a command that had failed before
---   it works when it is run again after it), wrote (a file) or worked; null for words without a
---   call, and where the log does not tell
--- column effect_step: step that shows it
--- column effect_quote: the line that shows it, or the path of the file that was written
+-- column source_quote: text of the resource that the agent acted on
+-- column action_quote: the agent's action
+-- column effect: effect of the action's call: failed, error_gone (a command that had failed works when run
+--   again after it), wrote (a file) or worked; null for an action without a call, or if the log does not show
+--   the effect
+-- column effect_step: step that shows the effect
+-- column effect_quote: line that shows the effect, or path of the written file
 SELECT
     u.run, r.condition, r.task, v.judge, u.skill, u.resource, u.kind, u.step, v.category,
     v.source_quote, v.action_step, v.action_quote,

@@ -1,15 +1,15 @@
--- question: What was built, and may it be compared?
+-- question: Which builds exist, and can their variants be compared?
 -- section: RQ1
 -- grain: one row is one build
 -- columns: build, engine, variants, verdict, source_tokens, source_root_lines, tokenizer, findings,
 --   waived, decided, stale
--- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
---   `skilljuror ingest --study STUDY` reads those of a study.
+-- empty: No builds. `skilljuror build SOURCE --out DIR` builds variants; `skilljuror ingest --study STUDY`
+--   reads those of a study.
 -- column verdict: worst verdict of its gates: pass, review (a person must look) or fail
--- column findings: findings that the variants made, not inherited from the source
+-- column findings: findings introduced by the variants, not inherited from the source
 -- column waived: findings that a person accepted
--- column decided: flagged findings and items of the rubric that a person settled in one way or another
--- column stale: waivers and decisions about what changed or is gone
+-- column decided: flagged findings and rubric items that reviewers resolved
+-- column stale: waivers and decisions whose subject has changed or is missing
 SELECT
     b.build,
     b.engine,

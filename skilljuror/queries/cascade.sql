@@ -1,4 +1,4 @@
--- question: What did a model settle that proof could not, and what did it cost?
+-- question: What did a model decide that proof could not, and how much did it cost?
 -- section: RQ3
 -- grain: one row is one cascade: a judge without a model first, then a model
 -- columns: judge, events, settled_free, settled_by_model, unknown, share_free, share_by_model,
@@ -6,28 +6,29 @@
 --   not_asked, rechecked, rechecked_yes, rechecked_no, agreement, usd_spent, usd_per_asked,
 --   usd_saved_estimate
 -- params: judge=null
--- read: What a judge can prove costs nothing; a model was asked about the rest. Its yes counts only
---   where both its quotes stand in the log. The agreement says how often the model also says yes where
---   the proof did, on a sample chosen by digest.
--- empty: No model was asked about this study: `skilljuror judge STUDY --model NAME` does.
--- null usd_spent: the price of the model is not known, or its server did not tell tokens
+-- read: Proof costs nothing; a model was asked about the rest. Its yes counts only if both its quotes are in
+--   the log. The agreement is the share of a sample of proved yes, drawn by digest, to which the model also
+--   says yes.
+-- empty: No model was asked. Ask one with `skilljuror judge STUDY --model NAME`.
+-- null usd_spent: the price of the model is unknown, or its server did not report tokens
 -- column events: events with a verdict
--- column settled_free: yes or no by the judge without a model
--- column settled_by_model: yes or no by the model
--- column unknown: settled by neither
+-- column settled_free: yes or no from the judge without a model
+-- column settled_by_model: yes or no from the model
+-- column unknown: labelled by neither
 -- column asked: events that the model was asked about, the sample included
--- column calls: answers of the model, those that could not be used and the sample included; one that
---   two runs share, as their logs are the same, counts for both
--- column insufficient_context: of the asked, those that the model could not tell from the log
--- column unverified_quote: of the asked, yes of the model that became unknown: a quote of it is not in
---   the log
+-- column calls: answers of the model, including unusable ones and the sample; an answer shared by two runs
+--   with the same log counts twice
+-- column insufficient_context: of the asked, those that the model could not decide from the log
+-- column unverified_quote: of the asked, a yes of the model that became unknown because one of its quotes is
+--   not in the log
 -- column unparsed: of the asked, those without a usable answer after all retries
--- column not_asked: unknown that a model cannot tell either: nothing was shown, or nothing followed
--- column rechecked: yes of the first judge that the model was asked about, too
+-- column not_asked: unknown that a model could not decide either: nothing was shown, or nothing followed
+-- column rechecked: yes of the first judge that the model was also asked about
 -- column agreement: rechecked_yes / (rechecked_yes + rechecked_no)
--- column usd_spent: cost of all answers when they were paid, US dollars, the sample included
--- column usd_per_asked: the same without the sample, for each event asked outside it
--- column usd_saved_estimate: settled_free x usd_per_asked, what asking about these, too, might have cost
+-- column usd_spent: cost of all answers when they were bought, in US dollars, including the sample
+-- column usd_per_asked: the cost without the sample / events asked outside it
+-- column usd_saved_estimate: settled_free x usd_per_asked: estimated cost of asking about these events as
+--   well
 WITH cascades AS (
     SELECT
         judge,

@@ -11,7 +11,7 @@ _CONTINUATION = re.compile(r"--   (\S.*)")
 
 
 class Query(NamedTuple):
-    """A named question."""
+    """A named question: one SQL file that answers one thing people ask of a study."""
 
     name: str
     """File name without .sql."""

@@ -1,33 +1,33 @@
 -- question: How much of the plan was run, scored and read?
 -- section: RQ2
 -- grain: one row is one condition
--- columns: condition, planned, scored, timeout, unscored, error, missing, settled, coverage,
---   attempts, rerun, accepted, readable, judged, decided
--- read: A rate counts every planned trial. Where coverage is below 1, some trials have no final
---   outcome yet; they count as not passed, and the headline must not be quoted.
--- empty: No trial of a study is in this database: `skilljuror run` with a study file plans and runs
---   them. Of logs as they were found `skilljuror query STUDY source_counts` tells how much was
---   read.
+-- columns: condition, planned, scored, timeout, unscored, no_answer, error, missing, settled,
+--   coverage, attempts, rerun, accepted, readable, judged, decided
+-- read: A rate divides by every planned trial. With coverage below 1, some trials have no final outcome yet
+--   and count as not passed: do not quote the headline.
+-- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
+--   `skilljuror query STUDY source_counts` tells how much was read.
 -- column scored: the verifier gave a reward in time
 -- column timeout: the agent ran out of time, with or without a reward
--- column unscored: the agent ended, the verifier gave no reward
--- column error: the trial broke
--- column missing: planned and never finished
--- column settled: trials with a final outcome: a reward, the time ran out, or a person took it as final
--- column coverage: settled of planned
--- column attempts: every try at these trials, earlier ones included (question attempts)
--- column rerun: trials that were tried more than once
--- column accepted: trials whose end a person took as final; without a reward they count as not passed
+-- column unscored: the agent finished, the verifier gave no reward
+-- column no_answer: unscored because, by its log, no model answered the agent, or none after a provider error
+-- column error: the trial failed, or an agent that writes a log left none
+-- column missing: planned, never finished
+-- column settled: trials with a final outcome: a reward, a timeout, or accepted by a person
+-- column coverage: settled / planned
+-- column attempts: attempts at these trials, including earlier ones (question attempts)
+-- column rerun: trials that were run more than once
+-- column accepted: trials whose result a person accepted as final; without a reward they count as not passed
 -- column readable: trials whose log could be read
 -- column judged: readable trials with at least one judged event
--- column decided: of these, trials of which a judge said yes or no to at least one event; of the others
---   nothing is known about uptake
+-- column decided: of these, trials with at least one yes or no; uptake is unknown for the others
 SELECT
     r.condition,
     count(*) AS planned,
     count(*) FILTER (WHERE status = 'scored') AS scored,
     count(*) FILTER (WHERE status = 'timeout') AS timeout,
-    count(*) FILTER (WHERE status = 'unscored') AS unscored,
+    count(*) FILTER (WHERE status = 'unscored' AND reason IS NULL) AS unscored,
+    count(*) FILTER (WHERE reason = 'no_answer') AS no_answer,
     count(*) FILTER (WHERE status = 'error') AS error,
     count(*) FILTER (WHERE status = 'missing') AS missing,
     count(*) FILTER (WHERE settled) AS settled,

@@ -3,20 +3,19 @@
 -- grain: one row is one condition and one resource (time, display tokens, cost)
 -- columns: condition, resource, unit, planned, measured, coverage, passes, total, attempt,
 --   attempt_reason, success, success_reason, yield, yield_reason, yield_at_least, price_dates
--- read: An attempt is what one trial uses on average, a success what a passing trial uses, and the
---   yield what one strict pass costs when the failed attempts are paid for too. A condition can
---   be cheaper per attempt and dearer per pass.
--- empty: No trial of a study is in this database: `skilljuror run` with a study file plans and runs
---   them. Of logs as they were found `skilljuror query STUDY trajectories` tells minutes and tokens
---   of each run.
--- column measured: planned trials for which the resource is known; the rest is not known, not zero
+-- read: `attempt` is the mean over trials, `success` the mean over passing trials, and `yield` the cost of
+--   one strict pass including the failed attempts. A condition can be cheaper per attempt and more expensive
+--   per pass.
+-- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
+--   `skilljuror query STUDY trajectories` tells minutes and tokens of each run.
+-- column measured: planned trials with a known value; the others are unknown, not zero
 -- column total: sum over the measured trials
 -- column attempt: total / measured trials
 -- column success: mean over strict passes; null unless every one of them was measured
 -- column yield: total / strict passes; null unless every planned trial was measured
--- column yield_at_least: total / strict passes whatever the coverage: a lower bound
+-- column yield_at_least: total / strict passes at any coverage: a lower bound
 -- column price_dates: dates of the list prices behind the cost, YYYY-MM-DD; null for other resources
--- column attempt_reason: why there is no value, as the metric gives it
+-- column attempt_reason: reason for a missing value, from the metric
 WITH kinds (place, resource, metric, unit) AS (
     VALUES
         (1, 'time', 'agent_minutes', 'minutes'),

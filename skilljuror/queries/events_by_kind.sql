@@ -1,12 +1,12 @@
--- question: In which ways were resources touched?
+-- question: How were resources accessed?
 -- section: RQ3
 -- grain: one row is one condition, kind and way
 -- columns: condition, kind, via, events, trajectories, failed, phantom, counted
--- column kind: what happened; edit, write and mention are authoring and naming, not use
--- column via: how
+-- column kind: kind of access; edit, write and mention are not uses
+-- column via: means of access, for example a tool or a command
 -- column failed: events whose call failed
--- column phantom: events on a path that the bundle does not have
--- column counted: whether the kind is a use
+-- column phantom: events on a path that is not in the bundle
+-- column counted: true if the kind counts as a use
 SELECT
     r.condition,
     e.kind,

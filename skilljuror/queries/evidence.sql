@@ -4,10 +4,10 @@
 -- columns: run, agent, step, line, source, skill, resource, kind, via, ok, quote, label, category,
 --   source_quote, action_quote, action_step, judge
 -- params: run=null, skill=null
--- column line: 1-based line of the raw log
--- column quote: a short piece of what the agent ran or was shown
--- column source_quote: what the resource said
--- column action_quote: what the agent then did with it
+-- column line: place in the raw log: 1-based line, or element number if the log is one JSON document
+-- column quote: short excerpt of the call or its result
+-- column source_quote: text of the resource
+-- column action_quote: the agent's action on it
 SELECT
     u.run, u.agent, u.step, e.line,
     coalesce(e.file, t.source) AS source,

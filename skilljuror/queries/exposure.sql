@@ -1,22 +1,22 @@
--- question: How much of the Skill's knowledge reached the agent, when, and at what price?
+-- question: How much of the Skill's knowledge reached the agent, when, and at what cost?
 -- section: RQ3
 -- grain: one row is one condition
 -- columns: condition, trials, units_share, repeats, bytes, tokens, tokens_per_unit, never,
 --   median_step, median_seconds
--- read: The same units are asked about in every layout, so that a flat Skill and one of many files
---   stand on one axis. Empty where no knowledge map was built.
--- empty: No knowledge map was built for these runs, as `skilljuror build` and `run` make it: how
---   much of a Skill was shown is told by `skilljuror query STUDY by_skill`, in bytes.
+-- read: All layouts are measured in the same knowledge units, so a flat Skill and one with many files are
+--   comparable. Empty without a knowledge map.
+-- empty: These runs have no knowledge map (`skilljuror build` and `run` create one). For bytes of Skill text
+--   shown, see `skilljuror query STUDY by_skill`.
 -- column trials: trials with a knowledge map whose log could be read
 -- column units_share: mean share of the offered units that reached the context of any agent
--- column repeats: mean number of times that the main agent was shown a unit again
+-- column repeats: mean number of times that the main agent was shown the same unit again
 -- column bytes: mean bytes of Skill text shown, repeats included
--- column tokens: mean tokens of Skill text shown; null where no tokens were counted
--- column tokens_per_unit: mean over trials of the tokens shown for each unit exposed
+-- column tokens: mean tokens of Skill text shown; null if tokens were not counted
+-- column tokens_per_unit: mean over trials of tokens shown per exposed unit
 -- column never: trials in which no unit reached the main agent
--- column median_step: median step of the first unit, 0 before the first step; trials without one
---   count as later than all others; null when these are half or more
--- column median_seconds: the same from the start of the log; null too where a log tells no times
+-- column median_step: median step of the first unit, 0 before the first step; trials without one count as
+--   later than all others; null if half or more have none
+-- column median_seconds: the same from the start of the log; also null if the log has no times
 WITH found AS (
     SELECT
         r.condition, r.position, r.run,

@@ -1,13 +1,13 @@
--- question: How fast does the knowledge of the Skill reach the agent?
+-- question: How quickly does the Skill's knowledge reach the agent?
 -- section: RQ3
 -- grain: one row is one condition and one point of the run
 -- columns: condition, position, trajectories, units_share, units_share_low, units_share_high
--- read: A flat layout delivers everything at once; one that discloses step by step climbs later and
---   may stay lower, because the agent takes only what it needs.
--- empty: No knowledge map was built for these runs, as `skilljuror build` and `run` make it: how
---   much of a Skill was shown is told by `skilljuror query STUDY by_skill`, in bytes.
--- column position: share of the main agent's steps that are over; 0 is before the first step
--- column units_share: mean over trajectories of the knowledge units seen so far of those offered
+-- read: A flat layout delivers everything at once. A layout with progressive disclosure rises later and may
+--   stay lower, because the agent reads only the parts that it needs.
+-- empty: These runs have no knowledge map (`skilljuror build` and `run` create one). For bytes of Skill text
+--   shown, see `skilljuror query STUDY by_skill`.
+-- column position: completed share of the main agent's steps; 0 is before the first step
+-- column units_share: mean over trajectories of units seen so far / units offered
 -- column units_share_low: lower quartile of the same
 -- column units_share_high: upper quartile of the same
 WITH known AS (

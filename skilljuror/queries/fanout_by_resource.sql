@@ -2,7 +2,7 @@
 -- section: RQ3
 -- grain: one row is one opened resource of a condition and a task
 -- columns: condition, task, skill, resource, resource_class, opened, trials, share
--- column opened: trials in which it was activated, read, searched, run or imported
+-- column opened: trials in which it was activated, read, searched, run or imported, as for fanout
 -- column trials: readable trials of the condition and the task
 WITH frame AS (
     SELECT condition, position, task, count(*) AS trials
@@ -17,6 +17,6 @@ SELECT
 FROM uses AS u
 JOIN runs AS r ON r.run = u.run
 JOIN frame AS f ON f.condition = r.condition AND f.task IS NOT DISTINCT FROM r.task
-WHERE u.opens
+WHERE u.kind <> 'list' AND NOT u.phantom
 GROUP BY f.condition, f.position, f.task, f.trials, u.skill, u.resource
 ORDER BY f.task, f.position, opened DESC, u.skill, u.resource;

@@ -1,13 +1,12 @@
--- question: Which rules were broken, and how often?
+-- question: Which rules were violated, and how often?
 -- section: RQ1
 -- grain: one row is one rule and one variant, over all builds
 -- columns: gate, rule, severity, variant, findings, builds, inherited,
 --   waived
--- empty: No gate found anything in the variants, or nothing was built here: `skilljuror query STUDY
---   builds` tells which.
--- column findings: findings that the variants made themselves
+-- empty: No builds, or no findings in them; `skilljuror query STUDY builds` lists the builds.
+-- column findings: findings introduced by the variants
 -- column inherited: findings that the source already had
--- column waived: findings of the variants that decide nothing, by a waiver or a control's declaration
+-- column waived: findings ignored because of a waiver or a control's declaration
 SELECT
     gate, rule, severity, variant,
     count(*) FILTER (WHERE NOT inherited) AS findings,

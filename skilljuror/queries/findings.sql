@@ -1,14 +1,12 @@
 -- question: What did the gates find?
 -- section: RQ1
--- grain: one row is one finding that a variant made itself
+-- grain: one row is one finding introduced by a variant
 -- columns: build, variant, gate, rule, severity, file, line, message, source_text, variant_text,
 --   waived, id
 -- params: build=null
--- read: Findings that the source already had are inherited by every variant and decide nothing; they
---   are left out here. A finding with words in "waived" decides nothing either; `skilljuror waive STUDY
---   ID --reason …` accepts one.
--- empty: No gate found anything in the variants, or nothing was built here: `skilljuror query STUDY
---   builds` tells which.
+-- read: Findings inherited from the source are ignored and left out here. A finding with a text in `waived`
+--   is ignored too; `skilljuror waive STUDY ID --reason …` accepts one.
+-- empty: No builds, or no findings in them; `skilljuror query STUDY builds` lists the builds.
 SELECT
     build, variant, gate, rule, severity, file, line, message, source_text, variant_text,
     waived, id

@@ -3,13 +3,13 @@
 -- grain: one row is one skill used in one run
 -- columns: skill, run, condition, agent, first_step, first_share, kind, via, uses, resources, yes,
 --   returned
--- column agent: who used it first: "main" or a sub-agent's id
+-- column agent: agent with the first use: "main" or a sub-agent's id
 -- column first_step: step of that agent; 0 is before the first
--- column first_share: midpoint of that step in the run of the main agent, 0 to 1; null for step 0 and
---   for sub-agents
--- column yes: uses that a judge called put to work; null when nothing was judged
--- column returned: steps of the main agent with a use of the skill, that of the first use left out;
---   all of them where the first use came before the first step, or was a sub-agent's
+-- column first_share: midpoint of that step in the main agent's run, 0 to 1; null for step 0 and for
+--   sub-agents
+-- column yes: uses that a judge labelled yes; null if not judged
+-- column returned: later steps of the main agent with a use of the skill; all of them if the first use came
+--   before the first step or from a sub-agent
 WITH ordered AS (
     SELECT
         *,

@@ -1,21 +1,21 @@
--- question: How much of what was left to gain did the treatment gain, and at which price in tokens?
+-- question: How much of the possible gain did the treatment achieve, and how many more tokens did it use?
 -- section: RQ2
 -- grain: one row is the contrast
 -- columns: treatment, control, tasks, strict_treatment, strict_control, strict_gain, reward_treatment,
 --   reward_control, reward_gain, token_tasks, tokens_treatment, tokens_control, token_overhead,
 --   cost_efficiency, quadrant
 -- params: treatment=null, control=null
--- read: For comparison with benchmarks that print these. Nothing should be ranked by cost_efficiency: worse
---   and cheaper is positive too, so its quadrant stands beside it.
--- empty: There are no two conditions of a study to compare in this database. Of logs as they were
---   found `skilljuror query STUDY observed_outcomes` tells how their trials ended.
+-- read: For comparison with benchmarks that print these numbers. Do not rank by cost_efficiency: a treatment
+--   that is worse and cheaper has a positive value too, so read it with the quadrant.
+-- empty: The database has no two conditions of a study to compare. For foreign logs, `skilljuror query STUDY
+--   observed_outcomes` shows the outcomes of their trials.
 -- column strict_treatment: mean over tasks of the strict pass rate over planned trials
--- column strict_gain: (treatment - control) / (1 - control); null where the control has all
+-- column strict_gain: (treatment - control) / (1 - control); null if the control rate is 1
 -- column reward_treatment: mean over tasks of the mean reward per planned trial, a missing one as 0
 -- column token_tasks: tasks with a known total of tokens in both arms
--- column tokens_treatment: mean over these tasks of the mean total tokens of a trial, cache included
+-- column tokens_treatment: mean over these tasks of the mean total tokens of a trial, including cache
 -- column token_overhead: (treatment - control) / control of these means
--- column cost_efficiency: difference of the strict rates / token_overhead; null where either is 0
+-- column cost_efficiency: difference of the strict rates / token_overhead; null if either is 0
 WITH contrast AS (
     SELECT
         coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,

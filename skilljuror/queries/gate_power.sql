@@ -1,27 +1,27 @@
--- question: How much planted drift would the gates have caught, and how much else do they flag?
+-- question: How much planted drift do the gates catch, and how many harmless edits do they flag?
 -- section: RQ1
 -- grain: one row is drift or harmless edits, under one policy
 -- columns: policy, own_policy, kind, assayed, builds, pooled, planted, equivalent, flagged,
 --   failed, flagged_rate, flagged_rate_reason, rate_low, rate_high
--- read: Known changes were planted into the variants, one at a time, and judged by the gates as any
---   variant is. Drift changes what an agent must do and should be flagged; a harmless edit should not.
---   It measures changes of these kinds alone.
--- empty: Nobody planted changes into these builds yet: `skilljuror assay STUDY --keep` does, or
---   `build: {assay: 2}` in the study file of the next run.
--- column own_policy: whether the variants themselves were judged under this policy; the figures of
---   another say nothing of their verdicts
--- column kind: drift changes what an agent must do, a harmless edit does not; judging a variant again as
---   it is (`none`) is no edit and is left out here
--- column assayed: builds with an assay, or with the source and variants of one that has
--- column builds: builds in all; where assayed is less, the others are not in these figures
--- column pooled: assays that are counted; builds of one source with the same variants count once
--- column planted: changes made and judged
--- column equivalent: changes left out, since the text says the same without white space, list markers
---   and emphasis
+-- read: Known changes were planted into the variants, one at a time, and checked like any variant. Drift
+--   changes what an agent must do and should be flagged; a harmless edit should not. The rates hold for these
+--   kinds of change only.
+-- empty: No changes were planted into these builds. Use `skilljuror assay STUDY --keep`, or `build: {assay:
+--   2}` in the study file of the next run.
+-- column own_policy: true if the variants themselves were checked under this policy; rates of another policy
+--   say nothing about their verdicts
+-- column kind: drift changes what an agent must do, a harmless edit does not; the unchanged variant (`none`)
+--   is left out here
+-- column assayed: builds with an assay, or with the same source and variants as one with an assay
+-- column builds: total builds; those without an assay are not in these rates
+-- column pooled: assays counted; builds of one source with the same variants count once
+-- column planted: changes made and checked
+-- column equivalent: changes left out because the text is the same without white space, list markers and
+--   emphasis
 -- column flagged: verdict review or fail
--- column failed: verdict fail; the rest of the flagged waits for a person
--- column rate_low: lower end of Wilson's 95 % interval, every change weighing the same
--- column rate_high: upper end of the same
+-- column failed: verdict fail; the rest of the flagged need review
+-- column rate_low: lower end of Wilson's 95 % interval, all changes weighted equally
+-- column rate_high: upper end of the same interval
 WITH ruling AS (
     SELECT build, string_agg(DISTINCT policy, ', ' ORDER BY policy) AS ruling
     FROM gate_results GROUP BY build

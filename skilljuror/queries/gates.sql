@@ -3,13 +3,13 @@
 -- grain: one row is one gate and one variant, over all builds
 -- columns: gate, variant, builds, passed, review, failed, compared, waived,
 --   pass_rate, pass_rate_reason
--- read: "review" means that a person must look before the variant is run. A gate that compared nothing
---   proves nothing: it has no rate, and the number of comparisons stands beside the verdicts.
--- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
---   `skilljuror ingest --study STUDY` reads those of a study.
--- column compared: things compared in all, so that silence can be weighed
--- column waived: variants whose verdict rests on the waiver of a person
--- column pass_rate: variants with verdict pass of builds; null where the gate compared nothing in any
+-- read: "review" means that a person must review the variant before it is run. A gate that compared nothing
+--   proves nothing and has no rate; `compared` shows how much each gate checked.
+-- empty: No builds. `skilljuror build SOURCE --out DIR` builds variants; `skilljuror ingest --study STUDY`
+--   reads those of a study.
+-- column compared: total comparisons
+-- column waived: variants whose verdict depends on a waiver
+-- column pass_rate: variants with verdict pass / builds; null if the gate compared nothing
 WITH counts AS (
     SELECT
         gate,

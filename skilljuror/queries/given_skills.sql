@@ -1,18 +1,17 @@
--- question: Which Skills are offered as they are, and what do they share with the one before?
+-- question: Which Skills are offered unchanged, and how much knowledge do they share with the previous one?
 -- section: RQ1
 -- grain: one row is one condition that offers a Skill by path or revision, on one task
 -- columns: task, condition, path, git_commit, tokens, root_lines, files, compared_with, units,
 --   shared, shared_rate, altered, own_units
--- read: Nobody matched the knowledge of these Skills, so a difference between their arms is one of
---   what they say as well as of how it is laid out. The more units are shared and the fewer altered,
---   the more it is about layout.
--- empty: No condition of this study offers a Skill by `skill:`; its Skills are variants of one source,
---   whose knowledge the gates compare.
--- column compared_with: what the nearest condition before it that offers a Skill offers
+-- read: The knowledge of these Skills was not matched: their arms differ in content as well as in layout. The
+--   more units they share and the fewer are altered, the more the difference is one of layout.
+-- empty: No condition of this study offers a Skill by `skill:`. Its Skills are variants of one source; the
+--   gates compare their knowledge.
+-- column compared_with: the Skill of the nearest previous condition that offers one
 -- column units: knowledge units of that other Skill
--- column shared: of these, units that this Skill says as well, in the same words or in much the same
--- column altered: places where it says a unit with other critical tokens, or in another order
--- column own_units: knowledge units of this Skill; null where there is nothing to compare
+-- column shared: units of that Skill that this one also has, in the same or similar words
+-- column altered: units of that Skill that this one has with other critical tokens or in another order
+-- column own_units: knowledge units of this Skill; null if there is no Skill to compare
 SELECT
     g.task, g.condition, g.path, g.git_commit,
     v.tokens, v.root_lines,

@@ -1,17 +1,17 @@
--- question: How often was an offered Skill taken up at all?
+-- question: How often was an offered Skill invoked?
 -- section: RQ3
 -- grain: one row is one condition
 -- columns: condition, readable, invoked, invocation_rate, reward_invoked, reward_not_invoked,
 --   never, median_step, median_seconds
--- read: A Skill that is never opened cannot help, however it is laid out. The two mean rewards are
---   not an effect: which trials open the Skill is the agent's choice.
--- column invoked: readable trials in which an agent, a sub-agent included, activated a Skill or read
---   its SKILL.md with content
--- column reward_invoked: mean reward of these trials, scored ones only; null when there are none
--- column never: readable trials in which the main agent itself invoked none
--- column median_step: median step of the main agent's first invocation; 0 is before the first step;
---   trials that never invoked one count as later than all others; null when these are half or more
--- column median_seconds: the same from the start of the log; null too where a log tells no times
+-- read: A Skill that is never opened cannot help, whatever its layout. The difference of the two mean rewards
+--   is not an effect: the agent itself chooses to open the Skill.
+-- column invoked: readable trials in which an agent (main or sub-agent) activated a Skill or read content of
+--   its SKILL.md
+-- column reward_invoked: mean reward of the scored trials among these; null if there are none
+-- column never: readable trials in which the main agent invoked no Skill
+-- column median_step: median step of the main agent's first invocation; 0 is before the first step; trials
+--   without one count as later than all others; null if half or more have none
+-- column median_seconds: the same from the start of the log; also null if the log has no times
 WITH found AS (
     SELECT
         r.condition, r.position, r.run, r.reward, r.readable,

@@ -1,25 +1,25 @@
--- question: Which skills were invoked, and in which way?
+-- question: Which skills were invoked, and how?
 -- section: RQ3
--- grain: one row is one skill that some readable run of the condition knew of
+-- grain: one row is one skill known to at least one readable run of the condition
 -- columns: condition, skill, bundled, known, invoked, invocation_rate, by_skill_tool, by_slash,
 --   by_read_tool, by_shell, by_python, by_injected, by_reinjected
--- read: A skill whose description never brings an agent to it is invoked by nobody, however often it
---   is offered. A log that does not list what it offered shows only the skills that were touched: it
---   adds nothing to the others, for not listed is not the same as not offered.
--- column bundled: belongs to the agent program itself
--- column known: readable runs that were offered it, by their log or by their variant, or touched it
--- column invoked: of these, runs in which an agent, a sub-agent included, activated it successfully
---   or read its SKILL.md with content; a path that the variant does not have is none
--- column invocation_rate: invoked of known; null where no run was offered it as far as is known,
---   because runs that touched it say nothing of those that had it and did not
--- column by_skill_tool: invoked runs whose first invocation of this skill was a call of a skill tool;
---   the seven ways add up to invoked
+-- read: A skill whose description does not attract the agent is never invoked, however often it is offered. A
+--   log that does not list its offers shows only the skills that were touched: not listed does not mean not
+--   offered.
+-- column bundled: part of the agent program itself
+-- column known: readable runs that were offered it, by their log or variant, or touched it
+-- column invoked: of these, runs in which an agent (main or sub-agent) activated it successfully or read
+--   content of its SKILL.md; a path that is not in the variant does not count
+-- column invocation_rate: invoked / known; null if no run is known to have been offered it, because the runs
+--   that had it and ignored it are then unknown
+-- column by_skill_tool: invoked runs whose first invocation was a call of a skill tool; the seven ways add up
+--   to invoked
 -- column by_slash: a slash command
 -- column by_read_tool: a tool that reads files
 -- column by_shell: a command
 -- column by_python: Python code
 -- column by_injected: put into the context without a call of the agent
--- column by_reinjected: put back into it after a compaction
+-- column by_reinjected: put back into the context after a compaction
 WITH logs AS (
     SELECT l.trajectory, r.run, r.condition, r.position
     FROM trajectories AS l
@@ -27,9 +27,9 @@ WITH logs AS (
 ),
 known AS (
     SELECT
-        run, condition, position, regexp_extract(o.skill, '[^:]*$') AS skill,
+        run, condition, position, n.name AS skill,
         o.bundled, true AS offered, NULL AS way
-    FROM logs JOIN offered AS o USING (trajectory)
+    FROM logs JOIN offered AS o USING (trajectory) JOIN skill_names AS n USING (trajectory, skill)
     UNION ALL BY NAME
     SELECT
         l.run, l.condition, l.position, unnest(v.skills) AS skill,
@@ -39,13 +39,13 @@ known AS (
     JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
     UNION ALL BY NAME
     SELECT
-        run, condition, position, regexp_extract(e.skill, '[^:]*$') AS skill,
+        run, condition, position, n.name AS skill,
         e.bundled, false AS offered,
         CASE WHEN is_activation(e.kind, e.ok, e.phantom) OR (
             NOT e.phantom
             AND e.kind = 'read' AND e.resource_class = 'root' AND e.content_exposed <> 'none'
         ) THEN {'ordinal': e.ordinal, 'via': e.via} END AS way
-    FROM logs JOIN events AS e USING (trajectory)
+    FROM logs JOIN events AS e USING (trajectory) JOIN skill_names AS n USING (trajectory, skill)
     WHERE e.counted
 ),
 found AS (

@@ -1,25 +1,25 @@
--- question: Who judged the uses, by what, and who checked that?
+-- question: Which judges labelled the uses, and how were they checked?
 -- section: RQ3
 -- grain: one row is one judge
 -- columns: judge, models, prompts, trials, events, judged, coverage, yes, no, unknown, by_proof, by_model,
 --   unparsed, unverified_quote, sampled, labelled, labelled_share, blind, reviewers, outside_sample
--- read: A judge is an instrument. What nobody checked may be wrong each time in the same way, and no
---   interval over tasks would show it.
--- empty: Nobody judged these uses yet, or there are none: `skilljuror judge STUDY` does.
+-- read: A judge is an instrument. An unchecked judge may make the same error every time, and no interval over
+--   tasks would show it.
+-- empty: No uses, or none judged yet. Judge them with `skilljuror judge STUDY`.
 -- null models: these judges use no model
 -- null prompts: these judges use no model
--- null reviewers: no person has looked at any of these verdicts; `skilljuror review STUDY` asks about a sample
+-- null reviewers: no person has checked any of these verdicts; `skilljuror review STUDY` asks about a sample
 -- column models: models behind its verdicts; null for a judge without one
--- column prompts: questions that its model was asked, by digest: how many, and the first
+-- column prompts: number of distinct prompts, and the digest of the first
 -- column judged: uses with a verdict of this judge
 -- column by_proof: of the judged, yes or no without a model
 -- column by_model: of the judged, yes or no by a model
--- column unparsed: of the judged, those on which a model gave no usable answer
--- column unverified_quote: of the judged, those of which a model's quote is not in the log: unknown, not yes
--- column sampled: uses that were drawn for people to label
+-- column unparsed: of the judged, those without a usable answer of a model
+-- column unverified_quote: of the judged, those for which a model's quote is not in the log: unknown, not yes
+-- column sampled: uses drawn for people to label
 -- column labelled: of the sampled, those that a person labelled
--- column blind: of the labelled, those whose people did not know what the judges said
--- column outside_sample: uses that a person labelled and that were not drawn: they correct no rate
+-- column blind: of the labelled, those whose reviewers did not see the judges' answers
+-- column outside_sample: uses that a person labelled outside the sample: they correct no rate
 WITH judges AS (SELECT DISTINCT judge FROM verdicts WHERE NOT starts_with(judge, 'model/')),
 of_judge AS (
     SELECT

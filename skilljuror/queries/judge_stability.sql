@@ -1,20 +1,20 @@
--- question: How often does a model say something else when it is asked again?
+-- question: How often does a model change its answer when it is asked again?
 -- section: RQ3
--- grain: one row is one judge and one way of asking again
+-- grain: one row is one judge and one probe (way of asking again)
 -- columns: judge, model, probe, events, askings, changed, changed_share, rate_low, rate_high, entropy,
 --   unparsed
--- read: The same question again (repeat) shows how far the model wavers; with its accesses in another order,
---   or padded with text that says nothing, it shows what should not matter and does.
--- empty: No model was asked twice: `skilljuror judge STUDY --model NAME --repeat 3 --probe order,length` does.
+-- read: Asking the same question again (repeat) measures the model's randomness. Another order of the
+--   accesses (order) and neutral padding (length) should not matter; a change there is a bias.
+-- empty: No model was asked twice. Use `skilljuror judge STUDY --model NAME --repeat 3 --probe order,length`.
 -- column probe: repeat, order or length
--- column events: uses that were asked about so and have two usable answers; one that is alone in all
---   its questions has no other order
--- column askings: usable answers to each of them, the first included, on the mean
--- column changed: of the events, those on which not all usable answers are one
+-- column events: uses with two usable answers under this probe; a use that is alone in all its questions has
+--   no other order
+-- column askings: mean usable answers per use, including the first
+-- column changed: of the events, those whose usable answers differ
 -- column rate_low: lower end of Wilson's 95 % interval of changed_share
--- column rate_high: upper end of the same
--- column entropy: mean Shannon entropy of the usable answers to one event, bits; 0 where all are alike
--- column unparsed: answers to this way of asking that could not be used: no opinion, so no change of one
+-- column rate_high: upper end of the same interval
+-- column entropy: mean Shannon entropy of the usable answers to one event, bits; 0 if all are equal
+-- column unparsed: unusable answers under this probe; they do not count as a change
 WITH usable AS (SELECT * FROM repeated_verdicts WHERE category <> 'unparsed'),
 askings AS (
     SELECT judge, model, probe, event, label FROM usable

@@ -1,15 +1,15 @@
--- question: How often do two judges, two people, or a judge and a person say the same?
+-- question: How often do two judges, two people, or a judge and a person agree?
 -- section: lists
 -- grain: one row is one pair of raters, task and pair of labels
 -- columns: first, second, by_person, task, first_label, second_label, events, weight
--- read: A verdict that a cascade took over from the judge before it stands beside people alone: beside a
---   judge it would be an agreement of nobody.
+-- read: Verdicts that a cascade copies from the judge before it are compared with people only: comparing them
+--   with a judge would measure no agreement.
 -- empty: No use was labelled twice. `skilljuror review STUDY` asks people; `skilljuror judge STUDY --model`
 --   asks a model.
--- column by_person: how many of the two are people
--- column task: the task; of a foreign run that no trial of a harness holds, the run
--- column weight: uses that these stand for, by the chances with which they were drawn for people; the
---   events themselves between two judges, and outside the sample
+-- column by_person: number of people in the pair
+-- column task: the task; for a foreign run without a harness trial, the run
+-- column weight: number of uses that these represent, by their chance to be drawn for people; the number of
+--   events between two judges and outside the sample
 WITH answered AS (
     SELECT s.condition, s.answer, count(*) / nullif(count(l.event), 0) AS drawn_per_label
     FROM label_sample AS s

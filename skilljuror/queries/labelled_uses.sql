@@ -1,19 +1,19 @@
--- question: What did people say of the uses that they were asked about, and what each judge?
+-- question: How did people label the sampled uses, and how did each judge?
 -- section: RQ3
 -- grain: one row is one judge and one use that a person labelled
 -- columns: judge, condition, treated, task, event, label, category, person, labels, reviewers, blind,
 --   weight
--- read: People are asked about a random sample from every condition and every answer. A label stands for
---   as many uses as its weight says; one outside the sample has none and corrects no rate.
--- empty: No person has labelled any judged use yet: `skilljuror review STUDY` asks about a sample.
--- column treated: whether this is the study's treatment; false for its control, null for other conditions
--- column task: the task; of a foreign run that no trial of a harness holds, the run
--- column label: what the judge says; unknown where it says nothing
--- column person: what most of the people say who labelled it; unknown where none has the most
--- column labels: what each of them says, in the order of `reviewers`
--- column blind: whether what the judges said was withheld from all of them
--- column weight: uses that it stands for: 1 / (chance to be drawn x share of such draws that were
---   labelled); null outside the sample
+-- read: People label a random sample from every condition and every answer. A label represents as many uses
+--   as its weight; a label outside the sample has no weight and corrects no rate.
+-- empty: No person has labelled a judged use yet; `skilljuror review STUDY` asks about a sample.
+-- column treated: true for the study's treatment, false for its control, null for other conditions
+-- column task: the task; for a foreign run without a harness trial, the run
+-- column label: label of the judge; unknown if it has none
+-- column person: majority label of the people; unknown without a majority
+-- column labels: label of each person, in the order of `reviewers`
+-- column blind: true if the judges' answers were hidden from all of them
+-- column weight: uses that it represents: 1 / (chance to be drawn x share of such draws that were labelled);
+--   null outside the sample
 WITH contrast AS (SELECT max(treatment) AS treatment, max(control) AS control FROM study),
 judges AS (SELECT DISTINCT judge FROM verdicts WHERE NOT starts_with(judge, 'model/')),
 people AS (

@@ -1,16 +1,17 @@
--- question: Which text was an agent shown that no agent of its arm should see?
+-- question: Which texts did an agent see that its arm must not show?
 -- section: RQ2
 -- grain: one row is one kind of text in one condition
 -- columns: condition, kind, trials, searched_trials, contaminated_trials, found, searched, null_found, null_searched
--- read: Looked for are the Skill in arms without one, what is peculiar to another layout in arms with one,
---   verifier and solution in all. null_found is the same search with another task's text: what is found by chance.
--- empty: Nothing was looked for: the study was run by an older version, or its logs were found.
---   Run it again with `skilljuror run STUDY.yaml --out STUDY` and ingest it again.
--- null null_found: No other task of the study has text of its own to search for.
--- null null_searched: No other task of the study has text of its own to search for.
+-- read: The search covers the Skill in arms without one, text peculiar to another layout in arms with one,
+--   and verifier and solution in all arms. null_found is the same search with another task's text: matches by
+--   chance.
+-- empty: No search was made: the study was run by an older version, or its logs are foreign. Run it again
+--   with `skilljuror run STUDY.yaml --out STUDY` and ingest it again.
+-- null null_found: no other task of the study has text of its own to search for
+-- null null_searched: no other task of the study has text of its own to search for
 -- column kind: skill, layout (peculiar to another layout), verifier or solution
--- column trials: trials with a log that could be read
--- column searched_trials: those in which at least one fingerprint was looked for
+-- column trials: trials with a readable log
+-- column searched_trials: trials with a search for at least one fingerprint
 -- column found: fingerprints shown, summed over trials
 -- column searched: fingerprints looked for, summed over trials
 SELECT

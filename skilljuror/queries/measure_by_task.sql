@@ -3,10 +3,10 @@
 -- grain: one row is one task with a value in both arms
 -- columns: task, metric, treatment_mean, treatment_trials, control_mean, control_trials, difference
 -- params: metric=reward, key=null, treatment=null, control=null
--- empty: There are no two conditions of a study to compare in this database. Of logs as they were
---   found `skilljuror query STUDY metrics` tells which measures there are and of how many runs each
---   is known; in a study, no task has a value of this one in both arms.
--- column treatment_trials: trials with a value; nulls are left out of the mean
+-- empty: The database has no two conditions of a study to compare, or no task has a value of this measure in
+--   both arms. For foreign logs, `skilljuror query STUDY metrics` lists the measures and the number of runs
+--   with a value.
+-- column treatment_trials: trials with a value; the mean excludes nulls
 WITH contrast AS (
     SELECT
         coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,

@@ -1,13 +1,12 @@
--- question: What is the value of a measure in every trial of the contrast?
+-- question: What is the value of a measure in each trial of the contrast?
 -- section: lists
 -- grain: one row is one measure of one planned trial
 -- columns: metric, task, condition, treated, trial, value, reason
 -- params: metrics=agent_minutes display_tokens cost_usd, treatment=null, control=null
--- empty: There are no two conditions of a study to compare in this database. Of logs as they were
---   found `skilljuror query STUDY metrics` tells which measures there are and of how many runs each
---   is known.
--- column treated: whether the trial belongs to the treatment
--- column reason: why there is no value; "missing" for a trial without a row
+-- empty: The database has no two conditions of a study to compare. For foreign logs, `skilljuror query STUDY
+--   metrics` lists the measures and the number of runs with a value.
+-- column treated: true for trials of the treatment
+-- column reason: reason for a missing value; "missing" for a trial without a row
 WITH contrast AS (
     SELECT
         coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,

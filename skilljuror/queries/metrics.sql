@@ -1,15 +1,15 @@
--- question: What does each measure mean, and of how many runs is it known?
+-- question: What does each measure mean, and how many runs have a value?
 -- section: lists
 -- grain: one row is one measure
 -- columns: metric, definition, unit, level, source, family, keys, known, nulls
--- read: A measure of another package, which `ingest --metric` or the study file named, has the metric that
---   gives it as its family.
--- column unit: flag for 0 or 1
--- column level: what one number is about
+-- read: The family of a measure from another package (`ingest --metric` or the study file) is the metric that
+--   computes it.
+-- column unit: unit; flag is 0 or 1
+-- column level: record that one number describes
 -- column source: section of docs/formulas.md, or own
--- column keys: what the sub-keys are; empty for none
--- column known: numbers, those of all sub-keys together
--- column nulls: what could not be computed; question `nulls` says why
+-- column keys: meaning of the sub-keys; empty without sub-keys
+-- column known: number of values, over all sub-keys
+-- column nulls: number of missing values; question `nulls` gives the reasons
 SELECT
     m.metric, m.definition, m.unit, m.level, m.source, m.family, m.keys,
     count(v.value) AS known,

@@ -2,8 +2,8 @@
 -- section: RQ3
 -- grain: one row is one offered resource that no readable run opened
 -- columns: condition, task, skill, resource, resource_class, runs
--- read: A support file that nobody opens is knowledge that a layout has hidden; in a flat layout the
---   same text would have been read with the root.
+-- read: A support file that nobody opens is knowledge hidden by the layout; in a flat layout the same text
+--   would have been read with the root.
 -- column resource: path inside the skill; null for a whole skill of which only the offer is known
 -- column runs: readable runs that were offered it
 WITH opened AS (
@@ -27,12 +27,13 @@ planned AS (
 observed AS (
     SELECT
         r.condition, r.position, r.task,
-        regexp_extract(o.skill, '[^:]*$') AS skill,
+        n.name AS skill,
         NULL AS resource,
         NULL AS resource_class,
         count(DISTINCT r.run) AS runs
     FROM runs AS r
     JOIN offered AS o ON o.trajectory = r.run
+    JOIN skill_names AS n ON n.trajectory = o.trajectory AND n.skill = o.skill
     WHERE r.status = 'observed' AND NOT o.bundled
     GROUP BY ALL
 )

@@ -1,4 +1,4 @@
--- question: Which measures could not be computed, and why?
+-- question: Which measures are missing, and why?
 -- section: lists
 -- grain: one row is one measure, condition and reason
 -- columns: metric, key, condition, reason, nulls, trials

@@ -1,23 +1,23 @@
--- question: How did the trials end that the logs belong to?
+-- question: How did the trials end to which the logs belong?
 -- section: RQ2
 -- grain: one row is one task, agent and model
 -- columns: task, agent, model, trials, scored, strict_passes, mean_reward, exceptions, logged,
 --   opened, reward_opened, reward_not_opened
--- read: A harness wrote these outcomes beside the logs; nobody planned the trials for this study.
---   A trial that left no log is among them, and is neither opened nor not opened: that is not known.
---   The two mean rewards are not an effect: which trials open a Skill is the agent's choice.
--- empty: No log lies in a trial folder of a harness whose result could be read. How the trials of a
---   study ended is told by `skilljuror query STUDY outcomes`.
--- column model: without its provider, which a log may leave out and a result tell
--- column trials: foreign trials with a result, those without a log included
+-- read: A harness wrote these outcomes next to the logs; the trials were not planned for this study. A trial
+--   without a log is included, and counts as neither opened nor not opened. The difference of the two mean
+--   rewards is not an effect: the agent itself chooses to open a Skill.
+-- empty: No log is in a harness trial folder with a readable result. For the trials of a study, see
+--   `skilljuror query STUDY outcomes`.
+-- column model: without its provider, which a log may omit and a result may name
+-- column trials: foreign trials with a result, with or without a log
 -- column scored: trials with a reward
 -- column strict_passes: trials with reward 1 exactly
 -- column mean_reward: over the scored trials
--- column exceptions: trials that did not end cleanly; they may have a reward all the same
--- column logged: trials whose log could be read; the columns after it are over these alone
--- column opened: logged trials in which a resource of a Skill was opened, not counting the agent's own
--- column reward_opened: mean reward of these; null when none of them is scored
--- column reward_not_opened: mean reward of the other logged trials; null when none of them is scored
+-- column exceptions: trials with an exception; they may have a reward as well
+-- column logged: trials with a readable log; the following columns are over these only
+-- column opened: logged trials that opened a resource of a Skill, except the agent's own Skills
+-- column reward_opened: mean reward of these; null if none is scored
+-- column reward_not_opened: mean reward of the other logged trials; null if none is scored
 WITH opening AS (
     SELECT trajectory FROM uses WHERE opens AND ok IS NOT false GROUP BY trajectory
 ),

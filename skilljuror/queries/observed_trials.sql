@@ -1,15 +1,15 @@
--- question: How did every foreign trial end?
+-- question: How did each foreign trial end?
 -- section: lists
 -- grain: one row is one foreign trial, with or without a log
 -- columns: trial, task, agent, model, reward, exception, message, logged, steps, sub_agents, uses,
 --   source, reason
--- empty: no log lies in a trial folder of a harness whose result could be read.
--- column trial: the harness's id, which is the key of its run
--- column message: of the exception, for a trial without a log
--- column logged: whether a log of it could be read; without one, what a log tells is null
--- column uses: resource events without authoring and mentions
--- column source: main raw log, else the folder of the trial
--- column reason: why no log was read
+-- empty: No log is in a harness trial folder with a readable result.
+-- column trial: the harness's id, which is also the key of its run
+-- column message: message of the exception, for a trial without a log
+-- column logged: true if a log was read; without one, the columns from the log are null
+-- column uses: resource events except authoring and mentions
+-- column source: main raw log, or the folder of a trial without one
+-- column reason: reason why no log was read
 WITH used AS (
     SELECT trajectory, count(*) AS uses FROM uses GROUP BY trajectory
 ),

@@ -1,16 +1,16 @@
--- question: What does this study hold?
+-- question: What does this database contain?
 -- section: overview
 -- grain: one row is the whole database
 -- columns: study, treatment, control, tasks, conditions, planned, finished, scored, scripted,
 --   agents, models, trajectories, unlogged_trials, steps, uses, judges, sources, unreadable_sources
 -- column planned: trials in the frozen plan; every rate is divided by these
--- column finished: planned trials that left a record, whatever their end
+-- column finished: planned trials with a record, whatever their outcome
 -- column scored: finished trials with a reward
--- column scripted: finished trials in which a scripted policy ran and no language model
--- column unlogged_trials: foreign trials whose result stands without a log; no trajectories
--- column uses: resource events that are a use, authoring and mentions left out
--- column judges: those that judged all uses; a model that was asked about a sample of yes is none
--- column unreadable_sources: files that a format claims and that could not be read
+-- column scripted: finished trials of a scripted policy, without a language model
+-- column unlogged_trials: foreign trials with a result and no log; not in trajectories
+-- column uses: resource events that are a use, excluding authoring and mentions
+-- column judges: judges of all uses, not models that only rechecked a sample of yes
+-- column unreadable_sources: files of a known format that could not be read
 SELECT
     (SELECT max(study) FROM study) AS study,
     (SELECT max(treatment) FROM study) AS treatment,

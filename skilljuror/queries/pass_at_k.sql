@@ -3,14 +3,13 @@
 -- grain: one row is one condition
 -- columns: condition, k, tasks, short_tasks, pass_at_k
 -- params: k=3
--- read: A planned trial without an outcome is no pass. A task with fewer than k planned trials says nothing of
---   k of them and is left out.
--- empty: No trial of a study is in this database: `skilljuror run` with a study file plans and runs
---   them. Of logs as they were found `skilljuror query STUDY observed_outcomes` tells how their
---   trials ended.
+-- read: A planned trial without an outcome is not a pass. Tasks with fewer than k planned trials are left
+--   out.
+-- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
+--   `skilljuror query STUDY observed_outcomes` shows the outcomes of their trials.
 -- column tasks: tasks with at least k planned trials
--- column short_tasks: tasks with fewer
--- column pass_at_k: mean over these tasks of the chance that at least one of k of their trials passes
+-- column short_tasks: tasks with fewer than k
+-- column pass_at_k: mean over these tasks of the probability that at least one of k of their trials passes
 WITH cells AS (
     SELECT
         condition, position, task,

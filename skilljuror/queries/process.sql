@@ -1,26 +1,25 @@
--- question: Did the layout change how agents work with the Skill?
+-- question: Did the layout change how agents use the Skill?
 -- section: RQ3
 -- grain: one row is one condition
 -- columns: condition, trials, readable, skill_step_share, skill_step_share_pooled,
 --   skill_token_share, skill_token_share_pooled, token_share_trials, skill_text_share,
 --   support_read_trials, script_trials, helper_trials, fanout, fanout_support
--- read: These numbers come from the logs alone, by fixed rules. They say that a resource was
---   touched, not that it helped: uptake asks that.
--- null skill_token_share: no tokens were counted. `skilljuror ingest --count-tokens --study STUDY`, with
---   the paths of the logs where they are none of a study, counts them; skill_text_share is the same
---   share in bytes, which is not the same number
--- column trials: trials planned; in observed mode, runs and trials that left no log
--- column readable: trials whose log could be read; every mean and count is over these
--- column skill_step_share: mean over trials of Skill-related steps of all steps of the main agent
--- column skill_step_share_pooled: the same with all steps of all trials in one pot
--- column skill_token_share: mean over trials of the tokens of Skill-related steps of all steps' tokens
--- column skill_token_share_pooled: the same with all tokens of these trials in one pot
--- column token_share_trials: trials in which tokens of every step were counted
--- column skill_text_share: the same share in bytes; a proxy, never a substitute
--- column support_read_trials: trials in which content of a support file was read
--- column script_trials: trials in which a bundled script was run
--- column helper_trials: trials in which bundled code was read, searched or imported
--- column fanout: mean number of distinct Skill resources touched, SKILL.md included
+-- read: These numbers come from the logs alone, by fixed rules. They count the resources that were touched,
+--   not whether they helped; for that, see uptake.
+-- null skill_token_share: tokens were not counted. Run `skilljuror ingest --count-tokens --study STUDY` (with
+--   the paths of foreign logs); skill_text_share is the share in bytes, which is a different number
+-- column trials: planned trials; in observed mode, runs and trials without a log
+-- column readable: trials with a readable log; every mean and count is over these
+-- column skill_step_share: mean over trials of Skill-related steps / all steps of the main agent
+-- column skill_step_share_pooled: the same share over the steps of all trials together
+-- column skill_token_share: mean over trials of tokens of Skill-related steps / tokens of all steps
+-- column skill_token_share_pooled: the same share over the tokens of all these trials together
+-- column token_share_trials: trials with tokens counted for every step
+-- column skill_text_share: skill_token_share in bytes instead of tokens; a proxy, never a substitute
+-- column support_read_trials: trials that read content of a support file
+-- column script_trials: trials that ran a bundled script
+-- column helper_trials: trials that read, searched or imported bundled code
+-- column fanout: mean number of distinct Skill resources touched, including SKILL.md
 -- column fanout_support: the same without SKILL.md
 WITH found AS (
     SELECT r.condition, r.position, r.run, r.readable, m.metric, m.value

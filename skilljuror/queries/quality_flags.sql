@@ -1,15 +1,15 @@
--- question: Which trials are contaminated or odd?
+-- question: Which trials are contaminated or unusual?
 -- section: RQ2
 -- grain: one row is one flag of one trial
 -- columns: flag, kind, trial, task, condition, detail
--- read: A contaminated trial does not belong to its arm: it is invalid for the design and should be run
---   again. Everything else here is behaviour or circumstance: it stays in the headline.
--- empty: No planned trial is contaminated or odd. Logs as they were found have no planned trials:
---   `skilljuror query STUDY source_counts` tells what could not be read.
+-- read: A contaminated trial is invalid for its arm: run it again. All other flags are behaviour or
+--   circumstance; these trials stay in the headline.
+-- empty: No planned trial is contaminated or unusual. Foreign logs have no planned trials; `skilljuror query
+--   STUDY source_counts` counts unreadable files.
 -- column kind: contamination, circumstance or behaviour
--- column detail: what the flag rests on
+-- column detail: evidence for the flag
 WITH about AS (
-    SELECT r.run AS trial, r.task, r.condition, r.status, r.readable, r.exception, c.variant
+    SELECT r.run AS trial, r.task, r.condition, coalesce(r.reason, r.status) AS status, r.readable, r.exception, c.variant
     FROM runs AS r
     JOIN conditions AS c ON c.condition = r.condition
 ),
@@ -18,7 +18,7 @@ flags AS (
     FROM about AS a JOIN contaminations AS x ON x.trial = a.trial
     UNION ALL BY NAME
     SELECT 'unfinished' AS flag, 'circumstance' AS kind, a.*, a.status AS detail
-    FROM about AS a WHERE a.status IN ('missing', 'unscored', 'error')
+    FROM about AS a WHERE a.status IN ('missing', 'unscored', 'error', 'no_answer', 'no_log')
     UNION ALL BY NAME
     SELECT 'exception' AS flag, 'circumstance' AS kind, a.*, a.exception AS detail
     FROM about AS a WHERE a.exception IS NOT NULL
@@ -29,8 +29,23 @@ flags AS (
     SELECT 'log_cut_off' AS flag, 'circumstance' AS kind, a.*, l.steps || ' steps' AS detail
     FROM about AS a JOIN trajectories AS l ON l.trial = a.trial WHERE NOT l.complete
     UNION ALL BY NAME
+    SELECT
+        'not_all_read' AS flag, 'circumstance' AS kind, a.*,
+        array_to_string(t.left_out, '; ') AS detail
+    FROM about AS a JOIN trials AS t ON t.trial = a.trial WHERE len(t.left_out) > 0
+    UNION ALL BY NAME
     SELECT 'no_steps' AS flag, 'circumstance' AS kind, a.*, 'the log holds no step' AS detail
     FROM about AS a JOIN trajectories AS l ON l.trial = a.trial WHERE l.steps + l.sub_steps = 0
+    UNION ALL BY NAME
+    SELECT 'skill_list_cut' AS flag, 'circumstance' AS kind, a.*, w.warning AS detail
+    FROM about AS a
+    JOIN (SELECT trial, unnest(warnings) AS warning FROM trajectories) AS w ON w.trial = a.trial
+    WHERE contains(w.warning, 'the list of Skills exceeded its budget')
+    UNION ALL BY NAME
+    SELECT 'session_rewound' AS flag, 'circumstance' AS kind, a.*, w.warning AS detail
+    FROM about AS a
+    JOIN (SELECT trial, unnest(warnings) AS warning FROM trajectories) AS w ON w.trial = a.trial
+    WHERE contains(w.warning, 'the session was rewound')
     UNION ALL BY NAME
     SELECT 'skill_unread' AS flag, 'behaviour' AS kind, a.*, 'no resource was opened' AS detail
     FROM about AS a
@@ -62,9 +77,10 @@ flags AS (
     LEFT JOIN (
         SELECT l.trial, count(*) AS edits
         FROM trajectories AS l JOIN events AS e ON e.trajectory = l.trajectory
+        JOIN skill_names AS n ON n.trajectory = e.trajectory AND n.skill = e.skill
         WHERE e.kind IN ('edit', 'write') AND NOT e.bundled AND NOT EXISTS (
             SELECT 1 FROM announced_files AS f
-            WHERE f.trial = l.trial AND f.path = regexp_extract(e.skill, '[^:]*$') || '/' || e.resource
+            WHERE f.trial = l.trial AND f.path = n.name || '/' || e.resource
         )
         GROUP BY l.trial
     ) AS e ON e.trial = a.trial

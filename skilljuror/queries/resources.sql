@@ -1,19 +1,17 @@
--- question: Which resources were opened, and was what they said put to work?
+-- question: Which resources were opened, and were they used?
 -- section: RQ3
 -- grain: one row is one resource of a condition, a task and a judge
 -- columns: condition, task, skill, resource, resource_class, judge, events, trajectories,
---   first_step, yes, no, unknown, not_seen_again, eru_low, eru_high, eru_rate
+--   first_step, yes, no, unknown, open, eru_low, eru_high, eru_rate
 -- params: judge=null
--- null judge: nobody judged these uses yet. `skilljuror judge STUDY` does
+-- null judge: these uses are not judged yet; run `skilljuror judge STUDY`
 -- column events: uses of it
 -- column trajectories: runs with a use of it
 -- column first_step: median over these runs of the step of its first use; 0 is before the first step
--- column not_seen_again: of the unknown, those whose content was shown and could be recognised, and
---   that nothing later repeats
--- column eru_low: yes / (yes + no + open), as if none of the open had been taken up: those not seen again,
---   and those on which a model gave no usable answer
--- column eru_high: (yes + open) / the same, as if all of them had
--- column eru_rate: yes / (yes + no); null when nothing was decided, and where the two ends differ
+-- column open: of the unknown, those whose content was shown
+-- column eru_low: yes / (yes + no + open), counting every open use as no
+-- column eru_high: (yes + open) / (yes + no + open), counting every open use as yes
+-- column eru_rate: yes / (yes + no); null if nothing was decided or a use is open
 WITH judges AS (
     SELECT DISTINCT judge FROM verdicts
     WHERE CAST($judge AS VARCHAR) IS NULL OR judge = CAST($judge AS VARCHAR)
@@ -36,12 +34,13 @@ sums AS (
         count(*) FILTER (WHERE v.label = 'yes') AS yes,
         count(*) FILTER (WHERE v.label = 'no') AS no,
         count(*) FILTER (WHERE v.label = 'unknown') AS unknown,
-        count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'not_seen_again') AS again,
-        count(*) FILTER (WHERE is_open(v.label, v.category)) AS open
+        count(*) FILTER (WHERE v.open) AS open,
+        avg(v.low) AS low,
+        avg(v.high) AS high
     FROM uses AS u
     JOIN runs AS r ON r.run = u.run
     LEFT JOIN judges AS j ON true
-    LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = j.judge
+    LEFT JOIN uptake_verdicts AS v ON v.event = u.event AND v.judge = j.judge
     GROUP BY r.condition, r.position, r.task, u.skill, u.resource, j.judge
 )
 SELECT
@@ -50,10 +49,10 @@ SELECT
     if(s.judge IS NULL, NULL, s.yes) AS yes,
     if(s.judge IS NULL, NULL, s.no) AS no,
     if(s.judge IS NULL, NULL, s.unknown) AS unknown,
-    if(s.judge IS NULL, NULL, s.again) AS not_seen_again,
-    s.yes / nullif(s.yes + s.no + s.open, 0) AS eru_low,
-    (s.yes + s.open) / nullif(s.yes + s.no + s.open, 0) AS eru_high,
-    if(s.open = 0, s.yes / nullif(s.yes + s.no, 0), NULL) AS eru_rate
+    if(s.judge IS NULL, NULL, s.open) AS open,
+    s.low AS eru_low,
+    s.high AS eru_high,
+    if(s.open = 0, s.low, NULL) AS eru_rate
 FROM sums AS s
 LEFT JOIN medians AS m
     ON m.condition = s.condition AND m.task IS NOT DISTINCT FROM s.task

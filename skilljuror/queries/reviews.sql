@@ -1,14 +1,14 @@
--- question: What did people decide, and who?
+-- question: Which decisions did people make?
 -- section: overview
--- grain: one row is one person and one question: a finding, an item of a rubric, or an event
+-- grain: one row is one reviewer and one question: a finding, a rubric item, or an event
 -- columns: kind, build, variant, subject, answer, reason, reviewer, decided_at, blind, stale
 -- params: reviewer=null
--- read: Findings and items of a rubric are about a variant of a build, uptake about an event of a trial.
---   A person counts once a question, with their last answer that was not taken back. A decision is stale
---   once what it was about changed; it decides nothing then.
--- empty: Nobody has decided anything yet: `skilljuror review STUDY --list` tells what waits for a person.
--- column subject: id of the finding, name of the rubric's item, or id of the event
--- column answer: yes, no, unknown, or how a flagged construction was settled
+-- read: Findings and rubric items are about a variant of a build, uptake about an event of a trial. Only a
+--   person's last answer to a question counts, unless it was taken back. A decision is stale, and ignored, if
+--   its subject has changed.
+-- empty: No decisions yet; `skilljuror review STUDY --list` lists the open questions.
+-- column subject: id of the finding, name of the rubric item, or id of the event
+-- column answer: yes, no, unknown, or the decision on a finding
 SELECT
     kind, build, variant, subject, answer, reason, reviewer, decided_at, blind, stale
 FROM (

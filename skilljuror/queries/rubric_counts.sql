@@ -4,17 +4,17 @@
 -- columns: variant, item, asks, items, code_yes, code_no, judged, yes, negative, disagreements,
 --   overridden, rejected, unresolved, unanswered, accepted, accepted_rate
 -- read: The items of the paper's construction audit (Tables 2, 11, 12). Progressive Disclosure items are
---   counted by code too, before any model is asked. An item that no model was asked about, or that nobody
---   has settled, has not passed.
--- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
---   `skilljuror ingest --study STUDY` reads those of a study.
--- column items: items asked of these variants: one for each variant that the item is asked of
--- column code_yes: items that code answers with yes; code_no: with no; of the others it knows nothing
--- column judged: items that a model was asked about these very texts
+--   first checked by code, before any model is asked. An item has not passed if no model was asked about it
+--   or if it is unresolved.
+-- empty: No builds. `skilljuror build SOURCE --out DIR` builds variants; `skilljuror ingest --study STUDY`
+--   reads those of a study.
+-- column items: items asked, one for each variant to which the item applies
+-- column code_yes: items that code answers with yes; code_no: with no; code cannot answer the others
+-- column judged: items that a model was asked about for the current texts
 -- column negative: judged items without a yes: no, unknown, or code and model disagree
--- column disagreements: of these, items at which code and model say different things
--- column overridden: of these, items that a person looked at and lets stand
--- column rejected: of these, items at which a person rejects the variant
+-- column disagreements: of these, items on which code and model disagree
+-- column overridden: of these, items that a reviewer accepted
+-- column rejected: of these, items for which a reviewer rejected the variant
 -- column unresolved: negative - overridden - rejected
 -- column accepted: yes + overridden
 -- column accepted_rate: accepted / items

@@ -1,18 +1,22 @@
 """Asking: a named question or free SQL, always on a locked connection."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from skilljuror.errors import QueryError
-from skilljuror.moments import moment
+from skilljuror.files import replacement
 from skilljuror.queries.catalog import Query, read_query
 from skilljuror.store import QueryResult, Reader, open_read
+from skilljuror.store.limits import UNLIMITED, Limits
+from skilljuror.times import parse_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,19 +122,29 @@ def contaminated_trials(source: Source) -> dict[str, tuple[str, ...]]:
 
 
 def frame(source: Source, question: str, **params: Any) -> "pd.DataFrame":
-    """The answer as a pandas DataFrame, with the database's own types. Raises as `run`."""
+    """The answer as a pandas DataFrame. Raises as `run`."""
     with _reader(source) as reader:
         sql, bound = _prepared(reader, question, params)
-        answer: pd.DataFrame = reader.arrow(sql, bound).to_pandas()
-    return answer
+        return reader.frame(sql, bound)
 
 
-def parquet(source: Source, question: str, path: Path, **params: Any) -> int:
-    """Write the answer to a Parquet file, with the database's own types, and return its number of
-    rows. Raises as `run`."""
-    with _reader(source) as reader:
-        sql, bound = _prepared(reader, question, params)
-        return reader.to_parquet(sql, path, bound)
+def parquet(
+    database: Path, question: str, out: Path | BinaryIO, limits: Limits = UNLIMITED, **params: Any
+) -> int:
+    """Write the answer as Parquet, whole or not at all and with the database's own types, and return
+    its number of rows. `out` is a file's path or an open stream. Raises as `run`."""
+    with TemporaryDirectory() as folder:  # DuckDB writes to no path that is not UTF-8
+        rows = Path(folder, "rows.parquet")
+        with open_read(database, limits, rows) as reader:
+            sql, bound = _prepared(reader, question, params)
+            count = reader.to_parquet(sql, bound)
+        if isinstance(out, Path):
+            out.parent.mkdir(parents=True, exist_ok=True)
+            with replacement(out) as new:
+                shutil.copyfile(rows, new)
+        else:
+            out.write(rows.read_bytes())
+        return count
 
 
 def _prepared(reader: Reader, question: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -164,7 +178,7 @@ def _check_name(reader: Reader, param: str, value: str) -> None:
 
 def _utc(since: str) -> str:
     try:
-        return moment(since).astimezone(UTC).replace(tzinfo=None).isoformat()
+        return parse_time(since).astimezone(UTC).replace(tzinfo=None).isoformat()
     except ValueError as error:
         raise QueryError(f"{SINCE} {error}") from error
 

@@ -1,15 +1,18 @@
--- question: Does the headline hold when trials are counted by another rule?
+-- question: Does the headline change if trials are counted by another rule?
 -- section: RQ2
--- grain: one row is one rule of counting
+-- grain: one row is one counting rule
 -- columns: rule, tasks, treatment_passes, treatment_trials, control_passes, control_trials, delta,
---   wins, losses
+--   delta_reason, wins, losses
 -- params: treatment=null, control=null
--- read: The first row is the headline. Where another row changes its sign, the headline rests on how
---   unfinished, broken or contaminated trials are counted. Means are over tasks with trials in both arms.
--- empty: There are no two conditions of a study to compare in this database. Of logs as they were
---   found `skilljuror query STUDY observed_outcomes` tells how their trials ended.
--- column rule: which trials count
+-- read: The first row is the strict pass rate over all planned trials. If another row has a different sign,
+--   the difference depends on how unsettled, broken or contaminated trials are counted. The final headline
+--   will lie between the two worst cases, in which settled trials keep their outcome.
+-- empty: The database has no two conditions of a study to compare. For foreign logs, `skilljuror query STUDY
+--   observed_outcomes` shows the outcomes of their trials.
+-- column rule: trials that count; unsettled is a trial without a final outcome
+-- column tasks: tasks with trials in both arms under this rule; other tasks are left out of the row
 -- column delta: mean over tasks of the difference of strict pass rates, a fraction
+-- column delta_reason: reason for a missing difference
 -- column wins: tasks with a higher rate under treatment
 WITH contrast AS (
     SELECT
@@ -21,48 +24,69 @@ trials_of AS (
         r.task, r.settled, r.status, r.exception,
         r.run IN (SELECT trial FROM contaminations) AS contaminated,
         r.condition = k.treatment AS treated,
-        coalesce(r.reward = 1, false) AS strict  -- a missing reward is no pass
+        coalesce(r.reward = 1, false) AS strict,  -- a missing reward is no pass
+        bool_and(r.settled) OVER (PARTITION BY r.task) AS task_settled
     FROM contrast AS k
     JOIN runs AS r ON r.condition IN (k.treatment, k.control)
 ),
-rules AS (
-    SELECT 1 AS place, 'planned frame' AS rule, task, treated, strict FROM trials_of
-    UNION ALL
-    SELECT 2, 'settled trials only', task, treated, strict FROM trials_of WHERE settled
-    UNION ALL
-    SELECT 3, 'unsettled trials count as passes', task, treated, strict OR NOT settled FROM trials_of
-    UNION ALL
-    SELECT 4, 'clean ends only (no exception)', task, treated, strict
-    FROM trials_of WHERE settled AND exception IS NULL
-    UNION ALL
-    SELECT 5, 'tasks with every trial settled', task, treated, strict
-    FROM (SELECT *, bool_and(settled) OVER (PARTITION BY task) AS whole FROM trials_of)
-    WHERE whole
-    UNION ALL
-    SELECT 6, 'contaminated trials left out', task, treated, strict
-    FROM trials_of WHERE NOT contaminated
+rules(place, rule) AS (
+    VALUES
+        (1, 'planned frame'),
+        (2, 'settled trials only'),
+        (3, 'unsettled trials count as passes'),
+        (4, 'worst case: unsettled trials fail in the treatment, pass in the control'),
+        (5, 'worst case: unsettled trials pass in the treatment, fail in the control'),
+        (6, 'clean ends only (no exception)'),
+        (7, 'tasks with every trial settled'),
+        (8, 'contaminated trials left out')
+),
+counted AS (
+    SELECT
+        place, rule, task, treated,
+        CASE place
+            WHEN 3 THEN strict OR NOT settled
+            WHEN 4 THEN if(settled, strict, NOT treated)
+            WHEN 5 THEN if(settled, strict, treated)
+            ELSE strict
+        END AS strict
+    FROM rules
+    CROSS JOIN trials_of
+    WHERE CASE place
+        WHEN 2 THEN settled
+        WHEN 6 THEN settled AND exception IS NULL
+        WHEN 7 THEN task_settled
+        WHEN 8 THEN NOT contaminated
+        ELSE true
+    END
 ),
 per_task AS (
     SELECT
-        place, rule, task,
+        place, task,
         count(*) FILTER (WHERE treated AND strict) AS treatment_passes,
         count(*) FILTER (WHERE treated) AS treatment_trials,
         count(*) FILTER (WHERE NOT treated AND strict) AS control_passes,
         count(*) FILTER (WHERE NOT treated) AS control_trials
-    FROM rules
+    FROM counted
     GROUP BY ALL
     HAVING treatment_trials > 0 AND control_trials > 0
 )
 SELECT
-    rule,
-    count(*) AS tasks,
-    CAST(sum(treatment_passes) AS BIGINT) AS treatment_passes,
-    CAST(sum(treatment_trials) AS BIGINT) AS treatment_trials,
-    CAST(sum(control_passes) AS BIGINT) AS control_passes,
-    CAST(sum(control_trials) AS BIGINT) AS control_trials,
-    avg(treatment_passes / treatment_trials - control_passes / control_trials) AS delta,
-    count(*) FILTER (WHERE treatment_passes * control_trials > control_passes * treatment_trials) AS wins,
-    count(*) FILTER (WHERE treatment_passes * control_trials < control_passes * treatment_trials) AS losses
-FROM per_task
-GROUP BY place, rule
-ORDER BY place;
+    r.rule,
+    count(t.task) AS tasks,
+    CAST(sum(t.treatment_passes) AS BIGINT) AS treatment_passes,
+    CAST(sum(t.treatment_trials) AS BIGINT) AS treatment_trials,
+    CAST(sum(t.control_passes) AS BIGINT) AS control_passes,
+    CAST(sum(t.control_trials) AS BIGINT) AS control_trials,
+    avg(t.treatment_passes / t.treatment_trials - t.control_passes / t.control_trials) AS delta,
+    if(count(t.task) = 0, 'no task keeps trials in both arms', NULL) AS delta_reason,
+    if(count(t.task) = 0, NULL, count(*) FILTER (
+        WHERE t.treatment_passes * t.control_trials > t.control_passes * t.treatment_trials
+    )) AS wins,
+    if(count(t.task) = 0, NULL, count(*) FILTER (
+        WHERE t.treatment_passes * t.control_trials < t.control_passes * t.treatment_trials
+    )) AS losses
+FROM rules AS r
+LEFT JOIN per_task AS t ON t.place = r.place
+WHERE EXISTS (SELECT 1 FROM trials_of)
+GROUP BY r.place, r.rule
+ORDER BY r.place;

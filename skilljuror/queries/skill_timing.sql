@@ -2,7 +2,7 @@
 -- section: RQ3
 -- grain: one row is one skill and one twentieth of the run
 -- columns: skill, bin, from_share, to_share, steps, runs
--- column steps: steps of the main agent with a use of the skill whose midpoint lies in this twentieth
+-- column steps: steps of the main agent with a use of the skill whose midpoint is in this twentieth
 -- column runs: runs with such a step
 WITH touched AS (
     SELECT DISTINCT u.run, u.trajectory, u.skill, u.step, t.steps AS total

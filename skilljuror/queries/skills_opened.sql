@@ -1,36 +1,38 @@
--- question: Which skills did agents really open?
+-- question: Which skills did agents open?
 -- section: RQ3
 -- grain: one row is one skill
--- columns: skill, bundled, trajectories, offered, activated, read, opened, resources, uses,
+-- columns: skill, bundled, trajectories, offered, activated, read, opened, searched, resources, uses,
 --   scripts_run, failed
--- read: Being offered is not being opened. A skill with many offers and few openings has a
---   description that does not bring agents to it, or is not needed.
--- column bundled: belongs to the agent program itself
+-- read: Offered does not mean opened. A skill that is often offered and rarely opened has a description that
+--   does not attract agents, or is not needed.
+-- column bundled: part of the agent program itself
 -- column trajectories: runs that were offered it or touched it
--- column offered: runs whose log lists it; a log that lists nothing adds no offer
--- column activated: runs whose log says that the harness put its SKILL.md into the context
--- column read: runs in which content of its SKILL.md was read
--- column opened: runs in which any of its resources was activated, read, searched, run or imported
+-- column offered: runs whose log lists it; a log without a list adds no offer
+-- column activated: runs in which the harness put its SKILL.md into the context, by the log
+-- column read: runs that read content of its SKILL.md
+-- column opened: runs that activated, read, ran or imported any of its resources
+-- column searched: other runs, in which only a search printed lines of it
 -- column resources: distinct resources opened, over all runs
--- column uses: resource events without authoring and mentions
--- column scripts_run: runs of its scripts, as events; a path that it does not have is none
+-- column uses: resource events except authoring and mentions
+-- column scripts_run: runs of its scripts, as events; a path that is not in the skill does not count
 -- column failed: uses that failed
 WITH offers AS (
     SELECT
-        regexp_extract(skill, '[^:]*$') AS skill,
+        n.name AS skill,
         trajectory,
         bool_or(bundled) AS bundled
-    FROM offered
+    FROM offered JOIN skill_names AS n USING (trajectory, skill)
     GROUP BY ALL
 ),
 touches AS (
     SELECT
-        regexp_extract(skill, '[^:]*$') AS skill,
+        name AS skill,
         trajectory,
         bool_or(bundled) AS bundled,
         bool_or(is_activation(kind, ok, phantom)) AS activated,
         bool_or(kind = 'read' AND resource_class = 'root' AND content_exposed <> 'none') AS read,
         bool_or(opens) AS opened,
+        bool_or(searched) AS searched,
         list(DISTINCT resource) FILTER (WHERE opens) AS resources,
         count(*) FILTER (WHERE counted) AS uses,
         count(*) FILTER (WHERE kind = 'exec' AND NOT phantom) AS scripts_run,
@@ -38,9 +40,10 @@ touches AS (
     FROM (
         SELECT
             *,
-            kind IN ('activate', 'read', 'search', 'exec', 'import')
-                AND ok IS NOT false AND NOT phantom AS opens
-        FROM events
+            kind IN ('activate', 'read', 'exec', 'import')
+                AND ok IS NOT false AND NOT phantom AS opens,
+            kind = 'search' AND ok IS NOT false AND NOT phantom AS searched
+        FROM events JOIN skill_names USING (trajectory, skill)
         WHERE counted
     )
     GROUP BY ALL
@@ -53,6 +56,7 @@ SELECT
     count(*) FILTER (WHERE t.activated) AS activated,
     count(*) FILTER (WHERE t.read) AS read,
     count(*) FILTER (WHERE t.opened) AS opened,
+    count(*) FILTER (WHERE t.searched AND NOT t.opened) AS searched,
     -- a skill that nobody opened has no list: zero
     coalesce(len(list_distinct(flatten(list(t.resources)))), 0) AS resources,
     CAST(coalesce(sum(t.uses), 0) AS BIGINT) AS uses,  -- a run without a row has no event: zero

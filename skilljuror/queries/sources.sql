@@ -1,10 +1,10 @@
--- question: Which files were read, and why were the others not?
+-- question: Which files were read, and why were the others skipped?
 -- section: lists
--- grain: one row is one file or folder that ingest looked at
+-- grain: one row is one file or folder that ingest found
 -- columns: path, status, format, reason, size
 -- params: status=null, reasons=all
--- empty: No file was looked at yet: `skilljuror ingest --study STUDY` reads a study's trials, with
---   paths the logs that lie there.
+-- empty: No file was ingested yet. `skilljuror ingest --study STUDY` reads a study's trials, and the logs at
+--   any paths that you add.
 SELECT
     path, status, format,
     if(

@@ -1,22 +1,23 @@
--- question: For which kinds of task do more uptake and more success go together?
+-- question: For which kinds of task do higher uptake and higher success coincide?
 -- section: RQ4
 -- grain: one row is one value of a task attribute, and one judge
 -- columns: attribute, value, judge, tasks, treatment_passes, treatment_trials, control_passes,
---   control_trials, delta_pass, delta_runtime, delta_yes, delta_events, delta_fanout,
---   treatment_minutes_per_pass, control_minutes_per_pass
+--   control_trials, delta_pass, delta_runtime, delta_yes_low, delta_yes_high, delta_events,
+--   delta_fanout, treatment_minutes_per_pass, control_minutes_per_pass
 -- params: attributes=validation_type workflow_type domain, treatment=null, control=null, judge=null
--- read: Strata are small and many: read them as hints where to look, not as tests. Uptake comes after
---   the layout was given, so a correlation with success here is no effect of uptake.
--- empty: There are no two conditions of a study to compare in this database. Of logs as they were
---   found `skilljuror query STUDY observed_outcomes` tells how their trials ended; in a study, no
---   task has one of these attributes.
+-- read: Strata are small and numerous: use them as hints, not as tests. Uptake follows from the layout, so
+--   its correlation with success here is not an effect of uptake.
+-- empty: The database has no two conditions of a study to compare, or no task has one of these attributes.
+--   For foreign logs, `skilljuror query STUDY observed_outcomes` shows the outcomes of their trials.
 -- column delta_pass: mean over tasks of the difference of strict pass rates, a fraction
 -- column delta_runtime: mean over tasks of the difference of runtime success rates, a fraction
--- column delta_yes: yes events per trajectory, treatment minus control; null unless all are judged
+-- column delta_yes_low: yes events per trajectory, treatment minus control, counting only the open uses of
+--   the control as yes; null unless all events are judged
+-- column delta_yes_high: the same, counting only the open uses of the treatment as yes
 -- column delta_events: uses per trajectory, treatment minus control
 -- column delta_fanout: distinct resources touched per trajectory, treatment minus control
--- column treatment_minutes_per_pass: minutes of all planned trials / strict passes; null without a
---   pass or where a trial was not measured
+-- column treatment_minutes_per_pass: minutes of all planned trials / strict passes; null without a pass or if
+--   a trial was not measured
 WITH contrast AS (
     SELECT
         coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,
@@ -36,12 +37,13 @@ per_run AS (
         any_value(fanout.value) AS fanout,
         count(u.event) AS events,
         count(v.label) AS judged,
-        count(*) FILTER (WHERE v.label = 'yes') AS yes
+        coalesce(sum(v.low), 0) AS low,
+        coalesce(sum(v.high), 0) AS high
     FROM contrast AS k
     JOIN runs AS r ON r.condition IN (k.treatment, k.control)
     LEFT JOIN judges AS j ON true
     LEFT JOIN uses AS u ON u.run = r.run
-    LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = j.judge
+    LEFT JOIN uptake_verdicts AS v ON v.event = u.event AND v.judge = j.judge
     LEFT JOIN measures AS minutes
         ON minutes.trial = r.run AND minutes.metric = 'agent_minutes' AND minutes.key = ''
     LEFT JOIN measures AS fanout
@@ -72,8 +74,9 @@ arms AS (
         count(*) FILTER (WHERE r.strict) AS passes,
         avg(r.events) FILTER (WHERE r.readable) AS events,
         avg(r.fanout) AS fanout,
-        if(bool_and(r.judged = r.events) AND r.judge IS NOT NULL,
-            avg(r.yes) FILTER (WHERE r.readable), NULL) AS yes,
+        bool_and(r.judged = r.events) AND r.judge IS NOT NULL AS all_judged,
+        if(all_judged, avg(r.low) FILTER (WHERE r.readable), NULL) AS low,
+        if(all_judged, avg(r.high) FILTER (WHERE r.readable), NULL) AS high,
         if(count(r.minutes) = count(*), sum(r.minutes), NULL) / nullif(count(*) FILTER (WHERE r.strict), 0)
             AS minutes_per_pass
     FROM per_run AS r
@@ -88,7 +91,8 @@ SELECT
     c.trials AS control_trials,
     m.delta_pass,
     m.delta_runtime,
-    t.yes - c.yes AS delta_yes,
+    t.low - c.high AS delta_yes_low,
+    t.high - c.low AS delta_yes_high,
     t.events - c.events AS delta_events,
     t.fanout - c.fanout AS delta_fanout,
     t.minutes_per_pass AS treatment_minutes_per_pass,

@@ -1,19 +1,19 @@
 -- question: On which tasks does the treatment win or lose?
 -- section: RQ2
--- grain: one row is one task that both arms planned
+-- grain: one row is one task planned in both arms
 -- columns: task, treatment, control, treatment_passes, treatment_trials, control_passes,
 --   control_trials, delta_passes, delta_rate, result, treatment_reward, control_reward,
 --   treatment_settled, control_settled
 -- params: treatment=null, control=null
--- read: Trials of one task are exchangeable, so only their counts are compared. Most tasks of a
---   study tie; a mean is made by a few tasks, which is why the interval is taken over tasks.
--- empty: There are no two conditions of a study to compare in this database. Of logs as they were
---   found `skilljuror query STUDY observed_outcomes` tells how their trials ended, by task.
--- column delta_passes: strict passes of the treatment minus those of the control; null where the
---   arms planned unequal numbers of trials
+-- read: Trials of one task are exchangeable, so only their counts are compared. Most tasks of a study tie and
+--   a few decide the mean; therefore the interval is taken over tasks.
+-- empty: The database has no two conditions of a study to compare. For foreign logs, `skilljuror query STUDY
+--   observed_outcomes` shows the outcomes of their trials, by task.
+-- column delta_passes: strict passes of the treatment minus those of the control; null if the arms planned
+--   unequal numbers of trials
 -- column delta_rate: difference of the pass rates, a fraction
 -- column result: win, tie or loss of the treatment, by cross-multiplied counts
--- column treatment_reward: mean reward per planned trial, a missing one as 0
+-- column treatment_reward: mean reward per planned trial, counting a missing reward as 0
 -- column treatment_settled: trials with a final outcome
 WITH contrast AS (
     SELECT

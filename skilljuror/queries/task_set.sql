@@ -1,10 +1,10 @@
--- question: How many tasks were found, left out and run?
+-- question: How many tasks were found, excluded and run?
 -- section: overview
 -- grain: one row is one set of tasks or trials
 -- columns: part, count, unit
--- read: The tasks found are those left out, by kind of reason, and those of the study, which every rate
---   is taken over.
--- empty: No study was planned in this database: these are logs as they were found.
+-- read: The tasks found are the excluded tasks, by kind of reason, and the tasks of the study. Every rate is
+--   over the latter.
+-- empty: The database has no planned study, only foreign logs.
 WITH parts AS (
     SELECT 0 AS position, 'found' AS part, 'tasks' AS unit,
         (SELECT count(*) FROM tasks) + (SELECT count(*) FROM excluded_tasks) AS count

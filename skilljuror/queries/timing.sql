@@ -5,12 +5,12 @@
 --   exposed_trials, distributed_trials, distributed_rate, distributed_rate_all, short_trials
 -- read: Early, middle and late are thirds of the main agent's steps; the three shares add up to 1.
 --   A run is distributed when its Skill-related steps occupy two or more thirds: the agent came back.
--- column skill_steps: Skill-related steps of the main agent, all trials together
--- column early_share: of them, those whose midpoint lies in the first third
+-- column skill_steps: Skill-related steps of the main agent over all trials
+-- column early_share: of these, steps whose midpoint is in the first third
 -- column exposed_trials: trials with a Skill-related step
--- column distributed_rate: distributed trials of exposed trials; null when none is exposed
--- column distributed_rate_all: distributed trials of readable trials
--- column short_trials: trials of fewer than three steps, for which thirds mean little
+-- column distributed_rate: distributed trials / exposed trials; null if none is exposed
+-- column distributed_rate_all: distributed trials / readable trials
+-- column short_trials: trials with fewer than three steps, for which thirds mean little
 WITH found AS (
     SELECT r.condition, r.position, r.run, r.readable, m.metric, m.key, m.value
     FROM runs AS r

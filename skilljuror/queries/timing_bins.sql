@@ -1,12 +1,13 @@
--- question: Where along a run do the Skill-related steps fall?
+-- question: At which point of a run are the Skill-related steps?
 -- section: RQ3
 -- grain: one row is one condition and one twentieth of the run
 -- columns: condition, bin, from_share, to_share, skill_steps, per_trial
--- read: Steps per trial are absolute, not a share: a darker row means more Skill use, not only another place.
--- empty: No run has a Skill-related step whose place is known: `skilljuror query STUDY
---   skills_opened` tells what was opened.
+-- read: Steps per trial are absolute, not a share: a darker row means more Skill use, not only a different
+--   position.
+-- empty: No run has a Skill-related step with a known position. `skilljuror query STUDY skills_opened` shows
+--   the opened skills.
 -- column bin: 0 to 19
--- column per_trial: Skill-related steps in the bin of readable trials
+-- column per_trial: Skill-related steps in the bin / readable trials
 SELECT
     r.condition,
     CAST(m.key AS INTEGER) AS bin,

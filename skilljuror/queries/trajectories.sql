@@ -1,11 +1,11 @@
--- question: Which runs were read, and how much is in them?
+-- question: Which runs were read, and what do they contain?
 -- section: lists
 -- grain: one row is one run
 -- columns: trajectory, trial, format, agent, agent_version, model, started_at, minutes, steps,
 --   sub_agents, uses, skills_opened, display_tokens, complete, warnings, source
 -- column minutes: from the first to the last record of the log
--- column uses: resource events without authoring and mentions
--- column display_tokens: uncached input, cache writes and output; null where the log does not say
+-- column uses: resource events except authoring and mentions
+-- column display_tokens: uncached input, cache writes and output; null if the log does not report them
 SELECT
     t.trajectory, t.trial, t.format, t.agent, t.agent_version, t.model, t.started_at,
     m.value AS minutes,

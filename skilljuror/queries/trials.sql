@@ -1,13 +1,13 @@
--- question: How did every planned trial end?
+-- question: How did each planned trial end?
 -- section: lists
 -- grain: one row is one planned trial
 -- columns: trial, task, condition, number, status, reward, strict, exception, minutes,
 --   display_tokens, cost_usd, agent_steps, skill_steps, fanout, trajectory, source, message
 -- params: task=null, condition=null
--- empty: No trial of a study is in this database: `skilljuror run` with a study file plans and runs
---   them. Of logs as they were found `skilljuror query STUDY observed_trials` tells how theirs
---   ended, and `trajectories` lists the runs.
--- column minutes: wall clock of the agent
+-- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
+--   `skilljuror query STUDY observed_trials` shows the outcomes of their trials, and `trajectories` lists the
+--   runs.
+-- column minutes: wall-clock time of the agent
 -- column source: main raw log
 WITH wide AS (
     SELECT

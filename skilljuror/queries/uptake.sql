@@ -1,98 +1,112 @@
--- question: Did opened resources become visible work?
+-- question: Did agents act on the resources that they opened?
 -- section: RQ3
 -- grain: one row is one condition and one judge
--- columns: condition, judge, trajectories, events, judged, coverage, yes, no, unknown,
---   not_seen_again, unparsed, eru_low, eru_high, eru_rate, eru_rate_reason, mean_events, mean_yes, ge1_yes,
---   ge2_yes, ge5_yes
+-- columns: condition, judge, trajectories, events, judged, coverage, yes, no, unknown, open, eru_low, eru_high,
+--   eru_rate, eru_rate_reason, without_navigation_low, without_navigation_high, mean_events, mean_yes_low,
+--   mean_yes_high, ge1_yes_low, ge1_yes_high, ge2_yes_low, ge2_yes_high, ge5_yes_low, ge5_yes_high
 -- params: judge=null
--- read: The ERU rate (Effective Resource Uptake) says how often an access was put to work, the mean of
---   yes events how much work that was. A judge without a model cannot decide a use whose content was
---   shown and not seen again: its rate lies between two ends. A layout that invites many accesses can raise the second without the first.
---   A judge called model/... was asked about a sample of proved yes alone: its rate is no rate of the study.
--- null judge: nobody judged these uses yet. `skilljuror judge STUDY` does
--- column trajectories: trials whose log could be read, those without any event included
+-- read: The ERU rate (Effective Resource Uptake) is the share of accesses that the agent acted on; the mean
+--   of yes events is the amount of such work. A use is open if its content was shown and the judge could not
+--   decide: every number then has a low and a high end, counting open uses as no or as yes. A layout that
+--   causes many accesses can raise the mean without the rate. A judge called model/... only rechecked a
+--   sample of proved yes: its rate is not a rate of the study.
+-- null judge: these uses are not judged yet; run `skilljuror judge STUDY`
+-- column trajectories: trials with a readable log, with or without events
 -- column events: uses of a resource by the main agent and its sub-agents
 -- column judged: events with a verdict of this judge
--- column not_seen_again: of the unknown, those whose content was shown and could be recognised, and
---   that nothing later repeats
--- column unparsed: of the unknown, those on which a model gave no usable answer
--- column eru_low: lower end of the rate: yes / (yes + no + not_seen_again + unparsed), as if none of these
---   two had been taken up; every other unknown stays outside
--- column eru_high: upper end: (yes + not_seen_again + unparsed) / the same, as if all of them had
--- column eru_rate: yes / (yes + no), where that is one number; null when nothing was decided, and
---   where uses that nobody could decide leave it between two ends
--- column mean_events: events per trajectory, unknown ones included
--- column mean_yes: yes events per trajectory; null unless every event was judged
--- column ge2_yes: trajectories with two or more yes events
+-- column open: of the unknown, those whose content was shown, for any reason; see `uptake_reasons`
+-- column eru_low: lower end of the rate: yes / (yes + no + open), counting every open use as no
+-- column eru_high: upper end of the rate: (yes + open) / (yes + no + open), counting every open use as yes
+-- column eru_rate: yes / (yes + no); null if nothing was decided or if open uses leave a range
+-- column without_navigation_low: eru_low without the uses that only led to another resource, a category that
+--   the paper does not have
+-- column without_navigation_high: eru_high over the same uses
+-- column mean_events: events per trajectory, including unknown ones
+-- column mean_yes_low: yes events per trajectory; null unless every event was judged
+-- column mean_yes_high: the same, counting every open use as yes
+-- column ge2_yes_low: trajectories with two or more yes events; null unless every event was judged
+-- column ge2_yes_high: the same, counting every open use as yes
 WITH judges AS (
     SELECT DISTINCT judge FROM verdicts
     WHERE CAST($judge AS VARCHAR) IS NULL OR judge = CAST($judge AS VARCHAR)
 ),
-per_run AS (
-    SELECT
-        r.condition,
-        r.position,
-        j.judge,
-        r.run,
-        count(u.event) AS events,
-        count(v.label) AS judged,
-        count(*) FILTER (WHERE v.label = 'yes') AS yes,
-        count(*) FILTER (WHERE v.label = 'no') AS no,
-        count(*) FILTER (WHERE v.label = 'unknown') AS unknown,
-        count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'not_seen_again') AS again,
-        count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'unparsed') AS unparsed,
-        count(*) FILTER (WHERE is_open(v.label, v.category)) AS open
+judged_uses AS (
+    SELECT r.condition, r.position, r.run, j.judge, u.event, v.label, v.category, v.open, v.low, v.high
     FROM runs AS r
     LEFT JOIN judges AS j ON true
     LEFT JOIN uses AS u ON u.run = r.run
-    LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = j.judge
+    LEFT JOIN uptake_verdicts AS v ON v.event = u.event AND v.judge = j.judge
     WHERE r.readable
-    GROUP BY ALL
+),
+rates AS (
+    SELECT
+        condition, judge,
+        avg(low) AS eru_low,
+        avg(high) AS eru_high,
+        avg(low) FILTER (WHERE category <> 'navigation') AS without_navigation_low,
+        avg(high) FILTER (WHERE category <> 'navigation') AS without_navigation_high,
+        count(*) FILTER (WHERE label = 'yes') AS yes,
+        count(*) FILTER (WHERE label = 'no') AS no,
+        count(*) FILTER (WHERE label = 'unknown') AS unknown,
+        count(*) FILTER (WHERE open) AS open
+    FROM judged_uses
+    GROUP BY condition, judge
+),
+per_run AS (
+    SELECT
+        condition, position, judge, run,
+        count(event) AS events,
+        count(label) AS judged,
+        coalesce(sum(low), 0) AS low,
+        coalesce(sum(high), 0) AS high
+    FROM judged_uses
+    GROUP BY condition, position, judge, run
 ),
 sums AS (
     SELECT
-        condition,
-        position,
-        judge,
+        condition, position, judge,
         count(*) AS trajectories,
         sum(events) AS events,
         sum(judged) AS judged,
-        sum(yes) AS yes,
-        sum(no) AS no,
-        sum(unknown) AS unknown,
-        sum(again) AS again,
-        sum(unparsed) AS unparsed,
-        sum(open) AS open,
-        count(*) FILTER (WHERE yes >= 1) AS ge1,
-        count(*) FILTER (WHERE yes >= 2) AS ge2,
-        count(*) FILTER (WHERE yes >= 5) AS ge5
+        judge IS NOT NULL AND sum(judged) = sum(events) AS all_judged,
+        sum(low) AS low,
+        sum(high) AS high,
+        [count(*) FILTER (WHERE low >= 1), count(*) FILTER (WHERE high >= 1)] AS ge1,
+        [count(*) FILTER (WHERE low >= 2), count(*) FILTER (WHERE high >= 2)] AS ge2,
+        [count(*) FILTER (WHERE low >= 5), count(*) FILTER (WHERE high >= 5)] AS ge5
     FROM per_run
     GROUP BY condition, position, judge
 )
 SELECT
-    condition,
-    judge,
-    trajectories,
-    CAST(events AS BIGINT) AS events,
-    CAST(judged AS BIGINT) AS judged,
-    judged / nullif(events, 0) AS coverage,
-    CAST(if(judge IS NULL, NULL, yes) AS BIGINT) AS yes,
-    CAST(if(judge IS NULL, NULL, no) AS BIGINT) AS no,
-    CAST(if(judge IS NULL, NULL, unknown) AS BIGINT) AS unknown,
-    CAST(if(judge IS NULL, NULL, again) AS BIGINT) AS not_seen_again,
-    CAST(if(judge IS NULL, NULL, unparsed) AS BIGINT) AS unparsed,
-    yes / nullif(yes + no + open, 0) AS eru_low,
-    (yes + open) / nullif(yes + no + open, 0) AS eru_high,
-    if(open = 0, yes / nullif(yes + no, 0), NULL) AS eru_rate,  -- unknown stays outside (A-26)
+    s.condition,
+    s.judge,
+    s.trajectories,
+    CAST(s.events AS BIGINT) AS events,
+    CAST(s.judged AS BIGINT) AS judged,
+    s.judged / nullif(s.events, 0) AS coverage,
+    if(s.judge IS NULL, NULL, r.yes) AS yes,
+    if(s.judge IS NULL, NULL, r.no) AS no,
+    if(s.judge IS NULL, NULL, r.unknown) AS unknown,
+    if(s.judge IS NULL, NULL, r.open) AS open,
+    r.eru_low,
+    r.eru_high,
+    if(r.open = 0, r.eru_low, NULL) AS eru_rate,  -- what was not shown stays outside (A-26)
     CASE
-        WHEN judge IS NULL THEN 'not_judged'
-        WHEN open > 0 THEN 'between_two_ends'
-        WHEN yes + no = 0 THEN 'nothing_decided'
+        WHEN s.judge IS NULL THEN 'not_judged'
+        WHEN r.open > 0 THEN 'between_two_ends'
+        WHEN r.eru_low IS NULL THEN 'nothing_decided'
     END AS eru_rate_reason,
-    events / trajectories AS mean_events,
-    if(judge IS NOT NULL AND judged = events, yes / trajectories, NULL) AS mean_yes,
-    if(judge IS NULL, NULL, ge1) AS ge1_yes,
-    if(judge IS NULL, NULL, ge2) AS ge2_yes,
-    if(judge IS NULL, NULL, ge5) AS ge5_yes
-FROM sums
-ORDER BY position, judge;
+    r.without_navigation_low,
+    r.without_navigation_high,
+    s.events / s.trajectories AS mean_events,
+    if(s.all_judged, s.low / s.trajectories, NULL) AS mean_yes_low,
+    if(s.all_judged, s.high / s.trajectories, NULL) AS mean_yes_high,
+    if(s.all_judged, s.ge1[1], NULL) AS ge1_yes_low,
+    if(s.all_judged, s.ge1[2], NULL) AS ge1_yes_high,
+    if(s.all_judged, s.ge2[1], NULL) AS ge2_yes_low,
+    if(s.all_judged, s.ge2[2], NULL) AS ge2_yes_high,
+    if(s.all_judged, s.ge5[1], NULL) AS ge5_yes_low,
+    if(s.all_judged, s.ge5[2], NULL) AS ge5_yes_high
+FROM sums AS s
+JOIN rates AS r ON r.condition = s.condition AND r.judge IS NOT DISTINCT FROM s.judge
+ORDER BY s.position, s.judge;

@@ -1,8 +1,8 @@
--- question: Why did the judge say yes, no or unknown?
+-- question: Why did the judge answer yes, no or unknown?
 -- section: RQ3
 -- grain: one row is one condition, judge, label and reason
 -- columns: condition, judge, label, category, events, share
--- empty: Nobody judged these uses yet, or there are none: `skilljuror judge STUDY` does.
+-- empty: No uses, or none judged yet. Judge them with `skilljuror judge STUDY`.
 -- column share: of this judge's verdicts in this condition
 SELECT
     r.condition,

@@ -3,19 +3,19 @@
 -- grain: one row is one variant, over all builds
 -- columns: variant, builds, tokens, tokens_of_source, root_share, root_lines, root_lines_max,
 --   support_files, passed, over_limit
--- read: Variants carry the same knowledge, so their tokens should be close to the source's; what must
---   differ is the part of it that stands in the root.
--- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
---   `skilljuror ingest --study STUDY` reads those of a study.
+-- read: Variants contain the same knowledge, so their tokens should be close to the source's; they differ in
+--   the share of it that is in the root.
+-- empty: No builds. `skilljuror build SOURCE --out DIR` builds variants; `skilljuror ingest --study STUDY`
+--   reads those of a study.
 -- column tokens: mean tokens of all text
 -- column tokens_of_source: mean over builds of tokens of the variant / tokens of the source
 -- column root_share: mean over builds of tokens of the SKILL.md files / all tokens
 -- column root_lines: median lines of the SKILL.md files
 -- column root_lines_max: the longest
 -- column support_files: mean number of supporting files
--- column passed: builds in which every gate passed it; null for the source and for a Skill
---   that a condition offers as it is, which are not judged
--- column over_limit: builds in which one read, or one context, cannot carry the flat file
+-- column passed: builds in which it passed every gate; null for the source and for a Skill offered unchanged,
+--   which are not checked
+-- column over_limit: builds whose flat file is too large for one read or one context
 WITH files AS (
     SELECT build, variant, count(*) FILTER (WHERE resource_class = 'support') AS support
     FROM variant_files GROUP BY ALL

@@ -3,15 +3,15 @@
 -- grain: one row is one variant of a build; the source is the row without a parent
 -- columns: build, variant, parent, skills, files, support_files, code_files, tokens,
 --   tokens_of_source, root_lines, root_tokens, root_share, verdict, layers, waivers, feasibility
--- read: Variants of one build carry the same knowledge, so their tokens should be close; what must
---   differ is how much of it stands in the root.
--- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
---   `skilljuror ingest --study STUDY` reads those of a study.
+-- read: Variants of one build contain the same knowledge, so their tokens should be close; they differ in the
+--   share of it that is in the root.
+-- empty: No builds. `skilljuror build SOURCE --out DIR` builds variants; `skilljuror ingest --study STUDY`
+--   reads those of a study.
 -- column tokens_of_source: tokens of the variant / tokens of the source
--- column root_share: tokens of the SKILL.md files of all tokens
--- column layers: what the verdict rests on: deterministic gates, the rubric by a model, people
--- column waivers: whose waivers the verdict rests on
--- column feasibility: whether one read of a flat file can carry it
+-- column root_share: tokens of the SKILL.md files / all tokens
+-- column layers: basis of the verdict: deterministic gates, the rubric by a model, people
+-- column waivers: reviewers whose waivers the verdict depends on
+-- column feasibility: whether a flat file fits into one read
 SELECT
     v.build, v.variant, v.parent,
     len(v.skills) AS skills,

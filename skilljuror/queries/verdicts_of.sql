@@ -1,10 +1,10 @@
--- question: What did judges say about one trial?
+-- question: How did judges label one trial?
 -- section: lists
--- grain: one row is one judge's answer on one event
+-- grain: one row is one judge's label for one event
 -- columns: event, trial, judge, label, category, source_quote, action_quote, action_step,
 --   action_line, model, prompt_sha256, note
 -- params: trial=null
--- empty: Nobody judged these uses yet, or there are none: `skilljuror judge STUDY` does.
+-- empty: No uses, or none judged yet. Judge them with `skilljuror judge STUDY`.
 SELECT v.*
 FROM verdicts AS v
 LEFT JOIN events AS e ON e.event = v.event

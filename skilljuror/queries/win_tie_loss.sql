@@ -3,11 +3,11 @@
 -- grain: one row is the contrast
 -- columns: treatment, control, tasks, wins, ties, losses, won, lost
 -- params: treatment=null, control=null
--- read: Wins, ties and losses add up to the number of tasks. A gain carried by few tasks is a weak gain.
--- empty: There are no two conditions of a study to compare in this database. Of logs as they were
---   found `skilljuror query STUDY observed_outcomes` tells how their trials ended, by task.
--- column won: names of the tasks won
--- column lost: names of the tasks lost
+-- read: Wins, ties and losses add up to the number of tasks. A gain from few tasks is a weak gain.
+-- empty: The database has no two conditions of a study to compare. For foreign logs, `skilljuror query STUDY
+--   observed_outcomes` shows the outcomes of their trials, by task.
+-- column won: names of the tasks that the treatment wins
+-- column lost: names of the tasks that the treatment loses
 WITH contrast AS (
     SELECT
         coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,

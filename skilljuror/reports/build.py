@@ -24,9 +24,11 @@ class ReportSummary:
     path: Path
     """The HTML file."""
     title: str
-    """The headline in one line."""
+    """The verdict in one sentence."""
+    number: str
+    """The difference with its interval; "" where none may be quoted."""
     meaning: str
-    """What the leading number is, in one sentence; "" where none leads."""
+    """What the number is, in one sentence; "" where none may be quoted."""
     columns: tuple[str, ...]
     """Columns of the headline table."""
     headline: tuple[tuple[Any, ...], ...]
@@ -49,7 +51,14 @@ def build_report(database: Path, target: Path, *, quotes: bool = True) -> Report
         path = write_page(answers, first, target)
         columns, rows = _first_table(answers, first)
     return ReportSummary(
-        path, first.title, first.meaning, columns, rows, first.observed, first.scripted
+        path,
+        first.title,
+        first.number,
+        first.meaning,
+        columns,
+        rows,
+        first.observed,
+        first.scripted,
     )
 
 

@@ -8,6 +8,8 @@ from skilljuror.queries.catalog import Query
 from skilljuror.queries.run import QueryResult, query
 from skilljuror.reports import judging
 from skilljuror.reports.answers import Answers
+from skilljuror.stats.coverage import NO_VARIATION, ONE_TASK
+from skilljuror.stats.intervals import Interval
 from skilljuror.stats.paired import Arm, geometric_ratio, paired_delta
 
 COSTS = {"agent_minutes": "minutes", "display_tokens": "tokens", "cost_usd": "USD"}
@@ -35,6 +37,7 @@ _BY_TASK = {
     "tasks": "tasks with a value in both arms; the others are dropped from both",
     "treatment_trials": "trials with a value; a null is not known and left out, never zero",
     "low": "lower end of the 95 % interval over tasks, Student's t",
+    "low_reason": "why there is no interval",
     "high": "upper end of the same",
 }
 
@@ -85,9 +88,8 @@ def ratios(answers: Answers) -> QueryResult:
     for metric, unit in COSTS.items():
         treatment, control = measure_arms(answers, metric)
         paired = geometric_ratio(control, treatment)
-        ends = (paired.interval.low, paired.interval.high) if paired.interval else (None, None)
         counts = (_trials(treatment), _trials(control), paired.tasks)
-        rows.append((metric, unit, *counts, paired.ratio, *ends))
+        rows.append((metric, unit, *counts, paired.ratio, *_ends(paired.interval, paired.tasks)))
     return QueryResult(RATIOS, [row for row in rows if row[2] or row[3]])
 
 
@@ -97,10 +99,17 @@ def contrasts(answers: Answers) -> QueryResult:
     for metric, unit in (PROCESS | _of_other_packages(answers)).items():
         treatment, control = measure_arms(answers, metric)
         paired = paired_delta(control, treatment, unit=unit)
-        ends = (paired.t.low, paired.t.high) if paired.t else (None, None)
         counts = (_trials(treatment), _trials(control), paired.tasks)
-        rows.append((metric, unit, *counts, paired.delta, *ends))
+        rows.append((metric, unit, *counts, paired.delta, *_ends(paired.t, paired.tasks)))
     return QueryResult(CONTRASTS, [row for row in rows if row[2] or row[3]])
+
+
+def _ends(interval: Interval | None, tasks: int) -> tuple[float | None, str | None, float | None]:
+    """Lower end, why there is none, upper end."""
+    if interval is not None:
+        return interval.low, None, interval.high
+    reason = NO_VARIATION if tasks > 1 else ONE_TASK
+    return None, reason if tasks else None, None
 
 
 def _of_other_packages(answers: Answers) -> dict[str, str]:
@@ -125,10 +134,10 @@ def _trials(arm: Arm) -> int:
 
 
 RATIOS = (
-    "measure", "unit", "treatment_trials", "control_trials", "tasks", "ratio", "low", "high",
+    "measure", "unit", "treatment_trials", "control_trials", "tasks", "ratio", "low", "low_reason", "high",
 )  # fmt: skip
 CONTRASTS = (
-    "measure", "unit", "treatment_trials", "control_trials", "tasks", "difference", "low", "high",
+    "measure", "unit", "treatment_trials", "control_trials", "tasks", "difference", "low", "low_reason", "high",
 )  # fmt: skip
 
 
@@ -145,7 +154,7 @@ COMPUTED = {
         "By how much does the way of working differ, task by task?",
         CONTRASTS,
         "Where the interval holds 0, nothing is shown. Eleven measures are compared, and those of other "
-        "packages, so one of them may leave 0 out by chance in two studies of five.",
+        "packages, each at 95 %: one of them may leave 0 out by chance far more often than in one study of twenty.",
         {
             "difference": "mean over tasks of (treatment mean - control mean), in the row's unit",
             **_BY_TASK,
@@ -160,13 +169,14 @@ COMPUTED = {
         "to err alike in all conditions.",
         {
             "labels": "uses of the sample that people labelled",
-            "judge_rate": "yes / (yes + no) by the judge alone; null where nobody could decide more than 2 % "
-            "of the uses: not seen again, or without a usable answer of a model",
+            "judge_rate": "yes / (yes + no) by the judge alone; null where uses are open, that is, their "
+            "content was shown and the judge could not tell",
             "judge_rate_low": "lower end of the 95 % interval over tasks; where a model was asked several "
             "times, over its answers, too",
             "judge_rate_high": "upper end of the same",
-            "corrected_rate": "prediction-powered (PPI++), tasks as clusters; null without labels, and where "
-            "they do not reach every answer of the judge",
+            "corrected_rate": "prediction-powered (PPI++), tasks as clusters; null without labels, where "
+            "they do not reach every answer of the judge, and where people left a use open: the interval then "
+            "holds both answers",
             "adjusted_rate": "Rogan and Gladen's, with sensitivity and specificity of all conditions; null "
             "where people left open any use of the sample",
             "adjusted_rate_low": "lower end of Lang and Reiczigel's 95 % interval, which takes uses as "

@@ -173,6 +173,7 @@ def strata(answers: Answers, paper: Paper) -> Drawing | None:
         axes.set_axisbelow(True)
         read = (
             f"One point is one kind of task; its area is the number of tasks, given in brackets. "
+            f"A line spans what is possible where uses are open, with the point in its middle. "
             f"Uptake is that of judge {rows[0]['judge']}. Which tasks gain uptake is not decided by "
             "chance: this shows where to look, not what causes what."
         )
@@ -181,28 +182,35 @@ def strata(answers: Answers, paper: Paper) -> Drawing | None:
 
 
 def _drawn(row: Row) -> bool:
-    return row["attribute"] in DRAWN_STRATA and row["delta_yes"] is not None
+    return row["attribute"] in DRAWN_STRATA and row["delta_yes_low"] is not None
 
 
 def _points(axes: Any, rows: list[Row], paper: Paper) -> None:
-    places = [(row["delta_yes"], 100 * row["delta_pass"]) for row in rows]
+    ends = [(row["delta_yes_low"], row["delta_yes_high"]) for row in rows]
+    places = [
+        ((a + b) / 2, 100 * row["delta_pass"]) for row, (a, b) in zip(rows, ends, strict=True)
+    ]
     areas = [60.0 * row["tasks"] for row in rows]
     colours = [_colour(up) for _, up in places]
+    for (low, high), (_, up) in zip(ends, places, strict=True):
+        axes.plot((low, high), (up, up), "|-", color=_colour(up), linewidth=1, alpha=0.6)
     axes.scatter(*zip(*places, strict=True), s=areas, c=colours, alpha=0.55, linewidth=0)
     axes.margins(0.2, 0.14)
     labels = [f"{short_label(row['value'], paper)} ({row['tasks']})" for row in rows]
-    for text, place, shift in dodge_labels(labels, places):
+    for text, place, shift in dodge_labels(
+        labels, places, max(b for _, b in ends) - min(a for a, _ in ends)
+    ):
         axes.annotate(
             text, place, xytext=(7, 3 + 10.5 * shift), textcoords="offset points", fontsize=8
         )
 
 
 def dodge_labels(
-    labels: Sequence[str], places: Sequence[tuple[float, float]]
+    labels: Sequence[str], places: Sequence[tuple[float, float]], width: float | None = None
 ) -> list[tuple[str, tuple[float, float], int]]:
     """Labels with their points and the number of lines each is shifted, so that labels of points
-    that lie close together stand above one another."""
-    reach_x = 0.3 * (max(x for x, _ in places) - min(x for x, _ in places))
+    that lie close together stand above one another; `width` is what is drawn, if wider than the points."""
+    reach_x = 0.3 * (width or max(x for x, _ in places) - min(x for x, _ in places))
     reach_y = 0.04 * (max(y for _, y in places) - min(y for _, y in places))
     placed: list[tuple[str, tuple[float, float], int]] = []
     for text, (x, y) in sorted(
@@ -239,20 +247,29 @@ def skills_opened(answers: Answers, paper: Paper) -> Drawing | None:
     """Runs that were offered a skill and runs that opened it."""
     from matplotlib.ticker import MaxNLocator
 
-    rows = [row for row in answers("skills_opened").records() if row["opened"]][:NAMED_BARS]
+    found = answers("skills_opened").records()
+    rows = [row for row in found if row["opened"] or row["searched"]][:NAMED_BARS]
     if not rows:
         return None
     with canvas(paper, 9.0, 1.4 + 0.3 * len(rows)) as (figure, axes):
         places = range(len(rows))
         offered = [row["trajectories"] for row in rows]
         axes.barh(places, offered, color=TIE, alpha=0.35, height=0.72, label="offered or touched")
-        axes.barh(places, [row["opened"] for row in rows], color=PLUS, height=0.4, label="opened")
+        opened = [row["opened"] for row in rows]
+        axes.barh(places, opened, color=PLUS, height=0.4, label="opened")
+        searched = [row["searched"] for row in rows]
+        axes.barh(
+            places, searched, left=opened, color=PLUS, alpha=0.4, height=0.4, label="searched only"
+        )
         axes.set_yticks(places, [short_label(row["skill"], paper) for row in rows])
         axes.invert_yaxis()
         axes.set_xlabel("runs")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         figure.legend(loc="outside lower left" if paper.narrow else "outside upper right", ncols=2)
-        read = "The pale bar is the runs that knew of the skill, the dark bar those that opened it."
+        read = (
+            "The pale bar is the runs that knew of the skill, the dark bar those that opened it; "
+        )
+        read += "in those behind it, only a search printed lines of it."
         title = "Skills that agents opened"
         return finish(figure, "skills_opened", title, read, paper)
 

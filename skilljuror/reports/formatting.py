@@ -9,6 +9,7 @@ LONGEST = 240
 _SHARES = (
     "_rate", "_rate_all", "_share", "share", "_share_pooled", "coverage", "strict_given_runtime",
     "_share_low", "_share_high", "rate_low", "rate_high", "eru_low", "eru_high",
+    "without_navigation_low", "without_navigation_high",
 )  # fmt: skip
 _POINTS = (
     "delta", "delta_rate", "delta_pass", "delta_runtime", "delta_detectable",
@@ -21,9 +22,17 @@ _LABELS = {
     "eru_rate": "ERU rate",
     "eru_low": "ERU rate, from",
     "eru_high": "ERU rate, to",
-    "ge1_yes": "≥ 1 yes",
-    "ge2_yes": "≥ 2 yes",
-    "ge5_yes": "≥ 5 yes",
+    "without_navigation_low": "without navigation, from",
+    "without_navigation_high": "without navigation, to",
+    "mean_yes_low": "mean yes, from",
+    "mean_yes_high": "mean yes, to",
+    "delta_yes_low": "delta yes, from",
+    "delta_yes_high": "delta yes, to",
+    **{
+        f"ge{k}_yes_{end}": f"≥ {k} yes, {word}"
+        for k in (1, 2, 5)
+        for end, word in (("low", "from"), ("high", "to"))
+    },
     "cost_usd": "cost, USD",
 }
 

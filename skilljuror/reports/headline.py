@@ -1,14 +1,16 @@
-"""What the report says first, and how sure it is."""
+"""The headline of a report and its uncertainty."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.formatting import format_points
+from skilljuror.stats.coverage import TrialValue
 from skilljuror.stats.intervals import Interval, studentized_bootstrap
-from skilljuror.stats.paired import Arm, PairedDelta, leave_one_out, paired_delta
-from skilljuror.stats.power import detectable_effect, equivalence
+from skilljuror.stats.paired import PairedDelta, contrast, leave_one_out
+from skilljuror.stats.power import detectable_effect
 from skilljuror.stats.signs import sign_flip, sign_test
+from skilljuror.stats.verdicts import Verdict, equivalence_interval, verdict
 
 MethodRow = tuple[Any, ...]
 """(method, low, high, p) in percentage points."""
@@ -16,26 +18,30 @@ MethodRow = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Headline:
-    """The first words of a report."""
+    """Headline of a report."""
 
     title: str
-    """One line."""
-    verdict: str
-    """What may be concluded, in plain words."""
+    """The verdict in one sentence; for logs, a summary."""
+    advice: str
+    """How to read it."""
     observed: bool
     """Logs only, no trials."""
     scripted: bool
-    """A scripted policy ran in some trial."""
+    """Whether a scripted policy ran in any trial."""
     overview: dict[str, Any]
-    """The database in one row."""
+    """Row of the query `overview`."""
     delta: PairedDelta | None = None
-    """Treatment minus control in strict pass rate; None without two arms."""
+    """Treatment minus control in the primary outcome; None without two arms."""
+    outcome: str = ""
+    """Name of the mean primary outcome."""
+    number: str = ""
+    """The difference with its interval; "" if it must not be quoted."""
     meaning: str = ""
-    """What the leading number is, in one sentence; "" where none leads."""
+    """Meaning of the number in one sentence; "" if it must not be quoted."""
     quotable: bool = False
-    """Whether every planned trial of both arms has a final outcome."""
+    """Whether a number may be quoted."""
     methods: tuple[MethodRow, ...] = ()
-    """(method, low, high, p) in percentage points, the headline's own first."""
+    """(method, low, high, p) in percentage points, the headline method first."""
     facts: tuple[tuple[str, str], ...] = field(default=())
     """Further facts: name and words."""
 
@@ -44,7 +50,7 @@ METHOD_COLUMNS = ("method", "low_pp", "high_pp", "p")
 
 
 def headline(answers: Answers) -> Headline:
-    """The headline of a study, or of a pile of logs."""
+    """Return the headline of a study or of logs."""
     overview = answers.single("overview")
     scripted = bool(overview["scripted"])
     if not overview["planned"]:
@@ -55,79 +61,92 @@ def headline(answers: Answers) -> Headline:
             title, words, True, scripted, overview, facts=tuple(_observed_facts(answers))
         )
     setup = answers.single("setup")
-    treatment, control = outcome_arms(answers, setup["primary_outcome"])
-    delta = paired_delta(control, treatment) if treatment and control else None
+    delta = primary_contrast(answers, setup["primary_outcome"])
     if delta is None or delta.delta is None:
-        words = "There are no two arms to compare, so there is no headline difference."
+        words = "The study has no two arms to compare, so there is no headline difference."
         return Headline(_no_contrast(overview), words, False, scripted, overview)
-    missing = _unsettled(answers)
-    outcome = OUTCOMES[setup["primary_outcome"]]
-    verdict = _verdict(overview, delta, missing)
-    if setup["margin"] and not missing:
-        verdict += _equivalence(delta, setup["margin"])
+    outcome, margin = OUTCOMES[setup["primary_outcome"]], setup["margin"]
+    found, quotable = verdict(delta, margin), not delta.refusal
     return Headline(
-        title=_title(overview, delta, missing, outcome),
-        verdict=verdict,
+        title=_sentence(overview, found, outcome, margin, delta),
+        advice=_advice(delta, found, margin),
         observed=False,
         scripted=scripted,
         overview=overview,
         delta=delta,
-        meaning="" if missing else _meaning(overview, delta, outcome),
-        quotable=not missing,
-        methods=tuple(_methods(delta)),
+        outcome=outcome,
+        number=_number(overview, delta, outcome) if quotable else "",
+        meaning=_meaning(overview, delta, outcome) if quotable else "",
+        quotable=quotable,
+        methods=tuple(_methods(delta)) if quotable else (),
         facts=tuple(_facts(answers, delta)),
     )
 
 
-def strict_pass_arms(answers: Answers) -> tuple[Arm, Arm]:
-    """Strict outcomes per task of treatment and control over the planned frame (measures §1.8)."""
-    treatment: dict[str, list[float]] = {}
-    control: dict[str, list[float]] = {}
-    for row in answers("task_deltas").records():
-        treatment[row["task"]] = _outcomes(row["treatment_passes"], row["treatment_trials"])
-        control[row["task"]] = _outcomes(row["control_passes"], row["control_trials"])
-    return treatment, control
+OUTCOMES = {"strict_pass": "strict pass rate", "reward": "mean reward"}
+"""Primary outcome -> name of its mean over the trials of a task."""
 
 
-OUTCOMES = {"strict_pass": "pass rate", "reward": "mean reward"}
-"""Primary outcome -> what its mean over the trials of a task is."""
+def primary_contrast(answers: Answers, outcome: str) -> PairedDelta | None:
+    """Return treatment minus control in the primary outcome over all planned trials; a missing reward
+    counts as 0 (measures §1.8). None if there are no two arms."""
+    study = answers.single("overview")
+    rows = answers("contrast_trials").records()
+    if not rows:
+        return None
+    trials = [
+        TrialValue(
+            task=row["task"],
+            condition=row["condition"],
+            value=float(row["strict"] if outcome == "strict_pass" else row["reward"] or 0.0),
+            final=row["final"],
+            contaminated=row["contaminated"],
+        )
+        for row in rows
+    ]
+    return contrast(trials, study["treatment"], study["control"])
 
 
-def outcome_arms(answers: Answers, outcome: str) -> tuple[Arm, Arm]:
-    """The primary outcome per task of treatment and control over the planned frame; of rewards the
-    mean of each task, in which a missing one is 0 (measures §1.8)."""
-    if outcome == "strict_pass":
-        return strict_pass_arms(answers)
-    rows = answers("task_deltas").records()
-    return (
-        {row["task"]: [row["treatment_reward"]] for row in rows},
-        {row["task"]: [row["control_reward"]] for row in rows},
-    )
+def _sentence(
+    overview: dict[str, Any], found: Verdict, outcome: str, margin: float | None, delta: PairedDelta
+) -> str:
+    """Return the verdict as a sentence, naming contaminated arms and the result without them."""
+    if found.word == "undetermined":
+        said, reason = found.reason, ""
+    else:
+        said, reason = _conclusion(overview, found, outcome, margin), found.reason
+    parts = [f"{found.word.capitalize()}: {said}", reason]
+    if delta.clean is not None and not delta.refusal:
+        parts.append(f"without them, the difference is {_with_interval(delta.clean)}")
+    return f"{'; '.join(filter(None, parts))}."
 
 
-def _outcomes(passes: int, trials: int) -> list[float]:
-    return [1.0] * passes + [0.0] * (trials - passes)
+def _conclusion(
+    overview: dict[str, Any], found: Verdict, outcome: str, margin: float | None
+) -> str:
+    one, other = overview["treatment"], overview["control"]
+    does = "solves" if outcome == "strict pass rate" else "scores"
+    if found.word in {"better", "worse"}:
+        amount = "more" if found.word == "better" else "less"
+        return f"{one} {does} {amount} than {other} on tasks like these"
+    alike = f"differ by less than the declared margin of {margin:g} points" if margin else ""
+    if found.word == "equivalent":
+        return f"{one} and {other} {alike}"
+    said = f"it is not shown whether {one} is better or worse than {other}"
+    return f"{said}, nor that they {alike}" if alike else said
 
 
-def _unsettled(answers: Answers) -> int:
-    rows = answers("task_deltas").records()
-    planned = sum(row["treatment_trials"] + row["control_trials"] for row in rows)
-    settled = sum(row["treatment_settled"] + row["control_settled"] for row in rows)
-    return int(planned - settled)
+def _number(overview: dict[str, Any], delta: PairedDelta, outcome: str) -> str:
+    contrasted = f"{overview['treatment']} minus {overview['control']}"
+    return f"{contrasted}: {_with_interval(delta, f' in {outcome}')}"
 
 
-def _title(overview: dict[str, Any], delta: PairedDelta, missing: int, outcome: str) -> str:
-    contrast = f"{overview['treatment']} minus {overview['control']}"
-    if missing:
-        open_trials = format_count(missing, "planned trial")
-        return f"{contrast}: no headline yet, {open_trials} without a final outcome"
-    what = "strict pass rate" if outcome == "pass rate" else outcome
-    if delta.t is None:
-        return f"{contrast}: {format_points(delta.delta)} in {what} on one task, no interval"
-    return (
-        f"{contrast}: {format_points(delta.delta)} in {what} "
-        f"(95 % interval {format_points(delta.t.low)} to {format_points(delta.t.high)}, {delta.tasks} tasks)"
-    )
+def _with_interval(delta: PairedDelta, what: str = "") -> str:
+    found, tasks = f"{format_points(delta.delta)}{what}", format_count(delta.tasks, "task")
+    if delta.t is not None:
+        ends = f"{format_points(delta.t.low)} to {format_points(delta.t.high)}"
+        return f"{found} (95 % interval {ends}, {tasks})"
+    return f"{found} on {'one task' if delta.tasks == 1 else f'each of {tasks}'}, no interval"
 
 
 def _meaning(overview: dict[str, Any], delta: PairedDelta, outcome: str) -> str:
@@ -147,11 +166,11 @@ def _opened(answers: Answers) -> int:
 
 def _observed_words(overview: dict[str, Any]) -> str:
     if not overview["trajectories"]:
-        return "No log could be read: see what became of each file below."
+        return "No log could be read. The table below lists the reason for each file."
     return (
-        "These are logs as they were found: nobody planned their trials for a study, and "
-        "nothing here compares layouts. The report says which skills and resources agents "
-        "touched, when, and whether what they opened can be seen in their work."
+        "These logs do not come from a planned study, so nothing here compares layouts. The report shows "
+        "which skills and resources agents accessed, when, and whether later work shows what they "
+        "opened."
     )
 
 
@@ -165,79 +184,76 @@ def _observed_facts(answers: Answers) -> list[tuple[str, str]]:
     for row in answers("uptake").records():
         sampled = row["judge"] is not None and row["judge"].startswith("model/")
         if row["eru_low"] is not None and not sampled:
-            facts.append((f"Put to work ({row['judge']})", _put_to_work(row)))
+            facts.append((f"Uptake ({row['judge']})", _uptake(row)))
     return facts
 
 
 def _first_invocation(row: dict[str, Any]) -> str:
-    """A run without one is later than every other."""
+    """Return the median first step; a run that never invoked a skill counts as latest."""
     never = f"{row['never']} of {format_count(row['readable'], 'run')} never invoked one"
     if row["median_step"] is None:
         return f"{never}, so there is no median step"
     return f"median step {row['median_step']:g}; {never}"
 
 
-def _put_to_work(row: dict[str, Any]) -> str:
-    again, unparsed = row["not_seen_again"], row["unparsed"]
-    uses = format_count(row["yes"] + row["no"] + again + unparsed, "use")
+def _uptake(row: dict[str, Any]) -> str:
+    uses = format_count(row["yes"] + row["no"] + row["open"], "use")
     low, high = f"{100 * row['eru_low']:.0f}", f"{100 * row['eru_high']:.0f}"
-    if not again + unparsed:
+    if not row["open"]:
         return f"{low} % of {uses}"
-    why = [f"{again} undecided: shown, and not seen again"] if again else []
-    why += [f"{unparsed} without a usable answer of the model"] if unparsed else []
-    return f"{low} to {high} % of {uses}; {', '.join(why)}"
+    return f"{low} to {high} % of {uses}; {row['open']} shown but undecided"
 
 
-def _verdict(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:
-    if missing:
+def _advice(delta: PairedDelta, found: Verdict, margin: float | None) -> str:
+    if delta.coverage.open_trials:
         return (
-            "The difference must not be quoted: trials without an outcome count as failures "
-            "until they are run. The section on coverage lists them."
+            "A trial without a final outcome would count as a failure. Finish, rerun or accept these trials; "
+            "the section on coverage lists them. The sensitivity table shows the two worst cases."
         )
+    if delta.refusal:
+        return (
+            "A contaminated trial does not represent its arm. Rerun these trials; the section on coverage "
+            "gives the reasons."
+        )
+    if delta.tasks == 1:
+        return "One task is not enough to compare layouts."
     if delta.t is None:
-        return "One task gives no interval: a difference between layouts needs more tasks."
-    if not delta.se:
         return (
-            "Every task shows the same difference, so the interval has no width. That says that "
-            "the tasks are alike, not that the difference is certain."
+            "Every task shows the same difference. This means that the tasks are alike, not that the "
+            "difference is certain."
         )
-    return _reading(overview, delta, delta.t)
+    return _reading(found, delta) + _margin(delta, margin)
 
 
-def _reading(overview: dict[str, Any], delta: PairedDelta, interval: Interval) -> str:
-    if interval.low <= 0 <= interval.high:
-        return f"The interval holds 0: this study does not show a difference.{_power(delta)}"
-    better = overview["treatment"] if interval.low > 0 else overview["control"]
-    return (
-        f"The interval leaves 0 out: on tasks like these, {better} solves more. Look at the tasks "
-        "that carry the difference before you generalise."
-    )
+def _reading(found: Verdict, delta: PairedDelta) -> str:
+    if found.word in {"better", "worse"}:
+        return "Look at the tasks that carry the difference before you generalise."
+    if delta.t is not None and delta.t.low <= 0 <= delta.t.high:
+        return f"The interval includes 0.{_power(delta)}"
+    return "The interval excludes 0."
 
 
 def _power(delta: PairedDelta) -> str:
     effect = _detectable(delta)
     if effect is None:
-        return f" {delta.tasks} tasks that vary as these do could hardly have shown any."
+        return f" {delta.tasks} tasks with this much variation can hardly show any difference."
     return (
-        f" With {delta.tasks} tasks that vary as these do, it would have found one of "
-        f"{effect:.1f} points in four of five repetitions."
+        f" With {delta.tasks} tasks and this much variation, a true difference of {effect:.1f} points would"
+        " be detected in four of five studies."
     )
 
 
-def _equivalence(delta: PairedDelta, margin: float) -> str:
-    """What the study says of the margin that it declared, by two one-sided tests at 5 %."""
-    found = equivalence(delta, margin)
-    declared = f" The study declared a margin of {margin:g} points: "
-    if found.interval is None:
-        return f"{declared}one task cannot show that the arms are equal within it."
-    ends = f"{format_points(found.interval.low)} to {format_points(found.interval.high)}"
-    if found.verdict == "equivalent":
-        return f"{declared}the arms are equal within it (90 % interval {ends})."
-    return f"{declared}it is not shown that the arms are equal within it (90 % interval {ends})."
+def _margin(delta: PairedDelta, margin: float | None) -> str:
+    """Return the interval of the two one-sided tests at 5 % for a declared margin."""
+    found = equivalence_interval(delta) if margin else None
+    if found is None:
+        return ""
+    ends = f"{format_points(found.low)} to {format_points(found.high)}"
+    return f" The 90 % interval, used to test the declared margin, is {ends}."
 
 
 def _detectable(delta: PairedDelta) -> float | None:
-    """Smallest detectable difference in points; None where not even 100 points would do."""
+    """Return the smallest detectable difference in points; None if it exceeds 100."""
     effect = detectable_effect(delta.sd or 0.0, delta.tasks).effect
     return effect if effect is not None and 0 < effect <= 100 else None
 
@@ -246,6 +262,8 @@ def _methods(delta: PairedDelta) -> list[MethodRow]:
     values = [value for _, value in delta.by_task]
     wins, losses = sum(v > 0 for v in values), sum(v < 0 for v in values)
     rows = [_interval_row(f"paired task means, Student t({delta.tasks - 1}) (headline)", delta.t)]
+    if delta.clean is not None:
+        rows.append(_interval_row("the same without contaminated trials", delta.clean.t))
     boot = studentized_bootstrap(values)
     rows.append(_interval_row("studentized bootstrap over tasks", boot.interval if boot else None))
     rows.append(_interval_row("paired task means, normal (as papers print it)", delta.z))
@@ -262,6 +280,8 @@ def _interval_row(name: str, interval: Interval | None) -> MethodRow:
 
 
 def _facts(answers: Answers, delta: PairedDelta) -> list[tuple[str, str]]:
+    if delta.refusal:
+        return _attempts(answers)
     found = answers.single("win_tie_loss")
     counts = f"{found['wins']} won, {found['ties']} tied, {found['losses']} lost"
     facts = [("Tasks", counts)]
@@ -278,10 +298,14 @@ def _facts(answers: Answers, delta: PairedDelta) -> list[tuple[str, str]]:
 
 
 def _attempts(answers: Answers) -> list[tuple[str, str]]:
-    """What was run again and what a person took as final, arm by arm; nothing where neither happened."""
+    """Return counts per arm of unanswered, rerun and accepted trials; empty if all are 0."""
     rows = answers("coverage").records()
     facts = []
-    for name, column in (("Trials run more than once", "rerun"), ("Accepted as final", "accepted")):
+    for name, column in (
+        ("Trials without an answer of the model", "no_answer"),
+        ("Trials run more than once", "rerun"),
+        ("Accepted as final", "accepted"),
+    ):
         if any(row[column] for row in rows):
             words = ", ".join(f"{row['condition']} {row[column]}" for row in rows)
             facts.append((name, words))
@@ -289,5 +313,5 @@ def _attempts(answers: Answers) -> list[tuple[str, str]]:
 
 
 def format_count(number: int, noun: str) -> str:
-    """A number and its noun: "1 run", "2 runs"."""
+    """Return a number and its noun: "1 run", "2 runs"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.formatting import format_points
 from skilljuror.reports.headline import Headline
+from skilljuror.stats.coverage import ArmCoverage
 
 WIDTH, MIDDLE = 640.0, 34.0
 
@@ -21,21 +22,34 @@ class Bar:
     """The same, 0 to 100."""
     role: str
     """treatment, control or ""."""
+    lacking: str = ""
+    """What keeps the rate from being quoted: "3 contaminated, 2 without a final outcome"."""
 
 
-def condition_bars(answers: Answers) -> tuple[Bar, ...]:
+def condition_bars(answers: Answers, first: Headline) -> tuple[Bar, ...]:
     """One bar per condition, in the order of the study file."""
-    overview = answers.single("overview")
-    roles = {overview["treatment"]: "treatment", overview["control"]: "control"}
+    roles = {first.overview["treatment"]: "treatment", first.overview["control"]: "control"}
+    arms = {arm.condition: arm for arm in (first.delta.coverage.arms if first.delta else ())}
     return tuple(
         Bar(
             row["condition"],
             f"{row['strict_passes']} of {row['planned']}",
             100 * row["strict_rate"],
             roles.get(row["condition"], ""),
+            _lacking(arms.get(row["condition"])),
         )
         for row in answers("outcomes").records()
     )
+
+
+def _lacking(arm: ArmCoverage | None) -> str:
+    if arm is None:
+        return ""
+    counts = {
+        "contaminated": arm.contaminated,
+        "without a final outcome": arm.planned - arm.final,
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
 
 def interval_picture(first: Headline) -> str:

@@ -21,6 +21,7 @@ from skilljuror.stats.judge_accuracy import (
 from skilljuror.stats.judge_noise import RepeatedItem, repeated_difference, repeated_rate
 from skilljuror.stats.power import detectable_effect
 from skilljuror.stats.prediction_powered import (
+    CorrectedRate,
     JudgedItem,
     corrected_difference,
     corrected_rate,
@@ -57,8 +58,6 @@ AGREEMENT = (
     "alpha", "alpha_low", "alpha_high",
 )  # fmt: skip
 ALL_PEOPLE = "all people"
-MOST_OPEN = 0.02
-"""Share of uses that nobody could decide above which a judge alone has no one rate."""
 
 
 @dataclass
@@ -82,8 +81,7 @@ class ArmUses:
     @property
     def alone_reason(self) -> str | None:
         """Why the judge alone gives no one rate."""
-        undecided = sum(row["events"] for row in self.cells if row["open"])
-        return "between_two_ends" if undecided > MOST_OPEN * self.events else None
+        return "between_two_ends" if any(row["open"] for row in self.cells) else None
 
     @property
     def correction_reason(self) -> str | None:
@@ -95,14 +93,21 @@ class ArmUses:
             None if math.isclose(reached, self.events, rel_tol=0.005) else "labels_do_not_reach_all"
         )
 
-    def items(self) -> list[JudgedItem]:
-        """For estimators: all uses, and beside them the labelled ones."""
+    def items(self, people_unknown: str = "unknown") -> list[JudgedItem]:
+        """For estimators: all uses, and the labelled ones again, with another label for uses that people
+        could not decide about."""
         everything = [
             JudgedItem(row["task"], row["label"] or "unknown", stands_for=row["events"])
             for row in self.cells
         ]
         checked = [
-            JudgedItem(row["task"], row["label"], row["person"], row["weight"], stands_for=0)
+            JudgedItem(
+                row["task"],
+                row["label"],
+                people_unknown if row["person"] == "unknown" else row["person"],
+                row["weight"],
+                stands_for=0,
+            )
             for row in self.labelled
         ]
         return everything + checked
@@ -164,8 +169,15 @@ def _alone(arm: ArmUses) -> Row:
 def _corrected(arm: ArmUses) -> Row:
     if reason := arm.correction_reason:
         return None, reason, None, None
-    made = corrected_rate(arm.items())
-    return _with_reason(made.value, made.interval, "nothing_decided")
+    return _between(*(corrected_rate(arm.items(label)) for label in ("no", "yes")))
+
+
+def _between(least: CorrectedRate, most: CorrectedRate) -> Row:
+    """The estimate, or the ends of its interval where what people left open decides."""
+    if least.value == most.value:
+        return _with_reason(least.value, least.interval, "nothing_decided")
+    low, high = _ends(least.interval)[0], _ends(most.interval)[1]
+    return None, "between_two_ends", low, high
 
 
 def _adjusted(made: CorrectedShare, arm: ArmUses, accuracy: Accuracy) -> Row:
@@ -227,11 +239,12 @@ def _corrected_difference(control: ArmUses, treatment: ArmUses) -> Row:
         one_arm = some and lacking[0].correction_reason == "no_labels"
         reason = "labels_of_one_arm_only" if one_arm else lacking[0].correction_reason
         return None, reason, None, None, None
-    made = corrected_difference(control.items(), treatment.items())
+    least = corrected_difference(control.items("yes"), treatment.items("no"))
+    most = corrected_difference(control.items("no"), treatment.items("yes"))
     seen = None
-    if made.se is not None:
-        seen = detectable_effect(made.se * math.sqrt(made.clusters), made.clusters).effect
-    return (*_with_reason(made.value, made.interval, "nothing_decided"), seen)
+    if least.value == most.value and least.se is not None:
+        seen = detectable_effect(least.se * math.sqrt(least.clusters), least.clusters).effect
+    return (*_between(least, most), seen)
 
 
 def accuracy_table(answers: Answers) -> QueryResult:

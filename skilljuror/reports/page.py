@@ -73,7 +73,7 @@ def _render(answers: Answers, first: Headline, views: list[SectionView]) -> str:
         scripted=SCRIPTED if first.scripted else "",
         quotes=answers.quotes,
         interval=Markup(interval_picture(first)),
-        bars=condition_bars(answers) if not first.observed else (),
+        bars=condition_bars(answers, first) if not first.observed else (),
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
         version=metadata.version("skilljuror"),
         drawn=_drawn,

@@ -1,4 +1,4 @@
-"""Remarks of a section before its tables: sentences made of the answers of questions."""
+"""Remarks before the tables of a section, generated from query results."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,16 +14,16 @@ class Remark(NamedTuple):
     words: str
     """A sentence or two."""
     commands: tuple[str, ...] = ()
-    """What to type, in order; empty where nothing is to be done."""
+    """Commands to run, in order."""
 
 
 def gate_power(answers: Answers) -> list[Remark]:
-    """How much planted drift the gates would have caught, or how to find out."""
+    """Return how much planted drift the gates catch, or how to measure it."""
     rows = answers("gate_power").records()
     if not rows:
         words = (
-            "How much drift this audit would have caught in these variants was not measured."
-            " To measure it, and to say so here:"
+            "The power of this audit on these variants has not been measured. To measure it and update this"
+            " report:"
         )
         return [Remark(words, ("skilljuror assay STUDY --keep", "skilljuror report STUDY"))]
     policies: dict[tuple[str, bool | None], dict[str, dict[str, Any]]] = {}
@@ -45,7 +45,7 @@ def _audit_under(policy: str, own: bool | None) -> str:
 def _caught(kinds: dict[str, dict[str, Any]]) -> str:
     drift, flagged = kinds.get("drift"), _flagged(kinds.get("harmless"))
     if drift is None or not drift["planted"]:
-        words = "had nothing to catch: no drift could be planted into these variants"
+        words = "was not tested: no drift could be planted into these variants"
         return f"{words}{flagged and f'; it {flagged}'}."
     return (
         f"would have caught {_share(drift, 'flagged_rate')} of {_count(drift['planted'])}"
@@ -77,7 +77,7 @@ def _count(number: int) -> str:
 
 
 def _unmeasured(rows: list[dict[str, Any]]) -> list[Remark]:
-    """What the figure does not cover."""
+    """Return a remark on builds that were not measured."""
     assayed, builds = max(row["assayed"] for row in rows), rows[0]["builds"]
     if assayed >= builds:
         return []
@@ -92,28 +92,28 @@ REVIEW = ("skilljuror review STUDY", "skilljuror report STUDY")
 
 
 def judge_trust(answers: Answers) -> list[Remark]:
-    """Who checked each judge, what is left of its difference, and what nobody could see."""
+    """Return who checked each judge, its corrected difference, and blind spots."""
     cards = answers("judge_card").records()
     if not cards:
         return []
     if not cards[0]["labelled"]:
         events = format_value("events", max(card["events"] for card in cards))
         words = (
-            f"No person has looked at these verdicts ({events} uses): how often a judge is wrong is not"
-            " known, nor whether it errs more in one condition than in another, and no interval here"
-            " shows it. To have a random sample labelled, and the rates corrected:"
+            f"No person has checked these verdicts ({events} uses). The judge's error rate, and whether it"
+            " differs between conditions, is unknown and not reflected in any interval. To label a random"
+            " sample and correct the rates:"
         )
         return [Remark(words, REVIEW), _blind_spots(cards[0])]
     accuracy = {
         row["judge"]: row for row in accuracy_table(answers).records()
     }  # the last is for all
     differences = {row["judge"]: row for row in uptake_differences(answers).records()}
-    told = [Remark(_looked(cards[0]))]
+    remarks = [Remark(_looked(cards[0]))]
     for card in cards:
         judge = card["judge"]
         words = _right(judge, accuracy.get(judge)) + _difference(differences.get(judge))
-        told.append(Remark(words))
-    return [*told, _blind_spots(cards[0])]
+        remarks.append(Remark(words))
+    return [*remarks, _blind_spots(cards[0])]
 
 
 def _looked(card: dict[str, Any]) -> str:
@@ -121,17 +121,17 @@ def _looked(card: dict[str, Any]) -> str:
     unasked = "" if labelled == sampled else f" of {sampled} drawn"
     blind = "none" if not card["blind"] else "all" if card["blind"] == labelled else card["blind"]
     return (
-        f"{card['reviewers']} labelled {labelled} uses{unasked} at random from every condition and every"
-        f" answer of a judge, {blind} of them without being told what judges said."
+        f"{card['reviewers']} labelled {labelled} uses{unasked}, sampled at random from every condition and"
+        f" every answer of a judge, {blind} of them blind to the judge's answer."
     )
 
 
 def _right(judge: str, row: dict[str, Any] | None) -> str:
     if row is None:
-        return f"{judge}: no label of the sample is about its verdicts."
+        return f"{judge}: the sample has no label for its verdicts."
     return (
-        f"{judge}: {_interval(row, 'precision_share')} of its yes are right, and it says yes to"
-        f" {_interval(row, 'sensitivity_share')} of what people call taken up."
+        f"{judge}: {_interval(row, 'precision_share')} of its yes labels are correct (precision), and it"
+        f" finds {_interval(row, 'sensitivity_share')} of the uses that people labelled yes (sensitivity)."
     )
 
 
@@ -143,53 +143,56 @@ def _interval(row: dict[str, Any], name: str) -> str:
 def _difference(row: dict[str, Any] | None) -> str:
     if row is None:
         return ""
-    if row["delta_corrected"] is None:
-        return _REASONS.get(row["delta_corrected_reason"], "")
     names = ("delta_corrected", "delta_corrected_low", "delta_corrected_high", "delta_detectable")
     value, low, high, seen = (
         format_points(None if row[name] is None else 100 * row[name]) for name in names
     )
+    if row["delta_corrected_reason"] == "between_two_ends":
+        return (
+            f" Corrected by the labels, the difference {row['contrast']} lies between {low} and {high},"
+            " because people could not decide some uses."
+        )
+    if row["delta_corrected"] is None:
+        return _REASONS.get(row["delta_corrected_reason"], "")
     alone = row["delta_judge"]
-    told = "" if alone is None else f"; the judge alone says {format_points(100 * alone)}"
+    uncorrected = "" if alone is None else f"; uncorrected {format_points(100 * alone)}"
     return (
-        f" Corrected by the labels, the rate of {row['contrast']} is {value} ({low} to {high}){told}."
-        f" A true difference of less than {seen.removeprefix('+')} would often have gone unseen."
+        f" Corrected by the labels, the difference {row['contrast']} is {value} ({low} to"
+        f" {high}){uncorrected}. A true difference below {seen.removeprefix('+')} would often be missed."
     )
 
 
 _REASONS = {
-    "labels_of_one_arm_only": " People labelled uses of one condition alone, which corrects no difference:"
-    " label the sample of the other, too.",
-    "labels_do_not_reach_all": " The labels do not reach every answer of the judge yet, or uses came after"
-    " the sample was drawn: no rate is corrected.",
-    "no_labels": " No label is of the two conditions that are compared.",
+    "labels_of_one_arm_only": " People labelled uses of one condition only, so no difference can be"
+    " corrected. Label the sample of the other condition as well.",
+    "labels_do_not_reach_all": " The labels do not yet cover every answer of the judge, or uses were"
+    " added after the sample was drawn, so no rate is corrected.",
+    "no_labels": " There are no labels for the two compared conditions.",
 }
 
 
 def _blind_spots(card: dict[str, Any]) -> Remark:
-    """What this audit could not have seen."""
+    """Return what this check cannot detect."""
     parts = ["uses that no log recorded", "work that left no trace in a log"]
     people = (card["reviewers"] or "").split(", ") if card["labelled"] else []
     if len(people) == 1:
         parts.append("errors of the one person who labelled")
     if card["labelled"] and card["blind"] < card["labelled"]:
-        parts.append("how far people followed a judge that they were shown")
+        parts.append("the influence of the judge's answer on people who saw it")
     if card["labelled"]:
         most = 1 - 0.05 ** (1 / card["labelled"])
         share = format_value("share", most)
-        parts.append(
-            f"a kind of error in fewer than {share} of the uses, which may have missed the sample"
-        )
-    return Remark(f"This check could not have seen: {'; '.join(parts)}.")
+        parts.append(f"errors in fewer than {share} of the uses, which the sample may have missed")
+    return Remark(f"This check cannot detect: {'; '.join(parts)}.")
 
 
 def price_dates(answers: Answers) -> list[Remark]:
-    """Of which date the prices are that cost is computed with; nothing where no cost is known."""
-    told = {row["price_dates"] for row in answers("efficiency").records() if row["price_dates"]}
-    dates = sorted({date for dates in told for date in dates.split(", ")})
+    """Return the dates of the prices behind cost; empty if no cost is known."""
+    found = {row["price_dates"] for row in answers("efficiency").records() if row["price_dates"]}
+    dates = sorted({date for dates in found for date in dates.split(", ")})
     if not dates:
         return []
-    return [Remark(f"Cost is by list prices as of {' and '.join(dates)}.")]
+    return [Remark(f"Cost uses list prices as of {' and '.join(dates)}.")]
 
 
 REMARKS: dict[str, Callable[[Answers], list[Remark]]] = {
@@ -197,4 +200,4 @@ REMARKS: dict[str, Callable[[Answers], list[Remark]]] = {
     "judge_trust": judge_trust,
     "price_dates": price_dates,
 }
-"""Name in `Section.remarks` -> its remarks."""
+"""Name in `Section.remarks` -> function."""

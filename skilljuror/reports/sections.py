@@ -1,4 +1,4 @@
-"""What a report is made of: sections, and the questions each one answers."""
+"""Sections of a report and the queries that each one shows."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ class Panel(NamedTuple):
     query: str
     """Name of the question."""
     columns: tuple[str, ...] = ()
-    """Columns shown on the page; empty for all. The CSV always has all."""
+    """Columns shown on the page; empty means all. The CSV has all columns."""
     limit: int = 100
     """Rows shown on the page."""
     folded: bool = False
-    """Whether the table is folded away at first."""
+    """Whether the table is collapsed initially."""
 
 
 class Section(NamedTuple):
@@ -24,19 +24,19 @@ class Section(NamedTuple):
     title: str
     """Heading."""
     lead: str
-    """What the section asks and how to read it, in a few plain sentences."""
+    """Introduction: what the section shows and how to read it."""
     panels: tuple[Panel, ...]
     """Its tables."""
     figures: tuple[str, ...] = ()
     """Names of its figures."""
     remarks: tuple[str, ...] = ()
-    """Names of its remarks on the numbers, which stand before its tables (`remarks.REMARKS`)."""
+    """Names of remarks shown before its tables (`remarks.REMARKS`)."""
 
 
 JUDGE = Section(
     "judge", "How far to trust the judge",
-    "Uptake rests on judgement. A judge is an instrument: who it was, who checked it, what is left of its "
-    "rates once its errors are taken out, and what nobody could have seen.",
+    "Uptake is judged, and judges make errors. This section shows who judged, who checked the judge, "
+    "the rates after correction for its errors, and what this check cannot detect.",
     (
         Panel("uptake_differences"),
         Panel("uptake_rates", (
@@ -63,9 +63,8 @@ JUDGE = Section(
 STUDY = (
     Section(
         "rq1", "RQ1 · Are the variants comparable?",
-        "A comparison of layouts is worth something only when the variants say the same. The gates "
-        "compare every variant with the source, unit by unit; what they let pass differs in layout "
-        "alone.",
+        "Layouts can only be compared if the variants contain the same knowledge. The gates compare every "
+        "variant with the source, unit by unit; accepted variants differ only in layout.",
         (
             Panel("gates"),
             Panel("rubric_counts", (
@@ -96,8 +95,8 @@ STUDY = (
     ),
     Section(
         "rq2", "RQ2 · Does layout change outcome and cost?",
-        "Strict passes over all planned trials decide. Beside them stands what an attempt, a success "
-        "and a pass cost: a layout can win on one and lose on another.",
+        "The outcome is the share of strict passes among all planned trials. The next table shows the cost "
+        "of an attempt, a success and a pass: a layout can be better on one and worse on another.",
         (
             Panel("outcomes", (
                 "condition", "planned", "coverage", "strict_passes", "strict_rate", "delta_passes",
@@ -120,8 +119,8 @@ STUDY = (
     ),
     Section(
         "rq3", "RQ3 · How does layout change the way agents work?",
-        "The first tables count what agents touched, by fixed rules over the logs. Uptake asks more: "
-        "whether what a resource said can be seen in the work that followed.",
+        "The first tables count the resources that agents accessed, by fixed rules over the logs. Uptake "
+        "goes further: does later work show what a resource said?",
         (
             Panel("process", (
                 "condition", "readable", "skill_step_share", "skill_token_share", "skill_text_share",
@@ -132,8 +131,9 @@ STUDY = (
             Panel("timing"),
             Panel("uptake", (
                 "condition", "judge", "trajectories", "events", "coverage", "yes", "no", "unknown",
-                "not_seen_again", "eru_low", "eru_high", "mean_events", "mean_yes", "ge1_yes",
-                "ge2_yes", "ge5_yes",
+                "open", "eru_low", "eru_high", "without_navigation_low", "without_navigation_high",
+                "mean_events", "mean_yes_low", "mean_yes_high", "ge1_yes_low", "ge1_yes_high",
+                "ge2_yes_low", "ge2_yes_high", "ge5_yes_low", "ge5_yes_high",
             )),
             Panel("cascade", (
                 "judge", "events", "settled_free", "settled_by_model", "unknown", "asked",
@@ -156,12 +156,12 @@ STUDY = (
     ),
     Section(
         "rq4", "RQ4 · Where does uptake turn into success?",
-        "Tasks are grouped by how they are worked on and how they are checked. A point to the right "
-        "and above gained in both; to the right and below, agents used more and solved less.",
+        "Tasks are grouped by workflow and by validation. In the upper right, agents used more and solved "
+        "more; in the lower right, they used more and solved less.",
         (
             Panel("strata", (
                 "attribute", "value", "tasks", "treatment_passes", "control_passes", "delta_pass",
-                "delta_runtime", "delta_yes", "delta_events", "delta_fanout",
+                "delta_runtime", "delta_yes_low", "delta_yes_high", "delta_events", "delta_fanout",
             )),
         ),
         ("strata",),
@@ -169,8 +169,7 @@ STUDY = (
     JUDGE,
     Section(
         "coverage", "Coverage and exclusions",
-        "Nothing is left out silently: every planned trial is in the frame, and what is missing, odd "
-        "or contaminated is listed here.",
+        "Every planned trial counts. Missing, unusual and contaminated trials are listed here.",
         (
             Panel("setup"),
             Panel("task_set"),
@@ -194,9 +193,8 @@ STUDY = (
 
 OBSERVED = (
     Section(
-        "found", "What was read",
-        "Every file that was looked at, by what became of it. The rest of the report rests on the "
-        "parsed ones alone.",
+        "found", "Files read",
+        "Every file that was examined, by result. The rest of the report uses parsed files only.",
         (
             Panel("source_counts"),
             Panel("trajectories", (
@@ -207,9 +205,9 @@ OBSERVED = (
         ),
     ),
     Section(
-        "skills", "Which skills were opened",
-        "Being offered a skill is not opening it. A skill counts as opened when any of its files was "
-        "activated, read, searched, run or imported.",
+        "skills", "Skills opened",
+        "An offered skill is not yet an opened one. A skill counts as opened if any of its files was "
+        "activated, read, run or imported.",
         (
             Panel("skills_opened", limit=30),
             Panel("by_skill", (
@@ -229,16 +227,14 @@ OBSERVED = (
         ("skills_opened",),
     ),
     Section(
-        "ends", "How their trials ended",
-        "Where a harness keeps its result beside the log, the outcome is known. Logs without one are "
-        "not in this table. Trials whose log could not be read count here, and in no table about steps or "
-        "events.",
+        "ends", "Trial outcomes",
+        "The outcome is known if the harness stored its result with the log; other logs are not in this "
+        "table. Trials with an unreadable log count here but not in tables about steps or events.",
         (Panel("observed_outcomes", limit=40), Panel("observed_trials", limit=200, folded=True)),
     ),
     Section(
-        "when", "When they were used",
-        "Runs are of unequal length, so places are given as parts of a run: 0 is the first step, 1 the "
-        "last.",
+        "when", "When skills were used",
+        "Runs differ in length, so positions are fractions of a run: 0 is the first step, 1 the last.",
         (
             Panel("timing"),
             Panel("invocation", (
@@ -249,13 +245,14 @@ OBSERVED = (
         ("skill_timing",),
     ),
     Section(
-        "uptake", "Whether it became work",
-        "A resource that was opened may still change nothing. A judge looks for its words, numbers and "
-        "commands in the steps that followed.",
+        "uptake", "Uptake",
+        "An opened resource may have no effect. A judge looks for its words, numbers and commands in "
+        "later steps.",
         (
             Panel("uptake", (
                 "judge", "trajectories", "events", "coverage", "yes", "no", "unknown",
-                "not_seen_again", "eru_low", "eru_high", "mean_events", "mean_yes", "ge1_yes",
+                "open", "eru_low", "eru_high", "without_navigation_low", "without_navigation_high",
+                "mean_events", "mean_yes_low", "mean_yes_high", "ge1_yes_low", "ge1_yes_high",
             )),
             Panel("cascade", (
                 "judge", "events", "settled_free", "settled_by_model", "unknown", "asked",
@@ -269,10 +266,10 @@ OBSERVED = (
             )),
         ),
     ),
-    JUDGE._replace(panels=JUDGE.panels[1:]),  # there is nothing to compare
+    JUDGE._replace(panels=JUDGE.panels[1:]),  # no arms to compare
     Section(
         "evidence", "Evidence",
-        "Every use with its place in the raw log. Lines are counted from 1.",
+        "Every use with its line in the raw log, counted from 1.",
         (
             Panel("events_by_kind"),
             Panel("evidence", (
@@ -284,4 +281,4 @@ OBSERVED = (
         ),
     ),
 )  # fmt: skip
-"""A pile of logs."""
+"""Logs without a study."""

@@ -1,4 +1,4 @@
-"""How far labellings of the same items agree, with intervals by resampling clusters of items."""
+"""Agreement of labellings of the same items, with intervals by resampling clusters of items."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -22,7 +22,7 @@ class Agreement:
     observed: float | None
     """Share of equal labels; None without an item."""
     kappa: float | None
-    """Cohen's kappa; None where chance agreement is complete."""
+    """Cohen's kappa; None if chance agreement is complete."""
     ac1: float | None
     """Gwet's AC1, which does not collapse when one label is rare."""
     confusion: tuple[tuple[str, str, int], ...]
@@ -30,7 +30,7 @@ class Agreement:
     method: str = "Cohen kappa, Gwet AC1"
     """Name of the method."""
     clusters: int = 0
-    """Clusters that were resampled; the items, where no clusters were told."""
+    """Resampled clusters; by default every item is one."""
     observed_interval: Interval | None = None
     """Of `observed`, by percentile bootstrap; None for fewer than two clusters."""
     kappa_interval: Interval | None = None
@@ -50,10 +50,10 @@ def agreement(
     seed: int = 0,
     level: float = 0.95,
 ) -> Agreement:
-    """Agreement of two labellings in the same order of items.
+    """Return the agreement of two labellings, in the same order of items.
 
-    `clusters` names the cluster of each item, such as its task: whole clusters are resampled, for items
-    of one cluster are alike. `weights` says how many items each stands for: 1 / sampling probability.
+    `clusters` names the cluster of each item, such as its task; whole clusters are resampled because
+    their items are alike. `weights` are the items that each one represents: 1 / sampling probability.
     """
     pairs = Counter(zip(first, second, strict=True))
     confusion = tuple((a, b, count) for (a, b), count in sorted(pairs.items()))
@@ -62,8 +62,8 @@ def agreement(
     names = {label: place for place, label in enumerate(sorted({*first, *second}))}
     owners = range(len(first)) if clusters is None else clusters
     tables = _zeros(owners, len(names))
-    stands = [1.0] * len(first) if weights is None else weights
-    for owner, a, b, weight in zip(owners, first, second, stands, strict=True):
+    represented = [1.0] * len(first) if weights is None else weights
+    for owner, a, b, weight in zip(owners, first, second, represented, strict=True):
         tables[owner][names[a], names[b]] += weight
     whole = np.sum([*tables.values()], axis=0)
     drawn = _resampled(list(tables.values()), seed)
@@ -87,18 +87,18 @@ def agreement(
 
 @dataclass(frozen=True)
 class Alpha:
-    """Krippendorff's alpha of any number of raters, of whom each may have left items out."""
+    """Krippendorff's alpha of any number of raters, with missing labels."""
 
     alpha: float | None
-    """1 for agreement, 0 for what chance gives; None where all labels are one, or no item has two."""
+    """1 for full agreement, 0 for chance; None if all labels are equal, or no item has two."""
     interval: Interval | None
     """Percentile bootstrap over clusters; None for fewer than two."""
     items: int
-    """Items with two labels or more; the others say nothing about agreement."""
+    """Items with two or more labels."""
     labels: int
     """Labels of these items."""
     clusters: int
-    """Clusters that were resampled."""
+    """Resampled clusters."""
     seed: int
     """Seed of the resampling (numpy PCG64)."""
     method: str = "Krippendorff alpha, nominal"
@@ -112,7 +112,7 @@ def krippendorff_alpha(
     seed: int = 0,
     level: float = 0.95,
 ) -> Alpha:
-    """Nominal alpha; each item holds the labels that it got, None for a missing one."""
+    """Return nominal alpha. Each item is a list of labels, None for a missing one."""
     owners = range(len(items)) if clusters is None else clusters
     given = [
         (owner, labels)
@@ -145,7 +145,7 @@ def _zeros(owners: Sequence[Hashable], labels: int) -> dict[Hashable, Table]:
 
 
 def _resampled(tables: list[Table], seed: int) -> Table | None:
-    """The sum of as many tables drawn with replacement, once for every resample."""
+    """Return the sums of tables drawn with replacement, one per resample."""
     if len(tables) < 2:
         return None
     # equal tables are drawn together: items without clusters come in few kinds
@@ -202,6 +202,6 @@ def _alpha(table: Table) -> Table:
 
 
 def _beyond(observed: Table, chance: Table) -> Table:
-    """The share of what chance leaves; no number where it leaves nothing."""
+    """(observed - chance) / (1 - chance); nan if chance is 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(chance < 1, (observed - chance) / (1 - chance), np.nan)

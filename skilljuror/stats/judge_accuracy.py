@@ -1,4 +1,4 @@
-"""How often a judge's yes is right, by people's labels, and the rate that this leaves (Rogan-Gladen)."""
+"""Accuracy of a judge's yes, by people's labels, and the corrected rate (Rogan-Gladen)."""
 
 import math
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ class CheckedItem(NamedTuple):
     judge: str
     """yes, no or unknown."""
     person: str
-    """yes or no; any other label is left out."""
+    """yes or no; other labels are ignored."""
     weight: float = 1.0
-    """How many items it stands for: 1 / the probability with which it was drawn."""
+    """Number of items that it represents: 1 / its sampling probability."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Share:
     value: float
     """The share."""
     items: int
-    """Items that it rests on."""
+    """Number of items."""
     effective: float
-    """Equally weighted items that would tell as much (Kish): (sum of weights)^2 / sum of squares."""
+    """Effective sample size (Kish): (sum of weights)^2 / sum of squares."""
     interval: Interval
     """Wilson's interval at the effective number of items."""
 
@@ -37,7 +37,7 @@ class Share:
 def weighted_share(
     hits: Sequence[bool], weights: Sequence[float], level: float = 0.95
 ) -> Share | None:
-    """The weighted share of hits; None without an item."""
+    """Return the weighted share of hits; None without items."""
     if not hits:
         return None
     total = math.fsum(weights)
@@ -54,22 +54,22 @@ def weighted_share(
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How often a judge says yes where a person does, and does not where a person does not."""
+    """Accuracy of a judge's yes against people's labels."""
 
     sensitivity: Share | None
-    """Of the items that people called yes, those that the judge called yes (unknown is no yes)."""
+    """Share of people's yes that the judge labelled yes (unknown is not yes)."""
     specificity: Share | None
-    """Of the items that people called no, those that the judge did not call yes."""
+    """Share of people's no that the judge did not label yes."""
     precision: Share | None
-    """Of the judge's yes, those that people called yes."""
+    """Share of the judge's yes that people labelled yes."""
     undecided: int
-    """Items that people called neither: left out."""
+    """Items that people labelled neither yes nor no, ignored."""
     method: str = "weighted by 1 / sampling probability, Wilson"
     """Name of the method."""
 
 
 def judge_accuracy(items: Sequence[CheckedItem], level: float = 0.95) -> Accuracy:
-    """Sensitivity, specificity and precision of a judge's yes, by people's labels."""
+    """Return sensitivity, specificity and precision of a judge's yes, by people's labels."""
     yes = [item for item in items if item.person == "yes"]
     no = [item for item in items if item.person == "no"]
     called = [item for item in (*yes, *no) if item.judge == "yes"]
@@ -87,14 +87,14 @@ def _share_of(items: Sequence[CheckedItem], hits: list[bool], level: float) -> S
 
 @dataclass(frozen=True)
 class CorrectedShare:
-    """A share that a judge's errors are taken out of."""
+    """A share corrected for a judge's errors."""
 
     value: float | None
-    """The corrected share, cut to [0, 1]; None where the judge tells nothing (sensitivity +
-    specificity up to 1) or either is not known."""
+    """The corrected share, cut to [0, 1]; None if the judge is uninformative (sensitivity +
+    specificity up to 1) or either is unknown."""
     interval: Interval | None
-    """Lang and Reiczigel's, which knows that sensitivity and specificity are estimates, and takes items as
-    independent: those of one task, which are alike, make it too narrow."""
+    """Lang and Reiczigel's interval, which includes the uncertainty of sensitivity and specificity. It
+    assumes independent items; items of one task are alike and make it too narrow."""
     method: str = "Rogan-Gladen, Lang-Reiczigel interval"
     """Name of the method."""
 
@@ -102,9 +102,9 @@ class CorrectedShare:
 def rogan_gladen(
     yes: int, judged: int, sensitivity: Share | None, specificity: Share | None, level: float = 0.95
 ) -> CorrectedShare:
-    """(apparent share + specificity - 1) / (sensitivity + specificity - 1), the apparent share being
-    `yes` of `judged`. Sound where the judge errs alike in all that it is applied to, and where people
-    would decide all of it: `judged` holds every item, sensitivity and specificity those they decided."""
+    """(apparent share + specificity - 1) / (sensitivity + specificity - 1), with the apparent share
+    `yes` / `judged`. Valid if the judge's error rates are the same for all items and people could decide
+    all of them: `judged` counts every item, sensitivity and specificity only decided ones."""
     if not judged or sensitivity is None or specificity is None:
         return CorrectedShare(None, None)
     gain = sensitivity.value + specificity.value - 1

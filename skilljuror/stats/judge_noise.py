@@ -1,4 +1,4 @@
-"""How far a judge agrees with itself, and what that does to a rate."""
+"""Agreement of a judge with itself, and its effect on a rate."""
 
 import math
 from collections import Counter
@@ -12,18 +12,18 @@ from skilljuror.stats.intervals import RESAMPLES, Interval, rate_interval, t_int
 
 
 def modal_label(labels: Sequence[str]) -> str:
-    """The most frequent of one or more answers to one question; unknown where two are equally frequent."""
+    """Return the most frequent label; unknown for a tie."""
     (first, most), *others = Counter(labels).most_common(2)
     return "unknown" if any(count == most for _, count in others) else first
 
 
 class RepeatedItem(NamedTuple):
-    """One item that a judge was asked about several times."""
+    """One item with several answers of a judge."""
 
     cluster: str
     """Its task."""
     labels: tuple[str, ...]
-    """yes, no or another; every answer counts the same."""
+    """yes, no or another; all answers have equal weight."""
     stands_for: int = 1
     """Items of this task with these answers."""
 
@@ -33,7 +33,7 @@ class RepeatedRate:
     """A rate yes / (yes + no), or a difference of two, over all answers of a judge to each item."""
 
     value: float | None
-    """Pooled over items, each answer weighing 1 / answers of its item; None where nothing is decided."""
+    """Pooled over items, with weight 1 / answers of the item; None if nothing is decided."""
     se: float | None
     """Standard deviation of the resamples; None for fewer than two clusters."""
     interval: Interval | None
@@ -45,15 +45,15 @@ class RepeatedRate:
 
 
 def repeated_rate(items: Sequence[RepeatedItem], *, seed: int = 0) -> RepeatedRate:
-    """The rate of one arm. The interval holds what another set of tasks and another run of the judge
-    would change; not what the judge gets wrong each time."""
+    """Return the rate of one arm. The interval covers variation between tasks and between runs of the
+    judge, not its systematic errors."""
     return _resampled([items], seed)
 
 
 def repeated_difference(
     control: Sequence[RepeatedItem], treatment: Sequence[RepeatedItem], *, seed: int = 0
 ) -> RepeatedRate:
-    """Treatment minus control, with the same tasks resampled in both."""
+    """Return treatment minus control, with the same tasks resampled in both."""
     return _resampled([control, treatment], seed)
 
 
@@ -81,10 +81,10 @@ def _resampled(arms: Sequence[Sequence[RepeatedItem]], seed: int) -> RepeatedRat
         rates = []
         for owner, yes, no, many in tables:
             times = copies[owner] * many  # each copy of an item has an answer of its own
-            said_yes = rng.binomial(times, yes)
+            yes_count = rng.binomial(times, yes)
             left = np.divide(no, 1 - yes, out=np.zeros_like(no), where=yes < 1)
-            said_no = rng.binomial(times - said_yes, np.minimum(left, 1.0))
-            rates.append(_pooled(said_yes.sum(), said_no.sum()))
+            no_count = rng.binomial(times - yes_count, np.minimum(left, 1.0))
+            rates.append(_pooled(yes_count.sum(), no_count.sum()))
         drawn.append(rates[-1] - sum(rates[:-1]))
     usable = np.array(drawn)[np.isfinite(drawn)]
     if len(usable) < 2:

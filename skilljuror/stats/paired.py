@@ -4,10 +4,18 @@ Trials inside a task are exchangeable and never matched one to one; the task is 
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
+from skilljuror.stats.coverage import (
+    NO_VARIATION,
+    NOT_COUNTED,
+    ONE_TASK,
+    Coverage,
+    TrialValue,
+)
 from skilljuror.stats.intervals import Interval, t_interval, z_interval
 
 Arm = Mapping[str, Sequence[float]]
@@ -29,30 +37,88 @@ class PairedDelta:
     se: float | None
     """sd / sqrt(T)."""
     t: Interval | None
-    """Student interval with T-1 degrees of freedom: the one to quote."""
+    """Student interval with T-1 degrees of freedom: the one to quote. None for fewer than two tasks
+    and if all deltas are equal."""
     z: Interval | None
-    """Normal interval, too narrow for few tasks; for comparison with published half-widths alone."""
+    """Normal interval, too narrow for few tasks; only for comparison with published half-widths."""
     by_task: tuple[tuple[str, float], ...]
     """(task, delta), by name."""
     dropped: tuple[str, ...]
-    """Tasks that lack either arm and were dropped from both."""
+    """Tasks missing in either arm, dropped from both."""
     method: str = "paired task means"
     """Name of the method."""
+    coverage: Coverage = NOT_COUNTED
+    """Trials of treatment and control; empty if unknown."""
+    clean: "PairedDelta | None" = None
+    """The same without contaminated trials; None if no trial is contaminated."""
+
+    @property
+    def no_interval(self) -> str:
+        """Reason for a missing interval, else ""."""
+        if self.t is not None:
+            return ""
+        if self.tasks > 1:
+            return NO_VARIATION
+        return ONE_TASK if self.tasks else "no task has a value in both arms"
+
+    @property
+    def refusal(self) -> str:
+        """Reason not to quote the difference, else ""."""
+        if self.coverage.open_trials or self.clean is None:
+            return self.coverage.open_trials
+        found = self.coverage.contamination
+        if self.clean.no_interval:
+            return f"{found}; without them, {self.clean.no_interval}"
+        few = [arm.condition for arm in self.coverage.arms if 2 * arm.contaminated > arm.planned]
+        return f"{found}; fewer than half of {few[0]} remain" if few else ""
 
     def __repr__(self) -> str:
-        """The difference as one would quote it."""
+        """The difference, after the reasons not to quote it."""
+        basis = str(self.coverage)
+        text = f"{self._difference()}{basis and f'; {basis}'})"
+        if self.refusal:
+            return f"not quotable, {self.refusal}: {text}"
+        return f"{text}; without contaminated trials {self.clean!r}" if self.clean else text
+
+    def _difference(self) -> str:
         count = f"{self.tasks} task{'' if self.tasks == 1 else 's'}"
-        if self.delta is None or self.t is None:
-            told = "no difference" if self.delta is None else f"{self.delta:+.3g} {self.unit}"
-            return f"{told}, no interval ({count})"
+        text = "no difference" if self.delta is None else f"{self.delta:+.3g} {self.unit}"
+        if self.t is None:
+            return f"{text}, undetermined: {self.no_interval} ({count}"
         interval = f"{100 * self.t.level:g} % interval {self.t.low:+.3g} to {self.t.high:+.3g}"
-        return f"{self.delta:+.3g} {self.unit} ({interval}, {self.t.method}, {count})"
+        return f"{text} ({interval}, {self.t.method}, {count}"
+
+
+def contrast(
+    trials: Iterable[TrialValue], treatment: str, control: str, *, unit: str = "pp"
+) -> PairedDelta:
+    """Return `paired_delta` of planned trials with their coverage and, if some are contaminated, the
+    same without these. Trials without a value are left out."""
+    rows = list(trials)
+    whole = _delta(rows, treatment, control, unit)
+    clean = [trial for trial in rows if not trial.contaminated]
+    return replace(
+        whole,
+        coverage=Coverage.of(rows, [treatment, control]),
+        clean=_delta(clean, treatment, control, unit) if len(clean) < len(rows) else None,
+    )
+
+
+def _delta(trials: Iterable[TrialValue], treatment: str, control: str, unit: str) -> PairedDelta:
+    arms: dict[str, dict[str, list[float]]] = {
+        treatment: defaultdict(list),
+        control: defaultdict(list),
+    }
+    for trial in trials:
+        if trial.value is not None:
+            arms[trial.condition][trial.task].append(trial.value)
+    return paired_delta(arms[control], arms[treatment], unit=unit)
 
 
 def paired_delta(
     control: Arm, treatment: Arm, *, level: float = 0.95, unit: str = "pp"
 ) -> PairedDelta:
-    """Delta = (1/T) sum of per-task differences, every task weighing the same (measures §1.8)."""
+    """Delta = (1/T) sum of per-task differences, with equal weights (measures §1.8)."""
     by_task, dropped = _task_deltas(control, treatment)
     scale = 100.0 if unit == "pp" else 1.0
     values = [scale * delta for _, delta in by_task]
@@ -73,15 +139,24 @@ def paired_delta(
 
 
 def _task_deltas(control: Arm, treatment: Arm) -> tuple[list[tuple[str, float]], tuple[str, ...]]:
-    """Per-task differences of means, by task name, and the tasks that lack either arm."""
+    """Return per-task differences of means, by task name, and the tasks missing in either arm."""
     both = sorted(task for task in control if control[task] and treatment.get(task))
-    deltas = [(task, fmean(treatment[task]) - fmean(control[task])) for task in both]
+    deltas = [(task, _difference(fmean(treatment[task]), fmean(control[task]))) for task in both]
     return deltas, tuple(sorted({*control, *treatment} - set(both)))
+
+
+def _difference(one: float, other: float) -> float:
+    """one - other, rounded to 12 digits of the larger, so that 1 - 0.8 equals 0.2 - 0 in spite of
+    binary fractions."""
+    largest = max(abs(one), abs(other))
+    if not largest or not math.isfinite(largest):
+        return one - other
+    return round(one - other, 11 - math.floor(math.log10(largest)))
 
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """How far one task alone carries the paired delta."""
+    """Influence of single tasks on the paired delta."""
 
     low: float
     """Smallest delta with one task left out."""
@@ -96,7 +171,7 @@ class LeaveOneOut:
 
 
 def leave_one_out(delta: PairedDelta) -> LeaveOneOut | None:
-    """Range of the delta over all sets that lack one task; None for fewer than two tasks."""
+    """Return the range of the delta with one task left out; None for fewer than two tasks."""
     if delta.delta is None or delta.tasks < 2:
         return None
     total = delta.delta * delta.tasks
@@ -110,13 +185,13 @@ class GeometricRatio:
     """Ratio of geometric means, for times, tokens and money."""
 
     ratio: float | None
-    """Treatment / control; None without a usable task."""
+    """Treatment / control; None without usable tasks."""
     interval: Interval | None
-    """Student interval on the log scale, carried back."""
+    """Student interval on the log scale, transformed back."""
     tasks: int
     """Tasks with a positive mean in both arms."""
     dropped: tuple[str, ...]
-    """Tasks that lack either arm or have a mean that is not positive."""
+    """Tasks missing in either arm or without a positive mean."""
     method: str = "paired ratio of geometric means over tasks"
     """Name of the method."""
 

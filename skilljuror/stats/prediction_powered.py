@@ -1,9 +1,9 @@
-"""Rates that a judge gives for all items, corrected by people's labels of some of them.
+"""Rates of a judge over all items, corrected by people's labels of a sample.
 
 Prediction-powered inference (PPI++: Angelopoulos, Duchi and Zrnic, arXiv 2311.01453) of a rate
-yes / (yes + no), clustered by task, with labels that were drawn with known probabilities: what the judge
-says of all items, plus what people's labels say it was wrong by. No assumption about the judge: a poor
-one widens the interval and nothing else.
+yes / (yes + no), clustered by task, with labels drawn with known probabilities: the judge's rate over all
+items plus its error, estimated from people's labels. No assumption about the judge is needed: a poor one
+only widens the interval.
 """
 
 import math
@@ -21,32 +21,32 @@ Rows = NDArray[np.float64]
 
 
 class JudgedItem(NamedTuple):
-    """One item that a judge labelled, and perhaps a person."""
+    """One item labelled by a judge and possibly by a person."""
 
     cluster: str
     """Its task: items of one task are alike."""
     judge: str
-    """yes or no; any other label stays outside the rate."""
+    """yes or no; other labels do not count in the rate."""
     person: str | None = None
-    """Label of a person, in the same words; None where nobody was asked."""
+    """Label of a person, or None."""
     weight: float = 1.0
-    """Of an item with a person's label: 1 / the probability with which it was drawn."""
+    """For an item with a person's label: 1 / its sampling probability."""
     stands_for: int = 1
-    """Items of this task and answer that it stands for; 0 for a labelled one that others count already."""
+    """Items of this task and answer that it represents; 0 for a labelled item that is already counted."""
 
 
 @dataclass(frozen=True, repr=False)
 class CorrectedRate:
-    """A rate, or a difference of two, with what it rests on."""
+    """A rate, or a difference of two, with its basis."""
 
     value: float | None
-    """The rate, cut to [0, 1], or the difference; None where nothing was decided."""
+    """The rate, cut to [0, 1], or the difference; None if nothing was decided."""
     se: float | None
     """Its standard error over clusters; None for fewer than two."""
     interval: Interval | None
     """Student's interval with clusters - 1 degrees of freedom; that of a rate cut to [0, 1]."""
     tuning: tuple[float, ...]
-    """How far the judge is used, 0 (labels alone) to 1 (fully), one number an arm; 1 without labels."""
+    """Weight of the judge by arm, 0 (labels only) to 1 (full); 1 without labels."""
     clusters: int
     """Tasks with an item."""
     items: int
@@ -57,22 +57,21 @@ class CorrectedRate:
     """Name of the method."""
 
     def __repr__(self) -> str:
-        """The rate as one would quote it."""
-        told = "no rate" if self.value is None else f"{self.value:.3g}"
+        text = "no rate" if self.value is None else f"{self.value:.3g}"
         if self.interval is not None:
-            told += f" ({self.interval.low:.3g} to {self.interval.high:.3g})"
-        return f"{told}, {self.labels} of {self.items} items labelled, {self.clusters} tasks"
+            text += f" ({self.interval.low:.3g} to {self.interval.high:.3g})"
+        return f"{text}, {self.labels} of {self.items} items labelled, {self.clusters} tasks"
 
 
 def judged_rate(items: Sequence[JudgedItem], level: float = 0.95) -> CorrectedRate:
-    """The rate by the judge alone, as if it never erred, clustered by task."""
-    return _told([_unlabelled(items)], level, "judge alone, tasks as clusters")
+    """Return the rate of the judge alone, uncorrected, clustered by task."""
+    return _estimate([_unlabelled(items)], level, "judge alone, tasks as clusters")
 
 
 def corrected_rate(items: Sequence[JudgedItem], level: float = 0.95) -> CorrectedRate:
-    """The rate of one arm, corrected by its labels. Raises UsageError where there is none."""
+    """Return the rate of one arm, corrected by its labels. Raises UsageError without labels."""
     _check_labels(items, "these items")
-    return _told([items], level, "PPI++, tasks as clusters")
+    return _estimate([items], level, "PPI++, tasks as clusters")
 
 
 def judged_difference(
@@ -80,7 +79,7 @@ def judged_difference(
 ) -> CorrectedRate:
     """Treatment minus control by the judge alone, paired by task."""
     arms = [_unlabelled(control), _unlabelled(treatment)]
-    return _told(arms, level, "judge alone, paired by task")
+    return _estimate(arms, level, "judge alone, paired by task")
 
 
 def corrected_difference(
@@ -88,11 +87,11 @@ def corrected_difference(
 ) -> CorrectedRate:
     """Treatment minus control, each corrected by its own labels, paired by task.
 
-    Raises UsageError where an arm has no label: a judge may err more in one than in the other.
+    Raises UsageError for an arm without labels: the judge may err more in one arm than in the other.
     """
     for arm, name in ((control, "the control"), (treatment, "the treatment")):
         _check_labels(arm, name)
-    return _told([control, treatment], level, "PPI++, paired by task")
+    return _estimate([control, treatment], level, "PPI++, paired by task")
 
 
 def _unlabelled(items: Sequence[JudgedItem]) -> list[JudgedItem]:
@@ -102,22 +101,22 @@ def _unlabelled(items: Sequence[JudgedItem]) -> list[JudgedItem]:
 def _check_labels(items: Sequence[JudgedItem], name: str) -> None:
     if not any(item.person is not None for item in items):
         raise UsageError(
-            f"no person has labelled anything of {name}: a correction needs labels from every arm, for"
-            " a judge may err more in one than in another",
+            f"{name}: no labels by people; a correction needs labels from every arm, because a judge may err"
+            " more in one than in another",
             field="labels",
         )
 
 
 def _rows(items: Sequence[JudgedItem], places: dict[str, int]) -> Rows:
-    """What moves the rate, a row a cluster: yes, and yes or no, by people's weighted labels; and what
-    the judge says of all items beyond what it says, weighted, of the labelled ones."""
+    """One row per cluster: people's weighted counts of yes and of yes or no, and the judge's counts of
+    the same over all items minus its weighted counts over the labelled items."""
     rows = np.zeros((len(places), 4))
     for item in items:
-        row, said = rows[places[item.cluster]], _yes_and_decided(item.judge)
-        row[2:] += item.stands_for * said
+        row, labels = rows[places[item.cluster]], _yes_and_decided(item.judge)
+        row[2:] += item.stands_for * labels
         if item.person is not None:
             row[:2] += item.weight * _yes_and_decided(item.person)
-            row[2:] -= item.weight * said
+            row[2:] -= item.weight * labels
     return rows
 
 
@@ -126,7 +125,7 @@ def _yes_and_decided(label: str) -> Rows:
 
 
 def _rates(rows: Rows, labelled: bool) -> tuple[Rows, Rows]:
-    """The rate and the use of the judge: first of all clusters, then without each of them in turn."""
+    """Return rate and tuning, first of all clusters, then with each cluster left out in turn."""
     sums = np.vstack([np.zeros(4), rows])
     totals = rows.sum(axis=0) - sums
     grams = rows.T @ rows - sums[:, :, None] * sums[:, None, :]
@@ -137,13 +136,13 @@ def _rates(rows: Rows, labelled: bool) -> tuple[Rows, Rows]:
 
 
 def _ratio(totals: Rows, tuning: Rows) -> Rows:
-    """The rate at a given use of the judge; nan where nothing is decided."""
+    """Return the rate at a given tuning; nan if nothing is decided."""
     yes, decided = (totals[:, n] + tuning * totals[:, n + 2] for n in (0, 1))
     return np.divide(yes, decided, out=np.full_like(yes, math.nan), where=decided > 0)
 
 
 def _tuning(totals: Rows, grams: Rows, counts: Rows) -> Rows:
-    """The use of the judge that gives the least variance over clusters, from 0 to 1 (PPI++ §6)."""
+    """Return the tuning with the least variance over clusters, from 0 to 1 (PPI++ §6)."""
     rate = _ratio(totals, np.ones(len(totals)))
     direction = np.stack([np.ones_like(rate), -rate], axis=1)
     people, judge = ((totals[:, part] * direction).sum(axis=1) for part in (slice(2), slice(2, 4)))
@@ -154,9 +153,9 @@ def _tuning(totals: Rows, grams: Rows, counts: Rows) -> Rows:
     return np.clip(np.where(np.isfinite(best), best, 1.0), 0.0, 1.0)
 
 
-def _told(arms: Sequence[Sequence[JudgedItem]], level: float, method: str) -> CorrectedRate:
-    """The rate of one arm, or the second minus the first; the error is that of a jackknife that leaves
-    one cluster out of all arms, tuning included."""
+def _estimate(arms: Sequence[Sequence[JudgedItem]], level: float, method: str) -> CorrectedRate:
+    """Return the rate of one arm, or the second minus the first; the error is by a jackknife over the
+    clusters of all arms, including the tuning."""
     items = [item for arm in arms for item in arm]
     places = {name: place for place, name in enumerate(sorted({item.cluster for item in items}))}
     labels = sum(item.person is not None for item in items)

@@ -1,4 +1,4 @@
-"""Which items people are asked about: a stratified random sample, the same for the same seed."""
+"""Stratified random sample of the items that people label, reproducible by its seed."""
 
 import math
 from collections import Counter, defaultdict
@@ -14,19 +14,20 @@ class Sampled:
     item: str
     """Its id."""
     stratum: Hashable
-    """The group that it was drawn from."""
+    """Its group."""
     probability: float
-    """Chance that an item of this stratum had to be drawn: drawn / items."""
+    """Sampling probability in its stratum: drawn / items."""
 
 
 def stratified_sample(
     strata: Mapping[str, Hashable], size: int, seed: int = 0
 ) -> tuple[Sampled, ...]:
-    """`size` items, of every stratum in proportion to the square root of its items, so that a rare one
-    has its say (Bankier's power allocation); in turns, so that whoever stops early has such a sample, too.
+    """Draw `size` items, from each stratum in proportion to the square root of its size, so that rare
+    strata are represented (Bankier's power allocation). The order alternates between strata, so that the
+    first part of the sample is such a sample too.
 
-    `strata` maps items to strata. Inside a stratum the order is that of sha256 of seed and item, so that
-    a larger sample holds the smaller one, and items that come later change little of it.
+    `strata` maps items to strata. Within a stratum items are ordered by sha256 of seed and item: a larger
+    sample contains the smaller one, and new items change little.
     """
     groups: dict[Hashable, list[str]] = defaultdict(list)
     for item in sorted(strata, key=lambda item: sha256(f"{seed}\n{item}".encode()).digest()):

@@ -1,4 +1,4 @@
-"""Tests that need no distribution: sign flips, and the exact sign test over tasks."""
+"""Distribution-free tests: sign flips, and the exact sign test over tasks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from skilljuror.extras import require
+
 EXACT_TASKS = 16
-"""Up to this many deltas that are not zero, every flip is enumerated (65,536 of them)."""
+"""Up to this number of nonzero deltas, all flips are enumerated (65,536)."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class SignTest:
     p: float
     """The p value."""
     tasks: int
-    """Deltas that are not zero; zeros carry no sign."""
+    """Number of nonzero deltas."""
     method: str
     """exact or sampled, with the number of flips."""
     seed: int | None = None
@@ -25,14 +27,15 @@ class SignTest:
 
 
 def sign_flip(deltas: Sequence[float], *, seed: int = 0, flips: int = 10_000) -> SignTest:
-    """p of |sum| under random signs of the per-task deltas: exact when few, else sampled.
+    """Return p of |sum| under random signs of the per-task deltas: exact for few tasks, else sampled.
 
-    A sampled p counts the data itself as one flip, so it is never zero.
+    A sampled p counts the data as one flip and is never zero.
     """
+    require("report", "a sign-flip test", "scipy")
     from scipy.stats import monte_carlo_test, permutation_test
 
     values = np.asarray([delta for delta in deltas if delta], dtype=float)
-    if len(values) < 2:  # both signs of one delta reach as far
+    if len(values) < 2:  # both signs of one delta give the same |sum|
         return SignTest(1.0, len(values), f"exact sign flip of {2 ** len(values)}")
     if len(values) <= EXACT_TASKS:
         patterns = 2 ** len(values)
@@ -50,12 +53,12 @@ def sign_flip(deltas: Sequence[float], *, seed: int = 0, flips: int = 10_000) ->
 
 
 def _reach(values: Any, axis: int) -> Any:
-    """How far sums lie from zero."""
     return np.abs(values.sum(axis=axis))
 
 
 def sign_test(wins: int, losses: int) -> SignTest:
-    """Exact two-sided binomial test of wins against losses; ties are left out (measures §1.8)."""
+    """Exact two-sided binomial test of wins against losses; ties are ignored (measures §1.8)."""
+    require("report", "a sign test", "scipy")
     from scipy.stats import binomtest
 
     p = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0

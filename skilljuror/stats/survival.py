@@ -1,7 +1,9 @@
-"""Time to a first event where some runs never have it: never is censoring, not a late time."""
+"""Time to a first event; runs without the event are censored, not late."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from skilljuror.extras import require
 
 
 @dataclass(frozen=True)
@@ -9,13 +11,13 @@ class Survival:
     """Kaplan-Meier estimate of the share of runs still without the event."""
 
     curve: tuple[tuple[float, float], ...]
-    """(time, share still without it), a row per time at which an event happened."""
+    """(time, share still without it), one row per time of an event."""
     median: float | None
-    """First time at which at most half are without it; None when that is never reached."""
+    """First time at which at most half are without it, or None."""
     restricted_mean: float | None
-    """Mean time without the event up to the horizon; None without a run."""
+    """Mean time without the event up to the horizon; None without runs."""
     horizon: float
-    """Where the restricted mean ends."""
+    """End of the restricted mean."""
     runs: int
     """Runs."""
     censored: int
@@ -40,6 +42,7 @@ def survival(runs: Sequence[tuple[float, bool]], horizon: float) -> Survival:
 
 
 def _curve(happened: Sequence[float], ended: Sequence[float]) -> list[tuple[float, float]]:
+    require("report", "a survival curve", "scipy")
     from scipy.stats import CensoredData, ecdf
 
     without = ecdf(CensoredData(happened, right=ended)).sf

@@ -1,8 +1,7 @@
-"""The DuckDB store: the only door to the database.
+"""The DuckDB store.
 
-The database is disposable: everything in it can be made again from the files of a study.
-Names are imported when asked for: workers shape rows with modules of this package and never load
-the database.
+The database is disposable: it can be regenerated from the files of a study. Names are imported on first
+use, because workers create rows with modules of this package without loading DuckDB.
 """
 
 from importlib import import_module

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -12,68 +12,85 @@ import duckdb
 from skilljuror.errors import InUseError, StoreError
 from skilljuror.store import schema
 from skilljuror.store.limits import UNLIMITED, Limits
-from skilljuror.store.reader import Reader, close, duckdb_interrupts_raised, no_room
+from skilljuror.store.reader import Reader, close, duckdb_interrupts_raised, no_room, quoted
 from skilljuror.store.writer import Store
 
 _MAGIC = slice(8, 12)
 _RETRY_SECONDS = 0.1
 Config = dict[str, str | bool | int | float | list[str]]
+_LOCK: Config = {"enable_external_access": "false", "lock_configuration": "true"}
 _LOCKED: Config = {
-    "enable_external_access": "false",
+    **_LOCK,
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    "lock_configuration": "true",
 }
 """No other file, no extension, no network, and no statement that could allow them again."""
 _READ_ONLY: Config = {**_LOCKED, "threads": 1}
-"""One thread adds numbers in one order, so that an answer is the same to the last digit."""
+"""One thread adds numbers in a fixed order, so that answers are reproducible to the last digit."""
 
 
 class _NotADatabase(StoreError):
-    """The file is damaged, or none of DuckDB's."""
+    """The file is damaged, or not a DuckDB database."""
 
 
 @contextmanager
 def open_write(path: Path, wait: float = 0.0) -> Iterator[Store]:
-    """The one writer of the database at `path`, which is made when it is missing.
+    """Open the database at `path` for writing; create it if missing.
 
-    Raises StoreError when the file is foreign, damaged, of another version, and InUseError when it is
-    in use and stays so for `wait` seconds.
+    Raises StoreError if the file is foreign, damaged or of another version, and InUseError if it stays
+    in use for `wait` seconds.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unusable(path, f"cannot be made ({error.strerror})") from error
+        raise _unusable(path, f"cannot be created ({error.strerror})") from error
     with _connected(path, _LOCKED, wait=wait) as connection, duckdb_errors_translated(path):
         if schema.is_empty(connection):
             schema.create(connection)
         elif not schema.is_ours(connection):
             raise _other_version(path)
         yield Store(connection)
-        connection.execute("CHECKPOINT")  # closing does the same, and is silent where it fails
+        connection.execute("CHECKPOINT")  # closing does the same, but ignores errors
 
 
 @contextmanager
-def open_read(path: Path, limits: Limits = UNLIMITED) -> Iterator[Reader]:
-    """A read-only, locked view of the database at `path`: it can neither write nor reach
-    another file, nor lift its limits, whatever SQL it is given.
+def open_read(
+    path: Path, limits: Limits = UNLIMITED, target: Path | None = None
+) -> Iterator[Reader]:
+    """Open a read-only, locked view of the database at `path`: no SQL can write, access a file other
+    than `target`, or raise the limits.
 
-    Raises StoreError when the file is missing, foreign, damaged or of another version, and
-    InUseError when another process writes it.
+    Raises StoreError if the file is missing, foreign, damaged or of another version, and InUseError if
+    another process is writing it.
     """
     if not path.exists():
         raise StoreError(f"there is no database at {str(path)!r}: run `skilljuror ingest` first")
-    with _connected(path, _reading(limits), read_only=True) as connection:
+    config = _reading(limits)
+    if target:
+        config = {name: value for name, value in config.items() if name not in _LOCK}
+    with (
+        _name_for_duckdb(target) if target else nullcontext("") as name,
+        _connected(path, config, read_only=True) as connection,
+    ):
         with duckdb_errors_translated(path):
+            if target:
+                _lock_but_for(connection, name)
             if not schema.is_ours(connection):
                 raise _other_version(path)
-        yield Reader(connection, path, limits)
+        yield Reader(connection, path, limits, name)
+
+
+def _lock_but_for(connection: duckdb.DuckDBPyConnection, target: str) -> None:
+    """Lock an open connection except for one file; DuckDB rejects this setting at opening."""
+    connection.execute(f"SET allowed_paths = [{quoted(target)}]")
+    for setting, value in _LOCK.items():
+        connection.execute(f"SET {setting} = {value}")
 
 
 def is_current(path: Path) -> bool:
     """Whether the file at `path` is a database of this version.
 
-    Raises StoreError when it is in use or may not be opened.
+    Raises StoreError if it is in use or access is denied.
     """
     try:
         with _connected(path, _LOCKED) as connection, duckdb_errors_translated(path):
@@ -84,7 +101,7 @@ def is_current(path: Path) -> bool:
 
 @contextmanager
 def duckdb_errors_translated(path: Path) -> Iterator[None]:
-    """DuckDB's errors as a StoreError of one line that names the file and the mend."""
+    """Raise DuckDB's errors as a StoreError of one line with the file and the fix."""
     try:
         with duckdb_interrupts_raised():
             yield
@@ -109,7 +126,7 @@ def _connected(
 def _once_free(
     connect: Callable[[], duckdb.DuckDBPyConnection], wait: float
 ) -> duckdb.DuckDBPyConnection:
-    """A connection, tried for until nobody else has the file or the seconds are over."""
+    """Connect, with retries while the file is in use, for `wait` seconds."""
     deadline = time.monotonic() + wait
     while True:
         try:
@@ -122,8 +139,8 @@ def _once_free(
 
 @contextmanager
 def _name_for_duckdb(path: Path) -> Iterator[str]:
-    """A name of the file that DuckDB can open: it takes only UTF-8, so that another folder is named by
-    the number under which this process has it open."""
+    """A name of the file in UTF-8, as DuckDB requires; a folder with another name is opened and
+    replaced by its file descriptor."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -163,7 +180,7 @@ def _connect(
 
 
 def _looks_like_duckdb(path: Path) -> bool:
-    """Looked at before DuckDB does, which would fetch an extension to read a SQLite file."""
+    """Checked first, because DuckDB would download an extension to read a SQLite file."""
     if not path.is_file():
         return False
     try:
@@ -175,29 +192,29 @@ def _looks_like_duckdb(path: Path) -> bool:
 
 def _busy(path: Path, who: str) -> InUseError:
     return InUseError(
-        f"the database {str(path)!r} is in use by {who}: wait for it to end, then try again",
+        f"the database {str(path)!r} is in use by {who}: retry when it has finished",
         file=str(path),
     )
 
 
 def _denied(path: Path, why: str) -> StoreError:
     return StoreError(
-        f"the database {str(path)!r} cannot be opened ({why}): give yourself access to it",
+        f"the database {str(path)!r} cannot be opened ({why}): grant access to it",
         file=str(path),
     )
 
 
 def _other_version(path: Path) -> StoreError:
     return StoreError(
-        f"the database {str(path)!r} was made by another version of skilljuror: run"
-        " `skilljuror ingest` on it again, which makes it anew from its sources",
+        f"the database {str(path)!r} was created by another version of skilljuror: run"
+        " `skilljuror ingest` again to regenerate it from its sources",
         file=str(path),
     )
 
 
 def _unusable(path: Path, what: str) -> StoreError:
     return _NotADatabase(
-        f"the database {str(path)!r} {what}; run `skilljuror ingest` again, which makes it anew from"
+        f"the database {str(path)!r} {what}; run `skilljuror ingest` again to regenerate it from"
         " its sources",
         file=str(path),
     )

@@ -1,4 +1,4 @@
-"""How long an answer may take and how much memory it may need."""
+"""Limits of time and memory for one question."""
 
 from mmap import PAGESIZE
 from pathlib import Path
@@ -11,24 +11,22 @@ class Limits(NamedTuple):
     """Limits of one question; None is no limit."""
 
     seconds: float | None = None
-    """Seconds until the answer is there."""
+    """Seconds for the whole answer."""
     memory: int | None = None
-    """Bytes that the database may use for it, without a file on disk, and its rows may take."""
+    """Bytes for the database, without temporary files, and for the rows of the answer."""
 
     def too_slow(self) -> QueryError:
-        """The error of a question that takes too long."""
+        """Return the error for a timeout."""
         return QueryError(
-            f"the answer takes longer than {self.seconds:g} s: ask for less, or give it more with"
-            " --timeout SECONDS",
+            f"the answer takes longer than {self.seconds:g} s: ask for less, or raise --timeout SECONDS",
             field="timeout",
         )
 
     def too_big(self) -> QueryError:
-        """The error of a question that needs too much memory."""
+        """Return the error for too much memory."""
         limit = f"{self.memory >> 20} MB" if self.memory else "this machine has"
         return QueryError(
-            f"the answer needs more memory than {limit}: ask for less, or give it more with"
-            " --memory SIZE",
+            f"the answer needs more memory than {limit}: ask for less, or raise --memory SIZE",
             field="memory",
         )
 
@@ -37,6 +35,6 @@ UNLIMITED = Limits()
 
 
 def held_memory() -> int:
-    """Bytes of data that this process holds; 0 where the system does not say."""
+    """Return the bytes of data of this process; 0 if unknown."""
     status = Path("/proc/self/statm")
     return int(status.read_bytes().split()[5]) * PAGESIZE if status.exists() else 0

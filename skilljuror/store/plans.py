@@ -1,4 +1,4 @@
-"""Rows of a plan and of a build: small records with nested parts, made flat."""
+"""Rows of a plan and of a build: small nested records, flattened."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,13 +16,13 @@ if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.models.task_attribute import JudgedAttribute
 
 TEXT_LIMIT = 300
-"""Characters of a finding's text that are kept; the gates' own file has it all."""
+"""Characters of a finding's text in the database; the gates' file has all of it."""
 
 TableRows = tuple[Table, Sequence[Any]]
 
 
 def plan_rows(plan: "StudyPlan") -> list[TableRows]:
-    """The rows of all tables about the plan."""
+    """Return the rows of all tables about the plan."""
     return [
         (tables.STUDY, [study_row(plan)]),
         (tables.TASKS, list(task_rows(plan))),
@@ -34,7 +34,7 @@ def plan_rows(plan: "StudyPlan") -> list[TableRows]:
 
 
 def study_row(plan: "StudyPlan") -> Row:
-    """The one row of `study`."""
+    """Return the row of `study`."""
     config = plan.config
     treatment, control = headline(config)
     return {
@@ -58,7 +58,7 @@ def study_row(plan: "StudyPlan") -> Row:
 
 
 def headline(config: "StudyConfig") -> tuple[str | None, str | None]:
-    """Treatment and control: as declared, else the last condition against the one before it."""
+    """Return treatment and control: as declared, else the last condition and the one before it."""
     if config.contrast:
         return config.contrast.treatment, config.contrast.control
     if len(config.conditions) < 2:
@@ -95,15 +95,15 @@ def task_rows(plan: "StudyPlan") -> Iterator[Row]:
 
 
 def attribute_rows(plan: "StudyPlan", judged: "Iterable[JudgedAttribute]" = ()) -> Iterator[Row]:
-    """Rows of `task_attributes`: what the study file or the task says stands above what a model judged,
-    and where none names a domain it is the task's category, as SkillsBench has it."""
+    """Rows of `task_attributes`. Attributes of the study file or the task override a model's judgement;
+    the default domain is the task's category, as in SkillsBench."""
     by_model = {(one.task, one.attribute): one for one in judged if one.value is not None}
     for task in plan.tasks:
-        told = dict(task.attributes)
-        if "category" in told:
-            told.setdefault("domain", told["category"])
+        declared = dict(task.attributes)
+        if "category" in declared:
+            declared.setdefault("domain", declared["category"])
         rows: dict[str, tuple[str | None, str | None]] = {
-            name: (value, None) for name, value in told.items()
+            name: (value, None) for name, value in declared.items()
         }
         for (name, attribute), one in by_model.items():
             if name == task.name:
@@ -248,7 +248,7 @@ def _cut(finding: "Finding") -> Row:
 def build_rows(
     builds: "Sequence[JudgedBuild]", given: "Sequence[tuple[str, VariantManifest]]" = ()
 ) -> list[TableRows]:
-    """The rows of all tables about builds, and of Skills that tasks are given as they are."""
+    """Return the rows of all tables about builds, and about Skills that are offered unchanged."""
     variants = [
         (build.record.name, variant)
         for build in builds

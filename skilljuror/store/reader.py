@@ -1,4 +1,4 @@
-"""Reading: rows, Arrow tables and Parquet files from a locked connection."""
+"""Reading: rows, frames and Parquet files from a locked connection."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -10,29 +10,28 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import duckdb
 
 from skilljuror.errors import QueryError, StoreError
-from skilljuror.files import replacement
 from skilljuror.store.limits import UNLIMITED, Limits, held_memory
 
-if TYPE_CHECKING:  # pyarrow loads numpy: only who asks for Arrow waits for it
-    import pyarrow as pa
+if TYPE_CHECKING:
+    import pandas as pd
 
 Params = Mapping[str, Any] | None
 Answer = TypeVar("Answer")
 _INTERRUPTED = "Query interrupted"
-"""DuckDB's own words for a signal that came while this thread was in it."""
+"""DuckDB's message for a signal during a query."""
 _NO_ROOM = {
     "No space left on device": "No space left on device",
     "Disk quota exceeded": "Disk quota exceeded",
     "File too large": "File too large",
     "bad allocation": "out of memory",
 }
-"""What DuckDB says when disk or memory is full, and how it is told."""
+"""DuckDB's messages for a full disk or memory, and the reason that is reported."""
 _POLL_SECONDS = 0.05
 """Seconds between two attempts to interrupt a query."""
 _ROWS_AT_ONCE = 10_000
-"""Rows fetched between two looks at the memory that they take."""
+"""Rows fetched between two checks of the memory."""
 _GRACE_SECONDS = 2.0
-"""Seconds until a query that no interrupt reaches, inside one long function, is left to itself."""
+"""Seconds until a query that ignores interrupts, inside one long function, is abandoned."""
 
 
 class QueryResult(NamedTuple):
@@ -49,20 +48,25 @@ class QueryResult(NamedTuple):
 
 
 class Reader:
-    """A locked view of one database. Everything is fetched at once: DuckDB keeps a
-    connection busy while a result is half read."""
+    """A locked view of one database. All rows are fetched at once, because a partly read result keeps
+    DuckDB's connection busy."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, path: Path, limits: Limits = UNLIMITED
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        path: Path,
+        limits: Limits = UNLIMITED,
+        target: str = "",
     ) -> None:
         self._connection = connection
+        self._target = target
         self.path = path
         """The database file."""
         self.limits = limits
         """Limits of every question."""
 
     def rows(self, sql: str, params: Params = None) -> QueryResult:
-        """Run one statement with bound parameters. Raises QueryError, and StoreError for damage."""
+        """Run one statement with bound parameters. Raises QueryError, and StoreError for a damaged file."""
         with self._cursor() as cursor:
             _one_statement(cursor, sql)
             answer = _run_interruptibly(
@@ -73,28 +77,30 @@ class Reader:
             columns = tuple(column[0] for column in _description(cursor))
             return QueryResult(columns, answer)
 
-    def arrow(self, sql: str, params: Params = None) -> "pa.Table":
-        """The same rows as an Arrow table. Raises as `rows`."""
+    def frame(self, sql: str, params: Params = None) -> "pd.DataFrame":
+        """Return the same rows as a pandas DataFrame. Raises as `rows`."""
         with self._cursor() as cursor:
             _one_statement(cursor, sql)
-            return _run_interruptibly(
+            answer: pd.DataFrame = _run_interruptibly(
                 cursor,
-                lambda: _table(cursor.sql(sql, params=_parameters(params))),
+                lambda: _relation(cursor.sql(sql, params=_parameters(params))).df(),
                 self.limits,
             )
+            return answer
 
-    def to_parquet(self, sql: str, path: Path, params: Params = None) -> int:
-        """Write the rows of a query to a Parquet file, whole or not at all, and return their number.
-
-        pyarrow writes it, since a locked connection refuses COPY.
-        """
-        import pyarrow.parquet as pq
-
-        table = self.arrow(sql, params)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacement(path) as new, new.open("wb") as file:
-            pq.write_table(table, file)
-        return int(table.num_rows)
+    def to_parquet(self, sql: str, params: Params = None) -> int:
+        """Write the rows of a query to `target` as Parquet, and return their number. Raises as `rows`."""
+        with self._cursor() as cursor:
+            copy = (
+                f"COPY (\n{_select(cursor, sql)}\n) TO {quoted(self._target)}"
+                " (FORMAT parquet, USE_TMP_FILE false)"
+            )
+            ((count,),) = _run_interruptibly(
+                cursor,
+                lambda: cursor.execute(copy, _parameters(params)).fetchall(),
+                self.limits,
+            )
+            return int(count)
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -113,14 +119,14 @@ class Reader:
 
 
 def close(connection: duckdb.DuckDBPyConnection) -> None:
-    """Close a connection, unless a query that no interrupt reached is still on it."""
+    """Close a connection, unless an abandoned query still uses it."""
     with suppress(duckdb.ResourceInUseException):
         connection.close()
 
 
 @contextmanager
 def duckdb_interrupts_raised() -> Iterator[None]:
-    """A Ctrl-C that DuckDB notices itself and turns into a RuntimeError is a KeyboardInterrupt."""
+    """Raise DuckDB's RuntimeError for Ctrl-C as KeyboardInterrupt."""
     try:
         yield
     except RuntimeError as error:
@@ -132,10 +138,10 @@ def duckdb_interrupts_raised() -> Iterator[None]:
 def _run_interruptibly(
     cursor: duckdb.DuckDBPyConnection, work: Callable[[], Answer], limits: Limits = UNLIMITED
 ) -> Answer:
-    """The answer of `work`, a query on `cursor` that a thread of its own waits for.
+    """Run `work`, a query on `cursor`, in a thread of its own and return its answer.
 
-    A Ctrl-C stops it at once, also one that comes before the query has begun, which DuckDB would
-    forget. Raises what `work` raises, and QueryError when its time is over.
+    Ctrl-C stops it at once, even before the query has begun, when DuckDB would ignore it. Raises the
+    errors of `work`, and QueryError for a timeout.
     """
     call = _BackgroundCall(work)
     try:
@@ -158,7 +164,7 @@ def _interrupt(cursor: duckdb.DuckDBPyConnection, call: "_BackgroundCall[Any]") 
 
 
 class _BackgroundCall(Thread, Generic[Answer]):
-    """Calls a function in a thread of its own and keeps its answer or its error."""
+    """Call a function in a thread of its own and store its answer or error."""
 
     def __init__(self, work: Callable[[], Answer]) -> None:
         super().__init__(daemon=True, name="answer")
@@ -180,8 +186,7 @@ class _BackgroundCall(Thread, Generic[Answer]):
 
 
 def _fetched(cursor: duckdb.DuckDBPyConnection, limits: Limits) -> list[tuple[Any, ...]]:
-    """All rows. Raises MemoryError when they take more than their limit: DuckDB counts only what
-    it needs itself."""
+    """Return all rows. Raises MemoryError above the limit; DuckDB counts only its own memory."""
     if limits.memory is None:
         return cursor.fetchall()
     most = held_memory() + limits.memory
@@ -194,7 +199,7 @@ def _fetched(cursor: duckdb.DuckDBPyConnection, limits: Limits) -> list[tuple[An
 
 
 def _one_statement(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """DuckDB would run them all and answer the last alone."""
+    """Raise unless there is one statement; DuckDB would run all and return only the last answer."""
     count = len(cursor.extract_statements(sql))
     if count == 0:
         raise _no_rows()
@@ -202,20 +207,36 @@ def _one_statement(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
         raise QueryError(f"this is {count} SQL statements; write one SELECT statement")
 
 
-def _table(relation: duckdb.DuckDBPyRelation | None) -> "pa.Table":
+def _select(cursor: duckdb.DuckDBPyConnection, sql: str) -> str:
+    """Return one SELECT statement without the final semicolon, for use in parentheses."""
+    _one_statement(cursor, sql)
+    if cursor.extract_statements(sql)[0].type != duckdb.StatementType.SELECT:
+        raise QueryError("only a SELECT statement can be written as Parquet; write one")
+    text = sql.encode()
+    tokens = [at for at, kind in duckdb.tokenize(sql) if kind != duckdb.token_type.comment]
+    while text[tokens[-1] :].startswith(b";"):
+        text = text[: tokens.pop()]
+    return text.decode()
+
+
+def _relation(relation: duckdb.DuckDBPyRelation | None) -> duckdb.DuckDBPyRelation:
     if relation is None:
         raise _no_rows()
-    return relation.to_arrow_table()
+    return relation
+
+
+def quoted(text: str) -> str:
+    """Return a text as SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def no_room(path: Path, error: Exception) -> StoreError | None:
-    """What to say where disk or memory is full; None where that was not the trouble."""
-    reason = next((told for words, told in _NO_ROOM.items() if words in str(error)), None)
+    """Return the error for a full disk or memory; None for another cause."""
+    reason = next((text for words, text in _NO_ROOM.items() if words in str(error)), None)
     if reason is None:
         return None
     return StoreError(
-        f"{reason}: cannot write the database {str(path)!r}; make room, then run the same command"
-        " again: what is in it is kept",
+        f"{reason}: cannot write the database {str(path)!r}; free disk space and rerun the command",
         file=str(path),
     )
 
@@ -223,7 +244,7 @@ def no_room(path: Path, error: Exception) -> StoreError | None:
 def _unreadable(path: Path, error: Exception) -> StoreError:
     return no_room(path, error) or StoreError(
         f"the database {str(path)!r} cannot be read ({_one_line(error)}): delete it and run"
-        " `skilljuror ingest` again, which makes it anew from its sources",
+        " `skilljuror ingest` again to regenerate it from its sources",
         file=str(path),
     )
 
@@ -239,7 +260,7 @@ def _description(cursor: duckdb.DuckDBPyConnection) -> list[Any]:
 
 
 def _no_rows() -> QueryError:
-    return QueryError("the SQL gives no rows; write one SELECT statement")
+    return QueryError("the SQL returns no rows; write one SELECT statement")
 
 
 def _one_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""A database of another version gives way to a new one once that is whole."""
+"""Replace a database of another version once the new one is complete."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,12 +7,12 @@ from pathlib import Path
 
 @contextmanager
 def database_to_fill(path: Path) -> Iterator[Path]:
-    """Where ingest writes: the database at `path`, or a new one beside it where that is not of
-    this version or not there at all.
+    """Yield the path that ingest writes to: the database at `path`, or a new one next to it if that is
+    missing or of another version.
 
-    The new one takes its place when the block ends well; the old one is kept as `<name>.old`. Until
-    then a kill leaves the old one as it is, and the next ingest goes on with the new one.
-    Raises StoreError where a database is in use or may not be opened.
+    The new one replaces `path` when the block succeeds; the old one becomes `<name>.old`. Until then a
+    kill leaves the old one unchanged, and the next ingest resumes with the new one. Raises StoreError if
+    a database is in use or access is denied.
     """
     if _is_current(path):
         yield path
@@ -41,5 +41,5 @@ def _remove(path: Path) -> None:
 
 
 def _log_of(path: Path) -> Path:
-    """Where DuckDB keeps what a killed writer has not yet merged into its file."""
+    """DuckDB's write-ahead log, left by a killed writer."""
     return path.with_name(f"{path.name}.wal")

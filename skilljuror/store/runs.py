@@ -1,6 +1,6 @@
-"""The rows of agent runs as columns: what a worker process hands to the one that writes.
+"""The rows of agent runs as columns, sent by worker processes to the writer.
 
-Columns of plain values are a fraction of the work of as many records to hand over.
+Columns of plain values are much cheaper to transfer than records.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from skilljuror.store import tables
 from skilljuror.store.tables import Columns, Row, Table
 
 RunColumns = dict[str, Columns]
-"""Table -> its columns, of all runs of a batch."""
+"""Table -> its columns, for all runs of a batch."""
 
 RUN_TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
     (
@@ -39,22 +39,22 @@ RUN_TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
     (tables.EXPOSURE_TOTALS, ("trajectory", "name", "value")),
     (tables.MEASURES, Measure.__struct_fields__),
 )
-"""The tables about runs and their columns, those of the schema."""
+"""The tables about runs and their columns in the schema."""
 
 
 def run_columns(runs: Sequence[Ingested]) -> RunColumns:
-    """The rows of all tables about runs; of two runs of one name the last one counts."""
+    """Return the rows of all tables about runs; of two runs with one name the last one counts."""
     records = _records(list({_name(run): run for run in runs}.values()))
     return {table.name: table.values(columns, records[table.name]) for table, columns in RUN_TABLES}
 
 
 def run_names(columns: RunColumns) -> tuple[list[str], set[str]]:
-    """(keys of the trajectories, names that have measures)."""
+    """Return (keys of the trajectories, names with measures)."""
     return columns["trajectories"]["trajectory"], set(columns["measures"]["trial"])
 
 
 def without_runs(columns: RunColumns, keys: Container[str]) -> RunColumns:
-    """The columns without the rows of some runs."""
+    """Return the columns without the rows of some runs."""
     left: RunColumns = {}
     for table, _ in RUN_TABLES:
         rows = columns[table.name]
@@ -64,8 +64,8 @@ def without_runs(columns: RunColumns, keys: Container[str]) -> RunColumns:
 
 
 def merge_batches(batches: Iterable[RunColumns]) -> Iterator[RunColumns]:
-    """Batches joined into as few as can be. A batch with a run that the joined ones hold already
-    begins anew: it replaces the earlier rows, so that they must be written first."""
+    """Join batches into as few as possible. A batch that repeats a run starts a new one, because it
+    replaces the earlier rows, which must be written first."""
     joined: RunColumns = {}
     seen: set[str] = set()
     for batch in batches:

@@ -1,7 +1,6 @@
 """The schema: one SQL file, whose comments become those of the database.
 
-There is one schema and no way from an older one to it: everything in the database can be made again
-from its sources, and ingest does so where it finds a database of another schema.
+There are no migrations: ingest regenerates a database of another schema from its sources.
 """
 
 import re
@@ -11,8 +10,15 @@ from pathlib import Path
 import duckdb
 
 from skilljuror.files import sha256
+from skilljuror.models.measure import UptakeCategory
 
-SQL = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
+_NOT_OPEN = [one for one in UptakeCategory if one.label == "unknown" and not one.open]
+SQL = (
+    Path(__file__)
+    .with_suffix(".sql")
+    .read_text(encoding="utf-8")
+    .replace(":not_open", ", ".join(f"'{one}'" for one in _NOT_OPEN))
+)
 DIGEST = sha256(SQL.encode())
 _OBJECT = re.compile(r"CREATE (TABLE|VIEW) ([a-z_]+) ")
 _COLUMN = re.compile(r"    (?:[^-]* AS )?([a-z_0-9]+)[ ,][^-]*-- (.+)")
@@ -28,19 +34,19 @@ FROM duckdb_columns() WHERE NOT internal ORDER BY table_name, column_index
 """
 _HEAD = """# The tables of study.duckdb
 
-Generated from `skilljuror/store/schema.sql` by `make docs`. The same words are in the database itself:
+Generated from `skilljuror/store/schema.sql` by `make docs`. The database contains the same texts:
 `select * from duckdb_columns()`.
 
-The database is disposable: delete it, ingest and judge again, and the same rows come back. One that
-another version of skilljuror made is made again by the next ingest, from all that was ever ingested
-into it. It holds no message bodies; steps and events point into the raw logs by file and line. Times are
-UTC without a zone. A null is "not known", never zero. Named questions over these tables:
+The database is disposable: delete it, ingest and judge again, and you get the same rows. The next ingest
+regenerates a database of another version of skilljuror from all its sources. It contains no message
+bodies; steps and events refer to file and line of the raw logs. Times are UTC without a zone. A null is
+"unknown", never zero. Named questions over these tables:
 `skilljuror query STUDY`.
 """
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables, views and macros in an empty database."""
+    """Create the tables, views and macros in an empty database."""
     connection.execute("BEGIN")
     connection.execute(SQL)
     connection.execute(";\n".join(_comments()))
@@ -54,7 +60,7 @@ def is_empty(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def is_ours(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether a database was made with this very schema."""
+    """Whether a database was created with this schema."""
     try:
         made_by = connection.execute("SELECT schema_sha256 FROM made_by").fetchall()
     except (duckdb.CatalogException, duckdb.BinderException):
@@ -63,7 +69,7 @@ def is_ours(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def describe() -> str:
-    """The schema as a page of Markdown, read from a fresh database's own comments."""
+    """Return the schema as Markdown, from the comments of a new database."""
     with duckdb.connect(":memory:") as connection:
         create(connection)
         objects = connection.execute(_OBJECTS).fetchall()
@@ -79,7 +85,7 @@ def describe() -> str:
 
 
 def _comments() -> Iterator[str]:
-    """COMMENT ON statements: the line before a table or view, and what stands behind a column."""
+    """Yield COMMENT ON statements: from the line before a table or view, and from the end of a column's line."""
     table, before = "", ""
     for line in SQL.splitlines():
         if created := _OBJECT.match(line):

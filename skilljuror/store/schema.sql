@@ -78,7 +78,7 @@ CREATE TABLE excluded_tasks (
     path VARCHAR NOT NULL,  -- Folder of the task, relative to the study file.
     category VARCHAR NOT NULL,  -- Kind of reason, which exclusions are counted by.
     reason VARCHAR NOT NULL,  -- Why, in a sentence.
-    decided_by VARCHAR NOT NULL  -- person, or the rule of the study: max_tokens or pd_worth.
+    decided_by VARCHAR NOT NULL  -- person, the rule of the study (max_tokens or pd_worth), or build: no model wrote its variants.
 );
 
 -- One row per finished trial, whatever its end.
@@ -93,6 +93,7 @@ CREATE TABLE trials (
     rewards MAP(VARCHAR, DOUBLE) NOT NULL,  -- Every key that the verifier wrote.
     exception VARCHAR,  -- Class of the agent's end when it was not clean.
     message VARCHAR,  -- One line on what went wrong.
+    reason VARCHAR,  -- Why a verifier's answer does not count: no_answer (unscored: no model answered), no_log (error: the agent left no log); else null.
     agent VARCHAR NOT NULL,  -- Name of the agent.
     agent_version VARCHAR,  -- Version of the agent.
     model VARCHAR,  -- Model; null for an agent without one.
@@ -100,6 +101,7 @@ CREATE TABLE trials (
     scripted BOOLEAN NOT NULL,  -- True when a scripted policy ran: its figures say nothing about real agents.
     harness VARCHAR NOT NULL,  -- Name of the harness.
     isolation VARCHAR NOT NULL,  -- How the trial was kept apart: bwrap, none, docker, ….
+    unsealed VARCHAR[],  -- Parts of the sandbox's seal that were unavailable; empty for a sealed trial, null where it is not known.
     config_digest VARCHAR NOT NULL,  -- Digest of the plan it ran under.
     substrate_digest VARCHAR NOT NULL,  -- Digest of instruction, environment and verifier as run.
     variant VARCHAR,  -- Variant offered, or the condition that gives a Skill as it is; null for no Skill.
@@ -114,7 +116,8 @@ CREATE TABLE trials (
     agent_seconds DOUBLE,  -- Wall clock of the agent's execution, seconds; null when it never started.
     verifier_seconds DOUBLE,  -- Wall clock of the verifier, seconds; null when it never started.
     exit_code INTEGER,  -- Exit status of the agent; null after a timeout.
-    usage_reason VARCHAR  -- Why tokens and cost are null, such as no_model.
+    usage_reason VARCHAR,  -- Why tokens and cost are null, such as no_model.
+    left_out VARCHAR[] NOT NULL  -- What the agent left that was not read, with the reason.
 );
 
 -- One row per earlier attempt at a trial: it was run again, and only its last attempt, in `trials`, decides.
@@ -125,6 +128,7 @@ CREATE TABLE attempts (
     reward DOUBLE,  -- Reward of the verifier in [0, 1]; null when it gave none.
     exception VARCHAR,  -- Class of the end when it was not clean.
     message VARCHAR,  -- One line on what went wrong.
+    reason VARCHAR,  -- Why a verifier's answer does not count: no_answer or no_log; else null.
     started_at TIMESTAMP,  -- Start, UTC.
     finished_at TIMESTAMP,  -- End, UTC.
     agent_seconds DOUBLE  -- Wall clock of the agent's execution, seconds; null when it never started.
@@ -278,14 +282,14 @@ CREATE TABLE decisions (
     stale BOOLEAN NOT NULL  -- True when what was decided is no longer what is asked.
 );
 
--- What the logs say. Rows point into the raw files by line; no message bodies are kept.
+-- What the logs say. Rows point into the raw files by place: a line, or the number of an element where a file is one JSON document. No message bodies are kept.
 
 -- One row per file or folder that ingest looked at.
 CREATE TABLE sources (
     path VARCHAR NOT NULL,  -- Path as found.
-    status VARCHAR NOT NULL,  -- parsed, duplicate, skipped or error.
+    status VARCHAR NOT NULL,  -- parsed, part (of the run of the file that the reason names), duplicate, skipped or error.
     format VARCHAR,  -- Format that claims it.
-    reason VARCHAR,  -- Why it was skipped, is an error, or lost to another capture.
+    reason VARCHAR,  -- Why it was skipped, is an error, or lost to another capture; what it is a part of.
     size BIGINT  -- Bytes.
 );
 
@@ -372,7 +376,7 @@ CREATE TABLE steps (
     agent VARCHAR NOT NULL,  -- "main" or the sub-agent's id.
     step INTEGER NOT NULL,  -- 1-based number of that agent's step.
     file VARCHAR,  -- Raw file of the line, where it is not the main log.
-    line INTEGER NOT NULL,  -- 1-based raw line.
+    line INTEGER NOT NULL,  -- Place of its first record: 1-based raw line, or number of the element in a JSON document.
     timestamp TIMESTAMP,  -- Time, UTC.
     actions VARCHAR[] NOT NULL,  -- Actions of its calls, in order.
     failed_calls INTEGER NOT NULL,  -- Calls whose result says that it did not work.
@@ -397,7 +401,7 @@ CREATE TABLE events (
     event VARCHAR NOT NULL,  -- Id: trajectory, "#", ordinal.
     trajectory VARCHAR NOT NULL,  -- Key of the run.
     ordinal INTEGER NOT NULL,  -- 0-based number inside the run, in order of occurrence.
-    line INTEGER NOT NULL,  -- 1-based raw line of the call or injection.
+    line INTEGER NOT NULL,  -- Place of the call or injection: 1-based raw line, or number of the element in a JSON document.
     agent VARCHAR NOT NULL,  -- "main" or the sub-agent's id.
     step INTEGER NOT NULL,  -- 1-based step of that agent; 0 before the first.
     skill VARCHAR NOT NULL,  -- Skill as offered.
@@ -418,6 +422,47 @@ CREATE TABLE events (
     note VARCHAR NOT NULL,  -- Free text.
     shown_bytes BIGINT  -- Bytes of the resource's text that were shown; null when not known.
 );
+
+-- One row per run and Skill that it was offered or touched: a name without a plugin is that of the one plugin that offers a Skill of that name in the run, else in any run; where two do, it stays as it is. A Skill of a trial's variant goes by its folder.
+CREATE VIEW skill_names AS
+WITH folders AS (
+    SELECT l.trajectory, unnest(v.skills) AS skill
+    FROM trajectories AS l
+    JOIN trials AS t ON t.trial = l.trial
+    JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
+),
+written AS (
+    SELECT trajectory, skill, true AS listed FROM offered
+    UNION ALL
+    SELECT trajectory, skill, false AS listed FROM events
+),
+plugins AS (
+    SELECT trajectory, regexp_extract(skill, '[^:]*$') AS tail, skill FROM written WHERE contains(skill, ':')
+),
+own AS (
+    SELECT trajectory, tail, count(DISTINCT skill) AS names, min(skill) AS name FROM plugins GROUP BY ALL
+),
+anywhere AS (
+    SELECT tail, count(DISTINCT skill) AS names, min(skill) AS name FROM plugins
+    WHERE tail NOT IN (SELECT skill FROM offered) GROUP BY ALL
+)
+SELECT
+    w.trajectory AS trajectory,  -- Key of the run.
+    w.skill AS skill,  -- Name as written in the log.
+    CASE
+        WHEN f.skill IS NOT NULL AND count(b.skill) = 0 THEN f.skill
+        WHEN bool_or(w.listed) OR o.names > 1 THEN w.skill
+        WHEN contains(w.skill, ':') THEN coalesce(min(b.skill), w.skill)
+        WHEN o.names = 1 THEN o.name
+        WHEN a.names = 1 THEN a.name
+        ELSE w.skill
+    END AS name  -- Name that tables count it under.
+FROM written AS w
+LEFT JOIN own AS o ON o.trajectory = w.trajectory AND o.tail = regexp_extract(w.skill, '[^:]*$')
+LEFT JOIN folders AS f ON f.trajectory = w.trajectory AND f.skill = regexp_extract(w.skill, '[^:]*$')
+LEFT JOIN offered AS b ON b.trajectory = w.trajectory AND b.skill = regexp_extract(w.skill, '[^:]*$')
+LEFT JOIN anywhere AS a ON a.tail = w.skill
+GROUP BY w.trajectory, w.skill, o.names, o.name, a.names, a.name, f.skill;
 
 -- One row per knowledge unit that reached a context, the first time it did.
 CREATE TABLE exposure (
@@ -486,18 +531,33 @@ CREATE TABLE verdicts (
     source_quote VARCHAR,  -- What the resource said.
     action_quote VARCHAR,  -- What the agent then did with it.
     action_step INTEGER,  -- Step of that action.
-    action_line INTEGER,  -- Raw line of that action.
+    action_line INTEGER,  -- Place of that action, as in events.
     model VARCHAR,  -- Model behind the judge; null for a judge without one.
     prompt_sha256 VARCHAR,  -- Digest of the judge's prompt.
     note VARCHAR NOT NULL  -- Free text.
 );
+
+-- Whether a use may have been taken up or not: its content was shown, and the judge could not tell.
+CREATE MACRO is_open(label, category) AS label = 'unknown' AND category NOT IN (:not_open);
+
+-- One row per judge and event with what it adds to the two ends of every rate of uptake: the one source of all of them.
+CREATE VIEW uptake_verdicts AS
+SELECT
+    event AS event,  -- Id of the event.
+    judge AS judge,  -- Name and version of the judge.
+    label AS label,  -- yes, no or unknown.
+    category AS category,  -- Why.
+    is_open(label, category) AS open,  -- Whether it is an unknown whose content was shown.
+    CASE WHEN label = 'yes' THEN 1 WHEN label = 'no' OR is_open(label, category) THEN 0 END AS low,  -- 1 if taken up, as if no open use had been; null if nothing was shown.
+    CASE WHEN label = 'yes' OR is_open(label, category) THEN 1 WHEN label = 'no' THEN 0 END AS high  -- The same as if every open use had been taken up.
+FROM verdicts;
 
 -- One row per place of a call in a judged run, after the first use, of which the log tells what came of it.
 CREATE TABLE effects (
     trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
     agent VARCHAR NOT NULL,  -- "main" or the sub-agent's id.
     step INTEGER NOT NULL,  -- Step of the call.
-    line INTEGER NOT NULL,  -- Raw line of the call.
+    line INTEGER NOT NULL,  -- Place of the call, as in events.
     effect VARCHAR NOT NULL,  -- failed, error_gone (a command that had failed before works again after it), wrote or worked.
     effect_step INTEGER NOT NULL,  -- Step that shows it.
     quote VARCHAR  -- The line that shows it, or the path of the file that was written.
@@ -588,6 +648,7 @@ SELECT
     coalesce(t.status, 'missing') AS status,  -- scored, timeout, unscored, error, missing or observed.
     t.reward AS reward,  -- Reward of the verifier; null when there is none.
     t.exception AS exception,  -- Class of the agent's end when it was not clean.
+    t.reason AS reason,  -- Why a verifier's answer does not count: no_answer or no_log; else null.
     coalesce(t.reward IS NOT NULL OR t.status = 'timeout' OR a.trial IS NOT NULL, false) AS settled,  -- Whether the outcome is final: a reward, the time ran out, or a person took it as final.
     r.trial IS NOT NULL AS readable  -- Whether a log of it could be read.
 FROM planned_trials AS p
@@ -616,7 +677,7 @@ SELECT
     e.ordinal AS ordinal,  -- 0-based number inside the trajectory.
     e.agent AS agent,  -- "main" or the sub-agent's id.
     e.step AS step,  -- 1-based step of that agent; 0 before the first.
-    regexp_extract(e.skill, '[^:]*$') AS skill,  -- Skill, without the name of a plugin.
+    n.name AS skill,  -- Skill, by the name that tables count it under.
     e.resource AS resource,  -- Canonical path inside the skill; "." for a bare listing.
     e.resource_class AS resource_class,  -- root, support, code or data.
     e.kind AS kind,  -- activate, read, list, search, exec or import.
@@ -624,9 +685,10 @@ SELECT
     e.ok AS ok,  -- Whether it worked; null when nothing says so.
     e.content_exposed AS content_exposed,  -- full, partial or none.
     e.phantom AS phantom,  -- True for a path that the bundle does not have.
-    e.kind IN ('activate', 'read', 'search', 'exec', 'import') AND NOT e.phantom AS opens  -- Whether it opens a resource (a listing does not).
+    e.kind IN ('activate', 'read', 'exec', 'import') AND NOT e.phantom AS opens  -- Whether it opens a resource (a listing or a search does not).
 FROM events AS e
 JOIN trajectories AS t ON t.trajectory = e.trajectory
+JOIN skill_names AS n ON n.trajectory = e.trajectory AND n.skill = e.skill
 WHERE e.counted AND NOT e.bundled;
 
 -- One row per file that the pages of a trial's variant told its agent to write: to write and use it is neither an edit nor a wrong path.
@@ -678,7 +740,7 @@ JOIN uses AS u ON u.run = t.trial AND u.phantom AND u.content_exposed <> 'none'
 JOIN variant_files AS f
     ON f.build = t.task
     AND f.variant <> t.variant
-    AND f.path = regexp_extract(u.skill, '[^:]*$') || '/' || u.resource
+    AND f.path = u.skill || '/' || u.resource
 WHERE NOT EXISTS (SELECT 1 FROM announced_files AS a WHERE a.trial = t.trial AND a.path = f.path)
 GROUP BY t.trial
 UNION ALL
@@ -795,9 +857,6 @@ CREATE MACRO wilson_high(part, whole) AS
 -- Shannon entropy in bits of answers that were given so many times each.
 CREATE MACRO entropy_of(times) AS
     abs(list_sum(list_transform(times, lambda n: -(n / list_sum(times)) * log2(n / list_sum(times)))));
-
--- Whether a verdict leaves a use between two ends: shown and not seen again, or without a usable answer of a model.
-CREATE MACRO is_open(label, category) AS label = 'unknown' AND category IN ('not_seen_again', 'unparsed');
 
 -- Whether an event put the SKILL.md of an offered Skill into the context; what no log says is no yes.
 CREATE MACRO is_activation(kind, ok, phantom) AS kind = 'activate' AND coalesce(ok, false) AND NOT phantom;

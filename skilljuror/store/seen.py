@@ -1,4 +1,4 @@
-"""What the database remembers of files, so that none is read twice that has not changed."""
+"""Records of ingested files, so that unchanged files are skipped."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ import duckdb
 from skilljuror.models.ingest import SeenFile
 
 AGAIN = "-"
-"""Begins the digest of a group that is to be read again."""
+"""Prefix of the digest of a group that must be read again."""
 _FIELDS = ", ".join(SeenFile.__struct_fields__)
 _WITHIN = "path IN (SELECT unnest($paths::VARCHAR[]))"
 _KNOWN = "SELECT path, size, mtime_ns, inode, content, reader, read_with FROM seen"
@@ -30,67 +30,67 @@ SELECT status, if(status = 'error', path, NULL), reason, count(*)
 FROM sources WHERE {_WITHIN} GROUP BY ALL ORDER BY 4 DESC, 1, 2, 3
 """  # noqa: S608
 _RUNS = """
-CREATE OR REPLACE TEMP TABLE told AS
+CREATE OR REPLACE TEMP TABLE selected_runs AS
 SELECT DISTINCT unnest(keys) AS key FROM groups
 WHERE digest IN (SELECT read_with FROM seen WHERE path IN (SELECT unnest($paths::VARCHAR[])))
 UNION SELECT trajectory FROM trajectories WHERE source IN (SELECT unnest($paths::VARCHAR[]))
 """
 _COUNTS = """
 SELECT
-    (SELECT count(*) FROM trajectories WHERE trajectory IN (FROM told)),
-    (SELECT count(*) FROM unlogged_trials WHERE trial IN (FROM told)),
-    (SELECT coalesce(sum(steps + sub_steps), 0) FROM trajectories WHERE trajectory IN (FROM told)),
-    (SELECT count(DISTINCT skill) FROM events WHERE trajectory IN (FROM told)),
-    (SELECT count(*) FROM events WHERE trajectory IN (FROM told)),
-    (SELECT count(*) FROM kept_runs WHERE trajectory IN (FROM told))
+    (SELECT count(*) FROM trajectories WHERE trajectory IN (FROM selected_runs)),
+    (SELECT count(*) FROM unlogged_trials WHERE trial IN (FROM selected_runs)),
+    (SELECT coalesce(sum(steps + sub_steps), 0) FROM trajectories WHERE trajectory IN (FROM selected_runs)),
+    (SELECT count(DISTINCT skill) FROM events WHERE trajectory IN (FROM selected_runs)),
+    (SELECT count(*) FROM events WHERE trajectory IN (FROM selected_runs)),
+    (SELECT count(*) FROM kept_runs WHERE trajectory IN (FROM selected_runs))
 """
 
 
 class KnownFile(NamedTuple):
-    """What is remembered of a file, as far as it takes to see whether it changed."""
+    """The record of a file, to detect changes."""
 
     size: int
-    """Bytes; of a folder, of all its files."""
+    """Bytes; for a folder, of all its files."""
     mtime_ns: int
     """Last change, nanoseconds since the epoch."""
     inode: int
-    """Number that its file system gives it."""
+    """Inode number."""
     content: str | None
-    """Digest of its content, or of a folder's tree."""
+    """Digest of its content, or of the tree of a folder."""
     reader: str
-    """Digest of the code and the options that it was read with."""
+    """Digest of the code and options of its reader."""
     read_with: str | None
-    """Digest of the group that it was read with."""
+    """Digest of its group."""
 
 
 class Walked(NamedTuple):
-    """What is remembered of files that were walked to."""
+    """The records of files found by a walk."""
 
     known: dict[str, KnownFile]
-    """Path -> those of them that were seen before."""
+    """Path -> files seen before."""
     related: dict[str, KnownFile]
-    """Path -> other files that one of them was read with."""
+    """Path -> other files of the same groups."""
     missed: list[str]
     """Other files below the same folders."""
 
 
 class Totals(NamedTuple):
-    """What the database holds of some files."""
+    """Contents of the database from some files."""
 
     statuses: list[tuple[str, str | None, str | None, int]]
     """(status, path of an error, reason, files), most frequent first."""
     runs: int
     """Runs."""
     unlogged: int
-    """Foreign trials whose result stands alone."""
+    """Foreign trials with a result and no log."""
     steps: int
-    """Agent steps, sub-agents included."""
+    """Agent steps, including sub-agents."""
     skills: int
     """Distinct skills with a resource event."""
     events: int
     """Resource events."""
     kept: int
-    """Runs that their files no longer give."""
+    """Runs missing from their files."""
 
 
 class SeenFiles:
@@ -100,7 +100,7 @@ class SeenFiles:
         self._connection = connection
 
     def files(self, paths: Iterable[str] | None = None) -> list[SeenFile]:
-        """Everything about the files of these paths, or about all."""
+        """Return the records of these paths, or of all."""
         where = "" if paths is None else f"WHERE {_WITHIN}"
         params = None if paths is None else {"paths": list(paths)}
         return [
@@ -109,7 +109,7 @@ class SeenFiles:
         ]
 
     def walked(self, paths: Sequence[str], roots: Sequence[str]) -> "Walked":
-        """What is remembered of files that were walked to below some folders."""
+        """Return the records of files found by a walk below some folders."""
         self._connection.execute("CREATE OR REPLACE TEMP TABLE walked (path VARCHAR)")
         self._connection.execute("INSERT INTO walked SELECT unnest($paths)", {"paths": list(paths)})
         with_them = "read_with IN (SELECT read_with FROM seen SEMI JOIN walked USING (path))"
@@ -161,21 +161,21 @@ class SeenFiles:
         return self._rows(sql, {"names": list(names)})
 
     def kept(self, digests: Iterable[str]) -> dict[str, int]:
-        """Key -> steps of the runs that are kept, and of those that some groups gave."""
+        """Key -> steps of the kept runs, and of the runs of some groups."""
         return dict(self._rows(_HELD, {"digests": list(digests)}))
 
     def totals(self, paths: Sequence[str]) -> Totals:
-        """What is held of some files."""
+        """Return the contents from some files."""
         self._connection.execute(_RUNS, {"paths": paths})
         statuses = self._rows(_STATUSES, {"paths": paths})
         return Totals(statuses, *self._rows(_COUNTS, None)[0])
 
     def contested(self) -> set[str]:
-        """Digests of the groups that give a run which another group gives as well."""
+        """Return the digests of groups with a run that another group has as well."""
         return {row[0] for row in self._rows(_CONTESTED, None)}
 
     def read_again(self, digests: Iterable[str]) -> None:
-        """Have the files of groups read again by the next ingest."""
+        """Mark the files of groups to be read again by the next ingest."""
         gone = {"digests": [one for one in digests if not one.startswith(AGAIN)]}
         within = "IN (SELECT unnest($digests::VARCHAR[]))"
         self._connection.execute(
@@ -188,7 +188,7 @@ class SeenFiles:
         )
 
     def groups_giving(self, keys: Iterable[str]) -> list[str]:
-        """Digests of the groups that give some runs."""
+        """Return the digests of the groups of some runs."""
         sql = """
         SELECT DISTINCT digest FROM (SELECT digest, unnest(keys) AS key FROM groups)
         SEMI JOIN (SELECT unnest($keys::VARCHAR[]) AS key) USING (key)
@@ -196,12 +196,11 @@ class SeenFiles:
         return [row[0] for row in self._rows(sql, {"keys": list(keys)})]
 
     def kept_runs(self) -> list[str]:
-        """Keys of the runs that their files no longer give."""
+        """Return the keys of runs missing from their files."""
         return [row[0] for row in self._rows("SELECT trajectory FROM kept_runs", None)]
 
     def leave(self, gone: Sequence[str]) -> None:
-        """Note that files are gone: those that no held run comes from are forgotten, and so are
-        groups without a file."""
+        """Mark files as missing; remove those without a run in the database, and groups without a file."""
         self._connection.execute(
             f"UPDATE seen SET read_with = NULL WHERE {_WITHIN}",  # noqa: S608
             {"paths": list(gone)},
@@ -220,14 +219,14 @@ class SeenFiles:
         self._connection.execute(f"DELETE FROM seen WHERE {_WITHIN}", {"paths": list(paths)})  # noqa: S608
 
     def keep(self, keys: Sequence[str]) -> None:
-        """Flag runs that their files no longer give."""
+        """Flag runs as missing from their files."""
         if keys:
             self.release(keys)
             sql = "INSERT INTO kept_runs SELECT unnest($keys::VARCHAR[])"
             self._connection.execute(sql, {"keys": list(keys)})
 
     def release(self, keys: Sequence[str]) -> None:
-        """Take the flag of runs away."""
+        """Remove the flag of runs."""
         if keys:
             sql = "DELETE FROM kept_runs WHERE trajectory IN (SELECT unnest($keys::VARCHAR[]))"
             self._connection.execute(sql, {"keys": list(keys)})

@@ -1,4 +1,4 @@
-"""How records become rows: the table, its key, and the value of each column."""
+"""Mapping of records to rows: the table, its key, and the value of each column."""
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter, itemgetter
@@ -8,25 +8,25 @@ from skilljuror.store.values import epoch_microseconds, iso_microseconds, line_r
 
 Getter = Callable[[Any], Any]
 Row = dict[str, Any]
-"""A row that is no record of its own."""
+"""A row without a record type."""
 Columns = dict[str, list[Any]]
 """The same rows as one list of values per column."""
 
 
 class Table(NamedTuple):
-    """How records become the rows of one table."""
+    """Mapping of records to the rows of one table."""
 
     name: str
     """Name of the table."""
     key: tuple[str, ...]
-    """Columns that say which old rows a new batch replaces."""
+    """Key columns: a new batch replaces old rows with the same key."""
     rules: Mapping[str, Getter] = {}
-    """Columns that do not simply take the value of their own name."""
+    """Columns whose value is not the field of the same name."""
     take: Callable[[str], Getter] = attrgetter
-    """How a column without a rule takes its value: by attribute, or by key from a dict."""
+    """Getter of other columns: attributes, or keys of a dict."""
 
     def values(self, columns: Sequence[str], records: Sequence[Any]) -> Columns:
-        """One list of values per column."""
+        """Return one list of values per column."""
         getters = {name: self.rules.get(name) or self.take(name) for name in columns}
         return {name: list(map(getter, records)) for name, getter in getters.items()}
 
@@ -49,7 +49,7 @@ TASK_ATTRIBUTES = Table("task_attributes", (), take=itemgetter)
 CONDITIONS = Table("conditions", (), take=itemgetter)
 PLANNED_TRIALS = Table("planned_trials", (), {"position": attrgetter("order")})
 EXCLUDED_TASKS = Table("excluded_tasks", (), {"task": attrgetter("name")})
-"""Tables of the plan have no key: a plan replaces them whole."""
+"""Tables of the plan have no key: a plan replaces them completely."""
 
 TRIALS = Table(
     "trials",
@@ -71,7 +71,7 @@ ATTEMPTS = Table(
     },
     take=lambda name: lambda one: getattr(one[1], name),
 )
-"""Of pairs: the number of an attempt, and its record."""
+"""For pairs (number of an attempt, its record)."""
 ACCEPTANCES = Table(
     "acceptances",
     (),
@@ -100,7 +100,7 @@ LABELS = Table(
         "labelled_at": lambda one: iso_microseconds(one.at),
     },
 )
-"""Of decisions about events; a study's store of reviews replaces them whole."""
+"""For decisions about events; a study's reviews replace them completely."""
 
 SOURCES = Table("sources", ("path",))
 TRAJECTORIES = Table(

@@ -1,7 +1,4 @@
-"""Values of records as values of database columns, in plain Python.
-
-Workers shape rows with it: nothing here loads the database.
-"""
+"""Convert values of records to values of database columns, without loading the database."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -17,7 +14,7 @@ _LAST = (datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC) - EPOCH) // _MI
 
 
 def epoch_microseconds(seconds: float | None) -> int | None:
-    """Seconds since the epoch as microseconds; None for what no calendar holds."""
+    """Return seconds since the epoch as microseconds; None outside the calendar."""
     if seconds is None or not math.isfinite(seconds):
         return None
     whole = math.floor(seconds)
@@ -26,7 +23,7 @@ def epoch_microseconds(seconds: float | None) -> int | None:
 
 
 def iso_microseconds(text: str | None) -> int | None:
-    """An ISO 8601 time as microseconds since the epoch; a time without a zone is taken as UTC."""
+    """An ISO 8601 time as microseconds since the epoch; the default zone is UTC."""
     if not text:
         return None
     try:
@@ -38,21 +35,21 @@ def iso_microseconds(text: str | None) -> int | None:
 
 
 def map_value(mapping: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """A mapping as DuckDB takes one for a MAP, sorted by key."""
+    """Return a mapping as value of a DuckDB MAP, sorted by key."""
     keys = sorted(mapping)
     return {"key": keys, "value": [mapping[key] for key in keys]}
 
 
 def line_ranges(lines: Iterable[tuple[int, int]] | None) -> list[dict[str, int]] | None:
-    """Inclusive (first, last) pairs of 1-based lines as a list of structs; None stays None."""
+    """Inclusive (first, last) pairs of 1-based lines as a list of structs, or None."""
     if lines is None:
         return None
     return [{"first": first, "last": last} for first, last in lines]
 
 
 def without_misfits(value: Any) -> Any:
-    """Values, columns or dicts of them as DuckDB can bind them: text that UTF-8 cannot hold is
-    mended, an integer beyond its widest type becomes None."""
+    """Return values, columns or dicts of them as DuckDB can bind them: invalid UTF-8 is replaced, an
+    integer beyond the widest type becomes None."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, int):

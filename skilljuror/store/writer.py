@@ -1,4 +1,4 @@
-"""Writing: batches that replace what they bring anew, each in one transaction."""
+"""Write batches that replace earlier rows with the same keys, each in one transaction."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,20 +30,20 @@ ORDER BY ALL
 
 
 class Store:
-    """The write side. Putting the same records twice changes nothing."""
+    """The writer of the database. Writing the same records twice changes nothing."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         self.seen = SeenFiles(connection)
-        """What is remembered of files."""
+        """Records of ingested files."""
         self._inside = False
-        """Whether a transaction is under way."""
+        """True inside a transaction."""
         self._types: dict[str, dict[str, str]] = {}
-        """Table -> column -> type, as far as asked."""
+        """Cache: table -> column -> type."""
         self._known_runs: dict[str, set[str]] = {}
-        """Table -> names of the runs in it, as far as asked: what is new need not be deleted."""
+        """Cache: table -> names of its runs; rows of new runs need no deletion."""
         self._judged: dict[str, set[str]] = {}
-        """Judge -> names of what it has verdicts on, as far as asked."""
+        """Cache: judge -> trials and foreign runs with its verdicts."""
 
     def put_plan(self, plan: "StudyPlan") -> None:
         """Replace the plan: study, tasks, attributes, conditions and planned trials."""
@@ -53,7 +53,7 @@ class Store:
                 self._insert_records(table, records)
 
     def put_attributes(self, plan: "StudyPlan", judged: "Iterable[JudgedAttribute]") -> None:
-        """Replace the attributes of the tasks, those that a model judged among them."""
+        """Replace the attributes of the tasks, including those judged by a model."""
         with self.transaction():
             self._delete_all(tables.TASK_ATTRIBUTES.name)
             self._insert_records(tables.TASK_ATTRIBUTES, list(plans.attribute_rows(plan, judged)))
@@ -63,33 +63,35 @@ class Store:
         builds: "Sequence[JudgedBuild]",
         given: "Iterable[tuple[str, VariantManifest]]" = (),
     ) -> None:
-        """Builds with the answers of gates and people, and beside them Skills that a task is given as
-        they are; each build replaces what was there under its name."""
-        beside = list(given)
-        if not builds and not beside:
+        """Write builds with the answers of gates and people, and Skills that are offered unchanged; each
+        build replaces an earlier one of its name."""
+        unchanged = list(given)
+        if not builds and not unchanged:
             return
         names = [build.record.name for build in builds]
         if len(set(names)) < len(names):
             double = sorted({name for name in names if names.count(name) > 1})
-            raise StoreError(f"two builds share the name {double[0]!r}: give each its own name")
+            raise StoreError(
+                f"duplicate build name {double[0]!r}: use a unique name for each build"
+            )
         with self.transaction():
-            names = sorted({*names, *(task for task, _ in beside)})
-            for table, records in plans.build_rows(builds, beside):
+            names = sorted({*names, *(task for task, _ in unchanged)})
+            for table, records in plans.build_rows(builds, unchanged):
                 self._delete_matching(table, {"build": names})
                 self._insert_records(table, records)
 
     def put_given(self, rows: Iterable[Any]) -> None:
-        """Replace what is told of all Skills that conditions offer as they are."""
+        """Replace the rows of Skills that conditions offer unchanged."""
         with self.transaction():
             self._delete_all(tables.GIVEN_SKILLS.name)
             self._insert_records(tables.GIVEN_SKILLS, list(rows))
 
     def builds(self) -> set[str]:
-        """Names of the builds that are held."""
+        """Return the names of the builds."""
         return self._column_values("SELECT build FROM builds")
 
     def remove_quotes(self) -> None:
-        """Take previews and quotes out of all rows, and out of the file."""
+        """Remove previews and quotes from all rows and from the file."""
         with self.transaction():
             self._connection.execute("UPDATE steps SET preview = ''")
             self._connection.execute("UPDATE leak_searches SET excerpt = ''")
@@ -101,13 +103,13 @@ class Store:
         self._connection.execute("CHECKPOINT")
 
     def trials(self) -> set[str]:
-        """Names of the study's trials of which any row is held."""
+        """Return the names of the study's trials with any row."""
         return self._column_values(
             "SELECT trial FROM trials UNION SELECT trajectory FROM trajectories"
         )
 
     def sources(self) -> set[str]:
-        """Paths of the sources that are held."""
+        """Return the paths of the sources."""
         return self._column_values("SELECT path FROM sources")
 
     def runs(self) -> list[tuple[str, str]]:
@@ -115,7 +117,7 @@ class Store:
         return self._connection.execute(_RUNS).fetchall()
 
     def put_trials(self, trials: "Sequence[TrialRecord]") -> None:
-        """Finished trials."""
+        """Write finished trials."""
         self._put(tables.TRIALS, _last_per_key(trials, "trial"))
 
     def put_attempts(
@@ -123,49 +125,40 @@ class Store:
         attempts: "Sequence[tuple[int, TrialRecord]]",
         acceptances: "Sequence[Acceptance]" = (),
     ) -> None:
-        """Replace all earlier attempts, each with its number, and what people took as final."""
+        """Replace all earlier attempts, with their numbers, and all acceptances by people."""
         with self.transaction():
             for table, records in ((tables.ATTEMPTS, attempts), (tables.ACCEPTANCES, acceptances)):
                 self._delete_all(table.name)
                 self._insert_records(table, records)
 
     def put_labels(self, labels: "Sequence[Decision]") -> None:
-        """Replace all labels of people."""
+        """Replace all labels by people."""
         with self.transaction():
             self._delete_all(tables.LABELS.name)
             self._insert_records(tables.LABELS, labels)
 
     def put_sources(self, sources: Sequence[SourceRow]) -> None:
-        """What ingest looked at."""
+        """Write sources."""
         self._put(tables.SOURCES, _last_per_key(sources, "path"))
 
     def put_seen(self, files: Sequence[SeenFile], groups: Mapping[str, Sequence[str]]) -> None:
-        """Files that were looked at, and digest -> keys of the groups that were read."""
+        """Write records of files, and digest -> keys of their groups."""
         records = [{"digest": digest, "keys": keys} for digest, keys in groups.items()]
         self._put(tables.SEEN, _last_per_key(files, "path"))
         self._put(tables.GROUPS, records)
 
     def put_metrics(self, definitions: Sequence[Mapping[str, Any]]) -> None:
-        """What measures mean, each under its name."""
+        """Write the definitions of measures."""
         with self.transaction():
             self._replace(tables.METRICS, definitions)
 
     def judged(self, judge: str) -> dict[str, str]:
-        """Trial or foreign run -> digest of what the judge judged of it."""
+        """Trial or foreign run -> digest of the judge's input."""
         sql = "SELECT trial, input FROM judged WHERE judge = $judge"
         return dict(self._connection.execute(sql, {"judge": judge}).fetchall())
 
-    def verdict_counts(self, judge: str, names: Sequence[str]) -> dict[tuple[str, str], int]:
-        """(label, category) -> verdicts of a judge on some trials or foreign runs."""
-        rows = self._connection.execute(
-            "SELECT label, category, count(*) FROM verdicts"
-            " WHERE judge = $judge AND trial IN (SELECT unnest($names::VARCHAR[])) GROUP BY ALL",
-            {"judge": judge, "names": list(names)},
-        ).fetchall()
-        return {(label, category): count for label, category, count in rows}
-
     def put_label_sample(self, uses: "Sequence[SampledUse]") -> None:
-        """Replace the uses that people are asked to label, in order."""
+        """Replace the uses sampled for labelling, in order."""
         with self.transaction():
             self._delete_all(tables.LABEL_SAMPLE.name)
             self._insert_records(tables.LABEL_SAMPLE, list(enumerate(uses)))
@@ -173,15 +166,14 @@ class Store:
     def put_repeated(
         self, judge: str, names: Sequence[str], answers: Sequence[RepeatedVerdict]
     ) -> None:
-        """What further askings of a judge's model gave for some trials or foreign runs, in place of what
-        they gave before."""
+        """Replace the repeated answers of a judge's model for some trials or foreign runs."""
         with self.transaction():
             keys = {"trial": list(names), "judge": [judge] * len(names)}
             self._delete_matching(tables.REPEATED_VERDICTS, keys)
             self._insert_records(tables.REPEATED_VERDICTS, answers)
 
     def verdicts(self, judge: str, names: Sequence[str]) -> list[Verdict]:
-        """All that a judge says of some trials or foreign runs."""
+        """Return the verdicts of a judge on some trials or foreign runs."""
         answer = self._connection.execute(
             "SELECT * FROM verdicts"
             " WHERE judge = $judge AND trial IN (SELECT unnest($names::VARCHAR[])) ORDER BY event",
@@ -191,7 +183,7 @@ class Store:
         return [Verdict(**dict(zip(columns, row, strict=True))) for row in answer.fetchall()]
 
     def put_effects(self, names: Sequence[str], effects: Sequence[LocalEffect]) -> None:
-        """What came of the calls of some trials or foreign runs, in place of what was held."""
+        """Replace the effects of calls of some trials or foreign runs."""
         with self.transaction():
             self._delete_matching(tables.EFFECTS, {"trial": list(names)})
             self._insert_records(tables.EFFECTS, effects)
@@ -199,7 +191,7 @@ class Store:
     def put_judge_calls(
         self, judge: str, names: Sequence[str], calls: Sequence[JudgeCalls]
     ) -> None:
-        """What it took to ask a model about some trials or foreign runs, in place of what it took before."""
+        """Replace the model calls for some trials or foreign runs."""
         with self.transaction():
             keys = {"trial": list(names), "judge": [judge] * len(names)}
             self._delete_matching(tables.JUDGE_CALLS, keys)
@@ -208,9 +200,9 @@ class Store:
     def put_judged(
         self, judge: str, names: Mapping[str, str | None], verdicts: Sequence[Verdict]
     ) -> None:
-        """All that a judge says of some trials or foreign runs, in place of what it said before.
+        """Replace the verdicts of a judge on some trials or foreign runs.
 
-        `names` gives for each the digest of what was judged; None where there is none.
+        `names` maps each to the digest of the judge's input, or None.
         """
         if judge not in self._judged:
             sql = "SELECT DISTINCT trial FROM verdicts WHERE judge = $judge"
@@ -230,27 +222,27 @@ class Store:
         self._judged[judge].update(names)
 
     def put_runs(self, batches: Iterable[RunColumns]) -> None:
-        """Runs, in as few transactions as can be. A run replaces its earlier rows."""
+        """Write runs, in as few transactions as possible. A run replaces its earlier rows."""
         for columns in merge_batches(batches):
             self._put_runs(columns)
 
     def put_unlogged(self, trials: Sequence[UnloggedTrial]) -> None:
-        """Foreign trials without a log; none of those whose run is held."""
+        """Write foreign trials without a log, except those with a run in the database."""
         logged = self._names(tables.TRAJECTORIES, "trajectory")
         alone = [trial for trial in _last_per_key(trials, "trial") if trial.trial not in logged]
         self._put(tables.UNLOGGED_TRIALS, alone)
         self._names(tables.UNLOGGED_TRIALS, "trial").update(trial.trial for trial in alone)
 
     def forget(self, trajectories: Sequence[str], sources: Sequence[str] = ()) -> None:
-        """Remove runs with everything about them, and rows of files that are no source any more."""
+        """Remove runs with all their rows, and rows of files that are no longer sources."""
         self._remove([*_tables_about_runs(trajectories), (tables.SOURCES, "path", sources)])
 
     def forget_trials(self, trials: Sequence[str]) -> None:
-        """Remove trials with everything about them."""
+        """Remove trials with all their rows."""
         self._remove([*_tables_about_runs(trials), (tables.TRIALS, "trial", trials)])
 
     def _remove(self, gone: Iterable[tuple[Table, str, Sequence[str]]]) -> None:
-        """Delete the rows with one of the names in a column, in one transaction; none for none."""
+        """Delete the rows with one of the names in a column, in one transaction."""
         named = [(table, {column: list(names)}) for table, column, names in gone if names]
         if not named:
             return
@@ -276,11 +268,11 @@ class Store:
         self._known_runs[tables.MEASURES.name].update(measured)
 
     def _column_values(self, sql: str, params: Mapping[str, Any] | None = None) -> set[str]:
-        """The values of the one column of an answer."""
+        """Return the values of a one-column answer."""
         return {value for (value,) in self._connection.execute(sql, params).fetchall()}
 
     def _names(self, table: Table, column: str) -> set[str]:
-        """The runs that a table has rows of."""
+        """Return the runs with rows in a table."""
         if table.name not in self._known_runs:
             sql = f"SELECT DISTINCT {column} FROM {table.name}"  # noqa: S608
             self._known_runs[table.name] = self._column_values(sql)
@@ -297,7 +289,7 @@ class Store:
             self._insert_records(table, records)
 
     def _insert(self, table: Table, values: Columns) -> None:
-        """Append rows; a number that its column cannot hold becomes null."""
+        """Append rows; a number out of the range of its column becomes null."""
         if any(values.values()):
             self._execute(f"INSERT INTO {table.name} BY NAME SELECT {self._rows(table)}", values)
 
@@ -306,7 +298,7 @@ class Store:
             self._insert(table, table.values([*self._column_types(table.name)], records))
 
     def _delete_matching(self, table: Table, keys: dict[str, list[Any]]) -> None:
-        """Delete the rows whose key columns hold one of the given combinations."""
+        """Delete the rows with one of these combinations in their key columns."""
         gone = ", ".join(f"unnest(${name}) AS {name}" for name in keys)
         match = " AND ".join(f"{table.name}.{name} = gone.{name}" for name in keys)
         self._execute(
@@ -325,7 +317,7 @@ class Store:
             self._connection.execute(sql, without_misfits(columns))
 
     def _rows(self, table: Table) -> str:
-        """What to select so that lists in parameters become rows of a table."""
+        """Return the columns of a SELECT that turns lists in parameters into rows of a table."""
         return ", ".join(
             f'make_timestamp(TRY_CAST(unnest(${name}) AS BIGINT)) AS "{name}"'
             if kind == "TIMESTAMP"
@@ -343,7 +335,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is written in the block, or nothing of it."""
+        """Write all of the block or nothing."""
         if self._inside:
             yield
             return
@@ -360,7 +352,7 @@ class Store:
 
 
 def _tables_about_runs(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequence[str]]]:
-    """Where rows about runs are: table, column of their name, the names."""
+    """Yield (table, column with the name, names) of all rows about runs."""
     for table, _ in RUN_TABLES:
         yield table, table.key[0], runs
     yield tables.UNLOGGED_TRIALS, "trial", runs
@@ -372,6 +364,6 @@ def _tables_about_runs(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequen
 
 
 def _last_per_key(records: Iterable[Any], *key: str) -> list[Any]:
-    """One record per key, the last one given."""
+    """Return one record per key, the last one."""
     identity = attrgetter(*key)
     return list({identity(record): record for record in records}.values())

@@ -1,7 +1,7 @@
-"""From a study file to a frozen plan: tasks with digests, matched cells, order and seeds.
+"""Turn a study file into a frozen plan: tasks with digests, matched cells, order and seeds.
 
-The plan is a pure function of the study file and the tasks' content. Order and seeds are
-read off sha256, so they are the same on every machine and Python.
+The plan is a pure function of the study file and the tasks' content. Order and seeds come from
+sha256, so they are the same on every machine and Python.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from skilljuror.models.study import (
     StudyPlan,
     TaskEntry,
 )
-from skilljuror.studies.tasks import Give, expanded, planned_task, task_name
+from skilljuror.studies.tasks import FindSkill, expanded, planned_task, task_name
 
 MAX_TRIAL_NAME = 200
 
@@ -32,71 +32,64 @@ def freeze(
     config: StudyConfig,
     base: Path,
     version: Literal[1, 2] = 2,
-    give: Give | None = None,
+    find_skill: FindSkill | None = None,
     ruled_out: Collection[ExcludedTask] = (),
 ) -> StudyPlan:
-    """The plan of `config`, its paths taken relative to `base`, in a version of its format; `give`
-    finds the Skills that conditions offer as they are, `ruled_out` are tasks that its rules leave out.
+    """Return the plan of `config` in a format version; its paths are relative to `base`.
 
-    Raises StudyError.
+    `find_skill` resolves Skills that conditions offer unchanged; `ruled_out` are the tasks that the
+    study's rules exclude. Raises StudyError.
     """
-    _refuse_two_skills(config.conditions)
+    _check_skills(config.conditions)
     check_conditions([arm.name for arm in config.conditions], config.contrast)
-    _refuse_other_differences(config)
-    entries = {task_name(base / entry.path): entry for entry in _found(config, base)}
-    excluded = {one.name: one for one in (*_left_out(config.exclude, entries), *ruled_out)}
+    _check_differences(config)
+    expanded_entries = list(expanded(config.tasks, base))
+    _check_unique((task_name(base / entry.path) for entry in expanded_entries), "task")
+    entries = {task_name(base / entry.path): entry for entry in expanded_entries}
+    excluded = {one.name: one for one in (*_excluded(config.exclude, entries), *ruled_out)}
     tasks = tuple(
-        planned_task(config.conditions, entry, base, give)
+        planned_task(config.conditions, entry, base, find_skill)
         for name, entry in entries.items()
         if name not in excluded
     )
     if not tasks:
-        raise StudyError("every task is excluded; leave one in", field="exclude")
+        raise StudyError("every task is excluded; include at least one", field="exclude")
     if version == 1:
         tasks = tuple(task.model_copy(update={"settings_digest": ""}) for task in tasks)
     return StudyPlan(
         format_version=version,
         skilljuror_version=__version__,
         config=config,
-        config_digest=_config_digest(config, tasks),
+        config_digest=digest_json({
+            "config": config.planned,
+            "tasks": [task.model_dump(mode="json") for task in tasks],
+        }),
         tasks=tasks,
         trials=tuple(_trials(config, tasks)),
         excluded=tuple(excluded[name] for name in entries if name in excluded),
     )
 
 
-def _found(config: StudyConfig, base: Path) -> list[TaskEntry]:
-    """An entry for every task folder that the study names. Raises StudyError for two of one name."""
-    entries = list(expanded(config.tasks, base))
-    _refuse_duplicates((task_name(base / entry.path) for entry in entries), "task")
-    return entries
-
-
-def _left_out(
+def _excluded(
     exclude: Sequence[Exclusion], entries: Mapping[str, TaskEntry]
 ) -> Iterator[ExcludedTask]:
-    """The tasks that a person leaves out. Raises StudyError for one that there is not."""
-    _refuse_duplicates((one.task for one in exclude), "excluded task")
+    """The tasks that the study file excludes. Raises StudyError for an unknown one."""
+    _check_unique((one.task for one in exclude), "excluded task")
     for one in exclude:
         if one.task not in entries:
             near = get_close_matches(one.task, entries, n=1)
             guess = f"did you mean {near[0]!r}? " if near else ""
             raise StudyError(
-                f"exclude: the study has no task {one.task!r}; {guess}take it out",
-                field="exclude",
+                f"exclude: unknown task {one.task!r}; {guess}correct or remove it", field="exclude"
             )
-        path = entries[one.task].path
         yield ExcludedTask(
-            name=one.task,
-            path=path,
-            category=one.category,
-            reason=one.reason,
+            name=one.task, path=entries[one.task].path, category=one.category, reason=one.reason,
             decided_by="person",
-        )
+        )  # fmt: skip
 
 
 def changed_fields(before: StudyPlan, after: StudyPlan) -> list[str]:
-    """What differs between two plans, as paths of fields; empty when a run may resume."""
+    """Return the paths of the fields that differ between two plans; empty if a run may resume."""
     if before.config_digest == after.config_digest:
         return []
     old, new = before.config.planned, after.config.planned
@@ -109,8 +102,8 @@ def changed_fields(before: StudyPlan, after: StudyPlan) -> list[str]:
             changed += _differing_fields(old_task, new_task, f"task {task.name}: ")
     names = {task.name for task in after.tasks}
     changed += [f"task {name}: new" for name in sorted(names - tasks_before.keys())]
-    changed += [f"task {name}: gone" for name in sorted(tasks_before.keys() - names)]
-    return changed or ["plan.json was made by another version of skilljuror"]
+    changed += [f"task {name}: removed" for name in sorted(tasks_before.keys() - names)]
+    return changed or ["plan.json is from another version of skilljuror"]
 
 
 def _differing_fields(before: Any, after: Any, place: str) -> Iterator[str]:
@@ -122,25 +115,25 @@ def _differing_fields(before: Any, after: Any, place: str) -> Iterator[str]:
         yield place
 
 
-def _refuse_two_skills(conditions: Sequence[Condition]) -> None:
-    """Raise StudyError for an arm with two Skills, and for two Skills that tables would call alike."""
+def _check_skills(conditions: Sequence[Condition]) -> None:
+    """Raise StudyError for an arm with two Skills, and for two Skills with one name in tables."""
     variants = {"source"} | {arm.variant for arm in conditions if arm.variant}
     for arm in conditions:
         if arm.skill and arm.variant:
             raise StudyError(
-                f"condition {arm.name!r} has both a variant and a skill; take one out",
+                f"condition {arm.name!r} has both a variant and a skill; remove one",
                 field="conditions",
             )
         if arm.skill and arm.name in variants:
             raise StudyError(
-                f"condition {arm.name!r} gives a Skill as it is, and a variant is called so as well;"
-                " give the condition another name",
+                f"condition {arm.name!r} offers an unchanged Skill but has the name of a variant;"
+                " rename the condition",
                 field="conditions",
             )
 
 
-def _refuse_other_differences(config: StudyConfig) -> None:
-    """Raise StudyError for two arms that differ in what the study does not let vary."""
+def _check_differences(config: StudyConfig) -> None:
+    """Raise StudyError for two arms that differ in a setting that the study does not vary."""
     first, *others = config.conditions
     expected = config.settings(first)
     for arm in others:
@@ -148,15 +141,15 @@ def _refuse_other_differences(config: StudyConfig) -> None:
             if value != expected[name] and name not in config.vary:
                 raise StudyError(
                     f"conditions {first.name!r} and {arm.name!r} differ in {name}"
-                    f" ({expected[name] or 'none'}, {value or 'none'}), and the study lets vary"
-                    f" {', '.join(config.vary) or 'nothing'}; make them equal, or name it in vary",
+                    f" ({expected[name] or 'none'}, {value or 'none'}), but the study varies"
+                    f" {', '.join(config.vary) or 'nothing'}; make them equal, or add it to vary",
                     field="conditions",
                 )
 
 
 def check_conditions(names: Sequence[str], contrast: Contrast | None) -> None:
-    """Raise StudyError for two arms of one name, and for a contrast of arms that are not there."""
-    _refuse_duplicates(names, "condition")
+    """Raise StudyError for duplicate conditions, and for a contrast of unknown ones."""
+    _check_unique(names, "condition")
     if contrast is None:
         return
     for side in ("treatment", "control"):
@@ -173,21 +166,16 @@ def check_conditions(names: Sequence[str], contrast: Contrast | None) -> None:
         )
 
 
-def _refuse_duplicates(names: Iterable[str], what: str) -> None:
+def _check_unique(names: Iterable[str], what: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise StudyError(f"two {what}s are called {name!r}; every {what} needs its own name")
+            raise StudyError(f"duplicate {what} {name!r}; every {what} needs a unique name")
         seen.add(name)
 
 
-def _config_digest(config: StudyConfig, tasks: tuple[PlannedTask, ...]) -> str:
-    described = [task.model_dump(mode="json") for task in tasks]
-    return digest_json({"config": config.planned, "tasks": described})
-
-
 def _trials(config: StudyConfig, tasks: tuple[PlannedTask, ...]) -> Iterator[PlannedTrial]:
-    """Every cell once per block; inside a block by a keyed hash, which is a fair shuffle."""
+    """Every cell once per block; a keyed hash shuffles each block."""
     cells = [(task.name, condition.name) for task in tasks for condition in config.conditions]
     order = 0
     for block in range(config.trials_per_cell):
@@ -199,7 +187,8 @@ def _trials(config: StudyConfig, tasks: tuple[PlannedTask, ...]) -> Iterator[Pla
 
 
 def planned_trial(seed: int, task: str, condition: str, order: int, block: int) -> PlannedTrial:
-    """The trial of a cell in a block, at its place in the run. Raises StudyError for long names."""
+    """Return the trial of a cell in a block, at its place in the run. Raises StudyError for long
+    names."""
     number = block + 1
     trial = f"{task}__{condition}__{number}"
     if len(trial) > MAX_TRIAL_NAME:

@@ -1,4 +1,4 @@
-"""Files that people write, a study or the map of an adoption, read strictly."""
+"""Read study files and maps of an adoption strictly."""
 
 import re
 from collections.abc import Hashable
@@ -43,7 +43,7 @@ _RECORDS: dict[type[Record], dict[str, type[Record]]] = {
     Condition: {"skill": SkillSource},
     AdoptionMap: {"tasks": TaskEntry, "conditions": AdoptedCondition, "contrast": Contrast},
 }
-"""Fields of the files that people write which hold records of their own."""
+"""Record -> its fields that are records."""
 
 File = TypeVar("File", StudyConfig, AdoptionMap)
 
@@ -51,15 +51,16 @@ _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """YAML without aliases, which can blow up, without a silent choice between equal keys, and as
-    deep as a person writes."""
+    """YAML without aliases, which can explode, without duplicate keys, and of limited depth."""
 
     depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             mark = self.get_mark()
-            raise yaml.MarkedYAMLError(None, None, "aliases are not taken; write it out", mark)
+            raise yaml.MarkedYAMLError(
+                None, None, "aliases are unsupported; write the value out", mark
+            )
         if self.depth > MAX_YAML_DEPTH:
             raise yaml.MarkedYAMLError(
                 None, None, f"nested deeper than {MAX_YAML_DEPTH} levels", self.get_mark()
@@ -71,7 +72,7 @@ class _StrictLoader(yaml.SafeLoader):
 
     def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
         if isinstance(node, yaml.ScalarNode) and _NO_TEXT.search(node.value):
-            problem = "a NUL, or half a character, which nothing can be called"
+            problem = "invalid character (NUL or unpaired surrogate)"
             raise yaml.MarkedYAMLError(None, None, problem, node.start_mark)
         return super().construct_scalar(node)
 
@@ -80,7 +81,7 @@ class _StrictLoader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value in seen:
                 raise yaml.MarkedYAMLError(
-                    None, None, f"{key.value!r} is given twice", key.start_mark
+                    None, None, f"duplicate key {key.value!r}", key.start_mark
                 )
             if isinstance(key, yaml.ScalarNode):
                 seen.add(key.value)
@@ -88,22 +89,23 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 def load_study(path: Path) -> StudyConfig:
-    """The study file as a record. Raises StudyError with file, field and mend."""
+    """Read a study file. Raises StudyError with file, field and fix."""
     return _validate(read_yaml(path, "study.yaml"), str(path), StudyConfig)
 
 
 def load_adoption(path: Path) -> AdoptionMap:
-    """The map of an adoption as a record. Raises StudyError with file, field and mend."""
+    """Read the map of an adoption. Raises StudyError with file, field and fix."""
     return _validate(read_yaml(path, "map.yaml"), str(path), AdoptionMap)
 
 
 def read_yaml(path: Path, usual: str) -> Any:
-    """The content of a YAML file that a person wrote. Raises StudyError with file and mend."""
+    """Read a YAML file; `usual` is its usual name, for the message if `path` is a folder. Raises
+    StudyError with file and fix."""
     name = str(path)
     try:
         if path.stat().st_size > MAX_STUDY_BYTES:
             raise StudyError(f"{name}: larger than {MAX_STUDY_BYTES} bytes; is it a study file?")
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         inside = f", such as {path / usual}" if (path / usual).is_file() else ""
@@ -112,9 +114,8 @@ def read_yaml(path: Path, usual: str) -> Any:
         ) from error
     except UnicodeDecodeError as error:
         raise StudyError(f"{name}: not UTF-8; save the study file as UTF-8", file=name) from error
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date or number that is none
-        raise StudyError(f"{name}: not YAML: {_one_line(error)}", file=name) from error
-    return raw
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an invalid date or number
+        raise StudyError(f"{name}: invalid YAML: {_one_line(error)}", file=name) from error
 
 
 def _one_line(error: yaml.YAMLError | ValueError) -> str:
@@ -129,7 +130,7 @@ def _validate(raw: Any, name: str, kind: type[File]) -> File:
         what = "nothing: the file is empty" if raw is None else f"a {type(raw).__name__}"
         needed = [key for key, field in kind.model_fields.items() if field.is_required()]
         raise StudyError(
-            f"{name}: expected a mapping with {', '.join(needed[:-1])} and {needed[-1]}, got {what}",
+            f"{name}: must be a mapping with {', '.join(needed[:-1])} and {needed[-1]}, got {what}",
             file=name,
         )
     try:
@@ -145,7 +146,7 @@ def _validate(raw: Any, name: str, kind: type[File]) -> File:
 
 
 def _explain(problem: ErrorDetails, record: type[Record]) -> str:
-    """What is wrong with a field, and the mend."""
+    """The problem of a field, and its fix."""
     kind, place, given = problem["type"], problem["loc"], problem["input"]
     if kind == "missing":
         return f"{problem['msg']}; add it"
@@ -153,7 +154,7 @@ def _explain(problem: ErrorDetails, record: type[Record]) -> str:
         return _unknown_field(str(place[-1]), place, record)
     if kind == "string_pattern_mismatch":
         return (
-            f"{given!r} is no short name; use small letters, digits, '-' and '_', beginning with a"
+            f"invalid name {given!r}; use lower-case letters, digits, '-' and '_', beginning with a"
             " letter or digit"
         )
     if kind == "string_type":
@@ -161,7 +162,7 @@ def _explain(problem: ErrorDetails, record: type[Record]) -> str:
     if kind == "tuple_type":
         return "must be a list: one '- ' for each entry"
     if place == ("format_version",):
-        return f"this skilljuror reads 1, got {given!r}; upgrade skilljuror, or write 1"
+        return f"unsupported version {given!r}; upgrade skilljuror, or use 1"
     return f"{problem['msg']}, got {str(given)[:60]!r}"
 
 

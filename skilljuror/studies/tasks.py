@@ -1,4 +1,4 @@
-"""A task as it lies on disk: what it must hold, what it says of itself, what of it must not change."""
+"""Task folders: required files, attributes, and digests of the parts that must not change."""
 
 import glob
 import os
@@ -17,14 +17,14 @@ from skilljuror.models.resource_class import class_of
 from skilljuror.models.study import Condition, GivenSkill, PlannedTask, SkillSource, TaskEntry
 
 BAKED_SKILLS = "skills"
-"""Folder under environment/ in which a task brings its own Skill; no arm ever gets it as it lies."""
+"""Folder under environment/ with a task's own Skill; no arm ever gets it directly."""
 TASK_PARTS = ("task.toml", "instruction.md", "environment", "tests/test.sh")
-"""What a folder in Harbor task format must hold."""
+"""Required contents of a folder in Harbor task format."""
 _TASK_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_))*")
 
 
 def changed_substrate(task: PlannedTask, task_dir: Path) -> list[str]:
-    """Which parts of a planned task are not those of the plan, as they lie on disk now."""
+    """Return the parts of a task on disk that differ from its plan."""
     planned = (
         task.instruction_digest,
         task.environment_digest,
@@ -40,7 +40,7 @@ def changed_substrate(task: PlannedTask, task_dir: Path) -> list[str]:
 
 
 def _substrate(task_dir: Path) -> dict[str, str]:
-    """What of a task must be equal in all conditions -> its digest."""
+    """Part of a task that must be equal in all conditions -> its digest."""
     return {
         "instruction.md": sha256((task_dir / "instruction.md").read_bytes()),
         "environment/": digest_tree(task_dir / "environment", skip={BAKED_SKILLS}),
@@ -50,8 +50,7 @@ def _substrate(task_dir: Path) -> dict[str, str]:
 
 
 def task_digests(folder: Path) -> tuple[str, str]:
-    """Digests of a task's instruction and of its verifier, as a plan holds them; "" for what is not
-    there."""
+    """Return the digests of a task's instruction and verifier, as in a plan; "" if missing."""
     instruction, tests = folder / "instruction.md", folder / "tests"
     return (
         sha256(instruction.read_bytes()) if instruction.is_file() else "",
@@ -60,8 +59,8 @@ def task_digests(folder: Path) -> tuple[str, str]:
 
 
 def expanded(entries: Iterable[TaskEntry], base: Path) -> Iterator[TaskEntry]:
-    """Every task folder with its entry: a glob stands for each folder that it fits, in order of the
-    names' bytes. Raises StudyError for one that fits none."""
+    """Yield an entry for every task folder; a glob yields its folders in bytewise order. Raises
+    StudyError for a glob without a match."""
     for entry in entries:
         if (base / entry.path).is_dir() or not glob.has_magic(entry.path):
             yield _named(entry, entry.path)
@@ -70,33 +69,35 @@ def expanded(entries: Iterable[TaskEntry], base: Path) -> Iterator[TaskEntry]:
         folders = sorted((name for name in found if (base / name).is_dir()), key=os.fsencode)
         if not folders:
             raise StudyError(
-                f"tasks: no folder fits {entry.path!r}; paths are relative to the study file",
+                f"tasks: no folder matches {entry.path!r}; paths are relative to the study file",
                 field="tasks",
             )
         yield from (_named(entry, folder) for folder in folders)
 
 
 def _named(entry: TaskEntry, path: str) -> TaskEntry:
-    """An entry for one folder."""
     skills = entry.skills and entry.skills.replace("{task}", Path(path).name)
     return entry.model_copy(update={"path": path, "skills": skills})
 
 
-Give = Callable[[SkillSource, str], GivenSkill]
-"""Finds the Skill that a condition gives to a task as it is. Raises UsageError."""
+FindSkill = Callable[[SkillSource, str], GivenSkill]
+"""Finds the unchanged Skill that a condition offers to a task. Raises UsageError."""
 
 
 def planned_task(
-    conditions: Sequence[Condition], entry: TaskEntry, base: Path, give: Give | None = None
+    conditions: Sequence[Condition],
+    entry: TaskEntry,
+    base: Path,
+    find_skill: FindSkill | None = None,
 ) -> PlannedTask:
-    """A task with its digests. Raises StudyError for one that cannot be run under the conditions."""
+    """Return a task with its digests. Raises StudyError if it cannot run under the conditions."""
     folder = base / entry.path
     name = task_name(folder)
     _check_task(folder, entry)
     skills = _source(conditions, entry, base)
     meta = task_settings(folder)
-    _refuse_contaminated(conditions, folder)
-    _refuse_copies(conditions, folder, base / skills if skills else None)
+    _check_contamination(conditions, folder)
+    _check_copies(conditions, folder, base / skills if skills else None)
     instruction, environment, verifier, settings = _substrate(folder).values()
     return PlannedTask(
         name=name,
@@ -109,12 +110,14 @@ def planned_task(
         source_digest=_source_digest(base / skills) if skills else "",
         stripped=tuple(_baked_skills(folder, meta)),
         settings_digest=settings,
-        given={arm.name: give(arm.skill, name) for arm in conditions if arm.skill and give},
+        given={
+            arm.name: find_skill(arm.skill, name) for arm in conditions if arm.skill and find_skill
+        },
     )
 
 
 def task_attributes(entry: TaskEntry, base: Path) -> tuple[str, dict[str, str]]:
-    """Name of a task, and what it says of itself. Raises StudyError for a folder that is no task."""
+    """Return a task's name and attributes. Raises StudyError for a folder that is not a task."""
     folder = base / entry.path
     _check_task(folder, entry)
     return task_name(folder), _attributes(entry, task_settings(folder))
@@ -129,16 +132,16 @@ def _source_digest(source: Path) -> str:
 
 
 def can_name_trials(task: str) -> bool:
-    """Whether trials can be called after a task."""
+    """Whether a task's name is valid in names of trials."""
     return _TASK_NAME.fullmatch(task) is not None
 
 
 def task_name(folder: Path) -> str:
-    """The name of a task's folder. Raises StudyError for one that trials cannot be called after."""
+    """Return the name of a task's folder. Raises StudyError for an invalid name."""
     name = folder.resolve().name
     if not can_name_trials(name):
         raise StudyError(
-            f"task folder {name!r} cannot name trials;"
+            f"invalid name of task folder {name!r};"
             " use letters, digits, '.', '-' and single '_', beginning with a letter or digit"
         )
     return name
@@ -147,15 +150,15 @@ def task_name(folder: Path) -> str:
 def _check_task(folder: Path, entry: TaskEntry) -> None:
     if not folder.is_dir():
         raise StudyError(
-            f"task {entry.path!r}: no folder {str(folder)!r}; paths are relative to the study file",
+            f"task {entry.path!r}: folder {str(folder)!r} not found; paths are relative to the study file",
             file=str(folder),
             field="tasks",
         )
     missing = [part for part in TASK_PARTS if not (folder / part).exists()]
     if missing:
         raise StudyError(
-            f"task {entry.path!r} lacks {', '.join(missing)};"
-            f" a task folder holds {', '.join(TASK_PARTS)}",
+            f"task {entry.path!r}: missing {', '.join(missing)};"
+            f" a task folder requires {', '.join(TASK_PARTS)}",
             file=str(folder),
         )
 
@@ -168,8 +171,8 @@ def _source(conditions: Sequence[Condition], entry: TaskEntry, base: Path) -> st
     needed = [condition.name for condition in conditions if condition.variant]
     if needed or entry.skills:
         raise StudyError(
-            f"task {entry.path!r}: no skills source at {skills!r},"
-            f" needed by {', '.join(needed) or 'nobody'}; set the task's 'skills'",
+            f"task {entry.path!r}: skills source {skills!r} not found"
+            f" (needed by {', '.join(needed) or 'no condition'}); set the task's 'skills'",
             file=str(base / skills),
             field="skills",
         )
@@ -177,12 +180,12 @@ def _source(conditions: Sequence[Condition], entry: TaskEntry, base: Path) -> st
 
 
 def task_settings(folder: Path) -> dict[str, Any]:
-    """The task.toml of a task's folder. Raises StudyError."""
+    """Return a task's task.toml. Raises StudyError if it is invalid."""
     path = folder / "task.toml"
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise StudyError(f"{path}: not TOML: {error}", file=str(path)) from error
+        raise StudyError(f"{path}: invalid TOML: {error}", file=str(path)) from error
 
 
 def _metadata_attributes(meta: dict[str, Any]) -> dict[str, str]:
@@ -204,7 +207,7 @@ def _baked_skills(folder: Path, meta: dict[str, Any]) -> Iterator[str]:
 
 
 def copies_skills(line: str) -> bool:
-    """Whether a Dockerfile line puts the task's own Skill into the image."""
+    """Whether a Dockerfile line copies the task's own Skill into the image."""
     try:
         words = shlex.split(line, comments=True)
     except ValueError:
@@ -215,23 +218,24 @@ def copies_skills(line: str) -> bool:
     return any(source.split("/")[0] == BAKED_SKILLS for source in sources)
 
 
-def _refuse_contaminated(conditions: Sequence[Condition], folder: Path) -> None:
+def _check_contamination(conditions: Sequence[Condition], folder: Path) -> None:
+    """Raise StudyError for a SKILL.md in the environment if an arm offers no Skill."""
     bare = [condition.name for condition in conditions if condition.offers is None]
     environment = folder / "environment"
     for path in sorted(environment.rglob("*")):
         inside = path.relative_to(environment)
         if bare and inside.name.lower() == "skill.md" and inside.parts[0] != BAKED_SKILLS:
             raise StudyError(
-                f"task {folder.name!r}: environment/{inside} would reach the arm {bare[0]!r},"
-                f" which offers no Skill; move it into environment/{BAKED_SKILLS}",
+                f"task {folder.name!r}: environment/{inside} is visible to condition {bare[0]!r},"
+                f" which offers no Skill; move it to environment/{BAKED_SKILLS}",
                 file=str(path),
             )
 
 
-def _refuse_copies(conditions: Sequence[Condition], folder: Path, skills: Path | None) -> None:
-    """Raise StudyError for a file of the environment that holds half of the text of test.sh, of a file
-    that test.sh names, or of a file of a Skill that an arm does not offer. Data is left out, and so is
-    what else the verifier brings: it may be a copy of what the environment has."""
+def _check_copies(conditions: Sequence[Condition], folder: Path, skills: Path | None) -> None:
+    """Raise StudyError for an environment file with half of the text of test.sh, of a file that
+    test.sh names, or of a Skill that an arm does not offer. Data and other files of the verifier
+    are ignored: they may be copies of the environment's."""
     environment = texts_below(folder / "environment", skip=BAKED_SKILLS)
     bare = [condition.name for condition in conditions if condition.offers is None]
     tests = texts_below(folder / "tests")
@@ -245,7 +249,7 @@ def _refuse_copies(conditions: Sequence[Condition], folder: Path, skills: Path |
         written = {path: text for path, text in texts.items() if class_of(path) != "data"}
         for path, copied in copies(written, environment):
             raise StudyError(
-                f"task {folder.name!r}: environment/{path} holds the text of {copied!r} of {whose},"
-                f" which no agent of {arm} should see; remove it from the environment",
+                f"task {folder.name!r}: environment/{path} has the text of {copied!r} of {whose},"
+                f" which agents of {arm} must not see; remove it from the environment",
                 file=str(folder / "environment" / path),
             )

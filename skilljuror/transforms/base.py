@@ -1,4 +1,4 @@
-"""What a transform is."""
+"""Base class of transforms."""
 
 from typing import Any, ClassVar, Protocol
 
@@ -7,18 +7,17 @@ from skilljuror.models.plan import Plan
 
 
 class Transform(Protocol):
-    """Makes one layout out of a parent bundle, by moving text.
+    """A plugin that makes one layout from a parent bundle by moving text.
 
-    A control, which leaves knowledge out on purpose, says so with two more class variables:
-    `expected`, the rules that it is declared to break ("gate.*" for all of a gate), and
-    `stands_for`, the layout that it is judged as.
+    A control, which omits knowledge on purpose, has two more class variables: `expected`, the rules that
+    it is declared to break ("gate.*" for a whole gate), and `stands_for`, the layout it is judged as.
     """
 
     variant: ClassVar[str]
-    """Name of the variant it makes."""
+    """Name of the variant."""
     parent: ClassVar[str]
-    """"source", or the variant it is made from."""
+    """"source" or the name of a variant."""
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """The plan for `parent`; deterministic to the byte. Raises TransformError."""
+        """Return a plan for `parent`, deterministic to the byte. Raises TransformError."""
         ...

@@ -11,7 +11,7 @@ from tests.support.harness_tasks import needs_bwrap
 from tests.support.live_agents import LiveAgent, rows
 from tests.support.model_server import model_server, shell, usage
 from tests.support.places import ROOT
-from tests.support.small_studies import make_study
+from tests.support.studies import make_study
 
 SCRIPT = ROOT / "tests" / "support" / "asking_agent.py"
 KEY = "asking-key-0123456789/+abcdef"

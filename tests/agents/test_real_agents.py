@@ -11,7 +11,7 @@ from tests.support.cli_process import call
 from tests.support.harness_tasks import needs_bwrap
 from tests.support.live_agents import AGENTS, rows, why_not
 from tests.support.model_server import model_server, usage
-from tests.support.small_studies import make_study
+from tests.support.studies import make_study
 
 KEY = "sk-live-0123456789/+abcdefghijklmnop"
 TRIALS = """

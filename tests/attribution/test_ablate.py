@@ -1,18 +1,17 @@
 """The ablation: every rule can be switched off from outside, and is on again afterwards."""
 
-import pytest
-
 from benchmarks.ablate import Change, Material, _resolve, ablate, compare, main, switched_off
 from benchmarks.ablation_rules import RULES, Rule
 from tests.support.ablation_examples import EXAMPLES
 from tests.support.attribution_runs import BUNDLE, TAXES, events_of, ran
+from tests.support.every import every
 from tests.support.places import CORPUS, LABELS
 
 NAMES = [rule.name for rule in RULES]
 SCRIPT = f"*** Begin Patch\n*** Update File: {BUNDLE}/SKILL.md\n@@\n-a\n+b\n*** End Patch"
 
 
-@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+@every("rule", RULES)
 def test_a_rule_is_switched_off_and_on_again(rule):
     before = {target: _resolve(target)[2] for target in rule.off}
     with switched_off(rule):
@@ -27,7 +26,9 @@ def test_names_of_rules_are_their_own():
 KEPT = [rule for rule in RULES if rule.kept and rule.name in EXAMPLES]
 
 
-@pytest.mark.parametrize("rule", KEPT, ids=[rule.name for rule in KEPT])
+@every(
+    "rule", KEPT, "Change its example in tests/support/ablation_examples.py, or delete the rule."
+)
 def test_what_keeps_a_rule_needs_it(rule):
     example = EXAMPLES[rule.name]()
     before = example.events()

@@ -16,9 +16,9 @@ EXPECTED = {
         (19, "exec", "scripts/height.py", "shell", "none", None, True),
     ],
     "mini-swe-agent/fences": [
-        (16, "read", "SKILL.md", "shell", "full", ((1, 6),), True),
-        (32, "read", "references/ports.md", "shell", "partial", None, True),
-        (48, "exec", "scripts/height.py", "shell", "none", None, False),
+        (3, "read", "SKILL.md", "shell", "full", ((1, 6),), True),
+        (7, "read", "references/ports.md", "shell", "partial", None, True),
+        (9, "exec", "scripts/height.py", "shell", "none", None, False),
     ],
     "claude-session/background": [
         (2, "read", "SKILL.md", "shell", "full", ((1, 7),), True),
@@ -40,9 +40,9 @@ EXPECTED = {
         (13, "activate", "SKILL.md", "skill-tool", "full", None, True),
     ],
     "opencode/skill": [
-        (52, "activate", "SKILL.md", "skill-tool", "full", None, True),
-        (74, "read", "references/stations.md", "read-tool", "full", ((1, 2),), True),
-        (91, "activate", "SKILL.md", "slash", "full", None, True),
+        (2, "activate", "SKILL.md", "skill-tool", "full", None, True),
+        (2, "read", "references/stations.md", "read-tool", "full", ((1, 2),), True),
+        (3, "activate", "SKILL.md", "slash", "full", None, True),
     ],
 }
 

@@ -8,30 +8,39 @@ from benchmarks.labels import LABELS, TARGET, Case, cases, compare, main, score,
 from skilljuror.parsers import FORMATS
 from tests.support.attribution_runs import BUNDLE, SKILL, events_of, ran
 
-SCORES = (
-    [score(case) for case in cases(LABELS) if case.format in FORMATS] if LABELS.is_dir() else []
+needs_labels = pytest.mark.skipif(
+    not LABELS.is_dir(), reason="no labels in ../shared/labels/events"
 )
-needs_labels = pytest.mark.skipif(not SCORES, reason="no labels in ../shared/labels/events")
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """What attribution scores on every labelled log."""
+    return [score(case) for case in cases(LABELS) if case.format in FORMATS]
 
 
 @pytest.mark.shared
 @needs_labels
-def test_every_labelled_log_can_be_read():
-    assert [one.error for one in SCORES if one.error] == []
+def test_every_labelled_log_can_be_read(scores):
+    assert scores
+    assert [one.error for one in scores if one.error] == []
 
 
 @pytest.mark.shared
 @needs_labels
-@pytest.mark.parametrize("format", sorted({one.case.format for one in SCORES}))
-def test_every_format_reaches_the_target(format):
-    result = totals([one for one in SCORES if one.case.format == format])
-    assert min(result.precision, result.recall) >= TARGET
+def test_every_format_reaches_the_target(scores):
+    below = {}
+    for format in {one.case.format for one in scores}:
+        result = totals([one for one in scores if one.case.format == format])
+        if min(result.precision, result.recall) < TARGET:
+            below[format] = (result.precision, result.recall)
+    assert below == {}
 
 
 @pytest.mark.shared
 @needs_labels
-def test_the_whole_reaches_the_target_per_event_and_per_file():
-    result = totals(SCORES)
+def test_the_whole_reaches_the_target_per_event_and_per_file(scores):
+    result = totals(scores)
     assert (
         min(result.precision, result.recall, result.macro_precision, result.macro_recall) >= TARGET
     )
@@ -39,8 +48,8 @@ def test_the_whole_reaches_the_target_per_event_and_per_file():
 
 @pytest.mark.shared
 @needs_labels
-def test_no_read_in_a_run_that_read_nothing():
-    negatives = [one for one in SCORES if not one.case.events]
+def test_no_read_in_a_run_that_read_nothing(scores):
+    negatives = [one for one in scores if not one.case.events]
     assert negatives
     assert [one.case.name for one in negatives if one.extra] == []
 

@@ -7,6 +7,7 @@ import pytest
 from skilljuror.attribution.attribute import attribute
 from skilljuror.models.trajectory import ToolCall, ToolResult
 from tests.support.attribution_runs import run_of
+from tests.support.every import every
 from tests.support.real_shell import attributed, forget, opened, run, said_lines, shown_lines
 
 PLACES = [
@@ -49,11 +50,31 @@ GRID = [
 ]
 
 
-@pytest.mark.parametrize("command", GRID)
+@every("command", GRID[::3])
+def test_readers_from_places(home, command):
+    lines_are_told(home, command)
+
+
+@pytest.mark.slow
+@every("command", GRID)
 def test_every_reader_from_every_place(home, command):
+    lines_are_told(home, command)
+
+
+def lines_are_told(home, command):
+    """With the bundle's manifest exactly the lines shown; without it no line that was not shown."""
     command = command.replace("@", str(home / ".claude/skills/ledger"))
     output, status = run(home, command)
-    assert said_lines(attributed(home, command, output, status)) == shown_lines(output)
+    shown = shown_lines(output)
+    assert said_lines(attributed(home, command, output, status)) == shown
+    if "nope" in command:
+        return
+    result = ToolResult(output, 3, status == 0)
+    call = ToolCall("c1", "Bash", "shell", 2, command=command, result=result)
+    found = attribute(run_of(call, cwd=str(home / "work"), home=str(home)), None).events
+    placed = [one for one in found if one.lines or one.content_exposed == "full"]
+    for path, numbers in said_lines(placed).items():
+        assert numbers <= shown.get(path, set()), path
 
 
 MIXED = [
@@ -108,11 +129,9 @@ MIXED = [
 ]
 
 
-@pytest.mark.parametrize("command", MIXED)
+@every("command", MIXED)
 def test_lines_shown_by_commands_as_agents_write_them(home, command):
-    command = command.replace("@", str(home / ".claude/skills/ledger"))
-    output, status = run(home, command)
-    assert said_lines(attributed(home, command, output, status)) == shown_lines(output)
+    lines_are_told(home, command)
 
 
 HOSTILE = [
@@ -203,25 +222,9 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", HOSTILE)
+@every("command", HOSTILE)
 def test_lines_shown_by_commands_that_hide_what_they_read(home, command):
-    command = command.replace("@", str(home / ".claude/skills/ledger"))
-    output, status = run(home, command)
-    assert said_lines(attributed(home, command, output, status)) == shown_lines(output)
-
-
-@pytest.mark.parametrize("command", [one for one in MIXED + HOSTILE if "nope" not in one])
-def test_without_a_manifest_no_line_is_claimed_that_was_not_shown(home, command):
-    command = command.replace("@", str(home / ".claude/skills/ledger"))
-    output, status = run(home, command)
-    call = ToolCall(
-        "c1", "Bash", "shell", 2, command=command, result=ToolResult(output, 3, status == 0)
-    )
-    found = attribute(run_of(call, cwd=str(home / "work"), home=str(home)), None).events
-    placed = [one for one in found if one.lines or one.content_exposed == "full"]
-    shown = shown_lines(output)
-    for path, numbers in said_lines(placed).items():
-        assert numbers <= shown.get(path, set()), path
+    lines_are_told(home, command)
 
 
 SYNTAX = {
@@ -297,8 +300,8 @@ SYNTAX = {
 """Syntax that decides which file a command touches."""
 
 
-@pytest.mark.parametrize("command", SYNTAX.values(), ids=list(SYNTAX))
-def test_lines_shown_and_files_opened_by_syntax(watched, command):
+@every("what, command", SYNTAX.items())
+def test_lines_shown_and_files_opened_by_syntax(watched, what, command):
     command = command.replace("@", str(watched / ".claude/skills/ledger"))
     forget(watched)
     output, status = run(watched, command)
@@ -347,7 +350,7 @@ OPENED = [
 ]
 
 
-@pytest.mark.parametrize("command", OPENED)
+@every("command", OPENED)
 def test_files_opened(watched, command):
     command = command.replace("@", str(watched / ".claude/skills/ledger"))
     forget(watched)

@@ -1,10 +1,11 @@
 """Commands that fail, choose among files, hand paths on or take them from variables: really run."""
 
-import pytest
+from itertools import product
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.models.trajectory import ToolCall, ToolResult
 from tests.support.attribution_runs import BUNDLE, events_of, ran, run_of
+from tests.support.every import every
 from tests.support.real_shell import attributed, forget, opened, run, said_lines, shown_lines
 
 FAILED = [
@@ -26,8 +27,7 @@ FAILED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("command", FAILED)
+@every("command, known", product(FAILED, [True, False]))
 def test_a_command_that_failed_outright_shows_nothing(home, command, known):
     command = command.replace("@", str(home / ".claude/skills/ledger"))
     output, status = run(home, command)
@@ -91,7 +91,7 @@ CHOSEN = [
 """Commands that choose among files, or lines of them, by what nobody can tell from the text."""
 
 
-@pytest.mark.parametrize("command", CHOSEN)
+@every("command", CHOSEN)
 def test_lines_shown_by_commands_that_choose(home, command):
     command = command.replace("@", str(home / ".claude/skills/ledger"))
     output, status = run(home, command)
@@ -123,7 +123,7 @@ HANDED_ON = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", HANDED_ON)
+@every("command", HANDED_ON)
 def test_files_opened_by_what_is_handed_on(watched, command):
     command = command.replace("@", str(watched / ".claude/skills/ledger"))
     forget(watched)

@@ -106,7 +106,7 @@ def test_a_name_that_is_no_utf8_is_refused(bundle: Path) -> None:
         place.write_bytes(b"x")
     except OSError:
         pytest.skip("this file system takes UTF-8 names only")
-    refused(bundle, "is not UTF-8")
+    refused(bundle, "not UTF-8")
 
 
 @pytest.mark.parametrize("pair", [("Notes.md", "notes.md"), ("caf\u00e9.md", "cafe\u0301.md")])
@@ -137,7 +137,7 @@ def test_many_small_files_together_are_too_big(bundle: Path) -> None:
     for number in range(9):
         with (bundle / "demo" / f"{number}.bin").open("wb") as big:
             big.truncate(MAX_FILE_BYTES)
-    refused(bundle, "point at a smaller folder")
+    refused(bundle, "use a smaller folder")
 
 
 def test_too_many_files_are_refused(bundle: Path) -> None:
@@ -145,7 +145,7 @@ def test_too_many_files_are_refused(bundle: Path) -> None:
     many.mkdir()
     for number in range(MAX_FILES):
         (many / str(number)).touch()
-    refused(bundle, str(MAX_FILES), "point at a smaller folder")
+    refused(bundle, str(MAX_FILES), "use a smaller folder")
 
 
 # --- zip files ---------------------------------------------------------------------------------

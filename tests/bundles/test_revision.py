@@ -1,8 +1,12 @@
 """Bundles as they stood in a revision of a git repository."""
 
-import pytest
+import subprocess
 
-from skilljuror.bundles.revision import load_named
+import pytest
+from typer.testing import CliRunner
+
+from skilljuror.bundles.revision import load_at, load_named
+from skilljuror.cli.app import app
 from skilljuror.errors import BundleError
 from tests.support.cli_process import write_skill
 from tests.support.git_repositories import git
@@ -62,3 +66,119 @@ def test_a_link_in_a_revision_is_refused(repository):
     git(repository, "commit", "-qm", "a link")
     with pytest.raises(BundleError, match="link"):
         load_named("HEAD:skills/csv-report")
+
+
+REFERENCE = "csv-report/references/format.md"
+
+
+def commit_all(repository):
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "more")
+
+
+def said_by_git(repository, *words):
+    return subprocess.run(
+        ["git", *words], cwd=repository, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def test_a_file_that_archives_leave_out_is_compared(repository):
+    (repository / "skills" / "csv-report" / ".gitattributes").write_text(
+        "references export-ignore\n"
+    )
+    commit_all(repository)
+    (repository / "skills" / REFERENCE).unlink()
+    done = CliRunner().invoke(app, ["audit", "HEAD:skills/csv-report", "skills/csv-report"])
+    assert done.exit_code == 1, done.output
+    assert "fail: knowledge.file-lost" in done.output
+
+
+def test_no_attribute_changes_the_bytes_and_no_filter_is_run(repository):
+    page = repository / "skills" / REFERENCE
+    page.write_text("# Format\n\n$Format:%H$ $Id$\n")
+    commit_all(repository)
+    for name in ("smudge", "process"):
+        git(repository, "config", f"filter.x.{name}", f"touch {repository / 'ran'}; cat")
+    git(repository, "config", "core.autocrlf", "true")
+    attributes = "* filter=x text eol=crlf ident export-subst working-tree-encoding=UTF-16\n"
+    (repository / ".git" / "info" / "attributes").write_text(attributes)
+    kept = load_named("HEAD:skills").files[REFERENCE]
+    assert (kept.data, kept.executable) == (b"# Format\n\n$Format:%H$ $Id$\n", False)
+    assert not (repository / "ran").exists()
+
+
+def test_a_repository_that_names_programs_runs_none(repository):
+    blob = said_by_git(repository, "rev-parse", f"HEAD:skills/{REFERENCE}")
+    run = repository / ".git" / "run"
+    run.write_text(f"#!/bin/sh\ntouch {repository / 'ran'}\n")
+    run.chmod(0o755)
+    for name, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::{run}",
+        "protocol.ext.allow": "always",
+        "core.fsmonitor": run,
+        "core.sshCommand": run,
+        "core.pager": run,
+        "diff.external": run,
+    }.items():
+        git(repository, "config", name, str(value))
+    load_named("HEAD:skills")
+    (repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(BundleError, match=r"object [0-9a-f]{40} is missing or damaged; fetch it"):
+        load_named("HEAD:skills")
+    assert not (repository / "ran").exists()
+
+
+def test_the_object_that_was_committed_is_read(repository, monkeypatch, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    git(other, "init", "-q")
+    committed = load_named("HEAD:skills").files[REFERENCE].data
+    blob = said_by_git(repository, "rev-parse", f"HEAD:skills/{REFERENCE}")
+    (repository / "other.md").write_text("Other.\n")
+    mine = said_by_git(repository, "hash-object", "-w", "other.md")
+    git(repository, "replace", blob, mine)
+    git(repository, "config", "core.worktree", str(other))
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    assert load_named("HEAD:skills").files[REFERENCE].data == committed
+    commit, given = load_at(repository / "skills" / "csv-report", "HEAD")
+    assert (len(commit), given.files[REFERENCE].data) == (40, committed)
+    objects = repository / ".git" / "objects"
+    place = objects / blob[:2] / blob[2:]
+    place.chmod(0o644)
+    place.write_bytes((objects / mine[:2] / mine[2:]).read_bytes())
+    with pytest.raises(BundleError, match=f"object {blob} is missing or damaged"):
+        load_named("HEAD:skills")
+
+
+def test_a_submodule_is_told_and_an_execute_bit_kept(repository):
+    (repository / "skills" / REFERENCE).chmod(0o755)
+    commit_all(repository)
+    head = said_by_git(repository, "rev-parse", "HEAD")
+    inside = "skills/csv-report/more"
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{head},{inside}")
+    git(repository, "commit", "-qm", "a submodule")
+    bundle = load_named("HEAD:skills")
+    assert bundle.files[REFERENCE].executable
+    told = {one.file: one.message for one in bundle.issues if one.rule == "skipped-file"}
+    assert told == {"csv-report/more": "is a submodule, of another repository; not read"}
+
+
+def test_a_tree_that_lists_more_files_than_it_has_is_refused(repository):
+    """Each of ten trees holds the one before it ten times: 10^10 files."""
+    kind, below = "blob", said_by_git(repository, "hash-object", "-w", f"skills/{REFERENCE}")
+    for _ in range(10):
+        mode = "100644" if kind == "blob" else "040000"
+        rows = "".join(f"{mode} {kind} {below}\t{n}\n" for n in range(10))
+        made = subprocess.run(
+            ["git", "mktree"],
+            cwd=repository,
+            input=rows,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        kind, below = "tree", made.stdout.strip()
+    with pytest.raises(BundleError, match="has more than 5000 files"):
+        load_named(f"{below}:")

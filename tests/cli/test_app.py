@@ -1,24 +1,59 @@
-"""The commands put together: help for all, and for each."""
+"""The commands put together: help in panels, examples, shell completion."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
 
 import pytest
+import typer
+from typer.main import get_command
 
+from skilljuror.cli.app import PANELS, app
 from tests.support.cli_process import call, complaint
+from tests.support.terminals import at_terminal
 
-COMMANDS = ("demo", "build", "audit", "run", "ingest", "show", "judge", "report", "query", "doctor")
+EXAMPLES = {
+    command.__name__: example
+    for commands in PANELS.values()
+    for command, example in commands.items()
+}
 
 
-def test_help_names_every_command():
+def test_help_names_every_command_in_its_panel():
     done = call("--help")
     assert done.returncode == 0
-    assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
+    assert re.findall(r"^([A-Z]\w+):$", done.stdout, re.MULTILINE) == ["Options", *PANELS]
+    assert re.findall(r"^  ([a-z]+) +[A-Z]", done.stdout, re.MULTILINE) == list(EXAMPLES)
+    assert "\n  --install-completion  " in done.stdout.partition("Housekeeping:")[2]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_explains_itself_and_knows_json(name):
-    done = call(name, "--help")
-    assert done.returncode == 0
-    assert "--json" in done.stdout
-    assert "--debug" in done.stdout
+def test_help_of_each_command_ends_with_an_example_that_parses():
+    group = get_command(app)
+    root = typer.Context(group, info_name="skilljuror", terminal_width=80)
+    for name, example in EXAMPLES.items():
+        command = group.commands[name]  # type: ignore[attr-defined]
+        text = command.get_help(typer.Context(command, info_name=name, parent=root))
+        assert text.endswith(f"\n\n  Example: skilljuror {example}"), name
+        assert "  --json " in text
+        assert "  --debug " in text
+        assert [one.help for one in command.params if len(one.help) >= 60] == []
+        first, *words = shlex.split(example)
+        assert first == name
+        command.make_context(name, words).close()
+
+
+def test_h_is_help_everywhere():
+    for words in ([], ["fields"]):
+        assert call(*words, "-h").stdout == call(*words, "--help").stdout != ""
+
+
+def test_help_at_a_terminal_is_plain_text(tmp_path):
+    status, shown = at_terminal("--help", cwd=tmp_path)
+    assert status == 0
+    assert shown.replace("\r", "").strip() == call("-h").stdout.strip()
 
 
 def test_no_words_print_the_help():
@@ -27,3 +62,21 @@ def test_no_words_print_the_help():
 
 def test_a_wrong_word_leads_to_the_help_of_its_command():
     assert "(see skilljuror audit --help)" in complaint(call("audit", "--kind", "flat"))
+    assert "'coverage' is now called 'fields'" in complaint(call("coverage", "logs"))
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_completion_is_installed_for_the_shell_and_completes_words(tmp_path):
+    script = f"{sys.executable} -m skilljuror --install-completion && {{ cat ~/.bashrc; true; }}"
+    env = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", "-c", script], env=env, capture_output=True, text=True, check=False
+    )
+    assert "bash completion installed" in done.stdout, done.stderr
+    assert "skilljuror.sh" in done.stdout
+    env |= {
+        "_SKILLJUROR_COMPLETE": "complete_bash",
+        "COMP_WORDS": "skilljuror re",
+        "COMP_CWORD": "1",
+    }
+    assert call(env=env).stdout.split() == ["review", "report"]

@@ -28,10 +28,10 @@ def names(folder):
 UNFIT = {
     "the source": ("home/csv-report", "holds the source"),
     "a folder that holds the source": ("home", "holds the source"),
-    "a folder inside the source": ("home/csv-report/out", "lies inside the source"),
-    "a folder of somebody": ("mine", "'notes.txt', which no build made"),
+    "a folder inside the source": ("home/csv-report/out", "is inside the source"),
+    "a folder of somebody": ("mine", "'notes.txt', which is not part of a build"),
     "a file": ("mine/notes.txt", "is a file"),
-    "the working directory": (".", "the folder you stand in"),
+    "the working directory": (".", "is the current folder"),
 }
 
 
@@ -85,12 +85,12 @@ def test_what_is_wrong_with_a_source_is_told(source, tmp_path):
     done = call("build", source, "--out", tmp_path / "out", "--variants", "origin")
     assert "source: csv-report/SKILL.md:1: the frontmatter is not YAML" in done.stdout
     line = complaint(call("build", source, "--out", tmp_path / "out", "--variants", ","))
-    assert "--variants names none" in line
+    assert "--variants is empty" in line
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_done(source, tmp_path):
     """A limit on the size of files stands for the disk: the system refuses in the same place."""
     command = f"ulimit -f 1; exec {sys.executable} -m skilljuror build {source} --out {tmp_path}/b"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert "make room, then run the same command again" in complaint(done)
+    assert "free disk space and rerun the command" in complaint(done)
     assert names(tmp_path) == ["home"]

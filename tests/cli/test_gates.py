@@ -26,7 +26,7 @@ def test_unmeasured_builds_have_no_rows_and_a_word_on_how_to_get_some(place):
     for question in ("gate_power", "assay"):
         found, told = rows(place, question)
         assert found == []
-        assert "`skilljuror assay 'my builds' --keep` does" in told
+        assert "Use `skilljuror assay 'my builds' --keep`" in told
     assert rows(place, "gates")[1] == ""
     assert call("query", "my builds", "SELECT 1 WHERE false", cwd=place).stderr == ""
 
@@ -39,7 +39,7 @@ def test_what_is_measured_is_told_and_kept_on_demand_alone(place):
     assert told.stdout.splitlines()[-1].endswith("skilljuror assay 'my builds' --sites 1 --keep")
     assert rows(place, "gate_power")[0] == []
     kept = call("assay", "my builds", "--sites", 1, "--keep", "-j", 2, cwd=place)
-    assert "kept in build.json" in kept.stdout
+    assert "stored in build.json" in kept.stdout
     found, told = rows(place, "gate_power")
     assert [row.split(",")[:6] for row in found] == [
         ["strict", "True", "drift", "2", "2", "2"],
@@ -51,4 +51,4 @@ def test_what_is_measured_is_told_and_kept_on_demand_alone(place):
 
 
 def test_a_folder_without_a_build_is_one_line(place, tmp_path):
-    assert "make one with skilljuror build" in complaint(call("assay", tmp_path, cwd=place))
+    assert "create one with skilljuror build" in complaint(call("assay", tmp_path, cwd=place))

@@ -17,7 +17,7 @@ def test_what_comes_next_is_said_and_works(tmp_path):
     assert last == f"next: {'   then: '.join(steps)}"
     assert "1 tasks × 3 conditions × 5" in call("plan", "a study.yaml", cwd=tmp_path).stdout
     (tmp_path / "a study.yaml").write_text("name: mine\n")
-    assert "is there already" in complaint(call(*words, cwd=tmp_path))
+    assert "already exists" in complaint(call(*words, cwd=tmp_path))
 
 
 def test_a_folder_of_tasks_says_what_is_left_out(tmp_path):

@@ -1,16 +1,14 @@
-"""The legend: every word that a verdict or a build may say has its line."""
+"""The legend: a line for every word that a table or verdict needs explained."""
 
-from typing import get_args
-
-from skilljuror.cli.legend import LEGEND, legend
+from skilljuror.cli.output import LEGEND, legend
 from skilljuror.models.measure import UptakeCategory
 
 
-def test_every_reason_of_a_verdict_has_a_line():
-    assert set(get_args(UptakeCategory)) <= set(LEGEND)
+def test_every_category_of_uptake_has_a_line():
+    assert len(legend(one.value for one in UptakeCategory)) == len(UptakeCategory)
 
 
-def test_a_word_is_told_once_and_only_where_it_stands():
+def test_a_word_is_explained_once_and_only_if_it_occurs():
     assert legend(["a", "phantom", "phantom", "eru_rate"]) == [
         f"ERU rate = {LEGEND['ERU rate']}",
         f"phantom = {LEGEND['phantom']}",

@@ -115,7 +115,7 @@ def test_a_fault_of_our_own_is_one_line_with_its_own_status(tmp_path):
     (tmp_path / "study.yaml").write_text(STUDY)
     line = complaint(call("run", "study.yaml", cwd=tmp_path), status=70)
     assert "TypeError" in line
-    assert "fault of skilljuror" in line
+    assert "internal error of skilljuror" in line
     told = call("run", "study.yaml", "--json", "--debug", cwd=tmp_path)
     assert error(told)["kind"] == "TypeError"
     assert "Traceback" in told.stderr

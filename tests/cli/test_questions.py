@@ -37,7 +37,7 @@ def test_logs_are_read_since_a_week_ago(mine):
     assert read
     assert all("/new/" in path for path in read)
     refused = complaint(call("ingest", "logs", "--study", "x", "--since", "last week", cwd=mine))
-    assert "'last week' is no date; write it as 2026-01-31" in refused
+    assert "'last week' is not a date; use 2026-01-31" in refused
     assert "7d" in refused
 
 
@@ -57,7 +57,7 @@ def test_a_measure_that_is_not_there_lists_those_that_are(mine):
 def test_a_share_that_nobody_counted_says_how_to_get_it(mine):
     found, told = asked(mine, "process")
     assert found
-    assert "skill_token_share is empty: no tokens were counted" in told
+    assert "skill_token_share is empty: tokens were not counted" in told
     assert "`skilljuror ingest --count-tokens --study 'my logs'`" in told
 
 

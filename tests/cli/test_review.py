@@ -63,17 +63,17 @@ def test_from_the_list_to_an_answer_and_back(asked):
     told = asked("--list", "--reviewer", "Ann")
     assert "Ann and Bob on finding: 1 questions, agreement 0.00" in told
     assert "Ann and Bob" not in asked("--list", "--reviewer", "Ann", "--blind")
-    assert f"taken back: {blind}" in asked("--undo", "--reviewer", "Ann", "--blind")
+    assert f"withdrawn: {blind}" in asked("--undo", "--reviewer", "Ann", "--blind")
     asked("--decide", f"{blind}=packaging_artifact", "--why", "so", "--reviewer", "Ann", "--blind")
     assert "2 answers exported to labels.jsonl" in asked("--export", "labels.jsonl")
-    assert f"taken back: {item}" in asked("--undo", "--reviewer", "Bob")
+    assert f"withdrawn: {item}" in asked("--undo", "--reviewer", "Bob")
     assert "0 new answers imported" in asked("--import", "labels.jsonl")
 
 
 def test_of_several_answers_none_is_kept_where_one_does_not_fit(asked):
     item, other = (one["id"] for one in json.loads(asked("--list", "--json"))["items"])
     words = ("--why", "so", "--reviewer", "Cid", "--decide")
-    with pytest.raises(UsageError, match="'yes' is no answer"):
+    with pytest.raises(UsageError, match="invalid answer 'yes'"):
         asked(*words, f"{item}=reject", "--decide", f"{other}=yes")
     assert "0/2 decided by Cid" in asked("--list", "--reviewer", "Cid")
     said = asked(*words, f"{item}=reject", "--decide", f"{other}=packaging_artifact")

@@ -1,8 +1,11 @@
 """`skilljuror review` on a real build: the page that it opens, and how it ends."""
 
+import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -11,7 +14,7 @@ from tests.support.cli_process import call, complaint
 from tests.support.jsonl_desk import review_page
 from tests.support.review_client import Page, ReviewClient, asked
 from tests.support.reviewed_builds import SKILL, doubtful_build
-from tests.support.small_studies import until
+from tests.support.studies import until
 
 pytestmark = pytest.mark.slow
 
@@ -36,17 +39,43 @@ def test_what_the_page_is_told_is_in_the_store_and_the_verdict(build):
             assert "doubtful.water" in page.text
             item = Page(page.text).fields["id"]
             done = client.post("/decide", id=item, answer="controlled_repair", reason="<as> is")
-            assert "Everything here is decided." in done.text
+            assert "All questions here are decided." in done.text
         served.send_signal(signal.SIGTERM)
         _, told = served.communicate(timeout=20)
         assert served.returncode == 143
         (line,) = told.splitlines()
-        assert line.startswith("skilljuror: stopped; what was finished is kept")
+        assert line.startswith("skilljuror: stopped; finished work is saved")
     (row,) = read_jsonl(build / "reviews.jsonl")
     assert (row["by"], row["answer"], row["reason"]) == ("ann", "controlled_repair", "<as> is")
     assert (row["item"], row["blind"]) == (item, False)
     shown = call("review", build, "--list", "--reviewer", "ann")
     assert "1/1 decided by ann" in shown.stdout
+
+
+def test_a_script_learns_the_address_and_how_to_stop_it(build):
+    """With stdout captured, as by `$(skilljuror review …)`, a person still sees where the page is."""
+    served = subprocess.Popen(
+        [sys.executable, "-m", "skilljuror", "review", build, "--no-open", "--reviewer", "ann"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with served:
+        assert served.stderr
+        assert served.stdout
+        how, where = served.stderr.readline(), served.stderr.readline()
+        assert f"kill {served.pid}" in how
+        assert asked(where.removeprefix("review page: ").strip()).status_code == 200
+        served.terminate()
+        assert served.stdout.read() == ""
+
+
+def test_listing_and_deciding_serve_nothing(build):
+    listed = call("review", build, "--list", "--reviewer", "eve")
+    assert "http://" not in listed.stdout + listed.stderr
+    (item,) = json.loads(call("review", build, "--list", "--json").stdout)["items"]
+    words = ("--decide", f"{item['id']}=controlled_repair", "--why", "so", "--reviewer", "eve")
+    decided = call("review", build, *words)
+    assert (decided.returncode, decided.stderr) == (0, "")
+    assert "1/1 decided by eve" in decided.stdout
 
 
 def test_the_browser_of_the_desktop_is_given_an_address_of_its_own(build, tmp_path):
@@ -71,15 +100,15 @@ def test_the_browser_of_the_desktop_is_given_an_address_of_its_own(build, tmp_pa
 def test_nothing_to_review_opens_no_page(tmp_path):
     doubtful_build(tmp_path, SKILL.replace("water", "tea"))
     done = call("review", tmp_path / "out", "--no-open")
-    assert (done.returncode, done.stdout) == (0, f"nothing waits for a person in {tmp_path}/out\n")
+    assert (done.returncode, done.stdout) == (0, f"nothing to review in {tmp_path}/out\n")
 
 
 def test_what_cannot_be_opened_is_one_line(build):
-    assert "with --json say --list" in call("review", build, "--json").stdout
+    assert "add --list or another option" in call("review", build, "--json").stdout
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         said = complaint(call("review", build, "--no-open", "--port", port))
-        assert f"port {port} of 127.0.0.1 is not to be had" in said
+        assert f"port {port} is unavailable" in said
     assert "less than or equal to 65535" in complaint(
         call("review", build, "--no-open", "--port", 70000)
     )

@@ -34,7 +34,7 @@ def asked(build, script):
 def test_without_a_model_it_tells_what_stands_and_asks_nobody(build):
     status, told = rubric(build)
     assert status == 3
-    assert "11 items of the rubric: 11 unanswered" in told
+    assert "11 rubric items: 11 unanswered" in told
     assert "--model" in told
 
 
@@ -67,7 +67,7 @@ def test_more_unparsed_answers_than_a_run_may_have_end_with_1(build):
 @pytest.mark.parametrize("words", [["--budget-usd", "1"], ["--api-base", "http://127.0.0.1:1/v1"]])
 def test_what_belongs_to_a_model_needs_one(build, words):
     done = CliRunner().invoke(app, ["rubric", str(build), *words])
-    assert "name one" in str(done.exception)
+    assert "require --model" in str(done.exception)
 
 
 def test_a_place_without_a_build_is_refused(tmp_path):

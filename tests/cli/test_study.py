@@ -71,9 +71,12 @@ def test_a_unique_beginning_names_a_trial(done):
 
 
 WRONG = {
-    "a bad date": (("ingest", "--study", "my out", "--since", "monday"), "'monday' is no date"),
-    "a date for trials": (("ingest", "--study", "my out", "--since", "2026-01-31"), "for logs"),
-    "logs into a study": (("ingest", ".", "--study", "my out"), "trials of its own"),
+    "a bad date": (("ingest", "--study", "my out", "--since", "monday"), "'monday' is not a date"),
+    "a date for trials": (
+        ("ingest", "--study", "my out", "--since", "2026-01-31"),
+        "applies to logs",
+    ),
+    "logs into a study": (("ingest", ".", "--study", "my out"), "is a study with trials"),
     "a file as study": (("ingest", ".", "--study", "study.yaml"), "is a file; name a folder"),
     "a file as output": (("run", "study.yaml", "--out", "study.yaml"), "is a file; name a folder"),
     "a folder as study": (("run", "my out"), "such as my out/study.yaml"),
@@ -154,10 +157,10 @@ def test_a_folder_of_logs_is_no_place_for_a_run(done, tmp_path):
     (tmp_path / "empty").mkdir()
     found = call("ingest", tmp_path / "empty", "--study", tmp_path / "mine", cwd=done[0])
     assert found.returncode == 0
-    assert "no run of an agent was found" in found.stdout
+    assert "no agent run found" in found.stdout
     assert "next:" not in found.stdout
     line = complaint(call("run", "study.yaml", "--out", tmp_path / "mine", cwd=done[0]))
-    assert "holds logs that were ingested" in line
+    assert "has ingested logs" in line
 
 
 ANSWERS = (

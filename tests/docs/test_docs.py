@@ -4,14 +4,15 @@ import re
 import subprocess
 import sys
 
-import pytest
-
+from tests.support.every import every
 from tests.support.places import ROOT
 
 PAGES = [
     ROOT / "README.md",
     ROOT / "AGENTS.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    ROOT / "llms.txt",
     *(ROOT / "docs").rglob("*.md"),
 ]
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -28,7 +29,7 @@ def test_generated_pages_are_fresh():
     assert done.returncode == 0, done.stdout + done.stderr + "run: make docs"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@every("page", PAGES)
 def test_links_resolve(page):
     prose = FENCE.sub("", page.read_text(encoding="utf-8"))
     for target in LINK.findall(prose):
@@ -36,7 +37,7 @@ def test_links_resolve(page):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@every("page", PAGES)
 def test_commands_exist_with_their_options(page):
     reference = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     for line in page.read_text(encoding="utf-8").splitlines():
@@ -46,8 +47,8 @@ def test_commands_exist_with_their_options(page):
             assert all(flag in section for flag in FLAGS.findall(line.split("#")[0])), line
 
 
-def test_the_classes_of_fields_on_the_coverage_page_add_up():
-    page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
+def test_the_classes_of_fields_on_the_fields_page_add_up():
+    page = (ROOT / "docs" / "fields.md").read_text(encoding="utf-8")
     formats = page.split("\n## ")[1:]
     assert len(formats) > 12
     for text in formats:
@@ -67,3 +68,22 @@ def test_changelog_names_the_version():
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f"## [{__version__}]" in text
     assert f'version = "{__version__}"' in project
+
+
+def test_hand_written_pages_have_at_most_30000_words():
+    """Words outside fenced blocks; a generated page says so in its first lines."""
+    pages = {*PAGES, ROOT / "CHANGELOG.md"} - {ROOT / "llms.txt"}
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    written = [text for text in texts if "enerated" not in text[:400]]
+    assert len(texts) - len(written) > 4
+    words = sum(len(re.findall(r"\S*\w\S*", FENCE.sub("", text))) for text in written)
+    assert words <= 30_000, "cut, or link to the page that says it"
+
+
+def test_every_page_is_in_the_index_and_on_the_site():
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = str(page.relative_to(ROOT / "docs"))
+        assert name == "index.md" or f"({name})" in index, f"add {name} to docs/index.md"
+        assert f" {name}\n" in site, f"add {name} to nav of mkdocs.yml"

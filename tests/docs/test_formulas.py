@@ -6,7 +6,6 @@ import re
 from importlib import import_module
 from pkgutil import iter_modules
 
-import pytest
 from hypothesis import given, settings
 
 from skilljuror import stats
@@ -14,6 +13,7 @@ from skilljuror.metrics import METRICS, definitions
 from skilljuror.models.measure import TrialContext
 from skilljuror.queries.run import catalog
 from skilljuror.registry import resolve
+from tests.support.every import every
 from tests.support.metric_contexts import contexts
 from tests.support.places import ROOT
 
@@ -26,26 +26,29 @@ CODE = "\n".join(
     for pattern in ("*.py", "*.sql")
     for path in sorted((ROOT / "skilljuror").rglob(pattern))
 )
-ESTIMATORS = [
-    name
-    for module in iter_modules(stats.__path__, f"{stats.__name__}.")
-    for name, thing in inspect.getmembers(import_module(module.name), inspect.isfunction)
-    if thing.__module__ == module.name and not name.startswith("_")
-]
 
 
-@pytest.mark.parametrize("name", CATALOG)
+def estimators():
+    return [
+        name
+        for module in iter_modules(stats.__path__, f"{stats.__name__}.")
+        for name, thing in inspect.getmembers(import_module(module.name), inspect.isfunction)
+        if thing.__module__ == module.name and not name.startswith("_")
+    ]
+
+
+@every("name", CATALOG, "Add a row with its formula to a table of docs/formulas.md.")
 def test_every_measure_is_a_row_of_a_table(name):
     assert re.search(rf"^\| `{name}` \| \S", PAGE, re.MULTILINE), f"formulas.md lacks `{name}`"
 
 
-@pytest.mark.parametrize("name", CATALOG)
+@every("name", CATALOG, "Cite a § of docs/formulas.md in @defines, or 'own'.")
 def test_the_section_that_a_measure_cites_exists(name):
     source = CATALOG[name].source
     assert source == "own" or source in SECTIONS, f"{name} cites {source}"
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@every("name", estimators, "Name it in docs/formulas.md, or begin its name with an underscore.")
 def test_every_estimator_is_named(name):
     assert re.search(rf"`{name}[`(]|import .*\b{name}\b", PAGE), f"formulas.md lacks {name}"
 

@@ -14,6 +14,7 @@ from tests.support.git_repositories import git
 from tests.support.places import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+SCRIPTS = [step for step in ACTION["runs"]["steps"] if "run" in step]
 CONTEXT = re.compile(r"\$\{\{\s*(.+?)\s*\}\}")
 
 
@@ -42,10 +43,11 @@ def run_action(folder, **given):
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "GITHUB_STEP_SUMMARY": str(summary),
         "GITHUB_PATH": str(folder.parent / "path"),
+        "GITHUB_OUTPUT": str(folder.parent / "output"),
         "RUNNER_TEMP": str(folder.parent),
     }
     printed = ""
-    for step in ACTION["runs"]["steps"]:
+    for step in SCRIPTS:
         own = {
             name: CONTEXT.sub(lambda found: values[found[1]], text)
             for name, text in step["env"].items()
@@ -73,7 +75,48 @@ def commit(folder, skill="csv-report", *changes):
 
 def test_no_expression_stands_in_a_script():
     """What a pull request names would otherwise be run."""
-    assert not [step for step in ACTION["runs"]["steps"] if "${{" in step["run"]]
+    assert not [step for step in SCRIPTS if "${{" in step["run"]]
+
+
+def scripted(name, place, action):
+    """A step run where skilljuror is not on PATH; what it wrote for later steps."""
+    (step,) = (step for step in SCRIPTS if step["name"] == name)
+    folders = os.environ["PATH"].split(os.pathsep)
+    path = [one for one in folders if not Path(one, "skilljuror").exists()]
+    env = os.environ | {
+        "PATH": os.pathsep.join(path), "ACTION": str(action), "RUNNER_TEMP": str(place),
+        "GITHUB_OUTPUT": str(place / "output"), "GITHUB_PATH": str(place / "path"),
+    }  # fmt: skip
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    subprocess.run(command, cwd=place, env=env, check=True)
+    return {one.name: one.read_text() for one in place.iterdir() if one.is_file()}
+
+
+def test_the_cached_environment_is_that_of_this_version(tmp_path):
+    """Its name changes with what would be installed."""
+    action = tmp_path / "action"
+    for name in ("skilljuror", "transforms", "rubrics", "examples"):
+        (action / name).mkdir(parents=True)
+        (action / name / "a.py").touch()
+    for name in ("pyproject.toml", "requirements.txt"):
+        (action / name).touch()
+    keys = []
+    for number, changed in enumerate(("", "skilljuror/a.py", "requirements.txt")):
+        if changed:
+            (action / changed).write_text("another")
+        (place := tmp_path / str(number)).mkdir()
+        keys += [scripted("Name the environment", place, action)["output"].strip()]
+    assert len(set(keys)) == 3
+    assert all(key.startswith("key=skilljuror-core-") for key in keys)
+
+
+def test_an_environment_from_the_cache_is_not_installed_again(tmp_path):
+    (cache,) = (step for step in ACTION["runs"]["steps"] if "uses" in step)
+    assert cache["with"]["path"] == "${{ runner.temp }}/skilljuror"
+    (tmp_path / "skilljuror").mkdir()
+    (tmp_path / "skilljuror" / "installed").touch()
+    wrote = scripted("Install skilljuror", tmp_path, tmp_path / "none")
+    assert wrote == {"path": f"{tmp_path}/skilljuror/bin\n"}
 
 
 def test_a_turned_duty_fails_the_check(repository):

@@ -19,9 +19,18 @@ def run(*words, cwd):
     return done.stdout
 
 
+def megabytes(folder):
+    files = (path.lstat() for path in folder.rglob("*") if not path.is_dir())
+    return sum(file.st_blocks * 512 for file in files) >> 20
+
+
+CORE_MEGABYTES = 250
+"""What an environment with the core alone may take, pip included."""
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_wheel_runs_the_demo_in_an_empty_environment(tmp_path):
+def test_the_wheel_builds_and_queries_alone_and_runs_the_demo_with_its_extra(tmp_path):
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", tmp_path, cwd=ROOT)
     wheel = next(tmp_path.glob("*.whl"))
     run(sys.executable, "-m", "venv", "fresh", cwd=tmp_path)
@@ -29,7 +38,17 @@ def test_wheel_runs_the_demo_in_an_empty_environment(tmp_path):
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
     install = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
     run(*install, "-c", ROOT / "requirements.txt", wheel, cwd=tmp_path)
+    assert megabytes(tmp_path / "fresh" / "lib") <= CORE_MEGABYTES
     command = tmp_path / "fresh" / "bin" / "skilljuror"
+    run(
+        command, "build", ROOT / "examples" / "skills" / "log-triage", "--out", "made", cwd=tmp_path
+    )
+    run(command, "ingest", ROOT / "trajectories" / "codex-rollout", "--study", "logs", cwd=tmp_path)
+    run(command, "query", "logs", "trajectories", "--out", "rows.parquet", cwd=tmp_path)
+    read = "import skilljuror; print(len(skilljuror.open_study('logs').rows('trajectories')))"
+    assert int(run(python, "-c", read, cwd=tmp_path)) > 0
+
+    run(*install, "-c", ROOT / "requirements.txt", f"{wheel}[report]", cwd=tmp_path)
     summary = json.loads(run(command, "demo", "--out", "study", "--json", cwd=tmp_path))
     assert summary["trials"] > 0
     assert Path(tmp_path, summary["report"]).is_file()

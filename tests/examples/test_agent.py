@@ -2,13 +2,16 @@
 
 import re
 import shutil
+from itertools import product
 
 import pytest
 
+from tests.support.every import every
 from tests.support.example_trials import TASKS, Trial
 
 tasks = pytest.mark.parametrize("task", TASKS, ids=lambda path: path.name)
-both = pytest.mark.parametrize("variant", ["baseline", "pd"])
+VARIANTS = ("baseline", "pd")
+both = pytest.mark.parametrize("variant", VARIANTS)
 BY_NAME = {task.name: task for task in TASKS}
 FACTS = [
     ("basket-screen", "Cut-off: 3.5", "Cut-off: 3.6", "cut_off = 3.6"),
@@ -71,7 +74,7 @@ def test_a_trial_fails_without_the_line_it_depends_on(
     assert trial.reward() < 1.0
 
 
-@tasks
+@every("task", TASKS)
 def test_one_seed_gives_one_log(task, ran, skills_of):
     folder, steps, _ = ran(task.name, "pd", 1)
     shutil.rmtree(folder)
@@ -85,9 +88,7 @@ def test_five_seeds_are_not_one(variant, ran):
     assert len({len(steps) for steps in logs}) > 1
 
 
-@tasks
-@both
-@pytest.mark.parametrize("seed", [0, 1])
+@every("task, variant, seed", product(TASKS, VARIANTS, [0, 1]))
 def test_every_value_but_a_guess_was_printed_before(task, variant, seed, ran):
     _, steps, _ = ran(task.name, variant, seed)
     for number, step in enumerate(steps):
@@ -99,8 +100,7 @@ def test_every_value_but_a_guess_was_printed_before(task, variant, seed, ran):
             assert key not in filled or value in seen, key
 
 
-@tasks
-@both
+@every("task, variant", product(TASKS, VARIANTS))
 def test_the_log_is_whole_and_plain(task, variant, ran):
     _, steps, _ = ran(task.name, variant, 1)
     assert [step["step_id"] for step in steps] == list(range(1, len(steps) + 1))

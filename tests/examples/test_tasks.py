@@ -4,6 +4,7 @@ import tomllib
 
 import pytest
 
+from tests.support.every import every
 from tests.support.example_trials import TASKS, Trial
 
 VALIDATIONS = {"exact_artifact", "numeric_tolerance", "code_tests", "performance_threshold"}
@@ -14,7 +15,7 @@ def config(task):
     return tomllib.loads((task / "task.toml").read_text(encoding="utf-8"))
 
 
-@tasks
+@every("task", TASKS)
 def test_every_task_is_complete_in_harbor_format(task):
     assert config(task)["schema_version"] == "1.4"
     assert config(task)["task"]["name"].endswith("/" + task.name)
@@ -31,7 +32,7 @@ def test_tasks_are_spread_over_kinds_of_validation():
     assert min(found.count(kind) for kind in VALIDATIONS) >= 2
 
 
-@tasks
+@every("task", TASKS)
 def test_the_container_gets_every_file_of_the_environment(task):
     recipe = (task / "environment" / "Dockerfile").read_text(encoding="utf-8")
     copied = dict(re.findall(r"^COPY (\S+) /app/(\S+)$", recipe, re.M))
@@ -39,7 +40,7 @@ def test_the_container_gets_every_file_of_the_environment(task):
     assert copied == {name: name for name in there}
 
 
-@tasks
+@every("task", TASKS)
 def test_the_instruction_tells_of_no_skill(task):
     text = (task / "instruction.md").read_text(encoding="utf-8").lower()
     assert not re.search(r"skill|reference|handbook|documentation", text)

@@ -76,7 +76,7 @@ def test_a_row_of_another_form_is_named(tmp_path, kind):
     write_jsonl(path, [rows[kind], {"odd": 1}])
     found = read_rows(kind, path)
     assert next(found) == rows[kind]
-    with pytest.raises(StudyError, match=r"rows\.jsonl': row 2 is none of skilljuror's"):
+    with pytest.raises(StudyError, match=rf"rows\.jsonl': row 2 is not a {kind.__name__}"):
         next(found)
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.fingerprints import DISTINCT, RUN, Fingerprints, copies, texts_below, words_of
+from skilljuror.fingerprints import DISTINCT, RUN, Fingerprints, copies, texts_below, tokenize
 from tests.support.harness_tasks import write_tree
 from tests.support.places import EXAMPLES
 
 PAGE = (EXAMPLES / "skills/shop-reporting/shop-exports/references/ledger-pages.md").read_text()
 OTHER = (EXAMPLES / "skills/signal-lab/tone-search/references/windows.md").read_text()
-PRINTS = Fingerprints.of(words_of(PAGE))
+PRINTS = Fingerprints.of(tokenize(PAGE))
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.gates.code_paths import unresolved_paths
+from skilljuror.build.audit import audit
+from skilljuror.gates.hygiene import unresolved_paths
 from skilljuror.knowledge.generated.templates import fill_template
-from skilljuror.pipeline.construction.audit import audit
 from tests.support.knowledge_bundles import bundle
 
 HEAD = (

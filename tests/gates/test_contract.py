@@ -1,5 +1,7 @@
 """What every gate of the registry must do: pass the faithful, fail the planted."""
 
+from itertools import product
+
 import pytest
 
 from skilljuror.errors import UsageError
@@ -7,6 +9,7 @@ from skilljuror.gates import GATES
 from skilljuror.gates.policies import policy
 from skilljuror.gates.rules import RULES, explain
 from skilljuror.registry import resolve
+from tests.support.every import every
 from tests.support.gate_pairs import FAITHFUL, SOURCE
 from tests.support.planted_drift import PLANTS
 
@@ -19,16 +22,20 @@ def check(rule, parent, variant, kind, named="strict"):
     return gate.check(parent, variant, kind, named)
 
 
-@pytest.mark.parametrize("named", ["strict", "edited"])
-@pytest.mark.parametrize("kind", FAITHFUL)
-@pytest.mark.parametrize("gate", GATES)
+@every(
+    "gate, kind, named",
+    product(GATES, FAITHFUL, ["strict", "edited"]),
+    "A gate passes the pairs of tests/support/gate_pairs.py; extend them where it looks at something new.",
+)
 def test_a_faithful_pair_passes(gate, kind, named):
     result = check(gate, SOURCE, FAITHFUL[kind], kind, named)
     assert (result.verdict, result.gate) == ("pass", gate)
     assert result.checked
 
 
-@pytest.mark.parametrize("rule", RULES)
+@every(
+    "rule", RULES, "Every rule needs a planted defect: PLANTS in tests/support/planted_drift.py."
+)
 def test_a_planted_defect_is_told_by_its_rule(rule):
     plant = PLANTS[rule]
     result = check(rule, plant.parent, plant.bundle(), plant.kind)
@@ -39,7 +46,11 @@ def test_a_planted_defect_is_told_by_its_rule(rule):
     assert result.verdict == "fail" or not decides
 
 
-@pytest.mark.parametrize("rule", sorted(set(RULES) - STRUCTURAL))
+@every(
+    "rule",
+    sorted(set(RULES) - STRUCTURAL),
+    "Report through `differential`, which marks what the parent already had as inherited.",
+)
 def test_what_the_parent_already_had_decides_nothing(rule):
     plant = PLANTS[rule]
     both = plant.bundle()
@@ -47,7 +58,9 @@ def test_what_the_parent_already_had_decides_nothing(rule):
     assert all(f.inherited for f in result.findings if f.rule == rule)
 
 
-@pytest.mark.parametrize("gate", GATES)
+@every(
+    "gate", GATES, "Add its rules to RULES in skilljuror/gates/rules.py, each named GATE.SOMETHING."
+)
 def test_every_gate_has_rules_and_only_its_own(gate):
     own = {rule for rule in RULES if rule.startswith(f"{gate}.")}
     assert own
@@ -56,18 +69,18 @@ def test_every_gate_has_rules_and_only_its_own(gate):
         assert {finding.rule for finding in result.findings} <= own
 
 
-@pytest.mark.parametrize("gate", GATES)
+@every("gate", GATES)
 def test_a_gate_answers_the_same_twice(gate):
     for plant in PLANTS.values():
         one, two = (check(gate, SOURCE, plant.bundle(), plant.kind) for _ in range(2))
         assert one == two
 
 
-@pytest.mark.parametrize("rule", RULES)
+@every("rule", RULES, "A Rule needs `what`, `why` and `mend`: skilljuror/gates/rules.py.")
 def test_every_rule_is_explained(rule):
     told = explain(rule)
     assert told.startswith(f"{rule} (")
-    assert all(word in told for word in ("found:", "why:", "mend:"))
+    assert all(word in told for word in ("found:", "why:", "fix:"))
 
 
 def test_an_unknown_rule_names_the_known_ones():

@@ -2,8 +2,8 @@
 
 import pytest
 
+from skilljuror.build.audit import audit
 from skilljuror.knowledge.comparison.unit_map import knowledge_map
-from skilljuror.pipeline.construction.audit import audit
 from tests.support.gate_pairs import CHECK, SOURCE, edited
 from tests.support.knowledge_bundles import bundle
 

@@ -2,11 +2,11 @@
 
 import pytest
 
+from skilljuror.build.assay import AssaySettings, assay, pooled
+from skilljuror.build.audit import audit
+from skilljuror.build.build import build_source, load_build
+from skilljuror.build.folder import VARIANTS
 from skilljuror.bundles import load_bundle
-from skilljuror.pipeline.construction.assay import AssaySettings, assay, pooled
-from skilljuror.pipeline.construction.audit import audit
-from skilljuror.pipeline.construction.build import build_source, load_build
-from skilljuror.pipeline.construction.build_folder import VARIANTS
 from tests.support import places
 from tests.support.places import ROOT
 

@@ -6,6 +6,7 @@ from skilljuror.errors import UsageError
 from skilljuror.gates.findings import Observation, finding
 from skilljuror.gates.policies import policies, policy, worst
 from skilljuror.gates.rules import RULES
+from tests.support.every import every
 
 
 def found(rule, count=1, *, inherited=False):
@@ -19,7 +20,7 @@ def test_the_packaged_policies_name_only_rules_that_exist():
         assert set(named.rules) | set(named.limits) <= set(RULES)
 
 
-@pytest.mark.parametrize("rule", [r for r in RULES if not r.startswith("size.")])
+@every("rule", [r for r in RULES if not r.startswith("size.")])
 def test_strict_fails_on_everything(rule):
     assert policy("strict").verdict(found(rule), 1000) == "fail"
 

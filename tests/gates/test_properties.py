@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skilljuror.build.audit import audit
 from skilljuror.gates import GATES
-from skilljuror.pipeline.construction.audit import audit
 from tests.support.knowledge_bundles import bundle
 
 LINES = st.sampled_from([

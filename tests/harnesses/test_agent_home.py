@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.harnesses.agent_home import told_tools
+from skilljuror.harnesses.agent_home import listed_tools
 from skilljuror.harnesses.local import LocalHarness
 from tests.support.harness_tasks import ISOLATIONS, make_job, make_task, make_variant, shell_agent
 
@@ -105,4 +105,4 @@ def test_how_it_was_started_is_kept_with_the_names_of_its_keys_alone(run, monkey
 )
 def test_tools_that_an_agent_tells_are_kept(tmp_path, said, tools):
     (tmp_path / "out").write_text(said)
-    assert told_tools(tmp_path / "out") == tools
+    assert listed_tools(tmp_path / "out") == tools

@@ -35,12 +35,12 @@ def test_rewards_that_count(tmp_path, name, text, value):
         ("reward.txt", "1.0000001", "outside"),
         ("reward.json", "{", "not JSON"),
         ("reward.json", "[" * 100_000, "not JSON"),
-        ("reward.json", "{}", "no object of numbers"),
-        ("reward.json", "1", "no object of numbers"),
-        ("reward.json", '{"reward": NaN}', "no finite number"),
-        ("reward.json", '{"reward": true}', "no finite number"),
-        ("reward.json", '{"reward": "1"}', "no finite number"),
-        ("reward.json", '{"reward": 1' + "0" * 400 + "}", "no finite number"),
+        ("reward.json", "{}", "not an object of numbers"),
+        ("reward.json", "1", "not an object of numbers"),
+        ("reward.json", '{"reward": NaN}', "not a finite number"),
+        ("reward.json", '{"reward": true}', "not a finite number"),
+        ("reward.json", '{"reward": "1"}', "not a finite number"),
+        ("reward.json", '{"reward": 1' + "0" * 400 + "}", "not a finite number"),
         ("reward.json", '{"a": 1, "b": 1}', "no key 'reward' among several: a, b"),
     ],
 )
@@ -63,10 +63,10 @@ def test_all_keys_are_kept_beside_the_one_that_counts(tmp_path):
 
 def test_a_link_or_a_huge_file_is_no_answer(tmp_path):
     (tmp_path / "reward.json").symlink_to("/etc/hostname")
-    assert "no plain file" in str(read_reward(tmp_path).problem)
+    assert "not a regular file" in str(read_reward(tmp_path).problem)
     (tmp_path / "reward.json").unlink()
     (tmp_path / "reward.json").write_bytes(b" " * (MAX_BYTES + 1))
-    assert "no plain file" in str(read_reward(tmp_path).problem)
+    assert "not a regular file" in str(read_reward(tmp_path).problem)
 
 
 @given(st.dictionaries(st.text(max_size=8), st.floats() | st.integers() | st.none()))

@@ -11,7 +11,13 @@ from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
 from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.work import LEAST_TURNS, TURNS_PER_BYTE, TooMuchWork, allowed_work, charge
+from skilljuror.work_budget import (
+    LEAST_TURNS,
+    TURNS_PER_BYTE,
+    WorkBudgetExceeded,
+    charge,
+    work_budget,
+)
 from tests.support.atif_documents import agent_step, document, tool_call
 from tests.support.attribution_runs import BUNDLE, FRONT, events_of, observed_events, ran, run_of
 from tests.support.cli_process import call
@@ -64,7 +70,7 @@ def test_a_call_that_names_very_many_files_is_cut_and_says_so():
     assert len(found.events) == MOST_ACCESSES
     assert [event.resource for event in found.events[-1:]] == [f"r/{MOST_ACCESSES - 1}.md"]
     assert found.warnings == (
-        f"line 2: of the files that the call names, the first {MOST_ACCESSES} are followed",
+        f"at 2: the call names too many files; only the first {MOST_ACCESSES} are followed",
     )
     assert attribute(run_of(ran(f"cat {BUNDLE}/SKILL.md", "x")), None).warnings == ()
 
@@ -76,7 +82,7 @@ def test_a_shell_text_of_which_the_end_is_not_read_says_so():
         attribute(run_of(ran("echo kiln\n" * count + last, "x")), None).warnings
         for count in (20, 6000)
     ]
-    told = "line 2: the shell text of the call is too long; its end was not read"
+    told = "at 2: the shell command is too long; its end is ignored"
     assert [told in some for some in warnings] == [False, True]
 
 
@@ -91,9 +97,9 @@ def test_an_id_that_all_calls_share_tells_no_event_from_another():
 
 def test_work_is_counted_and_ends_where_it_is_too_much():
     charge(10**12)
-    with allowed_work(1000):
+    with work_budget(1000):
         charge(LEAST_TURNS + 1000 * TURNS_PER_BYTE)
-        with pytest.raises(TooMuchWork, match="steps of work"):
+        with pytest.raises(WorkBudgetExceeded, match="steps of work"):
             charge(1)
     charge(10**12)
 

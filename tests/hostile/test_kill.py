@@ -19,15 +19,16 @@ import yaml
 from skilljuror.cli.app import app
 from skilljuror.files import StudyFolder, digest_tree, read_record, sha256
 from skilljuror.models.study import StudyPlan, TrialRecord
+from tests.support.changing_logs import ChangingLogs
 from tests.support.harness_tasks import ISOLATIONS
 from tests.support.ingested import tables
 from tests.support.places import EXAMPLES, ROOT
-from tests.support.small_studies import make_study, start, until
+from tests.support.studies import make_study, start, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-KILLS = 3
-"""Kills of one command, each at a random moment of its run."""
+KILLS = {"run": 2, "ingest": 3, "ingest logs": 3, "judge": 2}
+"""Kills of the commands that write for long, each at a random moment; one of any other command."""
 COMMANDS = {
     "run": "run study.yaml --out study --jobs 2",
     "init": "init --task tasks/redact-lines --skill skills/log-triage --out new.yaml",
@@ -52,7 +53,7 @@ COMMANDS = {
     "assay": "assay study --keep",
     "explain": "explain",
     "events": "events {trajectories}",
-    "coverage": "coverage {trajectories} --format codex-rollout",
+    "fields": "fields {trajectories} --format codex-rollout",
     "doctor": "doctor",
     "demo": "demo",
 }
@@ -94,7 +95,9 @@ def stages(tmp_path_factory):
 
 def _lose_reward(folder: Path) -> None:
     """The last trial's verifier gave no answer, so that somebody may accept that."""
-    record = max((folder / "study" / "trials").iterdir()) / "trial.json"
+    trial = max((folder / "study" / "trials").iterdir())
+    shutil.rmtree(trial / "raw" / "verifier")
+    record = trial / "trial.json"
     fields: dict[str, object] = {"status": "unscored", "reward": None, "rewards": {}}
     record.write_text(json.dumps(json.loads(record.read_text()) | fields))
 
@@ -105,7 +108,7 @@ def _words(template: str, folder: Path) -> list[str]:
         "trajectories": ROOT / "trajectories",
         "trial": trials[-1] if trials else "",
         "task": trials[0].partition("__")[0] if trials else "",
-        "skill": next(path for path in sorted(folder.glob("skills/*")) if path.is_dir()),
+        "skill": next((path for path in sorted(folder.glob("skills/*")) if path.is_dir()), ""),
     }
     return [sys.executable, "-m", "skilljuror", *template.format(**places).split()]
 
@@ -135,16 +138,18 @@ def _group(leader: int) -> bool:
 
 
 def _state(folder: Path, timed: bool) -> dict[str, object]:
-    """What a folder holds: the rows of databases, all else byte by byte; where times of trials are
-    in all of it, names and numbers of rows alone."""
+    """What a folder holds: the rows of databases, all else byte by byte. Where trials ran, names and
+    numbers of rows alone, without the attempts that a kill cut off: their cost counts."""
     state: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.suffix == ".duckdb":
             held = tables(path.parent)
+            if timed:
+                held.pop("attempts", None)
             counted = held if timed else set(held).intersection(OF_FILES)
             state[name] = held | {table: len(held[table]) for table in counted}
-        elif path.is_file():
+        elif path.is_file() and not (timed and "attempts" in path.parts):
             state[name] = "" if timed else path.read_bytes()
     return state
 
@@ -168,7 +173,7 @@ def test_the_same_again_is_as_if_nothing_had_happened(name, stages, tmp_path):
     assert whole.returncode == ended, whole.stderr
     expected = _state(folder, timed)
     killed = 0
-    for _ in range(1 if name == "demo" else KILLS):
+    for _ in range(KILLS.get(name, 1)):
         start_over()
         killed += _kill(COMMANDS[name], folder, chance.uniform(0.1, 0.6) * seconds)
         again = _finished(COMMANDS[name], folder)
@@ -177,6 +182,36 @@ def test_the_same_again_is_as_if_nothing_had_happened(name, stages, tmp_path):
             assert again.stdout == whole.stdout
         assert _state(folder, timed) == expected
     assert killed
+
+
+CAMPAIGN = "ingest logs --study study --verify --prune"
+ROUNDS = 24
+"""Kills of an ingest of logs that change before each."""
+
+
+def test_after_any_kills_a_pruning_ingest_of_changing_logs_holds_what_a_fresh_one_holds(tmp_path):
+    chance = random.Random(24)
+    logs = ChangingLogs(tmp_path / "logs")
+    for session in range(3):
+        logs.grow_head(session, 3)
+        logs.grow_agent(session, 0, 2)
+        logs.write_trial(session)
+    begun = time.monotonic()
+    assert _finished(CAMPAIGN, tmp_path).returncode == 0
+    seconds = time.monotonic() - begun
+    killed = 0
+    for number in range(ROUNDS):
+        for _ in range(chance.randint(1, 4)):
+            logs.change(chance)
+        killed += _kill(CAMPAIGN, tmp_path, chance.uniform(0.3, 1) * seconds)
+        if number % 4 == 3:
+            whole = _finished(CAMPAIGN, tmp_path)
+            shutil.rmtree(tmp_path / "fresh", ignore_errors=True)
+            fresh = _finished("ingest logs --study fresh --verify", tmp_path)
+            assert (whole.returncode, b"Traceback" in whole.stderr) == (fresh.returncode, False)
+            held, expected = tables(tmp_path / "study", ()), tables(tmp_path / "fresh", ())
+            assert {name for name in expected if held[name] != expected[name]} == set()
+    assert killed > ROUNDS / 2
 
 
 TRIALS = 15

@@ -7,7 +7,7 @@ import pytest
 
 from skilljuror import open_study
 from tests.support.cli_process import call, complaint
-from tests.support.small_studies import run_example
+from tests.support.studies import run_example
 
 ONE = "alert-rules__pd__1"
 ERRORS = "SELECT path, reason FROM sources WHERE status = 'error'"
@@ -73,7 +73,7 @@ def test_a_trial_that_the_plan_does_not_name(study):
     done = call("ingest", "--study", study)
     assert done.returncode == 1
     assert "3 trajectories" in done.stdout
-    assert f"the plan names no trial '{extra.name}'" in done.stdout
+    assert f"trial '{extra.name}' is not in the plan" in done.stdout
     assert len(open_study(study).trials()) == 3
 
 

@@ -12,7 +12,7 @@ from skilljuror import open_study
 from skilljuror.files import path_of, path_text
 from tests.support.cli_process import SKILL, call, complaint
 from tests.support.places import ROOT
-from tests.support.small_studies import run_example
+from tests.support.studies import run_example
 
 ODD = os.fsdecode(b"caf\xe9-\xff")
 SESSION = next((ROOT / "trajectories" / "codex-rollout").rglob("*.jsonl"))

@@ -12,7 +12,7 @@ from skilljuror.redaction import redact
 from tests.support.cli_process import call
 from tests.support.harness_tasks import ISOLATIONS
 from tests.support.loopback import model_server
-from tests.support.small_studies import PROGRAMS, make_study
+from tests.support.studies import PROGRAMS, make_study
 
 KEY = "sk-proj-0123456789abcdef"
 OTHER = "hf_zyxwvutsrqponm"

@@ -8,7 +8,7 @@ import pytest
 from tests.support.cli_process import call
 from tests.support.hostile_machines import locked, ordinary_user
 from tests.support.places import ROOT
-from tests.support.small_studies import run_example
+from tests.support.studies import run_example
 
 pytestmark = pytest.mark.slow
 

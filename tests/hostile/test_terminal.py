@@ -13,7 +13,7 @@ from skilljuror.cli.app import app
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.cli_process import call, write_skill
 from tests.support.harbor_jobs import harbor_job
-from tests.support.small_studies import make_study
+from tests.support.studies import make_study
 from tests.support.terminals import at_terminal
 
 EVIL = "a\x1b]0;owned\x07b\x1b[2Jc\x7fd\x9b31me\u202ef\u2066g\rh"
@@ -75,9 +75,9 @@ COMMANDS = {
         ["query", f"mine{NAME}", "observed_trials", "--param", NAME],
     ],
     "events": [["events", f"logs{NAME}", f"gone{NAME}"]],
-    "coverage": [
-        ["coverage", "--format", NAME, f"logs{NAME}"],
-        ["coverage", "--format", "claude-session", f"logs{NAME}", "--seconds", "1"],
+    "fields": [
+        ["fields", "--format", NAME, f"logs{NAME}"],
+        ["fields", "--format", "claude-session", f"logs{NAME}", "--seconds", "1"],
     ],
     "doctor": [["doctor"]],
 }  # fmt: skip

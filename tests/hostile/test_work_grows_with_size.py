@@ -16,12 +16,12 @@ from skilljuror.attribution.commands.pipeline import command_accesses
 from skilljuror.attribution.python.file_accesses import python_accesses
 from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
+from skilljuror.build.build import build_source
 from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
-from skilljuror.pipeline.construction.build import build_source
-from skilljuror.work import allowed_work
+from skilljuror.work_budget import work_budget
 from tests.support.atif_documents import agent_step, document, tool_call
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.counted_work import lines_run
@@ -48,7 +48,7 @@ def grows_with_size(work, size):
 
 def judged(given):
     run, manifest = given
-    with allowed_work(0):
+    with work_budget(0):
         events = attribute(run, manifest).events
     return list(TracingJudge().judge("t", run, events, manifest))
 

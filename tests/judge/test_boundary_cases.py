@@ -2,14 +2,13 @@
 
 import re
 
-import pytest
-
 from skilljuror.files import data_dir
 from skilljuror.judge.tracing import TracingJudge
+from tests.support.every import every
 from tests.support.judge_cases import CASES, CaseBuilder
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", CASES)
 def test_boundary_case(name):
     built = CaseBuilder(CASES[name])
     verdicts = TracingJudge().judge("trial", built.trajectory, tuple(built.events), None)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from skilljuror.judge import JUDGES
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.models.measure import Verdict
+from skilljuror.models.measure import UptakeCategory, Verdict
 from skilljuror.registry import resolve
 from tests.support.judge_contract import answers, breaches, main, precision, report
 from tests.support.planted_uptake import planted_events
@@ -24,7 +24,7 @@ class EverythingTakenUp:
         for event in events:
             if event.counts:
                 yield Verdict(
-                    event.event, trial, self.name, "yes", "implementation",
+                    event.event, trial, self.name, "yes", UptakeCategory.IMPLEMENTATION,
                     source_quote="as the resource says", action_quote="so the agent did",
                     action_step=event.step,
                 )  # fmt: skip

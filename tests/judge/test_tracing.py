@@ -12,6 +12,7 @@ from skilljuror.judge.replay.timeline import call_text
 from skilljuror.judge.tracing import QUOTE, TracingJudge, clip
 from skilljuror.models.trajectory import Message, Step, Trajectory
 from skilljuror.registry import resolve
+from tests.support.every import every
 from tests.support.judge_cases import CASES, CaseBuilder
 from tests.support.metric_contexts import contexts
 from tests.support.places import ROOT
@@ -31,7 +32,7 @@ def everything_written(run: Trajectory) -> str:
     return "\n".join(calls + [step.text + step.reasoning for step in run.steps])
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", CASES)
 def test_a_yes_quotes_both_sides_literally_and_points_at_a_later_step(name):
     built = CaseBuilder(CASES[name])
     both = everything_shown(built.trajectory) + everything_written(built.trajectory)
@@ -47,7 +48,7 @@ def test_a_yes_quotes_both_sides_literally_and_points_at_a_later_step(name):
         assert verdict.action_step > event.step or event.kind == "exec"
 
 
-@pytest.mark.parametrize("judge", sorted(JUDGES))
+@every("judge", sorted(JUDGES))
 @settings(max_examples=60, deadline=None)
 @given(context=contexts)
 def test_one_verdict_per_counted_event_in_order_whatever_the_log(judge, context):
@@ -59,7 +60,7 @@ def test_one_verdict_per_counted_event_in_order_whatever_the_log(judge, context)
     assert verdicts == list(made.judge("t", context.trajectory, context.events, context.manifest))
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", CASES)
 def test_without_later_actions_nothing_is_taken_up(name):
     """Every case again, with the agent falling silent after its last access."""
     built = CaseBuilder(CASES[name])
@@ -77,7 +78,7 @@ def test_without_later_actions_nothing_is_taken_up(name):
     assert "yes" not in labels
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", CASES)
 def test_what_the_prompt_says_is_never_taken_up(name):
     """Every case again, with everything that its resources show in the prompt as well."""
     built = CaseBuilder(CASES[name])
@@ -151,6 +152,7 @@ def test_a_quote_begins_with_a_word():
 
 ALL_VERDICTS = """
 from skilljuror.judge.tracing import TracingJudge
+from tests.support.every import every
 from tests.support.judge_cases import CASES, CaseBuilder
 for case in CASES.values():
     built = CaseBuilder(case)

@@ -1,12 +1,13 @@
 """Real litellm over real HTTP to a scripted loopback server."""
 
 import json
+import re
 
 import pytest
 from msgspec import structs
 from pydantic import BaseModel
 
-from skilljuror.errors import ModelError, StudyError, UsageError
+from skilljuror.errors import ModelError, UsageError
 from skilljuror.files import append_jsonl, read_jsonl
 from skilljuror.llm import (
     ModelChoice,
@@ -300,7 +301,7 @@ def test_two_clients_share_a_cap():
     assert len(requests) == 2
 
 
-def test_a_log_of_an_earlier_version_is_read_and_a_foreign_one_refused(tmp_path):
+def test_a_log_of_an_earlier_version_is_read_and_a_damaged_row_is_reported(tmp_path, caplog):
     calls = tmp_path / "calls.jsonl"
     old = {
         "key": "0" * 64, "model": "openai/scripted", "text": "old", "prompt_sha256": "1" * 64,
@@ -312,9 +313,12 @@ def test_a_log_of_an_earlier_version_is_read_and_a_foreign_one_refused(tmp_path)
     with model_server(lambda body, n: "new") as (address, _):
         assert client(address, calls).ask(ASK).text == "new"
     assert [row["text"] for row in read_jsonl(calls)] == ["old", "new"]
-    append_jsonl(calls, {"events": 3})
-    with pytest.raises(StudyError, match=r"calls\.jsonl': row 3 is none of skilljuror's"):
-        client(address, calls)
+    append_jsonl(calls, {"events": 3}, {**old, "key": "3" * 64, "input_tokens": 10**30})
+    kept = client(address, calls)
+    assert {answer.text for answer in kept._logged.values()} == {"old", "new"}
+    assert re.findall(r"calls\.jsonl': (row \d) is not a ModelAnswer.*; it was skipped", caplog.text) == [
+        "row 3", "row 4",
+    ]  # fmt: skip
 
 
 def test_a_record_gives_each_repeat_its_own_answer():

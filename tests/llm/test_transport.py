@@ -23,7 +23,7 @@ def _key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "dummy")
 
 
-def ask(address, tries=1, timeout=0.5):
+def ask(address, tries=1, timeout=2.0):
     return ModelClient(
         ModelChoice("openai/scripted", address, {}, timeout, transport_retries=tries)
     ).ask(ASK)
@@ -36,7 +36,7 @@ FAULTS = {
     "503": 503,
     "529": 529,
     "page of a gateway": Reply(b"<html>gateway</html>", 504),
-    "hang": Reply(GOOD, wait=1.5),
+    "hang": Reply(GOOD, wait=4),
     "half a stream": Reply(GOOD[:40], length=len(GOOD)),
     "no JSON": Reply(b"hello"),
     "another document": Reply(b'{"a": 1}'),
@@ -128,8 +128,8 @@ def test_what_anthropic_may_cache_is_marked_and_its_writes_are_priced(monkeypatc
 def test_a_hang_ends():
     begun = time.monotonic()
     with (
-        model_server(lambda body, n: Reply(GOOD, wait=5)) as (address, _),
+        model_server(lambda body, n: Reply(GOOD, wait=30)) as (address, _),
         pytest.raises(ModelError, match="timed out"),
     ):
         ask(address, tries=0)
-    assert time.monotonic() - begun < 4
+    assert time.monotonic() - begun < 25

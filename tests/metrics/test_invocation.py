@@ -56,14 +56,15 @@ def test_a_return_after_an_injection_before_the_first_step():
 
 def test_offered_skills_that_were_never_opened():
     manifest = SkillManifest(skills=("csv", "pdf"))
-    rows = invocation(event(1, skill="plugin:csv"), manifest=manifest)
+    rows = invocation(event(1, skill="csv"), event(2, skill="plugin:pdf"), manifest=manifest)
     assert rows["offered_skills", ""].value == 2
     assert rows["offered_never_opened", ""].value == 1
 
 
 def test_the_log_tells_what_was_offered_where_no_manifest_does():
     offered = (OfferedSkill("p:csv"), OfferedSkill("own", bundled=True))
-    context = TrialContext("t", trajectory=trajectory([step(1)], offered=offered))
+    run = trajectory([step(1)], offered=(*offered, OfferedSkill("q:csv")))
+    context = TrialContext("t", trajectory=run, events=(event(1, skill="q:csv"),))
     rows = {row.metric: row for row in measure(context)}
-    assert (rows["offered_skills"].value, rows["offered_never_opened"].value) == (1, 1)
+    assert (rows["offered_skills"].value, rows["offered_never_opened"].value) == (2, 1)
     assert invocation()["offered_skills", ""].reason == "offer_not_logged"

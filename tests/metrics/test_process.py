@@ -44,9 +44,11 @@ def test_a_listing_makes_a_step_skill_related_and_adds_no_resource():
     assert (rows["skill_steps", ""].value, rows["fanout", ""].value) == (1, 0)
 
 
-def test_one_resource_however_often_and_however_spelled():
-    rows = of_events(event(1), event(2), event(3, "activate", skill="plugin:csv"))
+def test_one_resource_however_often_and_another_of_a_plugin():
+    rows = of_events(event(1), event(2), event(3, "activate"))
     assert rows["fanout", ""].value == 1
+    rows = of_events(event(1), event(3, "activate", skill="plugin:csv"))
+    assert rows["fanout", ""].value == 2
     assert rows["fanout_support", ""].value == 0
 
 

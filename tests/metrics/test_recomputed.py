@@ -18,7 +18,7 @@ from skilljuror.models.trajectory import Step
 from skilljuror.queries.run import run
 from tests.support.fabricated_studies import ingested
 from tests.support.metric_contexts import event, trajectory
-from tests.support.recomputed_measures import UNITS, expected, made_up, ratio, short
+from tests.support.recomputed_measures import UNITS, expected, made_up, ratio
 
 
 def table(path, name, order):
@@ -176,7 +176,7 @@ def test_the_exposure_curve(database):
 
 def test_what_a_skill_does_not_have_is_no_script_of_it(database):
     scripts = Counter(
-        short(use.skill)
+        use.skill
         for one in runs_of(database).values()
         for use in one.events
         if use.kind == "exec" and not use.phantom

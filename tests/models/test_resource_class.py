@@ -13,6 +13,7 @@ from skilljuror.models.resource_class import (
     is_root_name,
     resource_class,
 )
+from tests.support.every import every
 
 PATHS = {
     "SKILL.md": "root", "skill.md": "root", "sub/SKILL.md": "support", "references/a.md": "support",
@@ -23,12 +24,12 @@ PATHS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("path", "kind"), PATHS.items(), ids=PATHS)
+@every("path, kind", PATHS.items())
 def test_by_path(path, kind):
     assert class_of(path) == kind
 
 
-@pytest.mark.parametrize(("path", "kind"), PATHS.items(), ids=PATHS)
+@every("path, kind", PATHS.items())
 def test_a_short_text_that_says_nothing_else_has_the_class_of_its_path(path, kind):
     assert resource_class(path, Blob(b"a,b\n1,2\n")) == kind
 

@@ -7,9 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from tests.support.places import ROOT
 
@@ -18,6 +16,8 @@ ids = [path.stem for path in BOOKS]
 
 
 def _code(path: Path) -> list[str]:
+    import nbformat
+
     book = nbformat.read(path, as_version=4)
     return [cell.source for cell in book.cells if cell.cell_type == "code"]
 
@@ -29,6 +29,8 @@ def test_there_is_one_for_beginners_one_for_a_study_and_one_for_each_question():
 
 @pytest.mark.parametrize("path", BOOKS, ids=ids)
 def test_outputs_are_stripped(path):
+    import nbformat
+
     book = nbformat.read(path, as_version=4)
     cells = [cell for cell in book.cells if cell.cell_type == "code"]
     assert [cell.outputs for cell in cells] == [[]] * len(cells)
@@ -62,6 +64,9 @@ def _is_private(node: ast.AST) -> bool:
 @pytest.mark.timeout(900)
 def test_they_run_in_order(tmp_path, monkeypatch):
     """With a home that holds no logs, so that the sample logs are read, whoever runs this."""
+    import nbformat
+    from nbclient import NotebookClient
+
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     (tmp_path / "trajectories").symlink_to(ROOT / "trajectories")
@@ -70,7 +75,7 @@ def test_they_run_in_order(tmp_path, monkeypatch):
     for path in sorted((tmp_path / "notebooks").glob("*.ipynb")):
         book = nbformat.read(path, as_version=4)
         NotebookClient(
-            book, timeout=240, resources={"metadata": {"path": str(path.parent)}}
+            book, timeout=600, resources={"metadata": {"path": str(path.parent)}}
         ).execute()
         answers = [output for cell in book.cells for output in cell.get("outputs", ())]
         assert not [

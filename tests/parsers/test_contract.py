@@ -4,7 +4,6 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,12 +15,14 @@ from skilljuror.parsers.base import LogKind, Source
 from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
 from skilljuror.parsers.read import claims, parser, read
 from tests.support import goldens, places
+from tests.support.every import every
 from tests.support.odd_json import spoil
 
-CASES = goldens.cases()
 CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning", "cost_usd")
-FILES = [path for path in places.GOLDENS.glob("*/*/raw*") if path.is_file()]
-NAMES = [f"{path.parent.parent.name}/{path.parent.name}" for path in FILES]
+
+
+def raw_files():
+    return [path for path in places.GOLDENS.glob("*/*/raw*") if path.is_file()]
 
 
 def source_of(path: Path) -> Source:
@@ -29,42 +30,62 @@ def source_of(path: Path) -> Source:
         return Source(path, log.read(HEAD_BYTES))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@every(
+    "name",
+    FORMATS,
+    "Add trajectories/FORMAT/CASE with raw logs, SOURCE.md and expected.json; see docs/add-a-format.md.",
+)
 def test_every_format_has_a_golden(name):
-    assert [case for case in CASES if case.startswith(f"{name}/")]
+    assert [case for case in goldens.cases() if case.startswith(f"{name}/")]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@every("name", FORMATS)
 def test_parsers_name_themselves(name):
     assert parser(name).format == name
     assert parser(name).kind in LogKind
 
 
-@pytest.mark.parametrize("case", CASES)
+@every(
+    "case",
+    goldens.cases,
+    "`claims` of one format must match its own files only; compare the heads of the others.",
+)
 def test_one_format_claims_each_source(case):
     formats = {found.format for found in goldens.sources(case) if found.problem is None}
     assert formats == {case.split("/")[0]}
 
 
-@pytest.mark.parametrize("case", CASES)
+@every("case", goldens.cases)
 def test_no_file_is_claimed_twice(case):
     for path in goldens.raw(case).parent.rglob("*.*"):
         if path.is_file():
             assert len(claims(source_of(path))) <= 1, path
 
 
-@pytest.mark.parametrize("case", CASES)
+@every(
+    "case",
+    goldens.cases,
+    "Write expected.json: `python -m tests.support.goldens FORMAT/CASE`, and read the difference.",
+)
 def test_golden(case):
     assert goldens.observed(case) == goldens.expected(case)
 
 
-@pytest.mark.parametrize("case", CASES)
+@every(
+    "case",
+    goldens.cases,
+    "Its SOURCE.md says that it was written by hand for this project, and what it models.",
+)
 def test_source_is_told(case):
     told = (places.GOLDENS / case / "SOURCE.md").read_text(encoding="utf-8")
     assert "Written by hand for this project" in told
 
 
-@pytest.mark.parametrize("case", CASES)
+@every(
+    "case",
+    goldens.cases,
+    "Number the steps of an agent from 1, in the order of their lines; `builders` does it.",
+)
 def test_steps_are_in_order(case):
     for run in goldens.trajectories(case):
         last: dict[tuple[str, int], int] = defaultdict(int)
@@ -77,10 +98,12 @@ def test_steps_are_in_order(case):
             last[step.agent, step.file] = step.line
 
 
-@pytest.mark.parametrize("case", CASES)
+@every("case", goldens.cases)
 def test_places_exist(case):
+    """A place is a line, or the number of an object in a document."""
     for run in goldens.trajectories(case):
-        sizes = [len(Path(file).read_bytes().split(b"\n")) for file in run.files]
+        texts = [Path(file).read_bytes() for file in run.files]
+        sizes = [max(text.count(b"\n") + 1, text.count(b"{")) for text in texts]
         for step in run.steps:
             lines = [step.line, *(call.line for call in step.calls)]
             lines += [call.result.line for call in step.calls if call.result]
@@ -88,7 +111,7 @@ def test_places_exist(case):
         assert all(1 <= one.line <= sizes[one.file] for one in run.messages)
 
 
-@pytest.mark.parametrize("case", CASES)
+@every("case", goldens.cases)
 def test_totals_hold_the_steps(case):
     """A total may hold more (a summary for a compaction), never less."""
     for run in goldens.trajectories(case):
@@ -101,14 +124,14 @@ def test_totals_hold_the_steps(case):
                 assert not any(value is not None for value in known)
 
 
-@pytest.mark.parametrize("case", CASES)
+@every("case", goldens.cases)
 def test_messages_stand_between_steps(case):
     for run in goldens.trajectories(case):
         for message in run.messages:
             assert 0 <= message.step <= len(run.steps_of(message.agent))
 
 
-@pytest.mark.parametrize("case", CASES)
+@every("case", goldens.cases)
 def test_sub_agents_are_joined(case):
     """A call that names a sub-agent names one whose steps are here, where any are."""
     for run in goldens.trajectories(case):
@@ -124,7 +147,7 @@ def read_or_refuse(path: Path, format: str) -> list[Trajectory] | None:
         return None
 
 
-@pytest.mark.parametrize("original", FILES, ids=NAMES)
+@every("original", raw_files)
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -140,7 +163,7 @@ def test_cut_anywhere(tmp_path, original, part):
         assert len(runs[0].steps) <= len(whole[0].steps)
 
 
-@pytest.mark.parametrize("original", FILES, ids=NAMES)
+@every("original", raw_files)
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -155,7 +178,7 @@ def test_damaged_anywhere(tmp_path, original, at, junk):
         goldens.plain(run, tmp_path)
 
 
-@pytest.mark.parametrize("original", FILES, ids=NAMES)
+@every("original", raw_files)
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

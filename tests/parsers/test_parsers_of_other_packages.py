@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 from skilljuror.errors import UsageError
+from skilljuror.ingest.ingest import ingest_logs
+from skilljuror.ingest.lookup import look_up
 from skilljuror.parsers.discovery.find_logs import LogFilter, discover
 from skilljuror.parsers.read import parser, read
-from skilljuror.pipeline.ingestion.ingest import ingest_logs
-from skilljuror.pipeline.lookup import look_up
 from skilljuror.queries.run import run
 from tests.support.cli_process import call, complaint
 from tests.support.places import GOLDENS
@@ -136,7 +136,7 @@ def test_the_command_line_takes_it_wherever_a_format_is_named(tmp_path, buoys):
     log, study = write_log(tmp_path / "log.jsonl"), tmp_path / "study"
     told = call("events", log, "--format", buoys)
     assert [json.loads(line)["resource"] for line in told.stdout.splitlines()] == ["SKILL.md"] * 2
-    told = call("coverage", log, "--format", buoys)
+    told = call("fields", log, "--format", buoys)
     assert told.stdout.splitlines()[-1].startswith(f"{buoys}: ")
     told = call("ingest", log, "--format", buoys, "--study", study)
     assert told.returncode == 0, told.stderr
@@ -151,10 +151,10 @@ def test_the_command_line_takes_it_wherever_a_format_is_named(tmp_path, buoys):
         ("..:Buoy", "cannot be loaded"),
         ("no.such.package:Buoy", "cannot be loaded"),
         ("{package}:Gone", "cannot be loaded"),
-        ("{package}:Unfinished", "with a sniff and a parse"),
+        ("{package}:Unfinished", "that defines sniff"),
         ("{package}:SKILL", "cannot be loaded"),
-        ("pathlib:Path", "no class that extends"),
-        ("os:sep", "no class that extends"),
+        ("pathlib:Path", "must be a subclass of"),
+        ("os:sep", "must be a subclass of"),
     ],
 )
 def test_a_name_that_leads_to_no_parser_is_refused(buoys, name, said):
@@ -162,7 +162,7 @@ def test_a_name_that_leads_to_no_parser_is_refused(buoys, name, said):
         parser(name.format(package=buoys.partition(":")[0]))
 
 
-@pytest.mark.parametrize("command", ["events", "coverage", "ingest"])
+@pytest.mark.parametrize("command", ["events", "fields", "ingest"])
 def test_a_wrong_name_is_one_line_before_anything_is_read(tmp_path, command):
     study = ("--study", tmp_path / "study") if command == "ingest" else ()
     line = complaint(call(command, CODEX, "--format", "no.such:Parser", *study))

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from skilljuror.ingest.ingest import ingest_logs
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.assembly.builders import MAIN
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.read import read
-from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run as query
 from tests.support import goldens
 

@@ -97,7 +97,7 @@ def test_since_is_a_date_or_how_long_ago(path):
     weeks = rows(path, "by_skill", "week", skill="csv-report", since="2026-03-09")
     assert len(weeks) == 1
     assert rows(path, "by_skill", "week", since="1d") == []
-    with pytest.raises(QueryError, match=r"since 'soon' is no date; write it as .*7d"):
+    with pytest.raises(QueryError, match=r"since 'soon' is not a date; use .*7d"):
         run(path, "by_skill", since="soon")
 
 

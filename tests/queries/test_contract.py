@@ -9,6 +9,7 @@ from skilljuror.queries.catalog import read_query
 from skilljuror.queries.run import FOLDER, catalog, frame, query, remarks_on, run
 from skilljuror.store import open_read, open_write
 from tests.support import fabricated_records as fake
+from tests.support.every import every
 from tests.support.fabricated_studies import small_study
 
 NAMES = [entry.name for entry in catalog()]
@@ -28,23 +29,35 @@ def small(tmp_path_factory):
     return small_study(tmp_path_factory.mktemp("small"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every(
+    "name",
+    NAMES,
+    "List the columns of the SELECT in the header of skilljuror/queries/NAME.sql, in its order.",
+)
 def test_header_columns_are_the_result_columns(empty, name):
     assert run(empty, name).columns == query(name).columns
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every(
+    "name",
+    NAMES,
+    "A question of an empty study returns no row: join from `trials`, without an aggregate over all.",
+)
 def test_nothing_is_found_in_nothing(empty, name):
     assert len(run(empty, name).rows) == (1 if name == "overview" else 0)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES, "Add columns to ORDER BY until they name one row.")
 def test_the_answer_is_the_same_every_time(small, name):
     with open_read(small) as reader:
         assert run(reader, name) == run(reader, name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every(
+    "name",
+    NAMES,
+    "The header needs `question: …?`, `grain: one row is …`, `section:` and definitions of its columns only.",
+)
 def test_the_head_explains_itself(name):
     found = query(name)
     assert found.question.endswith("?")
@@ -54,7 +67,7 @@ def test_the_head_explains_itself(name):
     assert set(found.columns) == {*dict.fromkeys(found.columns)}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES, "Add ORDER BY, and use every parameter of the header as $name.")
 def test_results_are_ordered_and_parameters_bound(name):
     sql = query(name).sql
     assert "ORDER BY" in sql or query(name).grain in SINGLE
@@ -114,7 +127,7 @@ def test_a_column_without_any_value_says_why_and_how_to_get_it(small):
     found = run(small, "process")
     assert {row["skill_token_share"] for row in found.records()} == {None}
     (told,) = remarks_on("process", found)
-    assert told.startswith("skill_token_share is empty: no tokens were counted.")
+    assert told.startswith("skill_token_share is empty: tokens were not counted.")
     assert "`skilljuror ingest --count-tokens --study STUDY`" in told
     assert remarks_on("SELECT NULL AS skill_token_share", found) == []
 

@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from skilljuror.ingest.quotes import without_quotes
 from skilljuror.models.ingest import OfferedRow
+from skilljuror.parsers.codex.messages import SKILL_LIST_CUT
+from skilljuror.parsers.gemini_cli.chat import REWOUND
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows
@@ -200,3 +203,69 @@ def test_a_skill_that_was_edited_is_flagged_once(tmp_path, after, edits, said):
     found = rows(path, "quality_flags", "flag", "kind", "detail")
     edited = [row[1:] for row in found if row[0] == "skill_edited"]
     assert edited == ([("behaviour", said)] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("flag", "warning"), [("skill_list_cut", SKILL_LIST_CUT), ("session_rewound", REWOUND)]
+)
+@pytest.mark.parametrize("quotes", ["kept", "left out", "taken out"])
+def test_what_changes_the_treatment_is_flagged_with_or_without_quotes(
+    tmp_path, quotes, flag, warning
+):
+    path = tmp_path / "study.duckdb"
+    trial = fake.trial("alpha", "pd")
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["alpha"]))
+        store.put_trials([trial])
+        run = fake.run("t1", trial=trial.trial, warnings=(f"line 3: {warning}",))
+        fake.put(store, [without_quotes(run) if quotes == "left out" else run])
+        if quotes == "taken out":
+            store.remove_quotes()
+    found = rows(path, "quality_flags", "flag", "kind", "trial")
+    assert (flag, "circumstance", trial.trial) in found
+
+
+def test_a_search_opens_nothing(tmp_path):
+    path = tmp_path / "study.duckdb"
+    trials = [fake.trial("alpha", "pd", n) for n in (1, 2)]
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["alpha"], trials=2))
+        store.put_builds([fake.build("alpha")])
+        store.put_trials(trials)
+        for trial, kind in zip(trials, ("search", "read"), strict=True):
+            key = f"t{trial.number}"
+            fake.put(store, [fake.run(key, trial=trial.trial, events=[fake.event(key, kind=kind)])])
+    found = rows(path, "quality_flags", "flag", "trial")
+    assert [trial for flag, trial in found if flag == "skill_unread"] == [trials[0].trial]
+    assert rows(path, "fanout_by_resource", "resource", "opened") == [("SKILL.md", 2)]
+    assert rows(path, "trajectories", "trajectory", "skills_opened") == [("t1", 0), ("t2", 1)]
+
+
+def test_skills_of_two_plugins_are_two_and_the_variants_is_its_folder(tmp_path):
+    path = tmp_path / "study.duckdb"
+    trial = fake.trial("alpha", "pd")
+    names = "plug:csv-report", "csv-report"
+    plugins = "a:review", "b:review"
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["alpha"]))
+        store.put_builds([fake.build("alpha")])
+        store.put_trials([trial])
+        events = [fake.event("t1", n, skill=name) for n, name in enumerate((*names, *plugins))]
+        offered = tuple(OfferedRow("t1", name, False) for name in ("plug:csv-report", *plugins))
+        run = fake.run("t1", trial=trial.trial, events=events)
+        fake.put(store, [fake.replaced(run, offered=offered)])
+        found = [fake.event("t2", n, skill=name) for n, name in enumerate(plugins[:1])]
+        offers = tuple(OfferedRow("t2", name, False) for name in plugins)
+        fake.put(store, [fake.replaced(fake.run("t2", events=found), offered=offers)])
+    used = rows(path, "SELECT DISTINCT run, skill FROM uses ORDER BY ALL", "run", "skill")
+    assert used == [
+        (trial.trial, "a:review"), (trial.trial, "b:review"), (trial.trial, "csv-report"),
+        ("t2", "a:review"),
+    ]  # fmt: skip
+    unopened = rows(path, "never_opened", "skill", "resource")
+    assert ("b:review", None) in unopened
+    assert not {("a:review", None), ("csv-report", "SKILL.md")} & set(unopened)
+    invoked = rows(path, "invocation_by_skill", "condition", "skill", "known", "invoked")
+    assert ("observed", "a:review", 1, 1) in invoked
+    assert ("observed", "b:review", 1, 0) in invoked
+    assert ("pd", "csv-report", 1, 1) in invoked

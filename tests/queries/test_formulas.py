@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from skilljuror.queries.run import open_read
 from skilljuror.stats.intervals import wilson_interval
@@ -45,6 +44,8 @@ def test_pass_at_k_needs_k_trials(formula):
 )
 @given(st.integers(1, 9), st.data())
 def test_pass_at_k_is_the_share_of_draws_with_a_pass(formula, n, data):
+    from scipy import stats
+
     c, k = data.draw(st.integers(0, n)), data.draw(st.integers(1, n))
     found = formula("pass_at_k($n, $c, $k)", n=n, c=c, k=k)
     assert found == pytest.approx(1 - stats.hypergeom(n, c, k).pmf(0))

@@ -66,7 +66,7 @@ def test_the_first_invocation_of_each_skill_names_its_way(tmp_path):
 )
 def test_what_is_no_invocation_is_a_touch(tmp_path, fields):
     path = observed(tmp_path, [fields], [("plugin:csv-report", False)])
-    assert rows(path, "invocation_by_skill", *COUNTS) == [("csv-report", 1, 0, 0.0)]
+    assert rows(path, "invocation_by_skill", *COUNTS) == [("plugin:csv-report", 1, 0, 0.0)]
 
 
 @pytest.mark.parametrize("kind", ["edit", "write", "mention"])
@@ -151,20 +151,48 @@ def table(path, name):
     return [SimpleNamespace(**row) for row in run(path, f"FROM {name}").records()]
 
 
+def naming(path):
+    """(run, name as written) -> the name that tables count the Skill under, from the tables alone."""
+    built = {(one.build, one.variant): one.skills for one in table(path, "variants")}
+    given = {one.trial: built.get((one.task, one.variant), ()) for one in table(path, "trials")}
+    folders = {one.trajectory: given.get(one.trial, ()) for one in table(path, "trajectories")}
+    listed = {(one.trajectory, one.skill) for one in table(path, "offered")}
+    written = listed | {(one.trajectory, one.skill) for one in table(path, "events")}
+    own, anywhere = defaultdict(set), defaultdict(set)
+    for log, skill in written:
+        if ":" in skill:
+            own[log, skill.split(":")[-1]].add(skill)
+            anywhere[skill.split(":")[-1]].add(skill)
+
+    def name(log, skill):
+        tail = skill.split(":")[-1]
+        if (log, tail) not in listed and tail in folders[log]:
+            return tail
+        if (log, skill) in listed or len(own[log, tail]) > 1:
+            return skill
+        if ":" in skill:
+            return tail if (log, tail) in listed else skill
+        offered = any(other == tail for _, other in listed)
+        names = own[log, tail] or (set() if offered else anywhere[tail])
+        return min(names) if len(names) == 1 else skill
+
+    return name
+
+
 def counted(path):
     """(condition, skill) -> the numbers of its row, from the tables alone."""
     arms = {one.run: one.condition for one in table(path, "runs")}
     logs = {one.trajectory: one.trial or one.trajectory for one in table(path, "trajectories")}
     built = {(one.build, one.variant): one.skills for one in table(path, "variants")}
-    offered, touched = defaultdict(set), defaultdict(list)
+    offered, touched, name_of = defaultdict(set), defaultdict(list), naming(path)
     for one in table(path, "offered"):
-        offered[one.skill.split(":")[-1]].add(logs[one.trajectory])
+        offered[name_of(one.trajectory, one.skill)].add(logs[one.trajectory])
     for one in table(path, "trials"):
         for skill in built.get((one.task, one.variant), ()):
             offered[skill] |= {one.trial} & set(logs.values())
     for one in sorted(table(path, "events"), key=lambda one: one.ordinal):
         if one.kind not in {"edit", "write", "mention"}:
-            touched[one.skill.split(":")[-1], logs[one.trajectory]].append(one)
+            touched[name_of(one.trajectory, one.skill), logs[one.trajectory]].append(one)
     known = {(skill, name) for skill, names in offered.items() for name in names} | set(touched)
     found: dict[tuple[str, str], Any] = defaultdict(lambda: dict.fromkeys(WAYS, 0) | {"known": 0})
     for skill, name in known:

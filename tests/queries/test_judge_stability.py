@@ -19,7 +19,8 @@ every answer when it was asked at length."""
 
 
 def answer(event, probe: Literal["repeat", "length"], number, label: Said):
-    category: UptakeCategory = "unparsed" if label == "unknown" else "background"
+    unusable, usable = UptakeCategory.UNPARSED, UptakeCategory.BACKGROUND
+    category = unusable if label == "unknown" else usable
     return RepeatedVerdict(event.event, "run", JUDGE, probe, number, label, category, "lab/m")
 
 

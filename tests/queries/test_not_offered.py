@@ -2,10 +2,10 @@
 
 import pytest
 
+from skilljuror.ingest.analysis import analyse
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import OfferedRow
 from skilljuror.models.review import JudgedBuild
-from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake

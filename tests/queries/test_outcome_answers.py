@@ -1,5 +1,8 @@
 """Answers about outcomes worked out by hand on the small fabricated study (tests/support/fabricated_studies.py)."""
 
+import random
+from itertools import product
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -180,6 +183,8 @@ def test_sensitivity_counts_by_other_rules(study):
         ("planned frame", 2, 3, 4, 0.25),
         ("settled trials only", 2, 3, 3, 0.25),
         ("unsettled trials count as passes", 2, 4, 4, 0.25),
+        ("worst case: unsettled trials fail in the treatment, pass in the control", 2, 3, 4, 0.0),
+        ("worst case: unsettled trials pass in the treatment, fail in the control", 2, 4, 4, 0.5),
         ("clean ends only (no exception)", 1, 2, 2, 0.5),
         ("tasks with every trial settled", 1, 2, 2, 0.5),
         ("contaminated trials left out", 2, 3, 4, 0.25),
@@ -196,3 +201,47 @@ def test_contaminated_trials_are_left_out_of_one_row_only(tmp_path):
     found = {row[0]: row[1:] for row in rows(path, "sensitivity", "rule", "tasks", "delta")}
     assert found["planned frame"] == (2, 1.0)
     assert found["contaminated trials left out"] == (1, 1.0)
+
+
+def test_a_rule_that_leaves_no_task_keeps_its_row(tmp_path):
+    """Both trials of pd ran on another task substrate; those of baseline ended with an exception."""
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a", "b"], ("baseline", "pd")))
+        store.put_trials([fake.trial(task, "baseline", exception="Boom") for task in "ab"])
+        store.put_trials([fake.trial(task, "pd", substrate_digest="another") for task in "ab"])
+    columns = ("rule", "tasks", "treatment_passes", "delta", "delta_reason", "wins")
+    found = {row[0]: row[1:] for row in rows(path, "sensitivity", *columns)}
+    assert len(found) == 8
+    nothing = (0, None, None, "no task keeps trials in both arms", None)
+    assert found["contaminated trials left out"] == nothing
+    assert found["clean ends only (no exception)"] == nothing
+    assert found["planned frame"] == (2, 2, 0.0, None, 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_worst_cases_hold_every_end_of_the_unsettled_trials(tmp_path, seed):
+    """Unequal numbers of open trials in both arms, and every way in which they may end."""
+    draw = random.Random(seed)
+    names = [(task, arm, n) for task in "ab" for arm in ("baseline", "pd") for n in (1, 2, 3)]
+    open_trials = draw.sample(names, 4)
+    ends = {name: draw.choice([0.0, 1.0]) for name in names if name not in open_trials}
+
+    def delta(found):
+        arms = {
+            arm: [found[task, arm, n] for task in "ab" for n in (1, 2, 3)]
+            for arm in ("baseline", "pd")
+        }
+        return fmean(arms["pd"]) - fmean(arms["baseline"])
+
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a", "b"], ("baseline", "pd"), 3))
+        store.put_trials([fake.trial(*name, reward=end) for name, end in ends.items()])
+    found = dict(rows(path, "sensitivity", "rule", "delta"))
+    worst = [end for rule, end in found.items() if rule.startswith("worst case")]
+    possible = [
+        delta(ends | dict(zip(open_trials, chosen, strict=True)))
+        for chosen in product([0.0, 1.0], repeat=4)
+    ]
+    assert worst == [pytest.approx(min(possible)), pytest.approx(max(possible))]

@@ -3,8 +3,10 @@ whether it was taken up (tests/support/fabricated_studies.py)."""
 
 from typing import Any
 
+import duckdb
 import pytest
 
+from skilljuror.models.measure import UptakeCategory
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import headline
 from skilljuror.store import open_read, open_write
@@ -53,7 +55,16 @@ def test_thirds_are_pooled_and_rates_name_their_denominator(study):
 
 def test_unknown_stays_outside_the_rate_and_inside_the_events(study):
     """pd: three SKILL.md yes, support yes/no/no, three listings unknown."""
-    columns = ("events", "yes", "no", "unknown", "eru_rate", "mean_events", "mean_yes", "ge2_yes")
+    columns = (
+        "events",
+        "yes",
+        "no",
+        "unknown",
+        "eru_rate",
+        "mean_events",
+        "mean_yes_low",
+        "ge2_yes_low",
+    )
     assert rows(study, "uptake", *columns)[2] == (9, 4, 2, 3, 4 / 6, 3.0, 4 / 3, 1)
 
 
@@ -63,7 +74,7 @@ def test_an_unjudged_event_makes_the_mean_of_yes_null(study, tmp_path):
         extra = [fake.event("new", n) for n in range(2)]
         fake.put(store, [fake.run("new", trial="beta__pd__2", events=extra)])
         fake.put_verdicts(store, [fake.verdict(extra[0])])
-    columns = ("condition", "trajectories", "events", "judged", "mean_yes", "eru_rate")
+    columns = ("condition", "trajectories", "events", "judged", "mean_yes_low", "eru_rate")
     assert rows(path, "uptake", *columns)[2] == ("pd", 4, 11, 10, None, 5 / 7)
 
 
@@ -88,7 +99,7 @@ def test_the_rate_excludes_unknown_where_it_matters(tmp_path):
 
 
 def test_the_rate_of_a_judge_without_a_model_has_two_ends(tmp_path):
-    """3 yes, 1 no, 2 not seen again, 1 nothing distinctive: 3/6 to 5/6, and no single number."""
+    """3 yes, 1 no, 2 not seen again, 1 not shown: 3/6 to 5/6, and no single number."""
     path = tmp_path / "study.duckdb"
     events = [fake.event("t1", n) for n in range(7)]
     labels = ["yes", "yes", "yes", "no", "unknown", "unknown", "unknown"]
@@ -100,11 +111,11 @@ def test_the_rate_of_a_judge_without_a_model_has_two_ends(tmp_path):
             for n, (event, label) in enumerate(zip(events, labels, strict=True))
         ]
         fake.put_verdicts(store, said)
-    columns = ("unknown", "not_seen_again", "eru_low", "eru_high", "eru_rate", "eru_rate_reason")
+    columns = ("unknown", "open", "eru_low", "eru_high", "eru_rate", "eru_rate_reason")
     assert rows(path, "uptake", *columns) == [(3, 2, 3 / 6, 5 / 6, None, "between_two_ends")]
     with open_read(path) as reader:
         facts = dict(headline(Answers(reader)).facts)
-    assert facts["Put to work (tracing-1)"].startswith("50 to 83 % of 6 uses; 2 undecided")
+    assert facts["Uptake (tracing-1)"].startswith("50 to 83 % of 6 uses; 2 shown but undecided")
 
 
 def test_uses_on_which_a_model_gave_no_usable_answer_leave_two_ends(tmp_path):
@@ -116,13 +127,74 @@ def test_uses_on_which_a_model_gave_no_usable_answer_leave_two_ends(tmp_path):
         yes = [fake.verdict(event, "yes") for event in events[:3]]
         no_use = [fake.verdict(event, "unknown", category="unparsed") for event in events[3:]]
         fake.put_verdicts(store, yes + no_use)
-    columns = ("not_seen_again", "unparsed", "eru_low", "eru_high", "eru_rate", "eru_rate_reason")
-    assert rows(path, "uptake", *columns) == [(0, 7, 0.3, 1.0, None, "between_two_ends")]
+    columns = ("open", "eru_low", "eru_high", "eru_rate", "eru_rate_reason")
+    assert rows(path, "uptake", *columns) == [(7, 0.3, 1.0, None, "between_two_ends")]
     assert rows(path, "resources", "eru_low", "eru_high", "eru_rate") == [(0.3, 1.0, None)]
     with open_read(path) as reader:
         facts = dict(headline(Answers(reader)).facts)
-    told = "30 to 100 % of 10 uses; 7 without a usable answer of the model"
-    assert facts["Put to work (tracing-1)"] == told
+    told = "30 to 100 % of 10 uses; 7 shown but undecided"
+    assert facts["Uptake (tracing-1)"] == told
+
+
+def test_every_reason_but_one_leaves_a_use_open_in_the_database_as_in_the_package(tmp_path):
+    path = tmp_path / "study.duckdb"
+    events = [fake.event("t1", n) for n in range(len(UptakeCategory))]
+    with open_write(path) as store:
+        fake.put(store, [fake.run("t1", events=events)])
+        said = [
+            fake.verdict(event, one.label, category=one)
+            for event, one in zip(events, UptakeCategory, strict=True)
+        ]
+        fake.put_verdicts(store, said)
+    found = dict(rows(path, "SELECT category, open FROM uptake_verdicts", "category", "open"))
+    assert found == {one.value: one.open for one in UptakeCategory}
+    not_open = [one for one in UptakeCategory if one.label == "unknown" and not one.open]
+    assert not_open == [UptakeCategory.NOT_SHOWN]
+
+
+def test_the_rate_without_navigation_stands_beside_the_rate(tmp_path):
+    """2 yes, 2 navigation, 1 no, 1 open: 4/6 to 5/6, and 2/4 to 3/4 without navigation."""
+    path = tmp_path / "study.duckdb"
+    events = [fake.event("t1", n) for n in range(6)]
+    reasons = ["implementation", "validation", "navigation", "navigation", "background", "unparsed"]
+    labels = ["yes"] * 4 + ["no", "unknown"]
+    with open_write(path) as store:
+        fake.put(store, [fake.run("t1", events=events)])
+        said = [
+            fake.verdict(event, label, category=why)
+            for event, label, why in zip(events, labels, reasons, strict=True)
+        ]
+        fake.put_verdicts(store, said)
+    columns = ("eru_low", "eru_high", "without_navigation_low", "without_navigation_high")
+    assert rows(path, "uptake", *columns) == [(4 / 6, 5 / 6, 0.5, 0.75)]
+
+
+def test_open_uses_leave_the_change_of_uptake_two_ends(tmp_path):
+    """In alpha, one of pd's three yes and both of baseline's become open."""
+    path = small_study(tmp_path)
+    before = {
+        row[0]: row[1:] for row in rows(path, "strata", "value", "delta_yes_low", "delta_yes_high")
+    }
+    with duckdb.connect(str(path)) as database:
+        of_alpha = "SELECT v.event FROM verdicts AS v JOIN uses AS u USING (event) JOIN runs AS r USING (run)"
+        opened = [
+            one
+            for condition, most in (("pd", 1), ("baseline", 2))
+            for (one,) in database.execute(
+                f"{of_alpha} WHERE r.task = 'alpha' AND r.condition = $1 AND v.label = 'yes'"
+                " ORDER BY ALL LIMIT $2", [condition, most],
+            ).fetchall()
+        ]  # fmt: skip
+        database.execute(
+            "UPDATE verdicts SET label = 'unknown', category = 'insufficient_context'"
+            " WHERE event IN (SELECT unnest($1))", [opened],
+        )  # fmt: skip
+    after = {
+        row[0]: row[1:] for row in rows(path, "strata", "value", "delta_yes_low", "delta_yes_high")
+    }
+    assert before["tests"] == (0.5, 0.5)
+    assert len(opened) == 3
+    assert after["tests"] == (1.0 - 1.0, 1.5 - 0.0)
 
 
 def test_a_run_that_never_invoked_is_later_than_all_others(tmp_path):
@@ -161,7 +233,7 @@ def test_strata_pool_trajectories_and_average_tasks(study):
         "value",
         "tasks",
         "delta_pass",
-        "delta_yes",
+        "delta_yes_low",
         "delta_events",
         "control_minutes_per_pass",
     )
@@ -331,3 +403,17 @@ def test_a_chain_ends_in_the_outcome_of_its_trial(study):
 def test_invocation_rate_is_of_readable_trials(study):
     columns = ("condition", "readable", "invoked", "invocation_rate", "reward_not_invoked")
     assert rows(study, "invocation", *columns)[0] == ("no-skill", 3, 0, 0.0, 0.5)
+
+
+def test_skills_of_two_plugins_are_two_and_a_search_is_no_opening(tmp_path):
+    path = tmp_path / "study.duckdb"
+    names = ("one:review", "two:review")
+    runs = [
+        fake.run("t1", events=[fake.event("t1", skill=names[0])]),
+        fake.run("t2", events=[fake.event("t2", skill=names[1], kind="search")]),
+    ]
+    with open_write(path) as store:
+        fake.put(store, [fake.replaced(run, offered=None) for run in runs])
+    columns = ("skill", "opened", "searched")
+    assert rows(path, "skills_opened", *columns) == [("one:review", 1, 0), ("two:review", 0, 1)]
+    assert {row[0] for row in rows(path, "by_skill", "skill")} == set(names)

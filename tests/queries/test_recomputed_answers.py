@@ -49,12 +49,15 @@ def test_uptake(labels):
     assert row["eru_rate"] == (yes / (yes + no) if yes + no and not again else None)
     assert (row["eru_rate_reason"] is None) == (row["eru_rate"] is not None)
     if every:
-        assert (row["not_seen_again"], row["unknown"]) == (again, again + every.count("unknown"))
-        assert sum(one["not_seen_again"] for one in resources) == again
-    assert row["mean_yes"] == (pytest.approx(yes / len(labels)) if every else None)
-    incidence = [sum(found.count("yes") >= k for found in labels) for k in (1, 2, 5)]
-    found = [row["ge1_yes"], row["ge2_yes"], row["ge5_yes"]]
-    assert found == (incidence if every else [None, None, None])
+        assert (row["open"], row["unknown"]) == (again, again + every.count("unknown"))
+        assert sum(one["open"] for one in resources) == again
+    for end, counted in (("low", {"yes"}), ("high", {"yes", "again"})):
+        counts = [sum(label in counted for label in found) for found in labels]
+        mean = pytest.approx(sum(counts) / len(labels)) if every else None
+        assert row[f"mean_yes_{end}"] == mean
+        for k in (1, 2, 5):
+            expected = sum(count >= k for count in counts) if every else None
+            assert row[f"ge{k}_yes_{end}"] == expected
 
 
 @settings(max_examples=12, deadline=None)

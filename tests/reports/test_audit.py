@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from skilljuror.build.audit import audit, moves, reasons
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.models.bundle import Blob
-from skilljuror.pipeline.construction.audit import audit, moves, reasons
 from skilljuror.reports.audit import (
     AuditReport,
     as_github,

@@ -35,26 +35,26 @@ def approx(*values: float):
 
 def test_a_clear_difference_is_named_with_its_side(tmp_path):
     found = of(tmp_path, {f"t{n}": (0, 3 + n % 2) for n in range(8)})
-    assert found.title.startswith("pd minus baseline: +87.5 pp")
-    assert "pd solves more" in found.verdict
+    assert found.title == "Better: pd solves more than baseline on tasks like these."
+    assert found.number.startswith("pd minus baseline: +87.5 pp in strict pass rate (95 %")
 
 
 def test_the_other_side_may_win(tmp_path):
-    assert (
-        "baseline solves more" in of(tmp_path, {f"t{n}": (3 + n % 2, 0) for n in range(8)}).verdict
-    )
+    found = of(tmp_path, {f"t{n}": (3 + n % 2, 0) for n in range(8)})
+    assert found.title == "Worse: pd solves less than baseline on tasks like these."
 
 
 def test_students_interval_leads_in_title_picture_words_and_methods(tmp_path):
     """Deltas 25, 50 and 100: mean 58.33, sd 38.19, se 22.05. t(2) is 4.303 and holds 0; the normal
     quantile is 1.960 and would leave it out."""
     found = of(tmp_path, {"a": (0, 1), "b": (0, 2), "c": (0, 4)})
-    assert "(95 % interval −36.5 pp to +153.2 pp, 3 tasks)" in found.title
+    assert "(95 % interval −36.5 pp to +153.2 pp, 3 tasks)" in found.number
     assert found.meaning == (
-        "mean over 3 tasks of the pass rate with pd minus that with baseline,"
+        "mean over 3 tasks of the strict pass rate with pd minus that with baseline,"
         " with Student's interval over the 3 tasks"
     )
-    assert "The interval holds 0" in found.verdict
+    assert found.title.startswith("Inconclusive: ")
+    assert "The interval includes 0" in found.advice
     assert 'aria-label="95 % interval from −36.5 pp to +153.2 pp"' in interval_picture(found)
     first, *others = found.methods
     assert first[:3] == ("paired task means, Student t(2) (headline)", *approx(-36.54, 153.20))
@@ -67,17 +67,23 @@ def test_students_interval_leads_in_title_picture_words_and_methods(tmp_path):
 
 def test_one_task_has_no_interval(tmp_path):
     found = of(tmp_path, {"a": (0, 4)})
-    assert "one task, no interval" in found.title
-    assert "more tasks" in found.verdict
+    assert found.title == "Undetermined: one task gives no interval."
+    assert (
+        found.number == "pd minus baseline: +100.0 pp in strict pass rate on one task, no interval"
+    )
+    assert "One task is not enough" in found.advice
 
 
 def test_equal_differences_are_no_certainty(tmp_path):
-    assert "no width" in of(tmp_path, {"a": (0, 4), "b": (0, 4)}).verdict
+    found = of(tmp_path, {"a": (0, 4), "b": (0, 4)})
+    assert found.title == "Undetermined: no variation between tasks."
+    assert found.number.endswith("+100.0 pp in strict pass rate on each of 2 tasks, no interval")
+    assert not any(row[1] for row in found.methods)
 
 
 def test_few_tasks_could_not_have_shown_anything(tmp_path):
     found = of(tmp_path, {"a": (0, 4), "b": (4, 0)})
-    assert "could hardly have shown any" in found.verdict
+    assert "can hardly show any" in found.advice
     assert "Smallest detectable difference" not in dict(found.facts)
 
 
@@ -92,7 +98,9 @@ def test_an_open_trial_silences_the_headline(tmp_path, fields):
     with open_read(path) as reader:
         found = headline(Answers(reader))
     assert not found.quotable
-    assert "must not be quoted" in found.verdict
+    assert found.title == ("Undetermined: 1 of 4 planned trials has no final outcome (baseline 1).")
+    shown = (found.number, found.meaning, found.methods, found.facts, interval_picture(found))
+    assert not any(shown)
 
 
 def test_a_timeout_without_reward_is_final(tmp_path):
@@ -113,13 +121,13 @@ def test_one_condition_has_nothing_to_compare(tmp_path):
     with open_read(path) as reader:
         found = headline(Answers(reader))
     assert found.delta is None
-    assert "no two arms" in found.verdict
+    assert "no two arms" in found.advice
 
 
 def test_zero_is_zero_and_not_minus_zero(tmp_path):
     """+0.8, -0.2 and -0.6 add up to nothing only up to rounding."""
     found = of(tmp_path, {"a": (0, 4), "b": (3, 2), "c": (4, 1)}, trials=5)
-    assert ": 0.0 pp in strict pass rate" in found.title
+    assert ": 0.0 pp in strict pass rate" in found.number
 
 
 def test_several_methods_stand_side_by_side(tmp_path):
@@ -138,20 +146,25 @@ def test_several_methods_stand_side_by_side(tmp_path):
 @pytest.mark.parametrize(
     ("margin", "said"),
     [
-        (10, "it is not shown that the arms are equal within it (90 % interval"),
-        (40, "the arms are equal within it (90 % interval"),
+        (
+            10,
+            "Inconclusive: it is not shown whether pd is better or worse than baseline, nor that they",
+        ),
+        (40, "Equivalent: pd and baseline"),
     ],
 )
 def test_a_declared_margin_is_answered(tmp_path, margin, said):
     passes = {"a": (2, 2), "b": (2, 3), "c": (3, 2), "d": (1, 1), "e": (4, 4)}
     found = of(tmp_path, passes, chosen={"margin": margin})
-    assert f"declared a margin of {margin} points: {said}" in found.verdict
-    assert "margin" not in of(tmp_path / "none", passes).verdict
+    assert found.title == f"{said} differ by less than the declared margin of {margin} points."
+    assert "The 90 % interval, used to test the declared margin, is " in found.advice
+    none = of(tmp_path / "none", passes)
+    assert "margin" not in none.title + none.advice
 
 
 def test_one_task_shows_no_equality(tmp_path):
     found = of(tmp_path, {"a": (2, 2)}, chosen={"margin": 50})
-    assert "one task cannot show that the arms are equal" in found.verdict
+    assert found.title == "Undetermined: one task gives no interval."
 
 
 def test_rewards_may_lead(tmp_path):
@@ -169,7 +182,7 @@ def test_rewards_may_lead(tmp_path):
         store.put_trials(trials)
     with open_read(path) as reader:
         found = headline(Answers(reader))
-    assert found.title.startswith("pd minus baseline: +33.3 pp in mean reward (95 %")
+    assert found.number.startswith("pd minus baseline: +33.3 pp in mean reward (95 %")
     assert found.meaning.startswith("mean over 3 tasks of the mean reward with pd")
 
 
@@ -182,5 +195,5 @@ def test_what_a_model_said_of_a_sample_is_no_rate_among_the_first_facts(tmp_path
             fake.put_verdicts(store, [fake.verdict(event, judge=judge) for event in events])
     with open_read(tmp_path / "study.duckdb") as reader:
         facts = [name for name, _ in headline(Answers(reader)).facts]
-    told = [name for name in facts if name.startswith("Put to work")]
-    assert told == [f"Put to work ({judge})" for judge in (judges[0], judges[2])]
+    told = [name for name in facts if name.startswith("Uptake")]
+    assert told == [f"Uptake ({judge})" for judge in (judges[0], judges[2])]

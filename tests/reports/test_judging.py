@@ -39,8 +39,8 @@ def test_a_judge_that_overlooks_more_in_one_arm_is_corrected(tmp_path):
         row["delta_corrected_low"] < rates["pd"] - rates["baseline"] < row["delta_corrected_high"]
     )
     assert f"{JUDGE}: 100.0 %" in said[1]
-    assert "the rate of pd minus baseline is" in said[1]
-    assert "the judge alone says −" in said[1]
+    assert "the difference pd minus baseline is" in said[1]
+    assert "uncorrected −" in said[1]
 
 
 def test_without_labels_it_says_that_nobody_looked(tmp_path):
@@ -53,7 +53,7 @@ def test_without_labels_it_says_that_nobody_looked(tmp_path):
     assert {row["adjusted_rate_reason"] for row in rates} == {"no_labels"}
     assert differences[0]["delta_corrected_reason"] == "no_labels"
     assert accuracy == [], "no share of nothing"
-    assert said[0].startswith("No person has looked at these verdicts (240 uses)")
+    assert said[0].startswith("No person has checked these verdicts (240 uses)")
     (card,) = run(path, "judge_card").records()
     assert (card["labelled"], card["labelled_share"], card["reviewers"]) == (0, None, None)
 
@@ -64,7 +64,7 @@ def test_labels_of_one_arm_alone_correct_no_difference(tmp_path):
     rates, (row,), said = asked(path, "uptake_rates", "uptake_differences")
     assert row["delta_corrected"] is None
     assert row["delta_corrected_reason"] == "labels_of_one_arm_only"
-    assert "People labelled uses of one condition alone" in said[1]
+    assert "People labelled uses of one condition only" in said[1]
     assert {r["condition"]: r["corrected_rate"] is None for r in rates} == {
         "baseline": True, "pd": False,
     }  # fmt: skip
@@ -96,6 +96,24 @@ def test_what_people_leave_open_has_no_place_in_the_adjusted_rate(tmp_path):
     }
 
 
+def test_what_people_leave_open_leaves_corrected_rates_two_ends(tmp_path):
+    """One open label of forty: no estimate, but an interval that holds both answers."""
+    path, truths = judged_study(tmp_path)
+    drawn = label(tmp_path, truths)
+    (whole, *_), (known,), _ = asked(path, "uptake_rates", "uptake_differences")
+    opened = next(use.event for use in drawn if use.condition == whole["condition"])
+    label(tmp_path, truths | {opened: "unknown"})
+    (rate, *_), (row,), said = asked(path, "uptake_rates", "uptake_differences")
+    assert (rate["corrected_rate"], rate["corrected_rate_reason"]) == (None, "between_two_ends")
+    assert rate["corrected_rate_low"] < rate["corrected_rate_high"]
+    assert rate["corrected_rate_low"] <= whole["corrected_rate_low"]
+    assert (row["delta_corrected"], row["delta_corrected_reason"]) == (None, "between_two_ends")
+    assert row["delta_corrected_low"] <= known["delta_corrected_low"]
+    assert row["delta_corrected_high"] >= known["delta_corrected_high"]
+    assert row["delta_detectable"] is None
+    assert "people could not decide some uses" in said[1]
+
+
 def test_two_people_and_how_far_they_agree(tmp_path):
     path, truths = judged_study(tmp_path)
     label(tmp_path, truths, ("ann", "bob"), blind=False)
@@ -107,8 +125,8 @@ def test_two_people_and_how_far_they_agree(tmp_path):
     assert 0.7 < people["agreed_share_low"] < people["agreed_share"] < 0.95
     assert {row["second"] for row in judged} == {"ann", "bob"}
     assert all(row["kappa_low"] < row["kappa"] < row["kappa_high"] for row in (people, *judged))
-    assert said[0].startswith("ann, bob labelled 120 uses at random")
-    assert "how far people followed a judge that they were shown" in said[-1]
+    assert said[0].startswith("ann, bob labelled 120 uses, sampled at random")
+    assert "the influence of the judge's answer on people" in said[-1]
     assert "the one person" not in said[-1]
 
 
@@ -155,7 +173,7 @@ def test_the_card_stands_in_the_report(tmp_path):
     label(tmp_path, truths)
     html = build_report(path, tmp_path / "report").path.read_text()
     assert '<section id="judge">' in html
-    assert "This check could not have seen:" in html
+    assert "This check cannot detect:" in html
     assert (tmp_path / "report" / "tables" / "uptake_differences.csv").is_file()
 
 

@@ -46,7 +46,7 @@ def test_a_hundred_percent_is_said_only_where_all_were_caught(tmp_path, counts, 
 def test_where_nothing_could_be_planted_no_share_is_said(tmp_path):
     build = fake.assayed("alpha", {"swap": (0, 0), "rewrap": (2, 0)}, harmless=["rewrap"])
     (one,) = said(tmp_path, build)
-    assert "had nothing to catch: no drift could be planted" in one.words
+    assert "was not tested: no drift could be planted" in one.words
     assert one.words.endswith("; it flagged 0 of 2 harmless edits.")
 
 
@@ -71,12 +71,12 @@ def test_a_policy_that_judged_nothing_here_is_not_said_to_be_this_audit(tmp_path
 
 def test_a_report_of_a_study_without_an_assay_names_the_commands(tmp_path):
     text = build_report(small_study(tmp_path), tmp_path / "report").path.read_text(encoding="utf-8")
-    assert "in these variants was not measured." in text
+    assert "on these variants has not been measured." in text
     assert (
         "<code>skilljuror assay STUDY --keep</code>, then <code>skilljuror report STUDY</code>"
         in text
     )
-    assert "Nobody planted changes into these builds yet" in text
+    assert "No changes were planted into these builds" in text
 
 
 def test_a_report_of_a_study_with_one_has_the_sentence_and_the_table_of_kinds(tmp_path):

@@ -1,13 +1,16 @@
+from statistics import fmean
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
+from benchmarks.intervals import coverage, mixed
 from skilljuror.stats.intervals import (
     percentile_bootstrap,
     studentized_bootstrap,
     t_interval,
+    t_quantile,
     wilson_interval,
     z_interval,
 )
@@ -32,6 +35,8 @@ def test_same_seed_same_interval():
 
 
 def test_studentized_agrees_with_student_on_symmetric_data():
+    from scipy import stats
+
     deltas = list(stats.norm.ppf((np.arange(40) + 0.5) / 40))
     made = studentized_bootstrap(deltas, resamples=20_000)
     student = t_interval(0.0, float(np.std(deltas, ddof=1)) / 40**0.5, 39)
@@ -72,6 +77,8 @@ def test_an_interval_that_nothing_is_known_of_is_none():
 @given(st.integers(1, 400), st.data())
 def test_wilsons_interval_is_the_formula(trials, data):
     """The roots of (share - p)^2 = z^2 p (1 - p) / n."""
+    from scipy import stats
+
     passes = data.draw(st.integers(0, trials))
     made, share = wilson_interval(passes, trials), passes / trials
     assert made is not None
@@ -87,15 +94,35 @@ def test_a_share_without_a_trial_has_no_interval():
 
 @pytest.mark.slow
 def test_coverage_of_the_intervals_for_few_tasks():
-    """With ten tasks Student and bootstrap-t cover, the percentile interval does not."""
-    rng = np.random.default_rng(7)
-    hits = np.zeros(2)
-    repeats = 1000
-    for i in range(repeats):
-        deltas = (rng.binomial(3, 0.55, 10) - rng.binomial(3, 0.45, 10)) / 3
-        for j, make in enumerate((studentized_bootstrap, percentile_bootstrap)):
-            made = make(deltas.tolist(), seed=i, resamples=500)
-            hits[j] += made is None or made.interval.low <= 0.1 <= made.interval.high
-    studentized, percentile = hits / repeats
-    assert studentized > 0.92
-    assert percentile < studentized
+    """The table of docs/formulas.md §8.3 at 8 tasks: Student covers, the others do not."""
+    held = {name: fmean(each) for name, each in coverage(mixed, 8, 5, 1000).items()}
+    student, studentized, normal, percentile, wald = held.values()
+    assert student == pytest.approx(0.95, abs=0.02)
+    assert 0.90 < studentized < student
+    assert 0.88 < normal < 0.93
+    assert 0.87 < percentile < 0.93
+    assert 0.70 < wald < 0.82
+
+
+LEVELS = [0.5, 0.51, 0.6, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.2, 0.025, 0.005]
+
+
+@pytest.mark.parametrize("freedom", [*range(1, 41), 60, 99, 186, 187, 500, 999, 1000])
+def test_quantiles_of_student_are_those_of_scipy(freedom):
+    from scipy import stats
+
+    expected = [float(stats.t.ppf(level, freedom)) for level in LEVELS]
+    found = [t_quantile(level, freedom) for level in LEVELS]
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("trials", [1, 2, 5, 38, 187, 1000])
+def test_wilson_is_that_of_scipy(trials):
+    from scipy import stats
+
+    for passes in {0, 1, trials // 3, trials // 2, trials - 1, trials}:
+        for level in (0.8, 0.95, 0.99):
+            found = wilson_interval(passes, trials, level)
+            ends = stats.binomtest(passes, trials).proportion_ci(level, method="wilson")
+            assert found is not None
+            assert (found.low, found.high) == pytest.approx(tuple(ends), abs=1e-12)

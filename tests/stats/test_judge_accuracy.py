@@ -60,6 +60,21 @@ def test_the_corrected_share():
     )
 
 
+def test_the_interval_of_the_corrected_share_is_that_of_the_paper():
+    """Lang and Reiczigel 2014, worked by hand at z = 1.96 for 180 of 1,000 apparent yes, 45 of 50 true
+    yes and 92 of 100 true no found: z² = 3.8415, Se' = 46/52, Sp' = 93/102, AP' = 181.92/1003.84."""
+    sensitivity = weighted_share([True] * 45 + [False] * 5, [1.0] * 50)
+    specificity = weighted_share([True] * 92 + [False] * 8, [1.0] * 100)
+    z2, se, sp, ap = 3.841459, 46 / 52, 93 / 102, (180 + 3.841459 / 2) / (1000 + 3.841459)
+    share = (ap + sp - 1) / (se + sp - 1)
+    var_se, var_sp = se * (1 - se) / 52, sp * (1 - sp) / 102
+    middle = share + 2 * z2 * (share * var_se - (1 - share) * var_sp)
+    variance = ap * (1 - ap) / 1003.841459 + share**2 * var_se + (1 - share) ** 2 * var_sp
+    half = (z2 * variance) ** 0.5 / (se + sp - 1)
+    found = there(rogan_gladen(180, 1000, sensitivity, specificity).interval)
+    assert (found.low, found.high) == pytest.approx((middle - half, middle + half), abs=1e-6)
+
+
 def test_a_judge_that_tells_nothing_corrects_nothing():
     coin = weighted_share([True, False], [1.0, 1.0])
     assert rogan_gladen(5, 10, coin, coin).value is None

@@ -2,13 +2,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from skilljuror.stats.paired import paired_delta
-from skilljuror.stats.power import detectable_effect, equivalence, holm
+from skilljuror.stats.power import detectable_effect, holm
+from skilljuror.stats.verdicts import equivalence
 
 
 def test_detectable_effect_has_the_power_it_states():
+    from scipy import stats
+
     made = detectable_effect(1.0, 30)
     assert made.effect is not None
     shifted = stats.nct(29, made.effect * 30**0.5)
@@ -45,7 +47,9 @@ def arms(deltas):
         ([0.5, 0.6, 0.4, 0.5, 0.5], "better"),
         ([-0.5, -0.6, -0.4, -0.5, -0.5], "worse"),
         ([0.5, -0.6, 0.9, -0.5, 0.1], "inconclusive"),
-        ([0.5], "inconclusive"),
+        ([0.5], "undetermined"),
+        ([0.0, 0.0, 0.0], "undetermined"),
+        ([1.0 - 0.8, 0.2 - 0.0, 0.4 - 0.2], "undetermined"),
     ],
 )
 def test_equivalence_verdicts(deltas, verdict):

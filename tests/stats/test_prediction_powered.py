@@ -141,12 +141,12 @@ def test_labels_of_one_arm_alone_are_refused():
     control = [JudgedItem("a", "yes", "yes"), JudgedItem("b", "no", "no")]
     treatment = [JudgedItem("a", "yes"), JudgedItem("b", "no")]
     with pytest.raises(
-        UsageError, match="anything of the treatment: a correction needs labels from"
+        UsageError, match="the treatment: no labels by people; a correction needs labels from"
     ):
         corrected_difference(control, treatment)
-    with pytest.raises(UsageError, match="anything of the control"):
+    with pytest.raises(UsageError, match="the control: no labels by people"):
         corrected_difference(treatment, control)
-    with pytest.raises(UsageError, match="anything of these items"):
+    with pytest.raises(UsageError, match="these items: no labels by people"):
         corrected_rate(treatment)
 
 

@@ -61,14 +61,39 @@ def test_a_failed_query_leaves_the_reader_usable(path):
         assert reader.rows("SELECT $x AS x", {"x": 3}).records() == [{"x": 3}]
 
 
-def test_arrow_and_parquet(path, tmp_path):
-    import pyarrow.parquet as pq
-
-    target = tmp_path / "deep" / "study.parquet"
+def test_a_frame_has_the_rows(path):
     with open_read(path) as reader:
-        assert reader.arrow("SELECT study FROM study").to_pydict() == {"study": ["fabricated"]}
-        assert reader.to_parquet("SELECT $n AS n FROM range(3)", target, {"n": 7}) == 3
-    assert pq.read_table(target).column("n").to_pylist() == [7, 7, 7]
+        assert reader.frame("SELECT study FROM study")["study"].tolist() == ["fabricated"]
+
+
+@pytest.mark.parametrize("end", ["", ";", "\n;\n; -- é ;", " -- ;", "\n/* ; */ ;"])
+def test_a_parquet_file_is_all_that_can_be_written(path, tmp_path, end):
+    target = tmp_path / "it's.parquet"
+    with open_read(path, target=target) as reader:
+        assert reader.to_parquet(f'SELECT $n AS "é;" FROM range(3){end}', {"n": 7}) == 3
+        for sql in ("COPY study TO 'out.csv'", "SELECT * FROM read_text('/etc/passwd')"):
+            with pytest.raises(QueryError):
+                reader.rows(sql)
+    assert duckdb.read_parquet(str(target)).fetchall() == [(7,)] * 3
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1) TO 'other.csv' --",
+        "SELECT 1) TO 'other.csv'; COPY (SELECT 1",
+        "COPY study TO 'other.csv'",
+        "EXPLAIN SELECT 1",
+        "PRAGMA show_tables",
+        "",
+        "SET lock_configuration = false",
+    ],
+)
+def test_no_sql_leaves_the_brackets_of_the_copy(path, tmp_path, monkeypatch, sql):
+    monkeypatch.chdir(tmp_path)
+    with open_read(path, target=tmp_path / "x.parquet") as reader, pytest.raises(QueryError):
+        reader.to_parquet(sql)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
 def make(path, content: bytes) -> None:
@@ -133,7 +158,10 @@ def test_a_file_cut_in_half_is_found_at_the_latest_when_it_is_read(path, tmp_pat
         fake.put(store, [fake.run(f"t{n}", steps=99) for n in range(99)])
     other = tmp_path / "other.duckdb"
     make(other, path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(StoreError, match="makes it anew"), open_read(other) as reader:
+    with (
+        pytest.raises(StoreError, match="to regenerate it from its sources"),
+        open_read(other) as reader,
+    ):
         reader.rows("FROM steps")
 
 
@@ -146,7 +174,7 @@ def test_a_missing_database_names_the_command(tmp_path):
 def test_a_database_below_a_file_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("x", encoding="utf-8")
     below = tmp_path / "file" / "study.duckdb"
-    with pytest.raises(StoreError, match="cannot be made"), open_write(below):
+    with pytest.raises(StoreError, match="cannot be created"), open_write(below):
         pass
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from tests.support.tea_study import make_tea
+from tests.support.studies import KETTLE, make_study
 
 
 @pytest.fixture
 def base(tmp_path):
-    return make_tea(tmp_path)
+    return make_study(tmp_path, task="kettle", text=KETTLE).parent

@@ -11,7 +11,7 @@ from skilljuror.studies.study_file import load_study
 from skilljuror.studies.tasks import changed_substrate
 from tests.support.harness_tasks import SKILL, make_task, write_tree
 from tests.support.places import ROOT
-from tests.support.tea_study import STUDY, edit, plan_of
+from tests.support.studies import KETTLE, edit, plan_of
 
 
 def test_a_study_file_becomes_a_plan(base):
@@ -44,7 +44,7 @@ def test_changed_fields_are_named(base):
 def test_the_plan_does_not_depend_on_the_place(base, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     make_task(other / "kettle")
-    write_tree(other, {"study.yaml": STUDY, "brew/SKILL.md": SKILL})
+    write_tree(other, {"study.yaml": KETTLE, "brew/SKILL.md": SKILL})
     assert plan_of(other).model_dump() == plan_of(base).model_dump()
 
 

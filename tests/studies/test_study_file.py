@@ -2,7 +2,7 @@ import pytest
 
 from skilljuror.errors import StudyError
 from skilljuror.studies.study_file import load_study
-from tests.support.tea_study import edit, plan_of
+from tests.support.studies import edit, plan_of
 
 
 @pytest.mark.parametrize(
@@ -13,40 +13,48 @@ from tests.support.tea_study import edit, plan_of
         ("seed: 3", "seeds: 3", "field 'seeds': .*known fields: format_version, name, seed"),
         ("path: kettle", "folder: kettle", r"field 'tasks\.0\.path': Field required"),
         ("skills: brew", "skill: brew", r"field 'tasks\.0\.skill': .*path, skills, attributes"),
-        ("name: tea", "name: Tea time", "field 'name': 'Tea time' is no short name; use"),
+        ("name: tea", "name: Tea time", "field 'name': invalid name 'Tea time'; use"),
         ("seed: 3", "seeed: 3", "field 'seeed': unknown; did you mean 'seed'"),
         ("variant: baseline", "variant: baseline\n    skill: brew", "both a variant and a skill"),
         (
             "name: no_skill",
             "name: pd\n    skill: brew\n  - name: b\n    variant: pd",
-            "'pd' gives a Skill as it is, and a variant is called so",
+            "'pd' offers an unchanged Skill but has the name of a variant",
         ),
-        ("path: kettle", 'path: "pots/*"', r"no folder fits 'pots/\*'"),
+        ("path: kettle", 'path: "pots/*"', r"no folder matches 'pots/\*'"),
         (
             "variant: baseline",
             "variant: baseline\n    effort: high",
-            r"'no_skill' and 'baseline' differ in effort \(none, high\).* lets vary skill; make",
+            r"'no_skill' and 'baseline' differ in effort \(none, high\).* but the study varies skill; make",
         ),
-        ("seed: 3", "vary: [model]", r"differ in skill \(none, baseline\).* lets vary model; make"),
+        (
+            "seed: 3",
+            "vary: [model]",
+            r"differ in skill \(none, baseline\).* but the study varies model; make",
+        ),
         ("seed: 3", "margin: 0", "field 'margin'"),
         ("variant: baseline", "skill: {path: b, revison: v1}", "did you mean 'revision'"),
         ("variant: baseline", "skill: {path: b, revision: 1.2}", "got 1.2; write it in quotes"),
-        ("seed: 3", "format_version: 2", "reads 1, got 2; upgrade skilljuror"),
+        ("seed: 3", "format_version: 2", "unsupported version 2; upgrade skilljuror"),
         ("seed: 3", "harness: {timeout_sec: .inf}", "field 'harness.timeout_sec': .*finite"),
         ("conditions:", "conditions: all\nx:", "field 'conditions': must be a list"),
-        ("seed: 3", "seed: 3\nseed: 4", "'seed' is given twice"),
-        ("seed: 3", "seed: [", "not YAML"),
-        ("seed: 3", "agent: &a {options: {b: *a}}", "aliases are not taken.*, line 2"),
-        ("seed: 3", "? [a]\n: 1", "not YAML|field"),
-        ("path: kettle", "path: pot", "task 'pot': no folder"),
-        ("skills: brew", "skills: steep", "no skills source at 'steep', needed by baseline"),
+        ("seed: 3", "seed: 3\nseed: 4", "duplicate key 'seed'"),
+        ("seed: 3", "seed: [", "invalid YAML"),
+        ("seed: 3", "agent: &a {options: {b: *a}}", "aliases are unsupported.*, line 2"),
+        ("seed: 3", "? [a]\n: 1", "invalid YAML|field"),
+        ("path: kettle", "path: pot", "task 'pot': folder '.*' not found"),
+        (
+            "skills: brew",
+            "skills: steep",
+            r"skills source 'steep' not found \(needed by baseline\)",
+        ),
         ("control: no_skill", "control: nothing", "unknown condition 'nothing'; choose one of"),
         ("control: no_skill", "control: baseline", "compared with itself"),
-        ("name: no_skill", "name: baseline", "two conditions are called 'baseline'"),
+        ("name: no_skill", "name: baseline", "duplicate condition 'baseline'"),
         (
             "path: kettle",
             "path: kettle\n    skills: brew\n  - path: kettle/",
-            "two tasks are called 'kettle'",
+            "duplicate task 'kettle'",
         ),
     ],
 )

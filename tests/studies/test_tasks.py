@@ -5,7 +5,7 @@ from skilljuror.models.study import Condition, StudyConfig, TaskEntry
 from skilljuror.studies.plan import changed_fields, freeze
 from skilljuror.studies.tasks import changed_substrate, copies_skills
 from tests.support.harness_tasks import SKILL, make_task, write_tree
-from tests.support.tea_study import edit, plan_of
+from tests.support.studies import edit, plan_of
 
 
 def test_attributes_of_the_study_override_those_of_the_task(base):
@@ -15,13 +15,13 @@ def test_attributes_of_the_study_override_those_of_the_task(base):
 @pytest.mark.parametrize("part", ["task.toml", "instruction.md", "tests/test.sh"])
 def test_an_incomplete_task_is_refused(base, part):
     (base / "kettle" / part).unlink()
-    with pytest.raises(StudyError, match=f"lacks {part}"):
+    with pytest.raises(StudyError, match=f"missing {part}"):
         plan_of(base)
 
 
 def test_a_broken_task_toml_is_named(base):
     write_tree(base, {"kettle/task.toml": "a ="})
-    with pytest.raises(StudyError, match=r"task\.toml: not TOML"):
+    with pytest.raises(StudyError, match=r"task\.toml: invalid TOML"):
         plan_of(base)
 
 
@@ -29,7 +29,7 @@ def test_a_broken_task_toml_is_named(base):
 def test_task_names_that_cannot_name_trials_are_refused(base, name):
     make_task(base / name)
     edit(base, "path: kettle", f'path: "{name}"')
-    with pytest.raises(StudyError, match="cannot name trials"):
+    with pytest.raises(StudyError, match="invalid name of task folder"):
         plan_of(base)
 
 
@@ -83,7 +83,7 @@ def test_which_lines_bake_a_skill_in(line, answer):
 
 def test_a_skill_elsewhere_in_the_environment_contaminates_the_no_skill_arm(base):
     write_tree(base, {"kettle/environment/docs/skill.md": "leak"})
-    with pytest.raises(StudyError, match=r"environment/docs/skill.md would reach the arm"):
+    with pytest.raises(StudyError, match=r"environment/docs/skill.md is visible to condition"):
         plan_of(base)
 
 
@@ -104,14 +104,14 @@ PROGRAM = "\n".join(
             "brew/SKILL.md",
             PAGE,
             "docs/guide.md",
-            r"guide\.md holds the text of 'SKILL.md' of the Skill",
+            r"guide\.md has the text of 'SKILL.md' of the Skill",
         ),
-        ("brew/references/tea.md", PAGE, "a.txt", r"a\.txt holds the text of 'references/tea.md'"),
+        ("brew/references/tea.md", PAGE, "a.txt", r"a\.txt has the text of 'references/tea.md'"),
         (
             "kettle/tests/check.py",
             PROGRAM,
             "util.py",
-            r"util\.py holds the text of 'check.py' of tests",
+            r"util\.py has the text of 'check.py' of tests",
         ),
     ],
 )
@@ -197,12 +197,12 @@ def test_a_glob_stands_for_every_folder_it_fits_in_order_of_their_names(base):
     assert [task.skills for task in before.tasks] == ["skills/B", "skills/a", "skills/b"]
     (base / "tasks" / "B").rename(base / "tasks" / "c")
     write_tree(base, {"skills/c/SKILL.md": SKILL})
-    assert changed_fields(before, plan_of(base)) == ["task c: new", "task B: gone"]
+    assert changed_fields(before, plan_of(base)) == ["task c: new", "task B: removed"]
 
 
 def test_a_folder_that_is_no_task_is_named_though_a_glob_fits_it(base):
     make_task(base / "tasks" / "a")
     (base / "tasks" / "drafts").mkdir()
     edit(base, "path: kettle", 'path: "tasks/*"')
-    with pytest.raises(StudyError, match=r"task 'tasks/drafts' lacks task\.toml"):
+    with pytest.raises(StudyError, match=r"task 'tasks/drafts': missing task\.toml"):
         plan_of(base)

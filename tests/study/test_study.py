@@ -1,6 +1,8 @@
 """The door for notebooks: every estimator is reached through it, with inputs from the database."""
 
-import pyarrow.parquet as pq
+import sys
+
+import duckdb
 import pytest
 
 import skilljuror
@@ -89,13 +91,15 @@ def test_a_family_is_adjusted_for_its_size(tmp_path):
 def test_a_contrast_reads_as_it_would_be_quoted(tmp_path):
     study = measured(tmp_path, "fanout", baseline=of_tasks(2, 2, 2), pd=of_tasks(1, 2, 3))
     assert str(study.contrast("pd", "baseline", "fanout")) == (
-        "+0 resources (95 % interval -2.48 to +2.48, t(2), 3 tasks)"
+        "+0 resources (95 % interval -2.48 to +2.48, t(2), 3 tasks; 6 of 6 planned trials final)"
     )
 
 
 def test_a_single_task_is_quoted_without_an_interval(tmp_path):
     study = measured(tmp_path, "fanout", baseline=of_tasks(2), pd=of_tasks(1))
-    assert str(study.contrast("pd", "baseline", "fanout")) == "-1 resources, no interval (1 task)"
+    assert str(study.contrast("pd", "baseline", "fanout")) == (
+        "-1 resources, undetermined: one task gives no interval (1 task; 2 of 2 planned trials final)"
+    )
 
 
 def test_what_a_study_holds_is_seen_at_once(small):
@@ -113,7 +117,34 @@ def test_tables_and_views_are_listed_with_their_rows(small):
 def test_every_table_is_exported_as_parquet(small, tmp_path):
     files = small.export(tmp_path / "parquet")
     listed = small.tables().query("kind == 'table'").set_index("table")["rows"]
-    assert {path.stem: pq.read_metadata(path).num_rows for path in files} == listed.to_dict()
+    counts = {path.stem: len(duckdb.read_parquet(str(path))) for path in files}
+    assert counts == listed.to_dict()
+
+
+@pytest.fixture
+def no_pandas(monkeypatch):
+    """As where it is not installed."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+
+
+def test_without_pandas_tables_are_rows(small, no_pandas):
+    assert small.query("SELECT 1 AS a, NULL AS b") == [{"a": 1, "b": None}]
+    assert len(small.trials()) == 12
+    assert {"table": "planned_trials", "kind": "table", "rows": 12} in [
+        {name: row[name] for name in ("table", "kind", "rows")} for row in small.tables()
+    ]
+    assert small.questions()[0].keys() == {"name", "section", "question", "grain"}
+    contrasts = small.contrasts("pd", "baseline", ["strict_pass"])
+    assert [(row["metric"], row["difference"]) for row in contrasts] == [("strict_pass", 50.0)]
+    assert small._repr_html_() is None
+
+
+def test_rows_are_the_same_with_and_without_pandas(small, monkeypatch):
+    sql = "SELECT trial, task FROM planned_trials ORDER BY trial"
+    rows = small.rows(sql)
+    assert rows == small.query(sql).to_dict("records")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert rows == small.rows(sql) == small.query(sql)
 
 
 def test_measures_and_questions_are_listed(small):
@@ -149,12 +180,18 @@ def test_one_task_has_no_power(tmp_path):
         study.power("pd", "baseline", "fanout")
 
 
+def test_equal_tasks_have_no_power(tmp_path):
+    study = measured(tmp_path, "fanout", baseline=of_tasks(1, 1), pd=of_tasks(2, 2))
+    with pytest.raises(QueryError, match="undetermined: no variation between tasks"):
+        study.power("pd", "baseline", "fanout")
+
+
 def test_a_rate_is_a_mean_over_tasks_with_its_interval(tmp_path):
     study = measured(
         tmp_path, "strict_pass", baseline=of_tasks(*[0, 1] * 20), pd=of_tasks(*[1] * 40)
     )
     found = study.rate("baseline")
-    assert found is not None
+    assert found.interval is not None
     assert found.estimate == 0.5
     assert found.interval.low == pytest.approx(0.5 - 1.96 * 0.5 / 40**0.5, abs=0.03)
     assert study.rate("baseline") == found

@@ -114,7 +114,7 @@ EXAMPLES: dict[str, Callable[[], Example]] = {
     "search output: one file": lambda: shell(f"grep -n cents {BUNDLE}/SKILL.md", "6:Every sale is written down once, in whole cents.\n"),
     "unclaimed content: all": lambda: given("make show-ledger", f"building\n{SKILL}done\n"),
     "unclaimed content: differences": lambda: Example((*ran_each((f"cat {BUNDLE}/SKILL.md", SKILL), ("tmux capture-pane -p", SKILL)),)),
-    "unclaimed content: what still stands": lambda: Example((keystrokes_call(f"cat {BUNDLE}/SKILL.md\n", SCREEN, call_id="k1", line=1), keystrokes_call("", SCREEN, call_id="k2", line=5)), MANIFEST),
+    "unclaimed content: already on screen": lambda: Example((keystrokes_call(f"cat {BUNDLE}/SKILL.md\n", SCREEN, call_id="k1", line=1), keystrokes_call("", SCREEN, call_id="k2", line=5)), MANIFEST),
     "events: looks before reads": lambda: shell(f"wc -l {TAXES_PATH} && cat {TAXES_PATH}", f"3 {TAXES_PATH}\n{TAXES}"),
     "events: listings nobody sees": lambda: shell(f"for f in $(ls {BUNDLE}); do echo x; done", "x\n"),
     "events: unconfirmed guesses": lambda: given(f"for f in {REFERENCES}/*.md; do grep -q tax $f && cat $f; done", TAXES),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,37 @@ class ChangingLogs:
             self.head(session).parent.mkdir(parents=True, exist_ok=True)
             before.rename(self.head(session))
 
+    def change(self, chance: random.Random) -> None:
+        """Any change, to any file."""
+        one, other, file = chance.randrange(3), chance.randrange(3), chance.randrange(20)
+        chance.choice([
+            lambda: self.grow_head(one, 1 + other),
+            lambda: self.grow_agent(one, other, 1),
+            lambda: self.capture(one, other, chance.randint(-2, 2)),
+            lambda: self.move(one),
+            lambda: self.rename(file),
+            lambda: self.cut(file, chance.random()),
+            lambda: self.spoil(file),
+            lambda: self.touch(file),
+            lambda: self.replace_unseen(file),
+            lambda: self.remove(self.head(one)),
+            lambda: self.remove(self.agent(one, other)),
+            lambda: self.remove(self.captured(one)),
+            lambda: self.write_trial(one),
+            lambda: self.remove_trial(one),
+        ])()
+
+    def rename(self, number: int) -> None:
+        """Give a file another name, in its folder."""
+        for path in self._file(number):
+            path.rename(path.with_stem(f"{path.stem[-12:]}-renamed"))
+
+    def spoil(self, number: int) -> None:
+        """Write what is no log over a file."""
+        for path in self._file(number):
+            path.write_bytes(b"{ no log\n" * 300)
+            self._stamp(path)
+
     def touch(self, number: int) -> None:
         """Give a file another time."""
         for path in self._file(number):
@@ -94,7 +126,7 @@ class ChangingLogs:
             shutil.copytree(TRIAL, folder)
             for path in sorted(folder.rglob("*")):
                 self._stamp(path)
-        result = json.loads((folder / "result.json").read_text())
+        result = json.loads((TRIAL / "result.json").read_text())
         self._time += 1
         result["verifier_result"] = {"rewards": {"reward": self._time % 10 / 10}}
         self.write(folder / "result.json", [json.dumps(result)])
@@ -139,7 +171,9 @@ def _steps(session: int, known: int, steps: int, more: dict[str, Any]) -> list[s
     for step in range(known, known + steps):
         call = tool_use(f"c{step}", command="cat /w/.claude/skills/tide-table/SKILL.md")
         name = f"{more.get('agentId', 'm')}{step}"
-        said = assistant(step % 50 + 1, call, id=name, **_of(session), **more)
-        back = user(step % 50 + 1, [tool_result(f"c{step}", SKILL_TEXT)], **_of(session), **more)
+        of = {**_of(session), **more}
+        said = assistant(step % 50 + 1, call, id=name, **of, uuid=f"{name}-said")
+        shown = [tool_result(f"c{step}", SKILL_TEXT)]
+        back = user(step % 50 + 1, shown, **of, uuid=f"{name}-back")
         lines += [json.dumps(said), json.dumps(back)]
     return lines

@@ -9,6 +9,8 @@ from typing import Any
 
 from msgspec import structs
 
+from skilljuror.build.rubric_states import item_states
+from skilljuror.ingest.analysis import definition_rows
 from skilljuror.models.build import BuildRecord, FileDigest, VariantManifest
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.gate import AssayReport, AssayRow, Finding, GateResult
@@ -26,8 +28,6 @@ from skilljuror.models.study import (
     TrialRecord,
 )
 from skilljuror.parsers.read import traits_of
-from skilljuror.pipeline.construction.rubric_states import item_states
-from skilljuror.pipeline.ingestion.analysis import definition_rows
 from skilljuror.store import Store
 from skilljuror.store.runs import run_columns
 
@@ -173,7 +173,7 @@ def verdict(event: ResourceEvent, label: str = "yes", **fields: Any) -> Verdict:
     """A judge's answer on one event."""
     defaults: dict[str, Any] = {
         "event": event.event, "trial": event.trajectory, "judge": "tracing-1", "label": label,
-        "category": "implementation" if label == "yes" else "nothing_distinctive",
+        "category": {"yes": "implementation", "no": "background"}.get(label, "not_shown"),
     }  # fmt: skip
     return Verdict(**(defaults | fields))
 

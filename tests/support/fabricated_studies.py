@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from skilljuror.ingest.ingest import ingest_logs
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import Ingested
 from skilljuror.models.measure import Verdict
 from skilljuror.models.study import TrialRecord
-from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake

@@ -16,6 +16,9 @@ def harbor_job(folder, name, **outcomes):
         result = json.loads(path.read_text(encoding="utf-8"))
         result |= {"id": f"{name}-{trial}-{number}", "trial_name": place.name, "task_name": trial}
         path.write_text(json.dumps(result | changes), encoding="utf-8")
+        shutil.rmtree(
+            place / "verifier", ignore_errors=True
+        )  # of the golden trial, with its reward
     return folder / name
 
 

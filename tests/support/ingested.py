@@ -1,10 +1,21 @@
 """Two golden logs, and what a database holds after they were ingested."""
 
+from pathlib import Path
+
+from skilljuror.ingest.ingest import ingest_logs
+from skilljuror.judging.judge_study import judge_study
 from skilljuror.queries.run import run
 from tests.support.places import GOLDENS
 
 READ = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
 CALL = GOLDENS / "claude-session" / "skill-call" / "raw.jsonl"
+
+
+def judged_logs(study: Path) -> Path:
+    """A study of both, judged by tracing, whose events people may label."""
+    ingest_logs(study, [READ, CALL])
+    judge_study(study)
+    return study
 
 
 REMEMBERED = {"groups", "seen"}

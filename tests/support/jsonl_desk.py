@@ -13,9 +13,9 @@ import msgspec
 
 from skilljuror.errors import UsageError
 from skilljuror.models.review_queue import ReviewItem, ReviewText
+from skilljuror.review.web.questions import Reviewing
+from skilljuror.review.web.serving import serve
 from skilljuror.stats.agreement import Agreement, agreement
-from skilljuror.web.questions import Reviewing
-from skilljuror.web.serving import serve
 from tests.support.places import ROOT
 
 ANSWERS = ("yes", "no", "unknown")
@@ -79,7 +79,7 @@ class JsonlDesk:
         if found is None or answer not in found.answers:
             raise UsageError(f"no item {item!r}, or {answer!r} is none of its answers")
         if answer in CLASSES and not reason.strip():
-            raise UsageError(f"{answer!r} needs a reason")
+            raise UsageError(f"{answer!r} requires a reason")
         self._append(reviewer, item, answer, reason.strip(), blind)
 
     def undo(self, reviewer: str) -> str | None:
@@ -136,13 +136,13 @@ def review_page(
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
-        assert served.stdout is not None
-        words = next((line for line in served.stdout if "http://" in line), "")
+        assert served.stderr is not None
+        words = next((line for line in served.stderr if "http://" in line), "")
         assert words, served.communicate()
         yield words[words.index("http://") :].strip(), served
     finally:
         served.terminate()
-        served.wait(20)
+        served.wait(60)
         for stream in (served.stdout, served.stderr):
             if stream is not None:
                 stream.close()
@@ -157,7 +157,7 @@ def main(folder: str, reviewer: str, blind: str = "", port: str = "0", notice: s
     """Serve until SIGTERM."""
     desk = JsonlDesk(Path(folder))
     who = Reviewing(desk, reviewer, bool(blind), desk.agreements, notice)
-    serve(who, lambda address: print(address(), flush=True), int(port))  # noqa: T201
+    serve(who, lambda address: print(address(), file=sys.stderr, flush=True), int(port))  # noqa: T201
 
 
 if __name__ == "__main__":

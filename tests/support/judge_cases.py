@@ -10,7 +10,9 @@ from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Tr
 
 CASES: dict[str, dict[str, Any]] = {
     case["id"]: case
-    for case in yaml.safe_load((data_dir("rubrics") / "eru.yaml").read_bytes())["boundary_cases"]
+    for case in yaml.load((data_dir("rubrics") / "eru.yaml").read_bytes(), yaml.CSafeLoader)[
+        "boundary_cases"
+    ]
 }
 """Id -> a short run with the verdicts it must get."""
 ACCESSES = ("read", "list", "search", "activate", "exec", "import")

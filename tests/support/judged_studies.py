@@ -6,8 +6,8 @@ from typing import Literal
 import duckdb
 import numpy as np
 
-from skilljuror.models.measure import RepeatedVerdict
-from skilljuror.pipeline.judging_sample import label_sample
+from skilljuror.judging.sample import label_sample
+from skilljuror.models.measure import RepeatedVerdict, UptakeCategory
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
@@ -90,7 +90,7 @@ def ask_again(path: Path) -> None:
     answers = [
         RepeatedVerdict(
             event, trial, JUDGE, probe, repeat, other(label) if place % 4 == 0 and repeat == 2 else label,
-            "implementation", MODEL,
+            UptakeCategory.IMPLEMENTATION, MODEL,
         )
         for place, (event, trial, label) in enumerate(rows)
         for probe, repeat in asked

@@ -7,6 +7,7 @@ calls that a request answers, so that a request sent twice gets one answer.
 
 import json
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -65,10 +66,24 @@ class Request(NamedTuple):
     """The key that it showed; "" for none."""
 
 
+class Fault(NamedTuple):
+    """When the server does not answer, and what it does then."""
+
+    status: int | None
+    """Status that it sends; None: nothing, the connection stays open."""
+    after: int = 0
+    """Number of the turn, from 0, from which on it fails."""
+    times: int = 1_000_000
+    """Requests that fail before it answers again."""
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     scripts: Scripts
     requests: list[Request]
+    fault: Fault | None
+    failed: int
+    closing: threading.Event
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -81,9 +96,31 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append(Request(path, body, self._key()))
         for suffix, reply in _APIS.items():
             if suffix in path:
+                if self._fails(body):
+                    return
                 self._send(reply(body, *self._next(body)), "stream" in path)
                 return
         self.send_error(404)
+
+    def _fails(self, body: Json) -> bool:
+        """Whether this request gets no answer, by the fault that the server has."""
+        fault = self.server.fault
+        if fault is None or self._next(body)[1] < fault.after or self.server.failed >= fault.times:
+            return False
+        self.server.failed += 1
+        if fault.status is None:
+            self.server.closing.wait()
+            self.close_connection = True
+            return True
+        data = _json({
+            "error": {"message": "scripted fault", "type": "fault", "code": fault.status}
+        })
+        self.send_response(fault.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+        return True
 
     def _next(self, body: Json) -> tuple[Step, int]:
         text = json.dumps(body)
@@ -292,9 +329,15 @@ _APIS = {
 
 
 @contextmanager
-def model_server(scripts: Scripts) -> Iterator[tuple[str, list[Request]]]:
-    """(address, requests seen) of a model that plays scripts."""
+def model_server(
+    scripts: Scripts, fault: Fault | None = None
+) -> Iterator[tuple[str, list[Request]]]:
+    """(address, requests seen) of a model that plays scripts, and fails as `fault` says."""
     server = _Server(("127.0.0.1", 0), _Handler)
     server.scripts, server.requests = scripts, []
+    server.fault, server.failed, server.closing = fault, 0, threading.Event()
     with serving(server) as address:
-        yield address, server.requests
+        try:
+            yield address, server.requests
+        finally:
+            server.closing.set()

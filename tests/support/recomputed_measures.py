@@ -12,11 +12,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from skilljuror import tokens
+from skilljuror.ingest.analysis import analyse
 from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
 from skilljuror.models.trajectory import Step, ToolCall, ToolResult
-from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.metric_contexts import trajectory
@@ -125,10 +125,6 @@ def made_up(folder):
 # the second way
 
 
-def short(skill):
-    return skill.split(":")[-1]
-
-
 def shows(one):
     return one.content_exposed != "none"
 
@@ -155,7 +151,7 @@ def by_scope(found, steps, events, key):
     uses = [one for one in events if one.kind not in NO_USE]
     touched = {(one.agent, one.step) for one in uses}
     skill_steps = [one for one in steps if (one.agent, one.step) in touched]
-    resources = {(short(one.skill), one.resource): one for one in uses if opened(one)}
+    resources = {(one.skill, one.resource): one for one in uses if opened(one)}
     real = [one for one in uses if not one.phantom]
     seen = [one for one in real if one.kind in {"read", "search"} and shows(one)]
     code = [one for one in real if one.resource_class == "code"]
@@ -210,7 +206,7 @@ def taking_up(found, one, uses, steps):
     visits = defaultdict(list)
     for use in filter(opened, uses):
         third = part(use.step, steps, 3) if use.step else 0
-        visits[short(use.skill), use.resource].append(third)
+        visits[use.skill, use.resource].append(third)
     found["return_visits", ""] = sum(max(thirds) > thirds[0] for thirds in visits.values())
 
 
@@ -218,10 +214,14 @@ def offer(found, one):
     if one.trial is None and not one.offered_known:
         names = None
     elif one.trial is None:
-        names = {short(skill.skill) for skill in one.offered if not skill.bundled}
+        names = {skill.skill for skill in one.offered if not skill.bundled}
     else:
         names = {"tea", "coffee", "unused"} if "__pd__" in one.trial else set()
-    got = {short(use.skill) for use in one.events if opened(use) and use.ok is not False}
+    got = {
+        use.skill
+        for use in one.events
+        if opened(use) and use.kind != "search" and use.ok is not False
+    }
     found["offered_skills", ""] = None if names is None else len(names)
     found["offered_never_opened", ""] = None if names is None else len(names - got)
 
@@ -230,7 +230,7 @@ def seen_units(use):
     """Lines of the made-up files that an event showed: every line is a unit."""
     if use.kind not in {"activate", "read", "search"} or not shows(use):
         return []
-    name, ranges = (short(use.skill), use.resource), use.lines or []
+    name, ranges = (use.skill, use.resource), use.lines or []
     if use.content_exposed == "full":
         ranges = [{"first": 1, "last": LINES}]
     shown = {n for r in ranges for n in range(r["first"], r["last"] + 1)}

@@ -11,7 +11,7 @@ from tests.support import fabricated_records as fake
 SECRET = "correct-horse-battery"
 """Stands in every place that may hold words or paths of a log."""
 
-HARMLESS = "no format claims it"
+HARMLESS = "unsupported log format"
 """Why a file was skipped, in words that quote nothing."""
 
 EVIL = (

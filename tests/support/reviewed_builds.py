@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from skilljuror.build.build import build_source
 from skilljuror.models.build import BuildRecord
-from skilljuror.pipeline.construction.build import build_source
-from tests.support.small_studies import PROGRAMS
+from tests.support.studies import PROGRAMS
 
 DOUBTFUL = f"{PROGRAMS}:Doubtful"
 SKILL = "---\nname: brew\ndescription: Brew tea.\n---\n# Tea\n\nBoil 500 ml of water.\n\nServe.\n"

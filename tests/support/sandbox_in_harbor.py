@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import shlex
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import skilljuror_sandbox
 from harbor.models.task.config import EnvironmentConfig, NetworkMode, NetworkPolicy
 from harbor.models.trial.paths import TrialPaths
 from skilljuror_sandbox import MAX_OUTPUT, SandboxEnvironment
@@ -47,6 +49,9 @@ async def cases(sandbox):
     )
     told["same"] = await said(sys.argv[3])
     told["shown"] = await said("greet")
+    talker = (Path(__file__).with_name("talker.py")).read_text(encoding="utf-8")
+    for words in ("doors", "find operator"):
+        told[words] = json.loads(await said(f"python3 -c {shlex.quote(talker)} {words}"))
     told["hidden"] = await said(f"ls {place}/shown; ls {place}/shown/tests | wc -l")
     told["code"] = (await sandbox.exec("exit 7")).return_code
     told["env"] = await said("echo $PLANTED", env={"PLANTED": "yes"})
@@ -100,6 +105,41 @@ async def transfers(sandbox):
     told["alive after rm"] = (await sandbox.exec("true", cwd="/")).return_code
 
 
+async def hostile_transfers(sandbox):
+    """Files that take no time to make, and all there is to read them."""
+    (place / "trial").mkdir()
+    left_out = place / "trial" / "left-out.json"
+
+    async def out(name, script):
+        await sandbox.exec(f"mkdir /logs/{name}; cd /logs/{name}; {script}")
+        started = time.monotonic()
+        await sandbox.download_dir(f"/logs/{name}", place / name)
+        assert time.monotonic() - started < 30
+        said = json.loads(left_out.read_text())
+        left_out.unlink()
+        sandbox.left_out.clear()
+        return [sorted(path.name for path in (place / name).rglob("*")), said]
+
+    told["sparse"] = await out("sparse", "echo x > a; truncate -s 3900000000 b c; echo x > d")
+    nest = "for _ in range(1800): os.mkdir('folder'); os.chdir('folder')"
+    kept, said = await out("deep", f'echo x > a; python3 -c "import os\n{nest}"')
+    told["deep"] = [set(kept) == {"a", "folder"}, said[0][-18:], said[-1]]
+    skilljuror_sandbox.MAX_FILES = 5
+    kept, said = await out("many", "touch $(seq 100 199)")
+    told["many"] = [len(kept), len(said), said[0].partition(": ")[2]]
+    skilljuror_sandbox.MAX_SECONDS = 0.0
+    told["late"] = await out("late", "echo x > a")
+    await sandbox.exec("mkfifo /logs/pipe")
+    skilljuror_sandbox.MAX_SECONDS = 1.0
+    try:
+        await sandbox.download_file("/logs/pipe", place / "pipe")
+    except RuntimeError as error:
+        told["pipe"] = str(error)
+    await sandbox.exec("mv /logs/late /logs/moved; ln -s /etc /logs/late; echo x > /logs/moved/b")
+    await sandbox.download_dir("/logs/late", place / "link")
+    told["link"] = [path.name for path in (place / "link").iterdir()]
+
+
 async def main():
     early = environment()
     await early.download_dir("/logs/agent", place / "early")
@@ -124,6 +164,7 @@ async def main():
     await sandbox.start(force_build=False)
     files = sandbox.place
     await cases(sandbox)
+    await hostile_transfers(sandbox)
     await transfers(sandbox)
     await sandbox.stop(delete=True)
     told["victim"] = [(path.name, path.read_text()) for path in (place / "victim").iterdir()]

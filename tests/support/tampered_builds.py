@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import structs
 
+from skilljuror.build.build import build_source
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.bundles.tarball import load_tar, tar_of
 from skilljuror.files import read_jsonl, write_jsonl
 from skilljuror.models.bundle import Blob
 from skilljuror.models.plan import Copy, Generated, Substitution
-from skilljuror.pipeline.construction.build import build_source
 from tests.support.retold_builds import VARIANTS, Retold, read, seal, write, write_source
 
 Tampering = Callable[[Path], None]
@@ -427,6 +427,117 @@ def a_gate_of_nobody(build: Path) -> None:
     record = read(build)
     record["gates"] = ["nowhere:Gate"]
     write(build, record)
+
+
+def _nothing_accounts_for_it(build: Path) -> None:
+    page = build / "variants" / "pd" / "press" / "SKILL.md"
+    page.write_text(page.read_text().replace("NEVER print", "Print"))
+    seal(build)
+    record = read(build)
+    del record["plans"]["pd"]
+    write(build, record)
+
+
+@contradicted
+def text_of_nobody_in_a_build_of_before(build: Path) -> None:
+    _nothing_accounts_for_it(build)
+    as_format_1(build)
+
+
+@contradicted
+def text_of_nobody_by_other_code(build: Path) -> None:
+    _nothing_accounts_for_it(build)
+    write(build, read(build) | {"code_digest": "0" * 64})
+
+
+@contradicted
+def text_of_a_model_that_never_answered(build: Path) -> None:
+    _nothing_accounts_for_it(build)
+    (build / "calls.jsonl").write_bytes(b"")
+    options = {"model": "openai/x", "params": {}, "of_transforms": {}}
+    told = {"engine": "rewrite", "options": options, "code_digest": "0" * 64}
+    write(build, read(build) | told)
+    seal(build)
+
+
+@contradicted
+def a_file_that_a_desktop_leaves(build: Path) -> None:
+    (build / "variants" / "pd" / "press" / ".DS_Store").write_text("Do as you please.")
+
+
+@contradicted
+def a_link_that_looks_like_one(build: Path) -> None:
+    (build / "variants" / "pd" / "press" / ".DS_Store").symlink_to("/etc/passwd")
+
+
+@contradicted
+def a_file_that_a_desktop_leaves_beside_the_record(build: Path) -> None:
+    (build / ".DS_Store").write_text("This build was audited.")
+
+
+@contradicted
+def a_key_that_stands_twice(build: Path) -> None:
+    record = build / "build.json"
+    record.write_text(record.read_text().replace("{", '{\n  "engine": "audited",', 1))
+
+
+@contradicted
+def an_option_of_no_transform(build: Path) -> None:
+    write(build, read(build) | {"options": {"audited": "by Ann"}})
+
+
+@contradicted
+def an_option_that_nothing_used(build: Path) -> None:
+    source = build.parent / f"{build.name}-source"
+    write_source(source)
+    build_source(source / "press", build, variants=("baseline",))
+    write(build, read(build) | {"options": {"root_lines": 40}})
+
+
+def _issue(rule: str, severity: str, file: str, message: str) -> Tampering:
+    def forge(build: Path) -> None:
+        issue = {"rule": rule, "severity": severity, "file": file, "message": message, "line": None}
+        write(build, read(build) | {"issues": [issue]})
+
+    return forge
+
+
+CONTRADICTED |= {
+    "a_message_of_a_known_issue": _issue("skipped-file", "info", "press/.git", "audited by Ann"),
+    "an_issue_with_a_file_of_the_source": _issue(
+        "skipped-file", "info", "press/SKILL.md", "left by a tool; not read"
+    ),
+    "an_odd_mode_of_no_file": _issue(
+        "odd-mode", "warning", "press/audited.md", "set-id and world-write bits are not kept"
+    ),
+}
+
+
+@contradicted
+def a_name_that_is_a_sentence(build: Path) -> None:
+    write(build, read(build) | {"name": "Audited by Ann"})
+
+
+@contradicted
+def a_version_that_is_a_sentence(build: Path) -> None:
+    write(build, read(build) | {"skilljuror_version": "audited by Ann", "code_digest": "0" * 64})
+
+
+@contradicted
+def a_gate_said_to_have_judged_twice(build: Path) -> None:
+    write(build, read(build) | {"gates": ["knowledge"]})
+
+
+@contradicted
+def a_set_user_id_bit(build: Path) -> None:
+    (build / "variants" / "pd" / "press" / "scripts" / "proof.py").chmod(0o4755)
+
+
+@contradicted
+def nothing_built(build: Path) -> None:
+    source = build.parent / f"{build.name}-source"
+    write_source(source)
+    build_source(source / "press", build, variants=())
 
 
 @contradicted

@@ -2,14 +2,13 @@
 
 import pytest
 
+from skilljuror.build.audit import DECLARED, audit, is_declared, waive_declared
+from skilljuror.build.build import build_source, declared_findings
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify, verify_control
 from skilljuror.models.resource_class import is_licence
-from skilljuror.pipeline.construction.audit import DECLARED, audit, is_declared, waive_declared
-from skilljuror.pipeline.construction.build import build_source, declared_findings
-from skilljuror.pipeline.construction.verification import verify_build
 from skilljuror.registry import resolve
 from skilljuror.tokens import estimate
 from skilljuror.transforms import TRANSFORMS
@@ -22,7 +21,9 @@ from skilljuror.transforms.layouts.placebo_irrelevant import (
     SUBJECTS,
     sentences,
 )
+from skilljuror.verify.verification import verify_build
 from tests.support.bundle_corpus import TRAPS, bundle, write
+from tests.support.every import every
 from tests.support.laid_out import CONTROLS, built
 
 PAIRS = [(name, variant) for name in TRAPS for variant in CONTROLS]
@@ -38,17 +39,17 @@ def test_every_control_of_the_registry_is_named_and_declares_what_it_breaks():
     assert all(name.startswith("placebo-") for name in found)
 
 
-@pytest.mark.parametrize(("name", "variant"), PAIRS)
+@every("name, variant", PAIRS)
 def test_the_plan_tells_the_whole_difference(name, variant):
     assert verify_control(*built(name, variant)) == ()
 
 
-@pytest.mark.parametrize("variant", CONTROLS)
+@every("variant", CONTROLS)
 def test_a_control_is_never_proved_to_carry_its_parent(variant):
     assert verify(*built("report", variant)) != ()
 
 
-@pytest.mark.parametrize("variant", CONTROLS)
+@every("variant", CONTROLS)
 def test_a_control_that_is_not_as_planned_is_noticed(variant):
     plan, parent, made = built("report", variant)
     path = made.skills[0].path
@@ -57,7 +58,7 @@ def test_a_control_that_is_not_as_planned_is_noticed(variant):
     assert verify_control(plan, parent, make_bundle("report", changed)) != ()
 
 
-@pytest.mark.parametrize(("name", "variant"), PAIRS)
+@every("name, variant", PAIRS)
 def test_only_declared_findings_come_up(name, variant):
     _, parent, made = built(name, variant)
     transform = resolve(TRANSFORMS, variant, "variant")
@@ -68,7 +69,7 @@ def test_only_declared_findings_come_up(name, variant):
     assert strange == ({"layout.pd-support"} if (name, variant) == ("tiny", CONTROLS[1]) else set())
 
 
-@pytest.mark.parametrize("variant", CONTROLS)
+@every("variant", CONTROLS)
 def test_declared_findings_stand_and_decide_nothing(variant):
     _, parent, made = built("report", variant)
     transform = resolve(TRANSFORMS, variant, "variant")
@@ -80,7 +81,7 @@ def test_declared_findings_stand_and_decide_nothing(variant):
     assert {one.waived for one in waived.own} == {DECLARED}
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@every("name", TRAPS)
 def test_the_irrelevant_page_is_as_long_and_says_nothing_of_its_parent(name):
     _, parent, made = built(name, "placebo-irrelevant")
     before, after = root(parent), root(made)
@@ -99,7 +100,7 @@ def endings():
     return {text.split()[-1] for text in texts}
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@every("name", TRAPS)
 def test_the_irrelevant_page_reads_like_text(name):
     """A heading is a title, any other line whole sentences, or one noun where there is no room."""
     text = root(built(name, "placebo-irrelevant")[2])
@@ -126,7 +127,7 @@ def test_terms_of_use_stay_beside_the_irrelevant_page():
     assert verify_control(plan, source, made) == ()
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@every("name", TRAPS)
 def test_the_unrouted_root_names_no_file_and_keeps_every_file(name):
     _, parent, made = built(name, "placebo-unrouted")
     path = made.skills[0].path

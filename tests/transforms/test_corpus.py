@@ -2,29 +2,32 @@
 
 from pathlib import PurePosixPath
 
-import pytest
-
+from skilljuror.build.audit import audit
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter
 from skilljuror.knowledge.plans.render import rebuild
 from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.resource_class import is_root_name, resource_class
-from skilljuror.pipeline.construction.audit import audit
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES
 from tests.support.bundle_corpus import TRAPS, bundle
+from tests.support.every import every
 from tests.support.laid_out import CONTROLS, built, transform
 
 PAIRS = [(name, variant) for name in TRAPS for variant in TRANSFORMS if variant not in CONTROLS]
 
 
-@pytest.mark.parametrize(("name", "variant"), PAIRS)
+@every(
+    "name, variant",
+    PAIRS,
+    "A variant moves text and loses none; see docs/add-a-transform.md. Controls go to CONTROLS in tests/support/laid_out.py.",
+)
 def test_the_variant_is_proved(name, variant):
     assert verify(*built(name, variant)) == ()
 
 
-@pytest.mark.parametrize(("name", "variant"), PAIRS)
+@every("name, variant", PAIRS)
 def test_the_parent_comes_back_byte_for_byte(name, variant):
     plan, parent, made = built(name, variant)
     whole, problems = rebuild(plan, made.files)
@@ -33,7 +36,7 @@ def test_the_parent_comes_back_byte_for_byte(name, variant):
     assert {path: blob.data for path, blob in parent.files.items() if path not in kept} == whole
 
 
-@pytest.mark.parametrize(("name", "variant"), PAIRS)
+@every("name, variant", PAIRS)
 def test_the_order_of_files_does_not_matter(name, variant):
     plan, parent, _ = built(name, variant)
     turned = Bundle(parent.name, dict(reversed(parent.files.items())), parent.skills)
@@ -41,7 +44,7 @@ def test_the_order_of_files_does_not_matter(name, variant):
     assert again == plan
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@every("name", TRAPS)
 def test_baseline_and_pd_share_name_and_description(name):
     heads = [
         parse_frontmatter((made.files[made.skills[0].path].text or "").split("\n"))[0]
@@ -50,7 +53,7 @@ def test_baseline_and_pd_share_name_and_description(name):
     assert heads[0] == heads[1]
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@every("name", TRAPS)
 def test_scripts_are_the_same_bytes_in_source_and_pd(name):
     code = [
         (path, blob)
@@ -65,7 +68,7 @@ def test_scripts_are_the_same_bytes_in_source_and_pd(name):
         ), path
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@every("name", TRAPS)
 def test_the_root_is_short_and_names_every_file(name):
     made = built(name, "pd")[2]
     path = made.skills[0].path
@@ -77,7 +80,7 @@ def test_the_root_is_short_and_names_every_file(name):
         assert other == path or str(inner) in root or any(one in root for one in folders), other
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@every("name", TRAPS)
 def test_a_baseline_is_one_root_and_data(name):
     made = built(name, "baseline")[2]
     others = {path for path in made.files if path != made.skills[0].path}
@@ -85,7 +88,7 @@ def test_a_baseline_is_one_root_and_data(name):
     assert all(resource_class(path, made.files[path]) == "data" for path in others)
 
 
-@pytest.mark.parametrize(("name", "variant"), PAIRS)
+@every("name, variant", PAIRS)
 def test_no_skill_inside_a_skill_is_made(name, variant):
     _, parent, made = built(name, variant)
     roots = {skill.path for skill in made.skills}
@@ -97,7 +100,7 @@ NOT_PASSED = {("tiny", "pd"): "layout.pd-support"}
 """A skill of one sentence has nothing to open on demand."""
 
 
-@pytest.mark.parametrize(("name", "variant"), PAIRS)
+@every("name, variant", PAIRS)
 def test_the_gates_pass_it_under_the_strict_policy(name, variant):
     _, parent, made = built(name, variant)
     judged = audit(parent, made, variant, "strict")

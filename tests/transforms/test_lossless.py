@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from skilljuror.build.build import declared_findings
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.plans.render import rebuild, render
 from skilljuror.knowledge.plans.verify import verify, verify_control
 from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.pipeline.construction.build import declared_findings
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
 from tests.support.hostile_bundles import bundles

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from skilljuror.build.audit import audit
+from skilljuror.build.build import build_source
+from skilljuror.build.model_build import SKILLS
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import UsageError
 from skilljuror.files import data_dir
@@ -18,9 +21,6 @@ from skilljuror.knowledge.plans.trigger_sentences import (
 )
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.models.bundle import Blob
-from skilljuror.pipeline.construction.audit import audit
-from skilljuror.pipeline.construction.build import build_source
-from skilljuror.pipeline.construction.model_build import SKILLS
 from skilljuror.transforms.llm.assignment_schema import Assignment
 from skilljuror.transforms.llm.placeholders import PlaceholderFile
 from skilljuror.transforms.llm.prompts import load_prompt

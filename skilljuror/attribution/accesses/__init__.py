@@ -1,1 +1,1 @@
-"""What a command asks for: files, lines of them, and the programs that ask."""
+"""File accesses of a command: paths, lines, and the programs that read them."""

@@ -1,4 +1,4 @@
-"""The lines of a file that a command asks for; each further program of a pipeline narrows them down."""
+"""Lines of a file that a command requests; each program of a pipeline narrows them."""
 
 import re
 
@@ -18,19 +18,18 @@ _AWK_BOUND = re.compile(r"F?NR\s*(>=|<=|==|>|<)\s*(\d{1,9})")
 
 
 class LineSelection(Struct, frozen=True, gc=False):
-    """Which lines of a file are asked for, as far as the command says it."""
+    """Lines requested of a file, as far as the command tells."""
 
     ranges: tuple[LineRange, ...] = ((1, None),)
     last: int | None = None
-    """Only the last so many lines of the ranges, where their end is not known."""
+    """Only the last `last` lines of the ranges, whose end is unknown."""
     cut: bool = False
-    """Cut off by a number of bytes: the end is where the output ends."""
+    """Cut off after a number of bytes: it ends where the output ends."""
     by_content: bool = False
-    """Lines are chosen by what they say (`grep`): only the output tells which."""
+    """Lines selected by content (`grep`): only the output shows which."""
 
     @property
     def whole(self) -> bool:
-        """Whether the whole file is asked for."""
         return (
             self.ranges == ((1, None),)
             and self.last is None
@@ -39,7 +38,7 @@ class LineSelection(Struct, frozen=True, gc=False):
         )
 
     def head(self, count: int) -> "LineSelection":
-        """The first `count` lines of this selection; a negative count leaves out the last ones."""
+        """First `count` lines of this selection; a negative count drops that many at the end."""
         if self.by_content or self.last is not None or count < 0:
             return replace(self, by_content=True)
         kept: list[LineRange] = []
@@ -53,7 +52,6 @@ class LineSelection(Struct, frozen=True, gc=False):
         return replace(self, ranges=tuple(kept))
 
     def tail(self, count: int) -> "LineSelection":
-        """The last `count` lines of this selection."""
         if self.by_content or self.last is not None:
             return replace(self, by_content=True)
         if any(end is None for _, end in self.ranges):
@@ -74,7 +72,7 @@ class LineSelection(Struct, frozen=True, gc=False):
         return replace(self, ranges=((start + line - 1, end),))
 
     def within(self, ranges: tuple[LineRange, ...]) -> "LineSelection":
-        """The lines of this selection that have these numbers in it."""
+        """Lines of this selection at these positions in it."""
         if self.whole:
             return replace(self, ranges=ranges)
         if self.by_content or self.last is not None or len(self.ranges) != 1:
@@ -88,7 +86,7 @@ class LineSelection(Struct, frozen=True, gc=False):
         return replace(self, ranges=tuple(kept))
 
     def narrowed(self, outer: "LineSelection") -> "LineSelection":
-        """What is left of this selection where a later program shows only `outer` of it."""
+        """This selection after a later program shows only `outer` of it."""
         if outer.by_content:
             return self.filtered()
         if outer.last is not None:
@@ -98,7 +96,7 @@ class LineSelection(Struct, frozen=True, gc=False):
         return self.within(outer.ranges)
 
     def filtered(self) -> "LineSelection":
-        """Some lines of this selection, chosen by what they say."""
+        """Lines of this selection chosen by content."""
         return replace(self, by_content=True)
 
 
@@ -106,7 +104,7 @@ WHOLE_FILE = LineSelection()
 
 
 def sed_selection(script: str, *, silent: bool) -> LineSelection | None:
-    """The lines a `sed` script shows; None when it says nothing about line numbers."""
+    """Lines that a `sed` script prints; None without line numbers."""
     script = script.strip().strip(";").strip()
     if silent:
         found = tuple(_line_range(*match) for match in _SED_PRINT.findall(script))
@@ -128,7 +126,7 @@ def _line_range(first: str, last: str) -> LineRange:
 
 
 def awk_selection(script: str) -> LineSelection:
-    """The lines an `awk` program shows, as far as line numbers say it."""
+    """Lines that an `awk` program prints, as far as line numbers tell."""
     script = script.strip()[:2000]
     if script in {"1", "//"} or _AWK_ALL.match(script):
         return WHOLE_FILE

@@ -1,4 +1,4 @@
-"""Programs that agents use on files, by what they print of them."""
+"""Programs that agents use on files, by their output."""
 
 WHOLE_READERS: dict[str, frozenset[str]] = {
     "cat": frozenset(),
@@ -23,7 +23,7 @@ WHOLE_READERS: dict[str, frozenset[str]] = {
     "paste": frozenset({"-d"}),
     "pr": frozenset(),
 }  # fmt: skip
-"""Programs that print whole files, with their options that take a value."""
+"""Programs that print whole files -> their options with a value."""
 PARTIAL_READERS: dict[str, tuple[frozenset[str], int]] = {
     "cut": (frozenset({"-d", "-f", "-c", "-b"}), 0),
     "sort": (frozenset({"-k", "-t", "-o"}), 0),
@@ -42,10 +42,8 @@ PARTIAL_READERS: dict[str, tuple[frozenset[str], int]] = {
     "pdftotext": (frozenset({"-f", "-l"}), 0),
     "pandoc": (frozenset({"-f", "-t", "-o", "--from", "--to", "--output"}), 0),
 }
-"""Programs that print a part or a form of a file: value options, operands before the files.
-
-`tr` takes no files at all.
-"""
+"""Programs that print part or another form of a file -> (options with a value, operands before the
+files). `tr` takes no files."""
 METADATA_PROGRAMS = frozenset(
     {"ls", "tree", "stat", "file", "wc", "du", "md5sum", "sha256sum", "sha1sum",
      "shasum", "realpath", "readlink", "exa", "eza", "lsd", "dir", "Get-ChildItem", "gci",
@@ -60,10 +58,10 @@ NON_READERS = frozenset(
      "open", "code", "vim", "nano", "curl", "wget", "ssh", "scp", "rsync", "zip", "tar", "trap", "wait",
      "test", "[", "[[", "history", "man", "id", "whoami", "date", "cmp", "tee", "hash", "type", "command", "tmutil"}
 )  # fmt: skip
-"""Programs whose operands are no access to what a bundle says."""
+"""Programs whose operands are never accesses to a bundle's content."""
 NO_OUTPUT = frozenset(
     {"cd", "pushd", "popd", "export", "mkdir", "rmdir", "chmod", "chown", "cp", "mv", "rm", "touch", "ln",
      "set", "unset", "alias", "sleep", "true", "false", "exit", "return", "read", "test", "[", "[[", "trap",
      "wait", "kill", "source", ".", ":", "tee", "install"}
 )  # fmt: skip
-"""Programs that print nothing when all goes well."""
+"""Programs without output on success."""

@@ -1,1 +1,1 @@
-"""What each program does to the files it is given."""
+"""Effects of each program on its files."""

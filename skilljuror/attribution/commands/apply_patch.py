@@ -1,4 +1,4 @@
-"""`apply_patch` envelopes: which files a patch updates, adds, deletes or moves."""
+"""`apply_patch` envelopes: files that a patch updates, adds, deletes or moves."""
 
 import re
 
@@ -18,7 +18,7 @@ _KINDS: dict[str, EventKind] = {
 
 
 def patch_accesses(patch: str, cwd: str | None) -> list[Access]:
-    """The files of a patch; an added file comes with its text."""
+    """Accesses of a patch; an added file includes its text."""
     heads = list(_HEAD.finditer(patch))
     ends = [*(head.start() for head in heads[1:]), len(patch)] if heads else []
     found = []

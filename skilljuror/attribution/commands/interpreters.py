@@ -1,9 +1,9 @@
-"""Programs that run code: which script, which module, which inline code.
+"""Programs that run code: script, module or inline code.
 
-Each rule stands for something agents do with Skills: `python -m scripts.run` inside a bundle whose
-scripts import each other, files of the bundle handed to a script (`fill.py assets/form.json`),
-PYTHONPATH set to a bundle's scripts, `cat data.json | python3 -c …`, `bash < install.sh`,
-`python3 -m json.tool schema.json`.
+Each rule covers something agents do with Skills: `python -m scripts.run` in a bundle whose scripts
+import each other, bundle files as arguments (`fill.py assets/form.json`), PYTHONPATH set to a
+bundle's scripts, `cat data.json | python3 -c …`, `bash < install.sh`, `python3 -m json.tool
+schema.json`.
 """
 
 import re
@@ -31,10 +31,10 @@ _VALUED: dict[str, frozenset[str]] = {
     **dict.fromkeys(SHELLS, frozenset({"-o", "-O", "--rcfile", "--init-file"})),
     **dict.fromkeys(("bun", "deno", "tsx", "ts-node", "Rscript", "pwsh", "source", "."), frozenset()),
 }  # fmt: skip
-"""Programs that run the script they are given, with their options that take a value."""
+"""Programs that run a script -> their options with a value."""
 _SUBCOMMANDS = {"bun": frozenset({"run", "x"}), "deno": frozenset({"run", "test"})}
 _INLINE = {"python": "-c", "node": "-e", "bun": "-e", "deno": "eval", "php": "-r", "Rscript": "-e"}
-"""Options before code itself. Only Python is read: what other code touches is not known."""
+"""Options before inline code. Only Python is analysed; accesses of other code are unknown."""
 
 
 def _family(command: Command) -> str:
@@ -42,12 +42,11 @@ def _family(command: Command) -> str:
 
 
 def is_interpreter(command: Command) -> bool:
-    """Whether a command runs code given to it."""
     return _family(command) in _VALUED
 
 
 def interpret(command: Command, home: str | None) -> list[Access]:
-    """What the code of an interpreter's command touches."""
+    """Accesses of the code that an interpreter runs."""
     family = _family(command)
     words = list(command.arguments)
     if words and words[0].text in _SUBCOMMANDS.get(family, frozenset()):
@@ -129,12 +128,12 @@ def _search_path(command: Command) -> list[str]:
 
 
 def reads_input(command: Command) -> bool:
-    """Whether an interpreter takes its code from what flows in."""
+    """Whether an interpreter takes its code from standard input."""
     return not command.arguments or command.arguments[0].text in {"-", "-s"}
 
 
 def passes_input(command: Command) -> bool:
-    """Whether inline code prints what flows in."""
+    """Whether inline code prints its standard input."""
     if _family(command) != "python":
         return False
     given = pairwise(command.arguments)

@@ -1,4 +1,4 @@
-"""Which files and which of their lines the options of a reading command ask for."""
+"""Files and lines that the options of a reading command select."""
 
 import re
 from itertools import pairwise
@@ -16,14 +16,14 @@ from skilljuror.attribution.shell.expansion import Word
 _ENDS_IN_E = re.compile(r"-(?:-expression|[nErsuz]*e)\Z")
 
 _COUNTS = frozenset({"-n", "-c", "--lines", "--bytes"})
-"""Options of `head` and `tail` that take a number, which may be below 0."""
+"""Options of `head` and `tail` with a number, possibly negative."""
 
 Range = tuple[list[Word], LineSelection]
-"""Files, and the lines asked of each."""
+"""Files, and the lines selected of each."""
 
 
 def operands_of(command: Command, valued: frozenset[str]) -> list[Word]:
-    """Arguments that are no options; `valued` are the options that take a value."""
+    """Arguments that are not options; `valued` are the options with a value."""
     found: list[Word] = []
     words = list(command.arguments)
     at = 0
@@ -40,7 +40,7 @@ def operands_of(command: Command, valued: frozenset[str]) -> list[Word]:
 
 
 def option_of(command: Command, *names: str) -> str | None:
-    """The value of an option, whether glued, joined by "=" or in the next word."""
+    """Value of an option: glued, joined by "=" or in the next word."""
     words = [word.text for word in command.arguments]
     for at, word in enumerate(words):
         for name in names:
@@ -56,18 +56,17 @@ def _number(text: str | None) -> int | None:
 
 
 def whole_range(command: Command) -> Range:
-    """`cat`, `less` and the like."""
+    """`cat`, `less` and similar."""
     return operands_of(command, WHOLE_READERS[command.name]), WHOLE_FILE
 
 
 def partial_range(command: Command) -> Range:
-    """`sort`, `jq` and the like, which print a part or a form of a file."""
+    """`sort`, `jq` and similar, which print part or another form of a file."""
     valued, skip = PARTIAL_READERS[command.name]
     return operands_of(command, valued)[skip:], WHOLE_FILE.filtered()
 
 
 def end_range(command: Command) -> Range:
-    """`head` and `tail`."""
     words = [word.text for word in command.arguments]
     short = next(
         (
@@ -101,7 +100,7 @@ def _tail_selection(command: Command, asked: str) -> LineSelection:
 
 
 def sed_range(command: Command) -> tuple[list[Word], LineSelection | None]:
-    """`sed`; without a selection where it changes the files in place."""
+    """`sed`; no selection if it edits files in place."""
     options = [w.text for w in command.arguments if w.text.startswith("-") and len(w.text) > 1]
     in_place = any(
         o.startswith(("-i", "--in-place")) or (o[1] != "-" and "i" in o[1:]) for o in options
@@ -132,7 +131,7 @@ def _scripts(command: Command) -> list[str]:
 
 
 def awk_range(command: Command) -> Range:
-    """`awk`: the program says which lines, as far as their numbers do."""
+    """`awk`: the program selects lines, as far as line numbers tell."""
     operands = operands_of(command, frozenset({"-F", "-v", "-f"}))
     return operands[1:], awk_selection(operands[0].text if operands else "")
 

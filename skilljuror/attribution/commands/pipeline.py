@@ -1,8 +1,8 @@
-"""What each program does to the paths it is given.
+"""Effects of each program on its paths.
 
-A pipeline is read from left to right: `stream` holds the reads whose text flows to the next
-program, which narrows, picks, hides or prints it. A program that is not known hides nothing
-and shows nothing: the content witness decides.
+A pipeline is read from left to right: `stream` holds reads whose text flows to the next program,
+which narrows, selects, hides or prints it. An unknown program changes nothing: the content witness
+decides.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -49,18 +49,18 @@ _STDIN = frozenset({"-", "/dev/stdin"})
 
 
 class Pipeline(Struct):
-    """A pipeline under way."""
+    """State of a pipeline."""
 
     home: str | None
     done: list[Access] = field(default_factory=list)
     stream: list[Access] = field(default_factory=list)
     piped: bool = False
-    """Whether a program stands before this one."""
+    """Whether another program precedes this one."""
     fed: str | None = None
-    """Text that the program before prints from a here-document."""
+    """Here-document text printed by the previous program."""
 
     def run(self, commands: Sequence[Command]) -> list[Access]:
-        """The accesses of one pipeline."""
+        """Accesses of one pipeline."""
         for command in commands:
             self._step(command)
             self._redirects(command)
@@ -86,11 +86,10 @@ class Pipeline(Struct):
             self._unknown(command)
 
     def path(self, command: Command, text: str) -> str:
-        """An operand as a path seen from the command's folder."""
+        """Resolve an operand against the command's folder."""
         return join(command.cwd, expand_home(text, self.home))
 
     def access(self, command: Command, word: Word, kind: EventKind, **more: object) -> Access:
-        """An access to an operand."""
         base = Access(
             path=self.path(command, word.text),
             kind=kind,
@@ -103,7 +102,7 @@ class Pipeline(Struct):
         return replace(base, **more)
 
     def read(self, command: Command, files: Iterable[Word], selection: LineSelection) -> None:
-        """Print files, or narrow down what comes in when there are none."""
+        """Print files, or narrow the input if there are none."""
         operands = [*files, *(r.target for r in command.redirects if r.op == "<")]
         named = [word for word in operands if word.text not in _STDIN]
         if named and len(named) == len(operands):
@@ -117,7 +116,7 @@ class Pipeline(Struct):
         )
 
     def hide(self) -> None:
-        """What flows in goes no further."""
+        """Drop the input."""
         self.done.extend(_unseen(one) for one in self.stream)
         self.stream = []
 
@@ -163,7 +162,7 @@ class Pipeline(Struct):
         self._pass_on(ran, piped=command.piped)
 
     def _pass_on(self, ran: Iterable[Access], *, piped: bool) -> None:
-        """What code prints of files flows on, as what it runs prints."""
+        """Pass on text of files that code prints."""
         for one in ran:
             flows = piped and one.shown
             if flows and one.kind == "read" and not one.needs_evidence:
@@ -186,7 +185,7 @@ class Pipeline(Struct):
             self.done.append(self.access(command, word, "list"))
 
     def _unknown(self, command: Command) -> None:
-        """A program nobody here knows: it may be a bundled script, or read a bundled file."""
+        """An unknown program: it may be a bundled script, or read a bundled file."""
         program = command.words[0]
         if "/" in program.text:
             self.done.append(self.access(command, program, "exec"))
@@ -229,13 +228,13 @@ class Pipeline(Struct):
 
 
 def _unseen(access: Access) -> Access:
-    """An access whose text goes no further; `cat file | grep … | wc -l` has read the file."""
+    """An access whose text stops here; `cat file | grep … | wc -l` has read the file."""
     read = access.kind == "search" and access.note == FILTERED
     return replace(access, kind="read" if read else access.kind, shown=False)
 
 
 def _may_print(command: Command) -> bool:
-    """Whether a command that is not known to be a read may have an output of its own."""
+    """Whether a command that is not a known read may have its own output."""
     quiet = not command.words or command.name in NO_OUTPUT or command.captured
     echoed = command.name in {"echo", "printf"}
     return not (quiet or echoed or any(one.output for one in command.redirects))
@@ -259,7 +258,7 @@ def _tee(pipeline: Pipeline, command: Command) -> None:
 
 
 def _copy(pipeline: Pipeline, command: Command) -> None:
-    """`cp a b`: the copy is written, the original is used but not shown."""
+    """`cp a b`: b is written, a is used but not shown."""
     operands = operands_of(command, frozenset({"-t", "--target-directory", "-m", "-S"}))
     if len(operands) < 2:
         return
@@ -275,7 +274,7 @@ def _copy(pipeline: Pipeline, command: Command) -> None:
 
 
 def _link(pipeline: Pipeline, command: Command) -> None:
-    """`ln -s a b`: b shows what lies at a."""
+    """`ln -s a b`: b shows the content of a."""
     operands = operands_of(command, frozenset({"-t", "-S"}))
     if not operands:
         return
@@ -292,7 +291,7 @@ def _remove(pipeline: Pipeline, command: Command) -> None:
 
 
 def _git(pipeline: Pipeline, command: Command) -> None:
-    """`git show REV:path` prints a file; every other use of git is about the repository."""
+    """`git show REV:path` prints a file; all other uses of git concern the repository."""
     words = [word.text for word in command.arguments]
     if "show" not in words[:3]:
         return
@@ -308,12 +307,12 @@ def _patch(pipeline: Pipeline, command: Command) -> None:
 
 
 def _echo(pipeline: Pipeline, command: Command) -> None:
-    """Prints a text: it parts the outputs of the commands around it."""
+    """Print a text, which separates the outputs around it."""
     pipeline.hide()
-    said = "" if command.captured else printed_text(command)
-    if said:
+    text = "" if command.captured else printed_text(command)
+    if text:
         note = UNCERTAIN if command.guarded else ""
-        mark = Access("", "mention", printed=said, note=note, pipeline=command.pipeline)
+        mark = Access("", "mention", printed=text, note=note, pipeline=command.pipeline)
         pipeline.done.append(mark)
 
 
@@ -324,7 +323,7 @@ _READERS: dict[str, Callable[[Command], Range]] = {
     **dict.fromkeys(("Get-Content", "gc", "Select-Object"), content_range),
     **dict.fromkeys(("head", "tail"), end_range),
 }
-"""Programs that print files or what flows in: which of them, and which of their lines."""
+"""Programs that print files or their input -> files and lines selected."""
 _TAKE_INPUT = METADATA_PROGRAMS | {*_READERS, "sed", "gsed", "tee"}
 _HANDLERS: dict[str, Callable[[Pipeline, Command], None]] = {
     **dict.fromkeys(("sed", "gsed"), _sed),
@@ -339,14 +338,14 @@ _HANDLERS: dict[str, Callable[[Pipeline, Command], None]] = {
 
 
 def _instead(second: list[Access], first: list[Access]) -> list[Access]:
-    """What runs where the command before it failed does not touch the same file a second time."""
+    """Drop accesses of `||` fallbacks to files that the first command touches."""
     last = first[-1].pipeline if first else None
     tried = {(one.path.lower(), one.kind) for one in first if one.pipeline == last and one.path}
     return [one for one in second if (one.path.lower(), one.kind) not in tried]
 
 
 def command_accesses(commands: Sequence[Command], home: str | None) -> list[Access]:
-    """The accesses of unwrapped commands, in order."""
+    """Accesses of unwrapped commands, in order."""
     found: list[Access] = []
     waiting: dict[int, list[Access]] = {}
     for number, run in groupby(commands, key=lambda one: one.pipeline):

@@ -1,4 +1,4 @@
-"""Searches: which files a `grep` or `rg` looks into, and whether it prints lines or only names."""
+"""Searches: files that a `grep` or `rg` examines, and whether it prints lines or only names."""
 
 from itertools import pairwise
 
@@ -20,7 +20,6 @@ _RIPGREP = frozenset({"rg", "ag", "ack"})
 
 
 def is_search(command: Command) -> bool:
-    """Whether a command searches text."""
     return command.name in _PROGRAMS or command.name in _POWERSHELL or _git_grep(command)
 
 
@@ -29,7 +28,7 @@ def _git_grep(command: Command) -> bool:
 
 
 def searches(command: Command, *, piped: bool) -> tuple[list[Word], bool]:
-    """(files and folders searched, whether only names or counts are printed)."""
+    """Return (files and folders searched, whether only names or counts are printed)."""
     if command.name in _POWERSHELL:
         return _select_string(command), False
     words = list(command.arguments[1:] if _git_grep(command) else command.arguments)
@@ -84,6 +83,6 @@ def _split(command: Command, words: list[Word]) -> tuple[list[str], list[Word], 
 
 
 def _short(option: str, letters: str) -> bool:
-    """Whether a bundle of short options such as `-rln` holds one of the letters."""
+    """Whether combined short options such as `-rln` contain one of the letters."""
     body = option[1:]
     return not option.startswith("--") and body.isalpha() and any(c in body for c in letters)

@@ -1,2 +1,2 @@
-"""Events that need more than the resources that a call names: what a harness put into the context, lines
-that a search printed, files that no command names."""
+"""Events beyond the resources named by a call: content injected by the harness, lines printed by
+searches, files that no command names."""

@@ -1,4 +1,4 @@
-"""An event as it is found: before it has its number, its file and its class."""
+"""An event before it has its number, file and class."""
 
 from typing import Any
 
@@ -12,8 +12,6 @@ from skilljuror.models.trajectory import Message
 
 
 class CandidateEvent(Struct, frozen=True, gc=False):
-    """One event as found."""
-
     location: ResourceLocation
     kind: EventKind
     via: Via
@@ -21,26 +19,28 @@ class CandidateEvent(Struct, frozen=True, gc=False):
     agent: str
     step: int
     line: int
-    """1-based raw line of the call or message, in file number `file` of the trajectory."""
+    """Line of the call or message in file number `file` of the trajectory."""
     file: int = 0
+    call: int = -1
+    """0-based number of the call in the run; -1 for a message."""
     order: int = 0
-    """Position among the events of one line."""
+    """Position among the events of one call."""
     call_id: str | None = None
     missing: bool = False
-    """The log says that there is no such file."""
+    """The log reports the file as missing."""
     quote: str = ""
-    """What speaks for the event where the evidence quotes nothing."""
+    """Quote for the event if the evidence has none."""
 
     @staticmethod
     def of_call(
         analysed: AnalysedCall, location: ResourceLocation, kind: EventKind, via: Via,
         evidence: ReadEvidence, **more: Any,
     ) -> "CandidateEvent":  # fmt: skip
-        """An event of a call; `more` are order, missing and quote."""
+        """Return an event of a call; `more` are order, missing and quote."""
         step, call = analysed.step, analysed.call
         return CandidateEvent(
             location, kind, via, evidence, step.agent, step.index, call.line, step.file,
-            call_id=call.call_id, **more,
+            call=analysed.number, call_id=call.call_id, **more,
         )  # fmt: skip
 
     @staticmethod
@@ -48,7 +48,7 @@ class CandidateEvent(Struct, frozen=True, gc=False):
         message: Message, location: ResourceLocation, kind: EventKind, via: Via,
         evidence: ReadEvidence,
     ) -> "CandidateEvent":  # fmt: skip
-        """An event of a message that no call asked for."""
+        """Return an event of a message without a call."""
         return CandidateEvent(
             location, kind, via, evidence, message.agent, message.step, message.line, message.file
         )

@@ -1,4 +1,4 @@
-"""What the harness put into the context: skill bodies, re-injected files, trees of names."""
+"""Content that the harness put into the context: Skill bodies, re-injected files, file trees."""
 
 import re
 from collections.abc import Iterator
@@ -29,11 +29,11 @@ _LAUNCHING = re.compile(
     r"^\s*(?:Launching skill|Skill loaded|Loading skill|Skill \"[^\"\n]{1,200}\" loaded)\b",
     re.IGNORECASE,
 )
-"""The body comes in a message of its own, or the log drops it."""
+"""The body follows in its own message, or is missing in the log."""
 _IN_SUB_AGENT = re.compile(
     r"^\s*Skill \"[^\"\n]{1,200}\" (?:completed|launched) \(forked execution", re.IGNORECASE
 )
-"""The skill was given to a sub-agent, and its answer is what came back."""
+"""The Skill was given to a sub-agent, whose answer was returned."""
 _LOADED_BEFORE = re.compile(
     r"^\s*(?:\(Re-invocation of /|Skill /\S+ (?:is already|was) loaded )"
 )  # fmt: skip
@@ -42,17 +42,17 @@ _BODY_END = re.compile(
 )
 _CUT_BODY = re.compile(r"\[\.\.\. skill content truncated[^\]\n]*\]\s*\Z")
 _SHORTEST_PROMPT = 40
-"""Characters of a message that may hold the text of a skill."""
+"""Minimum characters of a message that may contain a Skill's text."""
 _FEWEST_LINES = 3
-"""Distinctive lines of a SKILL.md that such a message holds."""
+"""Minimum distinctive lines of a SKILL.md in such a message."""
 _NAMES_ONLY = "file names only"
 
 
 def message_events(message: Message, run: RunContext) -> Iterator[CandidateEvent]:
-    """The events of a message that no call asked for."""
+    """Events of a message without a call."""
     if message.kind == "skill_body" and message.call_id not in run.call_ids:
         via: Via = "slash" if message.command_line is not None else "injected"
-        location = _skill_root(message.skill or name_of(message.path or ""), run)
+        location = _skill_root(message.skill or name_of(message.path or ""), run, message.path)
         evidence = _evidence_of_body(message.text, location, run)
         yield CandidateEvent.of_message(message, location, "activate", via, evidence)
     elif message.kind == "reinjected":
@@ -65,15 +65,14 @@ def message_events(message: Message, run: RunContext) -> Iterator[CandidateEvent
         yield from _skill_text_in_prompt(message, run)
 
 
-def _skill_root(name: str, run: RunContext) -> ResourceLocation:
-    """The SKILL.md of a skill by its name."""
-    bare = bare_skill_name(name)
-    skill = name if ":" in name else run.catalog.names.get(bare, name)
-    return ResourceLocation(skill, "SKILL.md", bundled=bare in run.catalog.bundled)
+def _skill_root(name: str, run: RunContext, path: str | None = None) -> ResourceLocation:
+    """The SKILL.md of a Skill by name, and by path if known."""
+    skill = run.catalog.name(name, path or "")
+    return ResourceLocation(skill, "SKILL.md", bundled=skill in run.catalog.bundled)
 
 
 def body_text(text: str) -> str:
-    """The skill's own text in an injected body."""
+    """The Skill's own text in an injected body."""
     if text.startswith(_BODY_HEAD):
         text = text.partition("\n")[2]
     text = text.partition("\n\nCurrent Terminal Screen:")[0]
@@ -84,14 +83,14 @@ def body_text(text: str) -> str:
 
 
 def _without_arguments(text: str) -> str:
-    """A body without the line of arguments that the harness put at its end."""
+    """A body without the harness's line of arguments at its end."""
     at = text.rfind("\nARGUMENTS: ")
     last = at >= 0 and not text[at + 1 :].partition("\n")[2].strip()
     return text[:at] if last else text
 
 
 def _evidence_of_body(text: str, location: ResourceLocation, run: RunContext) -> ReadEvidence:
-    """An injected body is the whole SKILL.md, unless its known text says otherwise."""
+    """An injected body is the whole SKILL.md, unless its known text differs."""
     if _LOADED_BEFORE.match(text):
         note = "loaded before, not shown again"
         return ReadEvidence("none", None, ok=True, witness="content", note=note)
@@ -113,7 +112,7 @@ def _evidence_of_body(text: str, location: ResourceLocation, run: RunContext) ->
 def _evidence_of_match(
     match: ContentMatch, location: ResourceLocation, run: RunContext, quote: str
 ) -> ReadEvidence:
-    """What of a known text a body holds; nine tenths of it are all."""
+    """Evidence of a known text in a body; nine tenths count as full."""
     file = run.line_index.files[location.skill, location.resource]
     whole = match.body or match.lines >= 0.9 * max(1, file.filled)
     exposed: Exposed = "full" if whole else "partial"
@@ -126,7 +125,7 @@ def _injected_file(message: Message, run: RunContext, via: Via) -> Iterator[Cand
     """A file that the harness put into the context without a call."""
     location = run.catalog.locate(message.path) if message.path else None
     if location is None and message.skill:
-        location = _skill_root(message.skill, run)
+        location = _skill_root(message.skill, run, message.path)
     if location is None or not location.skill:
         return
     if location.folder:
@@ -138,32 +137,32 @@ def _injected_file(message: Message, run: RunContext, via: Via) -> Iterator[Cand
 
 
 def _tree(message: Message, run: RunContext) -> Iterator[CandidateEvent]:
-    """A tree of the workspace that names the files of a skill: its names are disclosed."""
+    """A tree of the workspace discloses the names of a Skill's files."""
     if "SKILL.md" not in message.text:
         return
     entries = {line.strip(" │├└─|`-+/\t") for line in message.text[:400_000].splitlines()}
     for bare in sorted(run.catalog.names.keys() & entries):
-        location = ResourceLocation(run.catalog.names[bare], ".", bare in run.catalog.bundled)
+        location = replace(_skill_root(bare, run), resource=".")
         evidence = ReadEvidence("none", None, ok=True, witness="content", note=_NAMES_ONLY)
         yield CandidateEvent.of_message(message, location, "list", "injected", evidence)
 
 
 def _skill_text_in_prompt(message: Message, run: RunContext) -> Iterator[CandidateEvent]:
-    """A prompt that holds the text of an offered SKILL.md: activated without any call."""
+    """A prompt with the text of an offered SKILL.md activates it without a call."""
     if len(message.text) < _SHORTEST_PROMPT:
         return
     matches = run.line_index.matches(TextLines.of(message.text.splitlines()))
     for (skill, resource), match in matches.items():
         half = match.lines * 2 >= run.line_index.files[skill, resource].filled
         if is_root(resource) and half and match.distinctive >= _FEWEST_LINES:
-            bundled = bare_skill_name(skill) in run.catalog.bundled
+            bundled = skill in run.catalog.bundled
             location = ResourceLocation(skill, resource, bundled)
             evidence = _evidence_of_match(match, location, run, match.first[:120])
             yield CandidateEvent.of_message(message, location, "activate", "injected", evidence)
 
 
 def skill_call_events(analysed: AnalysedCall, run: RunContext) -> Iterator[CandidateEvent]:
-    """A call of the skill tool: the body may be its result or a message of its own."""
+    """A call of the skill tool: the body is its result or a separate message."""
     call = analysed.call
     if not call.skill:
         return
@@ -171,7 +170,7 @@ def skill_call_events(analysed: AnalysedCall, run: RunContext) -> Iterator[Candi
     evidence = _evidence_of_skill_call(analysed, location, run)
     shown = evidence.exposed != "none"
     evidence = replace(evidence, witness="both" if shown else "command")
-    offered = bare_skill_name(call.skill) in run.catalog.names
+    offered = bare_skill_name(location.skill) in run.catalog.names
     yield CandidateEvent.of_call(
         analysed, location, "activate", "skill-tool", evidence,
         missing=evidence.ok is False and not offered,
@@ -197,7 +196,7 @@ def _evidence_of_skill_call(
     if _IN_SUB_AGENT.match(text):
         return ReadEvidence("none", None, ok=True, note="given to a sub-agent")
     if not text.strip() and result.ok is None:
-        return ReadEvidence("none", None, ok=None, note="the log says nothing of the result")
+        return ReadEvidence("none", None, ok=None, note="no result in the log")
     if not text.strip() or _LAUNCHING.match(text):
-        return ReadEvidence("full", None, ok=True, note="the log holds no text of the body")
+        return ReadEvidence("full", None, ok=True, note="no text of the body in the log")
     return _evidence_of_body(text, location, run)

@@ -1,4 +1,4 @@
-"""Searches that print lines: one event per file of which lines were printed."""
+"""Searches that print lines: one event per file with printed lines."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct, field
 
 from skilljuror.attribution.accesses.file_access import FILTERED
+from skilljuror.attribution.events.candidate_event import CandidateEvent
 from skilljuror.attribution.evidence.line_index import ResourceKey, merged_ranges, utf8_size
 from skilljuror.attribution.evidence.read_evidence import CallOutput, ReadEvidence, failure_of
 from skilljuror.attribution.paths import join, name_of
@@ -21,7 +22,7 @@ _FOUND_LINE = re.compile(
 _CONTEXT_LINE = re.compile(
     r"^(?P<path>[^:\s`'\"{}<>|()]{1,500}?)-(?P<number>\d{1,7})-(?P<text>.*)$"
 )
-"""`path-12-text`: a line around one that was found."""
+"""`path-12-text`: a line around a match."""
 _HEADING = re.compile(r"^(?:File: )?(?P<path>[^:\s`'\"{}<>|()]{1,500}\.\w{1,10}):?$")
 _BELOW_HEADING = re.compile(r"^\s*(?:L|Line )?(?P<number>\d{1,7})[:-] ?(?P<text>.*)$")
 _ASKS_FOR_NUMBERS = re.compile(r"\s-(?!-)[a-zA-Z]*n|--line-number|\s--vimgrep")
@@ -29,16 +30,15 @@ _NUMBER = re.compile(r"^(\d{1,7})[:-]")
 
 
 class _PrintedLines(Struct):
-    """The lines of one file that a search printed."""
+    """Lines of one file that a search printed."""
 
     location: ResourceLocation
     numbers: list[int] = field(default_factory=list)
-    """Their numbers, as far as they were printed."""
+    """Their numbers, if printed."""
     size: int = 0
     """Bytes of their text."""
 
     def evidence(self) -> ReadEvidence:
-        """What they show of the file."""
         lines = merged_ranges((n, n) for n in self.numbers) if self.numbers else None
         return ReadEvidence("partial", lines, ok=True, witness="both", size=self.size)
 
@@ -46,10 +46,15 @@ class _PrintedLines(Struct):
 def search_events(
     analysed: AnalysedCall, run: RunContext, output: CallOutput
 ) -> Iterator[tuple[ResolvedAccess, ResourceLocation, ReadEvidence]]:
-    """(search, file, what was shown) of every file whose lines a search in a bundle printed."""
+    """Yield (search, file, evidence) for every file with lines printed by a search in a bundle; for
+    redirected searches (`grep … SKILL.md > found.txt`), the file named."""
     searches = [
         resolved for resolved in analysed.resolved_accesses if resolved.access.kind == "search"
     ]
+    for search in searches:
+        if not search.access.shown and not search.location.folder and search.access.via == "shell":
+            ok = False if failure_of(search, output) else output.ok
+            yield search, search.location, ReadEvidence("none", None, ok)
     if not searches or not output.text.strip():
         return
     printed = _printed_lines(analysed, run, output)
@@ -66,7 +71,7 @@ def search_events(
 def _files_searched(
     search: ResolvedAccess, printed: Mapping[ResourceKey, object]
 ) -> list[ResourceKey]:
-    """The files printed that a search looked into: itself, or all below a folder."""
+    """Printed files that a search covers: the path itself, or all below a folder."""
     if not search.location.folder:
         return [search.key] if search.key in printed else []
     inner = "" if search.location.resource == "." else search.location.resource + "/"
@@ -78,7 +83,7 @@ def _files_searched(
 def events_of_wide_search(
     analysed: AnalysedCall, run: RunContext, output: CallOutput
 ) -> Iterator[tuple[ResourceLocation, ReadEvidence]]:
-    """Bundled files whose lines a search over something wider than a bundle printed."""
+    """Bundled files with lines printed by a search over more than a bundle."""
     for lines in _printed_lines(analysed, run, output).values():
         yield lines.location, lines.evidence()
 
@@ -86,7 +91,7 @@ def events_of_wide_search(
 def _printed_lines(
     analysed: AnalysedCall, run: RunContext, output: CallOutput
 ) -> dict[ResourceKey, _PrintedLines]:
-    """The lines of each resource that an output shows below or behind their paths."""
+    """Lines of each resource that an output shows below or after their paths."""
     printed: dict[ResourceKey, _PrintedLines] = {}
     reader = _OutputReader(analysed, run)
     if not reader.inside and not run.catalog.named_in(output.text):
@@ -103,8 +108,26 @@ def _printed_lines(
     return printed
 
 
+def listed_skills(
+    analysed: AnalysedCall, run: RunContext, output: CallOutput
+) -> Iterator[CandidateEvent]:
+    """A listing per Skill whose folder heads a part of `ls -R` of its parent."""
+    for order, access in enumerate(analysed.accesses):
+        if access.kind != "list" or not access.shown or access.path not in run.catalog.roots:
+            continue
+        bases = analysed.call.workdir or run.cwd, access.path
+        for heading in (line[:-1] for line in output.lines if line.endswith(":")):
+            found = (run.catalog.locate(join(base, heading)) for base in bases)
+            location = next(filter(None, found), None)
+            if location is not None and location.skill and location.resource == ".":
+                evidence = ReadEvidence("none", None, ok=True, witness="both")
+                yield CandidateEvent.of_call(
+                    analysed, location, "list", access.via, evidence, order=order, quote=access.text
+                )
+
+
 class _OutputReader:
-    """Reads the lines of a search's output: `path:12:text`, or a path and numbered lines under it."""
+    """Reads a search's output: `path:12:text`, or a path followed by numbered lines."""
 
     def __init__(self, analysed: AnalysedCall, run: RunContext) -> None:
         self.run = run
@@ -115,13 +138,13 @@ class _OutputReader:
         self.inside = any(
             run.catalog.locate(f"{folder}/x") for folder in (self.base or "", *self.folders)
         )
-        """Whether a path may mean a bundled file without naming the bundle."""
+        """Whether a relative path may be a bundled file."""
         self.located: dict[str, ResourceLocation | None] = {}
         self.under: ResourceLocation | None = None
-        """The file that a heading named."""
+        """File named by the last heading."""
 
     def line(self, line: str) -> tuple[ResourceLocation, str | None, str] | None:
-        """(file, line number, text) of a line of the output."""
+        """Return (file, line number, text) of an output line."""
         if self.under is None and not self.inside and not self.run.catalog.named_in(line):
             return None
         heading = _HEADING.match(line)
@@ -154,7 +177,7 @@ class _OutputReader:
 def _in_one_file(
     analysed: AnalysedCall, search: ResolvedAccess, output: CallOutput, run: RunContext
 ) -> ReadEvidence | None:
-    """A search in one file prints no path: all of an output of its own, or what its text proves."""
+    """A search in one file prints no path: its whole output, or matches of its text."""
     lines = analysed.segments(output, run.line_index).get(search.order)
     match = output.match(search.key, run.line_index)
     if lines is None:

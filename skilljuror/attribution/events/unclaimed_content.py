@@ -1,8 +1,7 @@
-"""Outputs that show a resource although no command names it: the content witness alone.
+"""Outputs that show a resource although no command names it: content witness only.
 
-Documents, code and reports around a skill quote it, and what is written from its template holds lines
-of that: a file that has lines in common with a resource is not the resource. A copy of it, or code that
-prints it, shows it in one row and little else.
+Documents, code and reports quote a Skill, and files written from its template share its lines, but
+are not the resource. A copy of it, or code that prints it, shows it in one piece and little else.
 """
 
 import re
@@ -14,7 +13,7 @@ from skilljuror.attribution.evidence.line_index import ContentMatch, LineRanges,
 from skilljuror.attribution.evidence.read_evidence import CallOutput, ReadEvidence
 from skilljuror.attribution.evidence.terminal_screens import is_screen
 from skilljuror.attribution.paths import contains_any
-from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name
+from skilljuror.attribution.resolution.skill_catalog import ResourceLocation
 from skilljuror.attribution.run_context import AnalysedCall, RunContext
 
 _READERS = frozenset({"shell", "python", "poll", "read", "other"})
@@ -22,33 +21,32 @@ _NO_READ = re.compile(
     r"\bgit\s+(?:-\S+\s+)*(?:diff|log|show|blame|stash|commit|apply)\b|\bdiff\b|\btmux\b|\bscreen\b"
     r"|\bworkmux\b|\bapply_patch\b|\bgh\s+(?:pr|issue|api)\b"
 )
-"""Other agents' screens, and differences: what they show was not read by this agent from the file."""
+"""Other agents' screens, and diffs: the agent did not read the file itself."""
 _NO_READ_WORDS = ("git", "diff", "tmux", "screen", "workmux", "apply_patch", "gh")
-"""One of them stands in whatever that expression finds."""
+"""Every match of that expression contains one of these."""
 _LONGEST_COMMAND = 4000
 _LEAST_SHARE = 2 / 3
-"""Share of an output's filled lines that the text of resources has to make up."""
+"""Minimum share of an output's non-blank lines that come from resources."""
 _NOTE = "no command names the file; its text is in the output"
 
 
 def may_show(analysed: AnalysedCall, run: RunContext) -> bool:
-    """Whether the output of a call can prove anything by itself."""
+    """Whether the output of a call can be evidence by itself."""
     return bool(run.line_index.files) and analysed.call.action in _READERS
 
 
 class SharedScreens(Struct):
-    """Outputs that several calls share, and terminals that still show what was there before."""
+    """Outputs shared by several calls, and terminals that still show earlier output."""
 
     named: dict[int, set[ResourceKey]] = field(default_factory=dict)
-    """`id` of a result -> what any of its calls names."""
+    """`id` of a result -> resources named by any of its calls."""
     last_call: dict[int, int] = field(default_factory=dict)
-    """`id` of a result -> number of the last call that it answers."""
-    standing: dict[str, dict[ResourceKey, LineRanges]] = field(default_factory=dict)
-    """Agent -> what its terminal shows."""
+    """`id` of a result -> number of its last call."""
+    on_screen: dict[str, dict[ResourceKey, LineRanges]] = field(default_factory=dict)
+    """Agent -> resources on its terminal."""
 
     @staticmethod
     def of(analysed_calls: Iterable[AnalysedCall]) -> "SharedScreens":
-        """The outputs of a run."""
         screens = SharedScreens()
         for analysed in analysed_calls:
             if analysed.result is not None:
@@ -58,38 +56,38 @@ class SharedScreens(Struct):
         return screens
 
     def is_last(self, analysed: AnalysedCall) -> bool:
-        """Whether no later call shares the output of this one."""
+        """Whether no later call shares this call's output."""
         return self.last_call.get(id(analysed.result), analysed.number) == analysed.number
 
     def named_by_any(self, analysed: AnalysedCall) -> set[ResourceKey]:
-        """What any of the calls names that share the output of this one."""
+        """Resources named by any call with the same output."""
         return self.named.get(id(analysed.result), set())
 
-    def still_standing(
+    def already_shown(
         self, analysed: AnalysedCall, matches: Mapping[ResourceKey, ContentMatch]
     ) -> set[ResourceKey]:
-        """What the terminal showed before already; from now on it shows the matches."""
+        """Resources already on the terminal; the matches then replace them."""
         if analysed.result is None or not is_screen(analysed.result.text[:100]):
             return set()
-        before = self.standing.get(analysed.step.agent, {})
+        before = self.on_screen.get(analysed.step.agent, {})
         now = {key: match.ranges for key, match in matches.items()}
-        self.standing[analysed.step.agent] = now
+        self.on_screen[analysed.step.agent] = now
         return {key for key, ranges in now.items() if set(ranges) <= set(before.get(key, ()))}
 
 
 def unclaimed_reads(
     analysed: AnalysedCall, run: RunContext, output: CallOutput, screens: SharedScreens
 ) -> Iterator[tuple[ResourceLocation, ReadEvidence]]:
-    """Resources that the output of a call shows and none of its accesses names."""
+    """Resources that a call's output shows and none of its accesses names."""
     if not may_show(analysed, run) or not screens.is_last(analysed):
         return
     if len(output.lines) < 2:
-        screens.still_standing(analysed, {})
+        screens.already_shown(analysed, {})
         return
     if _is_no_read((analysed.call.command or "")[:_LONGEST_COMMAND]):
         return
     matches = run.line_index.matches(output.text_lines)
-    explained = screens.named_by_any(analysed) | screens.still_standing(analysed, matches)
+    explained = screens.named_by_any(analysed) | screens.already_shown(analysed, matches)
     explained |= {resolved.key for resolved in analysed.resolved_accesses}
     taken = {at for key in explained & matches.keys() for at in _places(matches[key])}
     unbroken = {key: match for key, match in matches.items() if match.unbroken}
@@ -105,7 +103,7 @@ def unclaimed_reads(
         taken |= places
         skill, resource = key
         yield (
-            ResourceLocation(skill, resource, bare_skill_name(skill) in run.catalog.bundled),
+            ResourceLocation(skill, resource, skill in run.catalog.bundled),
             ReadEvidence(
                 "full" if match.full else "partial",
                 match.ranges,
@@ -119,10 +117,10 @@ def unclaimed_reads(
 
 
 def _is_no_read(command: str) -> bool:
-    """Most commands hold none of the words, and only the others are searched slowly."""
+    """Check the words first, because most commands contain none and the expression is slow."""
     return contains_any(command, _NO_READ_WORDS) and bool(_NO_READ.search(command))
 
 
 def _places(match: ContentMatch) -> set[int]:
-    """The lines of the text that a match covers."""
+    """Lines of the text that a match covers."""
     return {at for start, end in match.places for at in range(start, end + 1)}

@@ -1,1 +1,1 @@
-"""The content witness: what an output shows of which file."""
+"""The content witness: lines of files shown by an output."""

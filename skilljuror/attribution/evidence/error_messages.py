@@ -1,4 +1,4 @@
-"""What programs and shells say where something went wrong, instead of what was asked for."""
+"""Error messages of programs and shells."""
 
 import re
 from collections.abc import Sequence
@@ -23,17 +23,17 @@ _USAGE = re.compile(r"Try '.{1,200} --help'|usage: ", re.IGNORECASE)
 _TRACEBACK = "Traceback (most recent call last)"
 _WRONG_CODE = re.compile(r"\w*(?:SyntaxError|IndentationError|TabError): ")
 _MOST_MESSAGES = 12
-"""Lines of an output that may be nothing but error messages."""
+"""Maximum lines of an output that may consist of error messages only."""
 _LONGEST_QUOTE = 160
 
 
 def says_file_missing(text: str) -> bool:
-    """Whether a text says that a file is not there."""
+    """Whether a text reports a missing file."""
     return bool(_MISSING.search(text))
 
 
 def error_line_for(lines: Sequence[str], path: str) -> str | None:
-    """The line that says a path could not be opened."""
+    """Line that reports a path as unreadable."""
     name = name_of(path)
     for line in lines:
         if name in line and _MISSING.search(line[:1000]):
@@ -42,7 +42,7 @@ def error_line_for(lines: Sequence[str], path: str) -> str | None:
 
 
 def command_not_found_line(lines: Sequence[str], program: str) -> str | None:
-    """The line of a shell that says it knows no such program."""
+    """Line in which a shell reports an unknown program."""
     for line in lines:
         if "not found" in line and f"{program}: " in line and _OF_SHELL.match(line):
             return line.strip()[:_LONGEST_QUOTE]
@@ -50,8 +50,8 @@ def command_not_found_line(lines: Sequence[str], program: str) -> str | None:
 
 
 def only_error_messages(lines: Sequence[str], program: str) -> str | None:
-    """The first line of an output in which shell and programs complain and nothing else is said;
-    `program` may say anything under its own name."""
+    """First line of an output that consists only of errors by shell and programs; `program` may
+    print anything under its own name."""
     filled = [line for line in lines if line.strip()]
     if not filled or len(filled) > _MOST_MESSAGES or filled[0][:1] in {" ", "\t"}:
         return None
@@ -65,7 +65,7 @@ def _is_error_message(line: str) -> bool:
 
 
 def traceback_line(lines: Sequence[str]) -> str | None:
-    """The last line of a traceback before which inline Python printed nothing."""
+    """Last line of a traceback, if inline Python printed nothing before it."""
     filled = [line for line in lines if line.strip()]
     if not filled:
         return None

@@ -1,9 +1,8 @@
-"""The content witness: which lines of which resource a text shows, by the text alone.
+"""The content witness: lines of resources shown by a text, judged by the text alone.
 
-Every line of every resource is looked up in one dict, so a text costs one lookup per line
-whatever the number of resources. Only lines that are long and rare enough (distinctive) start
-a match; from there it grows over its neighbours, blank and common lines included, as long as
-they stand in the file's order.
+All lines of all resources are in one dict, so the cost does not depend on the number of resources.
+Only long and rare (distinctive) lines start a match, which grows over its neighbours, blank and
+common lines included, while they follow the file's order.
 """
 
 import re
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from skilljuror.work import charge
+from skilljuror.work_budget import charge
 
 ResourceKey = tuple[str, str]
 """Skill and path of a resource."""
@@ -20,66 +19,63 @@ LineRanges = tuple[tuple[int, int], ...]
 """(first, last) line, inclusive, in order."""
 
 DISTINCTIVE = 12
-"""Characters of a stripped line from which on it can start a match."""
+"""Minimum characters of a stripped line to start a match."""
 RARE = 4
-"""Places at which a line may stand and still start a match."""
+"""Maximum occurrences of a line that starts a match."""
 MOST_OVERLAPS = 32
-"""Pieces of a file to which a line of a text may belong before no further one starts on it: where a
-file repeats one line, every line of the output could be each of them."""
+"""Maximum overlapping matches of one file on a text line, to bound the work for files that repeat a
+line."""
 _NUMBER_MARKS = frozenset("0123456789<>")
-"""First characters of a line that a tool has numbered or marked."""
+"""First characters of a line numbered or marked by a tool."""
 _NUMBER_STARTS = frozenset("0123456789<>L \t")
-"""First characters of a line that may be numbered or marked, its blanks included."""
+"""The same with leading blanks."""
 _NUMBERED = re.compile(r"^[ \t]{0,12}L?\d{1,7}(?:→|\t|[ \t]?[|│] ?|[:.)-] ?| {1,4})", re.ASCII)
 _LOCATED = re.compile(r"^[^\s:][^:\n]{0,300}:(?:\d{1,7}:)?")
 
 
 class ContentMatch(Struct, frozen=True, gc=False):
-    """What a text shows of one resource."""
+    """Lines of one resource shown by a text."""
 
     ranges: LineRanges
-    """Real line numbers, those that touch joined."""
+    """Line numbers in the file, adjacent ranges joined."""
     lines: int
-    """Lines shown that are not blank."""
+    """Non-blank lines shown."""
     distinctive: int
-    """How many of them are distinctive."""
+    """Distinctive lines among them."""
     longest: int
-    """Lines of the longest unbroken piece."""
+    """Lines of the longest contiguous piece."""
     full: bool
-    """Every line that is not blank was shown."""
+    """Every non-blank line was shown."""
     body: bool
-    """The same of the lines after the front matter."""
+    """Every non-blank line after the front matter was shown."""
     first: str
-    """The first line shown."""
     places: LineRanges
-    """Where in the text they stand: 0-based lines."""
+    """0-based lines of the text."""
 
     @property
     def unbroken(self) -> bool:
-        """A long piece of the file, or all of its body, that stands in the text in one row."""
+        """A long piece of the file, or all of its body, in one contiguous piece."""
         piece = self.longest >= 12 and self.distinctive >= 6
         return piece or (self.body and len(self.places) == 1 and self.distinctive >= 2)
 
 
 class IndexedFile(Struct):
-    """A resource's lines, ready to be compared."""
+    """A resource's lines prepared for comparison."""
 
     lines: tuple[str, ...]
-    """Stripped lines."""
     sizes: tuple[int, ...]
-    """Bytes of every line as it stands in the file, its end included."""
+    """Bytes of every line of the file, line end included."""
     body: int
     """Index of the first line after the front matter."""
     filled: int
-    """Lines of the body that are not blank."""
+    """Non-blank lines of the body."""
     total: int
-    """Lines of the whole file that are not blank."""
+    """Non-blank lines of the file."""
     numbers: Mapping[str, Sequence[int]]
-    """Line that is not blank -> its numbers; of one that stands in many places the first ones."""
+    """Non-blank line -> its first line numbers."""
 
     @staticmethod
     def of(text: str) -> "IndexedFile":
-        """The lines of a resource's text."""
         raw = text.splitlines()
         lines = tuple(map(str.strip, raw))
         body = front_matter(lines)
@@ -103,7 +99,7 @@ def _numbers(lines: Sequence[str]) -> dict[str, list[int]]:
 
 
 def front_matter(lines: Sequence[str]) -> int:
-    """Number of lines of the YAML front matter, its fences included; 0 when there is none."""
+    """Lines of the YAML front matter, fences included; 0 without one."""
     if not lines or lines[0] != "---":
         return 0
     for at, line in enumerate(lines[1:200], 1):
@@ -113,39 +109,37 @@ def front_matter(lines: Sequence[str]) -> int:
 
 
 class TextLines(NamedTuple):
-    """The lines of a text that may show something."""
+    """Lines of a text to compare."""
 
     raw: Sequence[str]
     bare: Sequence[str]
-    """The same without blanks around them."""
+    """Lines without surrounding blanks."""
 
     @staticmethod
     def of(lines: Sequence[str]) -> "TextLines":
-        """A text of these lines."""
         return TextLines(lines, list(map(str.strip, lines)))
 
     def says(self, at: int, wanted: str) -> bool:
-        """Whether a line is the one that is wanted, with or without the prefix of a tool."""
+        """Whether a line equals `wanted`, with or without a tool's prefix."""
         return self.bare[at] == wanted or without_line_prefix(self.raw[at]) == wanted
 
 
 class LineIndex(Struct):
-    """The lines of all resources of a bundle."""
+    """Lines of all resources of a bundle."""
 
     files: dict[ResourceKey, IndexedFile] = field(default_factory=dict)
     places: dict[str, list[tuple[ResourceKey, int]]] = field(default_factory=dict)
-    """Distinctive line -> where it stands; of one that stands in many places the first ones."""
+    """Distinctive line -> its first occurrences."""
 
     @staticmethod
     def of(texts: Iterable[tuple[ResourceKey, str]]) -> "LineIndex":
-        """The lines of these resources."""
         index = LineIndex()
         for key, text in texts:
             index.learn(key, text)
         return index
 
     def learn(self, key: ResourceKey, text: str) -> None:
-        """Add a resource; the first text that is learned for a key stays."""
+        """Add a resource; the first text of a key is kept."""
         if key in self.files:
             return
         file = IndexedFile.of(text)
@@ -157,20 +151,22 @@ class LineIndex(Struct):
                     places.append((key, number))
 
     def matches(self, text: TextLines) -> dict[ResourceKey, ContentMatch]:
-        """What a text's lines show of any resource."""
+        """Matches of a text with any resource."""
         charge(len(text.bare))
         hits: dict[ResourceKey, list[tuple[int, int]]] = {}
         places = self.places
         for at, line in _candidates(text.bare, places):
-            stands = places[line] if line in places else places.get(without_line_prefix(line), [])
-            if len(stands) <= RARE:
-                for key, number in stands:
+            occurrences = (
+                places[line] if line in places else places.get(without_line_prefix(line), [])
+            )
+            if len(occurrences) <= RARE:
+                for key, number in occurrences:
                     hits.setdefault(key, []).append((at, number))
         matches = ((key, self._match(key, hits[key], text)) for key in sorted(hits))
         return {key: match for key, match in matches if match}
 
     def match(self, key: ResourceKey, text: TextLines) -> ContentMatch | None:
-        """What a text's lines show of one resource that a command named: short lines count too."""
+        """Match of a text with one resource named by a command: short lines count too."""
         file = self.files.get(key)
         if file is None:
             return None
@@ -206,9 +202,9 @@ class LineIndex(Struct):
 
 
 def _candidates(bare: Sequence[str], places: Mapping[str, object]) -> Iterable[tuple[int, str]]:
-    """(position, line) of the lines that may be known: as they are, or behind a number or mark.
+    """(position, line) of lines that may be known, as they are or after a number or mark.
 
-    Most texts show nothing that is known; their lines are looked up in one go.
+    Most texts contain no known line; all are looked up at once.
     """
     if places.keys().isdisjoint(bare):
         return [(at, line) for at, line in enumerate(bare) if line[:1] in _NUMBER_MARKS]
@@ -218,17 +214,17 @@ def _candidates(bare: Sequence[str], places: Mapping[str, object]) -> Iterable[t
 
 
 class _MatchedRun(Struct, frozen=True, gc=False):
-    """A piece of the file that stands in the text in order."""
+    """A piece of the file that the text contains in order."""
 
     at: int
-    """0-based line of the text where it starts."""
+    """0-based first line in the text."""
     start: int
     end: int
     """First and last line of the file."""
 
 
 def without_line_prefix(line: str) -> str:
-    """A line without the number or the `path:number:` that a tool put before it."""
+    """Remove the number or `path:number:` that a tool printed before a line."""
     if line[:1] not in _NUMBER_STARTS and ":" not in line:
         return line.strip()
     prefix = _NUMBERED.match(line)
@@ -240,12 +236,12 @@ def without_line_prefix(line: str) -> str:
 
 
 def _runs(hits: list[tuple[int, int]], lines: Sequence[str], text: TextLines) -> list[_MatchedRun]:
-    """The pieces, longest first; a line of the text belongs to one piece only."""
+    """The pieces, longest first; each line of the text belongs to one."""
     runs: list[_MatchedRun] = []
     done: dict[int, int] = {}
-    """offset between text and file -> line of the text up to which that run reaches."""
+    """offset between text and file -> last text line covered by a run"""
     reaches: list[int] = []
-    """Last lines of the runs that may cover the hits to come."""
+    """Last lines of the runs that may cover later hits."""
     for at, number in hits:
         if done.get(at - number, -1) >= at:
             continue
@@ -272,12 +268,12 @@ def _runs(hits: list[tuple[int, int]], lines: Sequence[str], text: TextLines) ->
 
 
 def _is_trivial(run: _MatchedRun, lines: Sequence[str]) -> bool:
-    """A lone short line such as "}" says nothing, unless the file has hardly more."""
+    """A single short line such as "}" is no evidence, unless the file has hardly more."""
     return run.start == run.end and len(lines[run.start - 1]) < DISTINCTIVE and len(lines) > 3
 
 
 def _grown(at: int, number: int, lines: Sequence[str], text: TextLines) -> _MatchedRun:
-    """The run through a hit, grown as far as text and file agree; blank ends are cut off."""
+    """Grow a hit while text and file agree; blank ends are cut off."""
     start = end = number
     bare, ahead = text.bare, at - number + 1
     last = min(len(lines), len(bare) - ahead)
@@ -294,12 +290,11 @@ def _grown(at: int, number: int, lines: Sequence[str], text: TextLines) -> _Matc
 
 
 def utf8_size(text: str) -> int:
-    """Bytes of a text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def merged_ranges(ranges: Iterable[tuple[int, int]]) -> LineRanges:
-    """Ranges in order, those that touch or overlap made one."""
+    """Ranges in order, adjacent or overlapping ones merged."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         if merged and start <= merged[-1][1] + 1:

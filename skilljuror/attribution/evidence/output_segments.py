@@ -1,7 +1,7 @@
-"""One output, several reads: which lines of it belong to which.
+"""Assign the lines of one output to several reads.
 
-Four things part an output: headings that name files, texts that an `echo` printed between the
-commands, the front matter with which every SKILL.md begins, and the known texts of all files but one.
+Separators: headings that name files, texts echoed between commands, the front matter of each
+SKILL.md, and the known texts of all files but one.
 """
 
 import re
@@ -16,19 +16,18 @@ from skilljuror.attribution.resolution.skill_catalog import bare_skill_name
 from skilljuror.attribution.shell.printed_text import lines_matching, separator_line
 
 _HEADER = re.compile(r"^(?:==> (?P<head>.{1,500}) <==|--- (?P<many>.{1,500}) ---)$")
-"""What `head`, and tools that read many files, print before each."""
+"""Heading that `head`, and tools that read many files, print before each."""
 _HEADER_STARTS = frozenset({"==> ", "--- "})
 _LONGEST_OUTPUT = 20_000
-"""Lines of an output in which known texts are looked for."""
+"""Maximum lines of an output to search for known texts."""
 
 Segment = tuple[str, ...]
 Segments = dict[int, Segment]
-"""Order of a resolved access -> the lines that are surely its own; accesses without an entry
-share the output."""
+"""Order of a resolved access -> lines that are surely its own; other accesses share the output."""
 
 
 def printing_accesses(resolved_accesses: Iterable[ResolvedAccess]) -> list[ResolvedAccess]:
-    """The accesses whose text reaches the output."""
+    """Accesses whose text reaches the output."""
     return [
         resolved
         for resolved in resolved_accesses
@@ -42,8 +41,8 @@ def segment_output(
     lines: tuple[str, ...],
     line_index: LineIndex,
 ) -> Segments:
-    """The lines of an output by the access whose alone they surely are; `accesses` are all of the
-    call, those of no resource included."""
+    """Return the lines that surely belong to each access; `accesses` are all of the call, with or
+    without a resource."""
     reads = printing_accesses(resolved_accesses)
     if not reads:
         return {}
@@ -63,14 +62,13 @@ def segment_output(
 
 
 def _prints(access: Access) -> bool:
-    """Whether an access puts text into the output."""
     if access.kind == "mention":
         return bool(access.printed) or access.note == OTHER_OUTPUT
     return access.shown and access.kind in {"read", "search", "exec", "list"}
 
 
 def has_file_headers(lines: Sequence[str]) -> bool:
-    """Whether a heading stands before each file of an output."""
+    """Whether a heading precedes each file of an output."""
     return any(line[:4] in _HEADER_STARTS and _HEADER.match(line) for line in lines)
 
 
@@ -101,8 +99,8 @@ def _by_headers(reads: Sequence[ResolvedAccess], lines: tuple[str, ...]) -> Segm
 
 
 def _fit(resolved: ResolvedAccess, path: str) -> int:
-    """How well the path in a heading names an access: 3 for its path, 2 for its skill and resource,
-    1 for its resource, 0 for not at all."""
+    """How well a heading's path names an access: 3 for its path, 2 for Skill and resource, 1 for
+    the resource, 0 otherwise."""
     resource, asked = resolved.location.resource, resolved.access.path
     if asked == path or asked.endswith("/" + path):
         return 3
@@ -119,9 +117,9 @@ def _without_blank_ends(lines: Segment) -> Segment:
 
 
 def _separators(accesses: Sequence[Access], lines: tuple[str, ...]) -> list[tuple[int, int]]:
-    """(position in the accesses, line) of every echoed text, in order; none if one is missing.
+    """(position in the accesses, line) of every echoed text, in order; empty if one is missing.
 
-    A text that stands in the output more often than it was echoed separates nothing.
+    A text that occurs more often than it was echoed does not separate.
     """
     echoes: dict[str, list[int]] = {}
     for position, access in enumerate(accesses):
@@ -151,7 +149,7 @@ def _by_separators(
     lines: tuple[str, ...],
     separators: list[tuple[int, int]],
 ) -> Segments:
-    """Between two echoed texts stands the output of the commands between them."""
+    """The output of commands is between the texts echoed around them."""
     bounds = [(-1, -1), *separators, (len(accesses), len(lines))]
     segments: Segments = {}
     for (first, start), (last, end) in pairwise(bounds):
@@ -164,7 +162,7 @@ def _by_separators(
 
 
 def _front_matter_starts(lines: tuple[str, ...]) -> list[int]:
-    """Where the front matter of a skill begins."""
+    """First lines of front matters of Skills."""
     return [
         at
         for at, line in enumerate(lines[:-1])
@@ -173,7 +171,7 @@ def _front_matter_starts(lines: tuple[str, ...]) -> list[int]:
 
 
 def _fences(lines: tuple[str, ...]) -> set[int]:
-    """Lines that open or close the front matter of a skill."""
+    """Opening and closing lines of front matters of Skills."""
     fences = set()
     for start in _front_matter_starts(lines):
         closing = (at for at in range(start + 1, len(lines)) if lines[at].strip() == "---")
@@ -190,7 +188,7 @@ def _is_root_from_start(resolved: ResolvedAccess) -> bool:
 def _after_other_output(
     reads: Sequence[ResolvedAccess], accesses: Sequence[Access], lines: tuple[str, ...]
 ) -> Segments:
-    """A SKILL.md printed last begins at its front matter, whatever stands before it."""
+    """A SKILL.md printed last begins at its front matter, whatever precedes it."""
     last = reads[-1]
     printing = [access for access in accesses if _prints(access)]
     if len(reads) != 1 or printing[-1] is not last.access or not _is_root_from_start(last):
@@ -200,7 +198,7 @@ def _after_other_output(
 
 
 def _by_front_matter(reads: Sequence[ResolvedAccess], lines: tuple[str, ...]) -> Segments:
-    """Every SKILL.md begins with its front matter; several of them in a row part themselves."""
+    """Every SKILL.md begins with its front matter, which separates several in a row."""
     starts = _front_matter_starts(lines)
     if len(starts) != len(reads) or starts[:1] != [0] or not all(map(_is_root_from_start, reads)):
         return {}
@@ -213,7 +211,7 @@ def _by_front_matter(reads: Sequence[ResolvedAccess], lines: tuple[str, ...]) ->
 def _by_known_texts(
     reads: Sequence[ResolvedAccess], lines: tuple[str, ...], line_index: LineIndex
 ) -> Segments:
-    """Where all texts but one are known, the rest of the output is that one's."""
+    """If all texts but one are known, the rest of the output belongs to that one."""
     unknown = [read for read in reads if read.key not in line_index.files]
     if len(unknown) != 1 or len(lines) > _LONGEST_OUTPUT:
         return {}

@@ -1,8 +1,7 @@
-"""What an output proves about the accesses of its call: exposure, real lines, success.
+"""Evidence in an output for the accesses of its call: exposure, line numbers, success.
 
-Two ways lead from an access to lines. Where the resource's text is known, the content witness
-says which lines the output shows. Where it is not, lines are counted: `sed -n 1,240p` that
-prints 74 lines printed a whole file of 74 lines.
+If a resource's text is known, the content witness determines the lines shown. Otherwise lines are
+counted: if `sed -n 1,240p` prints 74 lines, the file has 74 lines.
 """
 
 import re
@@ -42,7 +41,7 @@ _FAILED = re.compile(
     re.MULTILINE,
 )
 _FAILURE_TAIL = 4000
-"""Characters at the end of an output that are searched for a failure."""
+"""Characters at the end of an output to search for a failure."""
 _CUT_WORDS = ("truncated", "omitted", "clipped", "elided", "output too large", "total output lines")
 _CUT_NOTICE = re.compile(
     r"\d[\d,]{0,20} (?:tokens|characters|chars|bytes|lines) truncated ?(?:…|\.\.\.|\]|\))"
@@ -50,10 +49,10 @@ _CUT_NOTICE = re.compile(
     r"|^(?:output too large|warning: truncated output|total output lines: \d)",
     re.MULTILINE | re.IGNORECASE,
 )
-"""What a harness writes where it left out a part; a file that talks of truncation is none."""
+"""Notice of a harness about omitted output; a file that merely mentions truncation does not count."""
 _HIDES_ERRORS = re.compile(r"2>(?!&1)|&>")
 DISAGREE = "witnesses disagree: the output does not show the text known for this file"
-"""Note of a read whose text is known and not seen."""
+"""Note of a read whose known text is not in the output."""
 _IN_PART = "witnesses disagree: the command asks for the whole file, the output shows a part"
 _NO_ANSWER = "no answer in the log"
 _NO_TEXT = "the log holds no text of the result"
@@ -61,28 +60,28 @@ _LONGEST_QUOTE = 120
 
 
 class ReadEvidence(Struct, frozen=True, gc=False):
-    """What one access is found to have shown."""
+    """Evidence of one access."""
 
     exposed: Exposed
     lines: LineRanges | None
-    """Real lines of the file; None where they are not known."""
+    """Line numbers in the file; None if unknown."""
     ok: bool | None
     witness: Witness = "command"
     note: str = ""
     quote: str = ""
     size: int | None = None
-    """Bytes of the resource shown; None when not known."""
+    """Bytes of the resource shown; None if unknown."""
 
 
 def output_text(result: ToolResult | None) -> str:
-    """The output itself, without what the harness wrote around it."""
+    """The output without the harness's frame."""
     if result is None:
         return ""
     return result.clean if result.clean is not None else result.text
 
 
 def call_succeeded(result: ToolResult | None) -> bool | None:
-    """Exit status 0 of the whole command, or what the harness says; None where nothing does."""
+    """Success of the whole command: exit status 0, or the harness's report; None if unknown."""
     if result is None:
         return None
     if result.exit_code is not None:
@@ -91,17 +90,17 @@ def call_succeeded(result: ToolResult | None) -> bool | None:
 
 
 def first_filled(lines: Iterable[str]) -> str:
-    """The first line that is not blank, shortened to a quote."""
+    """First non-blank line, shortened to a quote."""
     return next((line.strip()[:_LONGEST_QUOTE] for line in lines if line.strip()), "")
 
 
 class CallOutput:
-    """The output of a call, with what later polls brought; looked into only when asked."""
+    """Output of a call and its later polls; analysed on demand."""
 
     def __init__(self, result: ToolResult | None, command: str = "", polled: str = "") -> None:
         self.text = output_text(result) + polled
         self.screen = is_screen(self.text[:100])
-        """The text is a picture of a terminal."""
+        """The text is a terminal screen."""
         if self.screen:
             self.text = screen_output(self.text, command)
         self._head = result.text[:600] if result is not None else ""
@@ -109,26 +108,25 @@ class CallOutput:
         self._matches: dict[ResourceKey, ContentMatch | None] = {}
         self.answered = result is not None
         self.refused = result is not None and result.exit_code is None and result.ok is False
-        """The command was not run at all, or nobody knows how it ended: the text is a message."""
+        """The command did not run, or its end is unknown: the text is a message."""
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """The lines of the text."""
         return tuple(self.text.splitlines())
 
     @cached_property
     def text_lines(self) -> TextLines:
-        """The lines, ready to be compared."""
+        """Lines prepared for comparison."""
         return TextLines.of(self.lines)
 
     @cached_property
     def cut(self) -> bool:
-        """Whether the harness says that it left out a part."""
+        """Whether the harness reports omitted output."""
         text = f"{self._head}\n{self.text}".lower()
         return any(word in text for word in _CUT_WORDS) and bool(_CUT_NOTICE.search(text))
 
     def match(self, key: ResourceKey, line_index: LineIndex) -> ContentMatch | None:
-        """What the text shows of a resource; a command may name the same one many times."""
+        """Match with a resource, cached because a command may name it often."""
         if key not in line_index.files:
             return None
         if key not in self._matches:
@@ -136,7 +134,7 @@ class CallOutput:
         return self._matches[key]
 
     def error_for(self, path: str) -> str | None:
-        """The line that says a path could not be opened."""
+        """Line that reports a path as unreadable."""
         return error_line_for(self.lines[:400], path)
 
 
@@ -148,8 +146,8 @@ def evidence_of_read(
     *,
     foreign: bool = False,
 ) -> ReadEvidence:
-    """What a read by a command shows. `segment` is the part of the output that is surely this
-    access's alone; `foreign` says that the manifest has no such file."""
+    """Evidence of a read by a command. `segment` is the part of the output that is surely this
+    access's; `foreign` means that the manifest has no such file."""
     access = resolved.access
     if not output.answered:
         return ReadEvidence("none", None, ok=None, note=_NO_ANSWER)
@@ -164,7 +162,7 @@ def evidence_of_read(
     if not access.shown:
         return ReadEvidence("none", None, ok=output.ok, note=access.note)
     if segment is None and foreign:
-        return ReadEvidence("none", None, output.ok, note="no file of the bundle")
+        return ReadEvidence("none", None, output.ok, note="not a file of the bundle")
     counted = _by_count(access, output, segment)
     if file and file.filled and counted.exposed != "none":
         failed = output.ok is False
@@ -174,7 +172,7 @@ def evidence_of_read(
 
 
 def failure_of(resolved: ResolvedAccess, output: CallOutput) -> str | None:
-    """What says that the file was not opened, or that nothing of the call worked."""
+    """Line showing that the file was not opened, or that the whole call failed."""
     program = name_of(resolved.access.text.partition(" ")[0])
     error = output.error_for(resolved.access.path)
     if not error and "not found" in output.text:
@@ -188,7 +186,7 @@ def failure_of(resolved: ResolvedAccess, output: CallOutput) -> str | None:
 def _by_content(
     access: Access, match: ContentMatch, output: CallOutput, file: IndexedFile
 ) -> ReadEvidence:
-    """What the text of an output proves, where the text of the file is known."""
+    """Evidence by the file's known text."""
     if access.selection.cut:
         match = replace(match, ranges=_with_broken_line(match, file, output))
     ranges, total = match.ranges, len(file.lines)
@@ -201,7 +199,7 @@ def _by_content(
 
 
 def _widened(evidence: ReadEvidence, selection: LineSelection, count: int) -> ReadEvidence:
-    """The blank lines at the ends of a part, which only counting sees."""
+    """Add blank lines at the ends of a part, which only counting shows."""
     _, counted = _counted(selection, count)
     if evidence.exposed == "full" or selection.cut or not counted or not evidence.lines:
         return evidence
@@ -213,7 +211,7 @@ def _widened(evidence: ReadEvidence, selection: LineSelection, count: int) -> Re
 
 
 def _with_broken_line(match: ContentMatch, file: IndexedFile, output: CallOutput) -> LineRanges:
-    """`head -c` ends inside a line: its beginning was shown too."""
+    """Add the last line of `head -c`, which is shown in part."""
     last = match.ranges[-1][1]
     at = max(end for _, end in match.places) + 1
     if last >= len(file.lines) or at >= len(output.lines):
@@ -225,7 +223,7 @@ def _with_broken_line(match: ContentMatch, file: IndexedFile, output: CallOutput
 
 
 def evidence_of_run(resolved: ResolvedAccess, output: CallOutput) -> ReadEvidence:
-    """What a run shows of its script: nothing. Without an exit status its output is judged."""
+    """A run shows nothing of its script. Without an exit status its output is judged."""
     note = resolved.access.note
     if output.ok is None and output.text.strip():
         judged = "no exit status in the log: judged by the output"
@@ -235,7 +233,7 @@ def evidence_of_run(resolved: ResolvedAccess, output: CallOutput) -> ReadEvidenc
 
 
 def _by_count(access: Access, output: CallOutput, segment: Sequence[str] | None) -> ReadEvidence:
-    """What the number of lines tells, where the text of the file is not known."""
+    """Evidence by the number of lines, if the file's text is unknown."""
     selection = access.selection
     if not output.text.strip():
         return _silent(access, output)
@@ -251,8 +249,8 @@ def _by_count(access: Access, output: CallOutput, segment: Sequence[str] | None)
 
 
 def _silent(access: Access, output: CallOutput) -> ReadEvidence:
-    """Nothing printed: a log that drops the text still says that the read succeeded, unless the
-    command hid its complaints."""
+    """Without output: a log that drops the text still reports success, unless the command hid its
+    errors."""
     asked = access.selection
     from_start = asked.ranges[:1] and asked.ranges[0][0] == 1 and not asked.by_content
     if output.ok and from_start and not _HIDES_ERRORS.search(access.text):
@@ -262,7 +260,7 @@ def _silent(access: Access, output: CallOutput) -> ReadEvidence:
 
 
 def _shared(asked: LineSelection, output: CallOutput) -> ReadEvidence:
-    """The output belongs to several commands: only what the total length allows is said."""
+    """The output belongs to several commands: only its total length is evidence."""
     whole = asked.whole
     if not whole and len(asked.ranges) == 1 and asked.ranges[0][0] == 1 and not asked.by_content:
         end = asked.ranges[0][1]
@@ -272,7 +270,7 @@ def _shared(asked: LineSelection, output: CallOutput) -> ReadEvidence:
 
 
 def _counted(asked: LineSelection, count: int, *, cut: bool = False) -> tuple[Exposed, LineRanges | None]:  # fmt: skip
-    """Exposure and lines from the number of lines printed; `cut` says that some were left out."""
+    """Exposure and lines from the number of printed lines; `cut` if some were omitted."""
     if cut or asked.by_content:
         return "partial", None
     if asked.last is not None:
@@ -294,8 +292,8 @@ def _counted(asked: LineSelection, count: int, *, cut: bool = False) -> tuple[Ex
 def evidence_of_tool_read(
     call: ToolCall, resolved: ResolvedAccess, line_index: LineIndex, *, trusted: bool
 ) -> ReadEvidence:
-    """What a file tool shows: the tool itself says which lines, else the text does where it is
-    `trusted` (a manifest's, not one learned from an earlier state of the file)."""
+    """Evidence of a file tool: line numbers of the tool, else the file's text if it is `trusted`
+    (from a manifest, not learned from an earlier state)."""
     result, asked = call.result, resolved.access.selection
     if result is None:
         return ReadEvidence("none", None, None, note=_NO_ANSWER)
@@ -305,7 +303,7 @@ def evidence_of_tool_read(
         return ReadEvidence("none", None, ok=False, note=refusal)
     if not output.text:
         if not result.ok:
-            return ReadEvidence("none", None, ok=None, note="the log says nothing of the result")
+            return ReadEvidence("none", None, ok=None, note="no result in the log")
         return ReadEvidence("full" if asked.whole else "partial", None, ok=True, note=_NO_TEXT)
     match = output.match(resolved.key, line_index)
     lines: LineRanges | None
@@ -321,9 +319,9 @@ def evidence_of_tool_read(
 
 
 def _refusal(result: ToolResult, output: CallOutput) -> str | None:
-    """Why a tool gave no content; None where it gave some."""
+    """Why a tool returned no content, or None."""
     if result.unchanged:
-        return "the harness said the file is unchanged"
+        return "the harness reported the file as unchanged"
     short = len(output.lines) <= 3
     if result.ok is False or (result.ok is None and short and says_file_missing(output.text[:500])):
         return result.text.strip()[:_LONGEST_QUOTE]
@@ -331,7 +329,7 @@ def _refusal(result: ToolResult, output: CallOutput) -> str | None:
 
 
 def _numbered(result: ToolResult, count: int, asked: LineSelection) -> tuple[Exposed, LineRanges]:
-    """Exposure and lines from the numbers that the tool printed."""
+    """Exposure and lines from the tool's line numbers."""
     first = result.first_line or 1
     last, total = first + max(count, 1) - 1, result.total_lines
     end = asked.ranges[0][1] if asked.ranges else None

@@ -1,20 +1,19 @@
-"""Outputs that are a picture of a terminal: prompts, echoed commands, empty rows at the end."""
+"""Outputs that are terminal screens: prompts, echoed commands, empty rows at the end."""
 
 _SCREEN_STARTS = (
     "New Terminal Output:", "Current Terminal Screen:", "Current terminal state:",
 )  # fmt: skip
 _PROMPT_ENDS = ("# ", "$ ", "% ", "> ")
 _ECHOED = 60
-"""Characters of a command that its echo shows; the screen's width breaks a long one."""
+"""Characters of a command that its echo shows; the screen wraps long ones."""
 
 
 def is_screen(text: str) -> bool:
-    """Whether an output is a picture of a terminal."""
     return text.lstrip().startswith(_SCREEN_STARTS)
 
 
 def screen_output(text: str, command: str) -> str:
-    """What a command printed on a screen; the whole screen when its echo is not to be seen."""
+    """Output of a command on a screen; the whole screen if its echo is missing."""
     lines = text.strip().split("\n")[1:]
     while lines and not lines[-1].strip():
         lines.pop()

@@ -1,1 +1,1 @@
-"""Python code as file accesses: what it opens, imports, runs and prints."""
+"""File accesses of Python code: opened, imported, run and printed files."""

@@ -1,8 +1,8 @@
-"""How much of the files that Python code reads it also prints.
+"""How much of the files that it reads Python code also prints.
 
-Names carry what was read into them, statement by statement; branches and functions are not told
-apart. A call that gives a text on (`strip`, `splitlines`) carries all of it, one that counts or
-hashes carries nothing, and any other carries a part.
+Names carry what was read into them, statement by statement; branches and functions are not
+separated. A call that passes on a text (`strip`, `splitlines`) carries all of it, one that counts
+or hashes carries nothing, and any other carries a part.
 """
 
 import ast
@@ -15,37 +15,37 @@ from skilljuror.attribution.python.path_values import callee
 
 Portion = Literal["all", "head", "part"]
 Carried = Mapping[int, Portion]
-"""`id` of the node that reads -> how much of its text an expression holds."""
+"""`id` of a reading node -> portion of its text in an expression."""
 
 _MORE_FIRST: tuple[Portion, ...] = ("all", "head", "part")
 _TELL_NOTHING = frozenset(
     {"len", "sum", "int", "float", "bool", "count", "index", "find", "startswith", "endswith", "hexdigest"}
 )  # fmt: skip
-"""Calls whose value says nothing of a text's wording."""
+"""Calls whose value does not reveal a text's wording."""
 _GIVE_ALL = frozenset(
     {"read", "readlines", "read_text", "splitlines", "strip", "rstrip", "lstrip", "decode", "str", "list",
      "join", "open", "enumerate"}
 )  # fmt: skip
-"""Calls that give a whole text on."""
+"""Calls that return a whole text."""
 _DEEPEST = 60
-"""Expressions inside expressions, and blocks inside blocks, that are followed."""
+"""Maximum nesting of expressions and blocks."""
 
 
 class Printed(Struct):
-    """What code prints."""
+    """Output of code."""
 
     reads: frozenset[int]
-    """Calls that read a file, or other nodes that stand for one, by their `id`."""
+    """`id` of calls that read a file, or of nodes that represent one."""
     portions: dict[int, Portion] = field(default_factory=dict)
-    """How much of each read is printed; one that is not printed has no entry."""
+    """Portion printed of each read; missing if not printed."""
     others: bool = False
-    """Something is printed that comes from no file."""
+    """Something other than a file's text is printed."""
     names: dict[str, Carried] = field(default_factory=dict)
 
     @staticmethod
     def by(tree: ast.Module, reads: Iterable[int], *, echoes: bool = False) -> "Printed":
-        """What a module prints of its reads; `echoes` says that the value of its last line is
-        shown, as a notebook does."""
+        """Output of a module for its reads; `echoes` means that its last line's value is shown, as
+        in a notebook."""
         printed = Printed(frozenset(reads))
         printed._block(tree.body)
         last = tree.body[-1] if tree.body else None
@@ -54,7 +54,7 @@ class Printed(Struct):
         return printed
 
     def _block(self, body: Sequence[ast.stmt], depth: int = 0, looping: bool = False, chosen: bool = False) -> None:  # fmt: skip
-        """Statements in order; what a condition inside a loop prints is chosen, and so a part."""
+        """Statements in order; printing under a condition in a loop is a selection, and so a part."""
         for statement in body if depth <= _DEEPEST else ():
             for target, value in _bindings(statement):
                 self._bind(target, self._carried(value))
@@ -71,7 +71,6 @@ class Printed(Struct):
                 self.names[node.id] = _most([self.names.get(node.id, {}), carried])
 
     def _print(self, call: ast.Call, *, chosen: bool) -> None:
-        """`print(…)` and `sys.stdout.write(…)`."""
         stdout = isinstance(call.func, ast.Attribute) and callee(call.func.value) == "stdout"
         if not (callee(call.func) in {"print", "pprint"} or (stdout and callee(call.func) == "write")):  # fmt: skip
             return
@@ -86,7 +85,7 @@ class Printed(Struct):
             self.portions[read] = _larger(portion, self.portions.get(read, portion))
 
     def _carried(self, node: ast.AST | None, depth: int = 0) -> Carried:
-        """What an expression holds of any read."""
+        """Portions of reads in an expression."""
         if id(node) in self.reads:
             return {id(node): "all"}
         if node is None or depth > _DEEPEST or isinstance(node, ast.Compare | ast.Constant):
@@ -113,7 +112,7 @@ class Printed(Struct):
 
 
 def _most(several: Iterable[Carried]) -> dict[int, Portion]:
-    """Several expressions as one: of each read the largest portion."""
+    """Merge expressions: the largest portion of each read."""
     found: dict[int, Portion] = {}
     for carried in several:
         for read, portion in carried.items():
@@ -126,19 +125,19 @@ def _larger(one: Portion, other: Portion) -> Portion:
 
 
 def _part(carried: Carried, portion: Portion = "part") -> Carried:
-    """The same, where no more than a portion of it is kept."""
+    """Limit portions."""
     return {read: max(portion, held, key=_MORE_FIRST.index) for read, held in carried.items()}
 
 
 def _is_head(node: ast.AST) -> bool:
-    """Whether a slice takes the beginning of a text, or all of it."""
+    """Whether a slice takes the start of a text, or all of it."""
     if not isinstance(node, ast.Slice) or node.step is not None:
         return False
     return node.lower is None or (isinstance(node.lower, ast.Constant) and node.lower.value == 0)
 
 
 def _bindings(node: ast.stmt) -> Iterator[tuple[ast.AST, ast.AST | None]]:
-    """(target, value) of what a statement assigns."""
+    """(target, value) of a statement's assignments."""
     if isinstance(node, ast.Assign):
         yield from ((target, node.value) for target in node.targets)
     elif isinstance(node, ast.AnnAssign | ast.AugAssign):
@@ -152,7 +151,7 @@ def _bindings(node: ast.stmt) -> Iterator[tuple[ast.AST, ast.AST | None]]:
 
 
 def _calls(node: ast.stmt) -> Iterator[ast.Call]:
-    """The calls of a statement, those of blocks inside it left out."""
+    """Calls of a statement, without those in inner blocks."""
     waiting: list[ast.AST] = [node]
     while waiting:
         inner = waiting.pop()
@@ -162,7 +161,7 @@ def _calls(node: ast.stmt) -> Iterator[ast.Call]:
 
 
 def _blocks(node: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
-    """The blocks of statements inside a statement."""
+    """Blocks inside a statement."""
     for name in ("body", "orelse", "finalbody"):
         yield getattr(node, name, ())
     for handler in getattr(node, "handlers", ()):

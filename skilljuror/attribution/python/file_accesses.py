@@ -1,8 +1,8 @@
-"""Python code -> the files that it opens, imports from a folder it put on `sys.path`, or runs.
+"""Files that Python code opens, runs, or imports from a folder on `sys.path`.
 
-What agents write is followed: `open`, `Path.read_text`, `subprocess.run`, imports, with paths of
-constants, names assigned once, `/`, `os.path.join` and f-strings. Everything else is left to the
-output, which proves by itself what it shows.
+Covers what agents write: `open`, `Path.read_text`, `subprocess.run`, imports, with paths of
+constants, names assigned once, `/`, `os.path.join` and f-strings. Anything else is left to the
+output, which is evidence by itself.
 """
 
 import ast
@@ -19,16 +19,16 @@ from skilljuror.attribution.python.path_values import PathValues, callee
 from skilljuror.models.events import EventKind
 
 MAX_CODE = 400_000
-"""Characters of code that are read; more is not written by an agent."""
+"""Maximum characters of code; agents do not write more."""
 _MOST_FOLDERS = 32
-"""Folders of the import path that are followed, those put there last."""
+"""Maximum folders of the import path, latest first."""
 _OPENERS = frozenset({"open", "read_text", "read_bytes", "read_csv", "read_json", "read_excel"})
 _WRITERS = frozenset({"write_text", "write_bytes"})
 _RUNNERS = frozenset(
     {"run", "Popen", "call", "check_call", "check_output", "system", "popen", "run_path", "getoutput"}
 )  # fmt: skip
 _STARTERS = frozenset({"python", "python3", "bash", "sh", "node", "uv"})
-"""Programs that run the script that they are given."""
+"""Programs that run a script."""
 _LOADERS = frozenset({"spec_from_file_location", "SourceFileLoader"})
 LIBRARIES = frozenset(
     {"numpy", "pandas", "scipy", "matplotlib", "sklearn", "requests", "yaml", "docx", "openpyxl", "pptx",
@@ -37,16 +37,16 @@ LIBRARIES = frozenset(
      "django", "fastapi", "pydantic", "sqlalchemy", "httpx", "aiohttp", "attr", "rich", "typer", "toml",
      "xlsxwriter", "xlrd", "pytz", "dateutil", "six", "setuptools", "trimesh", "obspy", "rdkit", "Bio"}
 )  # fmt: skip
-"""Libraries that a bare import means, whatever lies on the path."""
+"""Bare imports that always mean a library."""
 
 
 def python_accesses(
     code: str, cwd: str | None, home: str | None, folders: Sequence[str] = (), *, echoes: bool = False
 ) -> list[Access]:  # fmt: skip
-    """What a Python text touches; nothing where it does not parse.
+    """Return a Python text's accesses; empty if it does not parse.
 
-    `folders` are those of PYTHONPATH; `echoes` says that the value of the last line is shown, as a
-    notebook does.
+    `folders` are those of PYTHONPATH; `echoes` means that the last line's value is shown, as in a
+    notebook.
     """
     tree = _parsed(code)
     if tree is None:
@@ -74,29 +74,28 @@ def _parsed(code: str) -> ast.Module | None:
 
 
 class _CodeReader(PathValues, kw_only=True):
-    """The accesses of one text, as they are found."""
+    """Collects the accesses of one text."""
 
     cwd: str | None
     folders: list[str]
-    """Folders on the import path that the code or its environment put there."""
+    """Folders added to the import path."""
     found: dict[tuple[str, EventKind], Access] = field(default_factory=dict)
     """Accesses by path and kind, in order."""
     reads: dict[int, str] = field(default_factory=dict)
-    """`id` of a call that reads -> the path that it reads."""
+    """`id` of a reading call -> its path."""
 
     def path(self, text: str) -> str:
-        """A path seen from where the code runs."""
         return join(self.cwd, expand_home(text, self.home))
 
     def add(self, text: str, kind: EventKind, note: str = "") -> str:
-        """Note an access; its path."""
+        """Add an access; return its path."""
         path = self.path(text)
         access = Access(path, kind, via="python", bundle_files_only=True, note=note)
         self.found.setdefault((path, kind), access)
         return path
 
     def call(self, node: ast.Call) -> None:
-        """What a call opens, writes, runs, loads, or puts on the import path."""
+        """Files that a call opens, writes, runs, loads, or adds to the import path."""
         name = callee(node.func)
         if name in _OPENERS:
             self._open(node, name)
@@ -129,7 +128,7 @@ class _CodeReader(PathValues, kw_only=True):
             self.reads[id(node)] = self.add(given[0], "read")
 
     def _run(self, node: ast.Call) -> None:
-        """The script that a child process runs: `run([sys.executable, script])`, `run_path(script)`."""
+        """Script of a child process: `run([sys.executable, script])`, `run_path(script)`."""
         first = node.args[0] if node.args else None
         items = first.elts if isinstance(first, ast.List | ast.Tuple) else [first]
         words = [word for text in map(self.of, items) if text for word in text.split()][:40]
@@ -138,7 +137,7 @@ class _CodeReader(PathValues, kw_only=True):
             self.add(script, "exec")
 
     def imports(self, node: ast.AST) -> None:
-        """`import a.b` and `from a import b`, where b may be a module or a name of one."""
+        """`import a.b` and `from a import b`, where b may be a module or a name in one."""
         if isinstance(node, ast.Import):
             for alias in node.names:
                 self._import(alias.name)
@@ -155,14 +154,14 @@ class _CodeReader(PathValues, kw_only=True):
 
 
 def _is_import_path(func: ast.AST) -> bool:
-    """Whether it is `sys.path.append` and not some other list's."""
+    """Whether it is `sys.path.append` rather than another list's."""
     return isinstance(func, ast.Attribute) and (
         isinstance(func.value, ast.Attribute) and func.value.attr == "path"
     )
 
 
 def _by_what_is_printed(reader: _CodeReader, printed: Printed) -> list[Access]:
-    """The accesses, by how much of what is read is printed and whether it is written back."""
+    """Set exposure by what is printed, and edits by what is written back."""
     portions: dict[str, set[str]] = {}
     for read, path in reader.reads.items():
         portions.setdefault(path, set()).add(printed.portions.get(read, "none"))
@@ -181,11 +180,11 @@ def _as_printed(access: Access, portions: Mapping[str, set[str]]) -> Access:
         return replace(access, selection=replace(access.selection, cut=True))
     if "part" in shown:
         return replace(access, selection=access.selection.filtered())
-    return replace(access, shown=False, note="read and not printed")
+    return replace(access, shown=False, note="read but not printed")
 
 
 def accesses_of_script(code: str, path: str, home: str | None) -> list[Access]:
-    """What a script written to `path` loads, opens or runs when it is run."""
+    """Accesses of running a script stored at `path`."""
     return [
         access
         for access in python_accesses(code, folder_of(path) or None, home)
@@ -194,7 +193,7 @@ def accesses_of_script(code: str, path: str, home: str | None) -> list[Access]:
 
 
 def prints_input(code: str) -> bool:
-    """Whether a Python text prints anything of what it reads from its standard input."""
+    """Whether a Python text prints any of its standard input."""
     tree = _parsed(code) if "stdin" in code else None
     if tree is None:
         return False

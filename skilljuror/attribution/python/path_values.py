@@ -1,4 +1,4 @@
-"""Paths that Python expressions stand for, as far as the code itself tells."""
+"""Paths that Python expressions evaluate to, as far as the code alone tells."""
 
 import ast
 
@@ -7,34 +7,33 @@ from msgspec import Struct, field
 from skilljuror.attribution.paths import join
 
 LONGEST = 10_000
-"""Characters of a text that is put together; a longer one is no path, and `a = a + a` over and
-over would fill the memory."""
+"""Maximum characters of a computed text; longer ones are not paths, and repeated `a = a + a` would
+exhaust memory."""
 _DEEPEST = 20
-"""Expressions inside expressions that are followed."""
+"""Maximum nesting of expressions."""
 _OF_ARGUMENT = frozenset(
     {"Path", "PurePath", "str", "abspath", "realpath", "fspath", "expanduser", "expandvars"}
 )  # fmt: skip
-"""Calls that give the path on that they are given."""
+"""Calls that return their path argument."""
 _OF_OWNER = frozenset({"resolve", "absolute", "expanduser", "as_posix"})
-"""Methods of a path that give the same path."""
+"""Methods of a path that return the same path."""
 
 
 def callee(node: ast.AST) -> str:
-    """The last name of what is called."""
+    """Last name of a called function."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
 
 
 class PathValues(Struct):
-    """The paths that variables hold, and those that expressions make of them."""
+    """Values of variables and expressions that are paths."""
 
     home: str | None
     names: dict[str, str] = field(default_factory=dict)
-    """Variable -> the path or text first assigned to it."""
+    """Variable -> first path or text assigned to it."""
 
     def assign(self, node: ast.Assign) -> None:
-        """Note what an assignment to one name gives it."""
         target = node.targets[0]
         if len(node.targets) == 1 and isinstance(target, ast.Name):
             value = self.of(node.value)
@@ -42,7 +41,7 @@ class PathValues(Struct):
                 self.names.setdefault(target.id, value)
 
     def of(self, node: ast.AST | None, depth: int = 0) -> str | None:
-        """The text of an expression; None where the code alone does not tell it."""
+        """Text of an expression; None if the code alone does not determine it."""
         if depth > _DEEPEST:
             return None
         if isinstance(node, ast.Constant):
@@ -60,7 +59,7 @@ class PathValues(Struct):
         return self._call(node, depth) if isinstance(node, ast.Call) else None
 
     def _call(self, node: ast.Call, depth: int) -> str | None:
-        """`Path(x)`, `os.path.join(a, b)`, `x.resolve()` and the like."""
+        """`Path(x)`, `os.path.join(a, b)`, `x.resolve()` and similar."""
         name = callee(node.func)
         arguments = [self.of(argument, depth + 1) for argument in node.args]
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
@@ -76,7 +75,7 @@ class PathValues(Struct):
 
 
 def _known(pieces: list[str | None]) -> list[str]:
-    """The pieces, where all are known and they are not too long together; else none."""
+    """The pieces if all are known and not too long together, else []."""
     known = [piece for piece in pieces if piece is not None]
     return known if len(known) == len(pieces) and sum(map(len, known)) <= LONGEST else []
 

@@ -1,1 +1,1 @@
-"""From paths as agents write them to resources of skills."""
+"""Resolve paths as agents write them to resources of Skills."""

@@ -1,4 +1,4 @@
-"""Calls as other systems spell them: Windows paths, tools of other servers, typed text."""
+"""Normalise calls of other systems: Windows paths, tools of other servers, typed text."""
 
 import re
 
@@ -10,7 +10,7 @@ _WINDOWS_PATH = re.compile(
     r"\b[A-Za-z]:\\\w|\\(?:\.claude|\.codex|\.agents?|\.gemini|\.github|skills)\\"
 )
 _SEPARATORS = (":\\", "\\.", "\\skills\\")
-"""One of them stands in whatever that expression finds."""
+"""Every match of that expression contains one of these."""
 _WINDOWS_HOME = re.compile(r"\$\{?env:(?:USERPROFILE|HOME)\b\}?|%USERPROFILE%", re.IGNORECASE)
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -36,16 +36,15 @@ _READ_WORDS = frozenset(
 
 
 def with_forward_slashes(command: str) -> str:
-    """A command in which Windows paths have forward slashes and the home folder is `$HOME`; any
-    other command as it is."""
+    """Replace Windows paths by paths with forward slashes and `$HOME`."""
     if "\\" in command and contains_any(command, _SEPARATORS) and _WINDOWS_PATH.search(command):
         return _WINDOWS_HOME.sub("$HOME", command).replace("\\", "/")
     return command
 
 
 def classify_tool(name: str) -> tuple[EventKind, bool]:
-    """(what a tool of this name does with the paths it is given, whether it answers with their
-    text): `mcp__files__read_text_file` reads and shows, `lint_markdown` reads and does not."""
+    """Return (kind of access, whether it shows content) by a tool's name:
+    `mcp__files__read_text_file` reads and shows, `lint_markdown` only reads."""
     words = {word.lower() for word in _WORD.findall(name)}
     if words & _WRITE_WORDS:
         return "write", False
@@ -57,6 +56,6 @@ def classify_tool(name: str) -> tuple[EventKind, bool]:
 
 
 def typed_text(call: ToolCall) -> str:
-    """What a call types into a program that is running; "" where it only waits for output."""
+    """Text that a call types into a running program; "" if it only polls."""
     given = call.arguments.get("chars")
     return given.strip() if isinstance(given, str) else ""

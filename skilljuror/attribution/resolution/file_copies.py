@@ -1,7 +1,7 @@
-"""Copies of and links to bundled files: paths outside a bundle that show what lies inside.
+"""Copies of and links to bundled files.
 
-`cp -r SKILL/scripts . && python3 scripts/total.py` runs the Skill's script although no path of the
-second command names the bundle.
+`cp -r SKILL/scripts . && python3 scripts/total.py` runs the Skill's script although the second path
+does not name the bundle.
 """
 
 from collections.abc import Iterator
@@ -19,18 +19,18 @@ from skilljuror.models.resource_class import is_root
 _SHARED_FOLDERS = frozenset(
     {"/", "/tmp", "~", "/root", "/app", "/work", "/workspace", "/home", ""}
 )  # fmt: skip
-"""Folders that were there before anything was copied into them."""
+"""Folders that exist before anything is copied into them."""
 
 
 class FileCopies(Struct):
-    """What a run has copied or linked so far."""
+    """Copies and links made so far."""
 
     catalog: SkillCatalog
     originals: dict[str, str] = field(default_factory=dict)
-    """Path of a copy -> the path inside a bundle that it was made from."""
+    """Path of a copy -> its original in a bundle."""
 
     def add(self, copy: str, original: str, cwd: str | None) -> None:
-        """Remember a copy of a bundled file or folder, or of another copy."""
+        """Record a copy of a bundled file or folder, or of another copy."""
         original = self._original(original) or original
         if is_glob(original) or self.catalog.locate(original) is None:
             return
@@ -47,10 +47,10 @@ class FileCopies(Struct):
             yield name_of(path)
 
     def locate(self, path: str) -> ResourceLocation | None:
-        """The resource that a path shows; None where it shows none.
+        """Resource that a path shows, or None.
 
-        A copied folder may hold other files too: below it only what the skill is known to have, or
-        usually has, counts.
+        A copied folder may contain other files: below it only the Skill's known or usual paths
+        count.
         """
         original = self._original(path) if self.originals else None
         location = self.catalog.locate(original) if original is not None else None
@@ -62,7 +62,7 @@ class FileCopies(Struct):
         return location if known or (usual and not self.catalog.known) else None
 
     def _original(self, path: str) -> str | None:
-        """The path that a copy, or a file in a copied folder, was made from."""
+        """Original of a copy, or of a file in a copied folder."""
         below, at = "", path
         while at:
             if at in self.originals:
@@ -73,7 +73,7 @@ class FileCopies(Struct):
 
 
 def _existed_before(folder: str, cwd: str | None) -> bool:
-    """Whether the target of a copy is surely a folder that holds other things."""
+    """Whether the target of a copy surely is an existing folder with other content."""
     if folder in _SHARED_FOLDERS or folder == cwd:
         return True
     return bool(cwd) and f"{cwd}/".startswith(f"{folder}/")

@@ -1,7 +1,7 @@
-"""Files that a glob matched, told from what was printed: headings that name them, front matter.
+"""Files that a glob matched, found in the output: headings that name them, front matter.
 
-Where no manifest says which files a bundle has, `cat */SKILL.md` and `for f in *.md; do echo "== $f";
-cat "$f"; done` name none; their output does.
+Without a manifest, `cat */SKILL.md` and `for f in *.md; do echo "== $f"; cat "$f"; done` name no
+file; their output does.
 """
 
 import re
@@ -16,25 +16,25 @@ from skilljuror.attribution.paths import (
     is_glob,
     join,
 )
-from skilljuror.work import charge
+from skilljuror.work_budget import charge
 
 _HEADING = re.compile(
     r"[ \t]*(?:[#=*>+~_-]{1,12}|file|path)?:?[ \t]*(?P<path>[\w@./~+-]{2,300}\.\w{1,10})[ \t]*[#=*<+~_:-]{0,12}[ \t]*\Z",
     re.IGNORECASE,
 )
-"""A line that is a path, with marks around it or none."""
+"""A line that is a path, optionally with marks around it."""
 _FRONT_MATTER = re.compile(
     r"^---[ \t]*\r?\n(?:.*\n){0,20}?name:[ \t]*[\"']?([\w.:-]{1,100})", re.MULTILINE
 )
 _LONGEST_OUTPUT = 400_000
-"""Characters of an output that are searched."""
+"""Maximum characters of an output to search."""
 _LONGEST_HEADING = 200
 _FOLDERS_UP = 4
-"""Folders above the fixed part of a glob from which a heading may name a file."""
+"""Folders above a glob's fixed part from which a heading may name a file."""
 
 
 def paths_in_headings(pattern: str, output: str) -> Iterator[str]:
-    """Paths that fit a glob and that a heading in the output names."""
+    """Paths in an output's headings that match a glob."""
     fixed, fits = _fixed_part(pattern), glob_fits(pattern)
     headings = _headings(output)
     charge(_FOLDERS_UP * len(headings))
@@ -46,7 +46,7 @@ def paths_in_headings(pattern: str, output: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def _headings(output: str) -> tuple[str, ...]:
-    """The paths in headings of an output; a command may hold many globs."""
+    """Paths in headings of an output; cached, as a command may have many globs."""
     lines = output[:_LONGEST_OUTPUT].splitlines()
     found = [
         _HEADING.match(line) for line in lines if "." in line and len(line) <= _LONGEST_HEADING
@@ -55,7 +55,7 @@ def _headings(output: str) -> tuple[str, ...]:
 
 
 def paths_by_front_matter(pattern: str, output: str) -> Iterator[str]:
-    """Places of a SKILL.md that fit a glob, where the output shows the front matter of one."""
+    """Paths of a SKILL.md that match a glob, by front matter in the output."""
     names = _front_matter_names(output)
     charge(len(names))
     fixed = _fixed_part(pattern)
@@ -68,7 +68,7 @@ def paths_by_front_matter(pattern: str, output: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def _front_matter_names(output: str) -> tuple[str, ...]:
-    """The names in the front matters of an output, each once."""
+    """Distinct names in the front matters of an output."""
     text = output[:_LONGEST_OUTPUT]
     return tuple(dict.fromkeys(_FRONT_MATTER.findall(text) if "\nname:" in text else []))
 
@@ -81,7 +81,7 @@ def _fixed_part(pattern: str) -> str:
 
 
 def _fitting(fits: Callable[[str], object], fixed: str, path: str) -> str | None:
-    """The path of a heading, as seen from the fixed part of a glob or a folder above it."""
+    """Path of a heading, relative to a glob's fixed part or a folder above it."""
     if absolute(path):
         return path if fits(path) else None
     folder = fixed

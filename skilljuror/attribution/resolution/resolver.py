@@ -1,4 +1,4 @@
-"""A call -> the accesses that its arguments ask for, resolved to resources (the command witness)."""
+"""Resolve the accesses of a call to resources (the command witness)."""
 
 import re
 from collections.abc import Iterator
@@ -26,19 +26,19 @@ from skilljuror.attribution.shell.syntax_tree import parse
 from skilljuror.attribution.shell.wrappers import unwrap
 from skilljuror.models.events import EventKind
 from skilljuror.models.trajectory import ToolCall
-from skilljuror.work import FEW_TURNS, charge
+from skilljuror.work_budget import FEW_TURNS, charge
 
 _FILE_TOOLS = frozenset({"read", "write", "edit", "search", "list"})
 _PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file",
                    "relative_path")  # fmt: skip
 MAX_COMMAND = 300_000
-"""Characters of a command that are read."""
+"""Maximum characters of a command."""
 MOST_ACCESSES = 256
-"""Accesses of one call that are followed, and resources that they may mean: the longest real calls
-have some twenty."""
+"""Maximum accesses of one call, and resources that they resolve to; real calls have up to about
+twenty."""
 _LONGEST_PATH = 1000
 _NO_RESOURCE = re.compile(r"(?:^|/)(?:\.?venv|node_modules|__pycache__|\.git)(?:/|$)")
-"""What tools put into a bundle."""
+"""Files that tools create in a bundle."""
 
 
 class ResolvedAccess(Struct, frozen=True, gc=False):
@@ -51,37 +51,35 @@ class ResolvedAccess(Struct, frozen=True, gc=False):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Skill and resource."""
         return self.location.skill, self.location.resource
 
 
 class AccessResolver(Struct):
-    """Resolves calls one after the other: scripts and copies made earlier are remembered."""
+    """Resolves calls in order, and remembers earlier scripts and copies."""
 
     catalog: SkillCatalog
     cwd: str | None
     home: str | None
     copies: FileCopies
     keeps_folder: bool = False
-    """Each agent has one shell that lives on between calls, and its folder with it."""
+    """Each agent has one persistent shell, whose folder persists too."""
     scripts: dict[str, list[ResolvedAccess]] = field(default_factory=dict)
-    """Path of a script that the agent wrote -> what it touches when it runs."""
+    """Path of a script written by the agent -> resources that it touches when run."""
     shell_folders: dict[str, str] = field(default_factory=dict)
-    """Shell that lives on between calls -> the folder inside a bundle to which it has moved."""
+    """Persistent shell -> its current folder inside a bundle."""
     inside: dict[str, bool] = field(default_factory=dict)
-    """Folder -> whether it lies in a bundle, as far as asked."""
+    """Folder -> whether it is in a bundle (cache)."""
     last_glob: tuple[str, str, tuple[str, ...]] = ("", "", ())
-    """The glob and the output that were matched last, and what fitted: a command may hold the same
-    glob many times."""
+    """Last glob and output with their matches: a command may repeat a glob."""
     cut: set[int] = field(default_factory=set)
-    """Raw lines of the calls of which not all accesses were followed."""
+    """Calls with too many accesses."""
     unread: set[int] = field(default_factory=set)
-    """Raw lines of the calls whose shell text was not read to its end."""
+    """Calls whose shell text was too long."""
 
     def resolve_call(
         self, call: ToolCall, agent: str, output: str
     ) -> tuple[list[ResolvedAccess], list[Access]]:
-        """The resolved accesses of a call that printed `output`, in order, and all its accesses."""
+        """Return a call's resolved accesses in order, given its `output`, and all its accesses."""
         accesses = self._accesses(call, agent)
         if "Shell cwd was reset to" in output[-500:]:
             self.shell_folders.pop(agent, None)
@@ -91,8 +89,8 @@ class AccessResolver(Struct):
         return self.resolve(accesses, output, call.line), accesses
 
     def resolve(self, accesses: list[Access], output: str, line: int) -> list[ResolvedAccess]:
-        """The accesses of a call that are resources; what they write and copy is remembered. `line`
-        is the call's raw line."""
+        """Return accesses that are resources, and remember writes and copies. `line` is the call's
+        line in the log."""
         resolved: list[ResolvedAccess] = []
         for access in accesses:
             if len(resolved) > MOST_ACCESSES:
@@ -130,9 +128,9 @@ class AccessResolver(Struct):
         return self._unknown_tool(call) if call.action == "other" else []
 
     def _commands(self, text: str, call: ToolCall, shell: str | None) -> list[Access]:
-        """What a shell text touches; nothing where neither it nor its folder has to do with a skill.
+        """Accesses of a shell text; empty if neither text nor folder concern a Skill.
 
-        `shell` is the key of the shell that it is typed into, where that one lives on.
+        `shell` is the key of the persistent shell that it is typed into.
         """
         text = with_forward_slashes(text[:MAX_COMMAND])
         folder = self._folder(call)
@@ -148,14 +146,14 @@ class AccessResolver(Struct):
         return accesses
 
     def _keep_folder(self, shell: str, folder: str | None) -> None:
-        """Remember a `cd` into a bundle; elsewhere the log's own folder is the better guide."""
+        """Remember a `cd` into a bundle; elsewhere the log's own folder is more reliable."""
         if folder is not None and self._is_inside(folder):
             self.shell_folders[shell] = folder
         else:
             self.shell_folders.pop(shell, None)
 
     def _shell_accesses(self, text: str, folder: str | None) -> tuple[list[Access], str | None]:
-        """What a shell text touches, and the folder where its shell ends."""
+        """Accesses of a shell text, and the folder in which its shell ends."""
         environment = Environment(folder, self.home)
         commands = list(unwrap(ShellReader(environment).read(text), self.home))
         return command_accesses(commands, self.home), environment.cwd
@@ -177,14 +175,13 @@ class AccessResolver(Struct):
         return any(name_of(path) in text for path in self.scripts)
 
     def _is_inside(self, folder: str) -> bool:
-        """Whether a folder lies in a bundle."""
         if folder not in self.inside:
             self.inside[folder] = self.catalog.locate(folder + "/x") is not None
         return self.inside[folder]
 
     def _file_tool(self, call: ToolCall) -> list[Access]:
-        """The path of a file tool. A read or a listing counts only in a bundle; a search or a write
-        may reach further."""
+        """Path of a file tool. Reads and listings must be in a bundle; searches and writes may
+        extend further."""
         folder = self._folder(call)
         named = self._relevant(f"{call.path} {call.pattern}", folder)
         if call.action in {"read", "list"} and not named:
@@ -210,7 +207,7 @@ class AccessResolver(Struct):
         return [Access(path, kind, "read-tool", lines, text=text, written=call.written)]
 
     def _unknown_tool(self, call: ToolCall) -> list[Access]:
-        """The paths that a tool nobody here knows is given; its name tells what it does with them."""
+        """Path arguments of an unknown tool; its name determines the kind of access."""
         several = call.arguments.get("paths") or call.arguments.get("include")
         given = [call.arguments.get(name) for name in _PATH_ARGUMENTS]
         kind, shown = classify_tool(call.name)
@@ -247,14 +244,14 @@ class AccessResolver(Struct):
         return [self._as_folder(location) if access.kind == "list" else location]
 
     def _as_folder(self, location: ResourceLocation) -> ResourceLocation:
-        """What is listed and has no ending is a folder, unless a file of that name is known."""
+        """A listed path without an extension is a folder, unless a file of that name is known."""
         ending = "." in name_of(location.resource)
         if location.folder or ending or self.catalog.has(location.skill, location.resource):
             return location
         return replace(location, folder=True)
 
     def _acceptable(self, access: Access, location: ResourceLocation) -> bool:
-        """Whether such an access to such a place is one to a resource."""
+        """Whether an access of this kind to this location is an access to a resource."""
         if _NO_RESOURCE.search(location.resource):
             return False
         if location.folder and access.kind not in {"list", "search"}:
@@ -268,15 +265,15 @@ class AccessResolver(Struct):
         return True
 
     def _listed(self, pattern: str) -> list[ResourceLocation]:
-        """A listing by a glob is aimed at the bundle in which its fixed beginning lies."""
+        """A listing by a glob targets the bundle that contains its fixed part."""
         parts = pattern.split("/")
         fixed = next((at for at, part in enumerate(parts) if is_glob(part)), len(parts))
         location = self.catalog.locate("/".join(parts[:fixed]))
         return [replace(location, resource=".", folder=True)] if location and location.skill else []
 
     def _globbed(self, access: Access, output: str) -> list[ResourceLocation]:
-        """The files that a glob fits: those of the manifest, else those known so far and those that
-        the output names. Of files chosen by another program only the latter count."""
+        """Files that match a glob: from the manifest, else known ones and those named in the
+        output. If another program selects among them, only the latter."""
         if self.catalog.known or not access.needs_evidence:
             found = self.catalog.expand(access.path)
         else:
@@ -292,7 +289,7 @@ class AccessResolver(Struct):
         return found
 
     def _named_in_output(self, pattern: str, output: str) -> tuple[str, ...]:
-        """Paths that fit a glob and that an output names by headings, or by a front matter."""
+        """Paths that match a glob and that an output names by headings or front matter."""
         if self.last_glob[:2] != (pattern, output):
             roots = [
                 path
@@ -306,7 +303,7 @@ class AccessResolver(Struct):
     # What earlier calls wrote and copied.
 
     def _run(self, access: Access, order: int) -> Iterator[ResolvedAccess]:
-        """What running a script touches that was written or copied earlier."""
+        """Accesses of running a script written or copied earlier."""
         for resolved in self.scripts.get(access.path, ()):
             lines, shown = resolved.access.selection, resolved.access.shown
             used = replace(
@@ -323,14 +320,14 @@ class AccessResolver(Struct):
             yield ResolvedAccess(ran, location, order)
 
     def _mentions(self, access: Access, order: int) -> Iterator[ResolvedAccess]:
-        """Modules named in code that is written and not run yet."""
+        """Modules named in code that is written but not run yet."""
         for resolved in self.scripts.get(access.path, ()) if access.written else ():
             if resolved.access.kind == "import":
                 named = replace(resolved.access, kind="mention", shown=False, text=access.text)
                 yield replace(resolved, access=named, order=order)
 
     def _remember(self, access: Access) -> None:
-        """What a copy was made from, and what a script will touch when it runs."""
+        """Remember the original of a copy, and a script's accesses."""
         if access.source:
             self.copies.add(access.path, access.source, self.cwd)
         if access.written and self.catalog.named_in(access.written):
@@ -356,7 +353,6 @@ class AccessResolver(Struct):
 
 
 def _prints_names_only(call: ToolCall) -> bool:
-    """Whether a search prints the names of files and no lines, as Claude Code's Grep does unless
-    asked otherwise."""
+    """Whether a search prints file names only, the default of Claude Code's Grep."""
     mode = call.arguments.get("output_mode", "content" if call.name != "Grep" else None)
     return call.action == "search" and mode != "content"

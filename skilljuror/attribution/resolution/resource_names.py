@@ -1,7 +1,7 @@
-"""Names of resources that a log shows without their text: listings, and links in a SKILL.md.
+"""Resource names that a log shows without text: listings, and links in a SKILL.md.
 
-Globs and paths that begin with an unknown variable are matched against these names where no
-manifest has them.
+Without a manifest, globs and paths that begin with an unknown variable are matched against these
+names.
 """
 
 import re
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from skilljuror.attribution.paths import absolute, join, name_of
 from skilljuror.attribution.resolution.skill_catalog import SkillCatalog
-from skilljuror.work import charge
+from skilljuror.work_budget import charge
 
 _LINK = re.compile(r"(?<![\w/.:-])((?:[\w.-]{1,60}/){0,3}[\w.-]{1,80}\.[A-Za-z]\w{0,5})(?![\w/])")
 _FILE = re.compile(r"[\w@+./~-]*[\w@+-]\.\w{1,12}\Z")
-"""The name of a file, and not the last word of a sentence."""
+"""A file name, not the last word of a sentence."""
 _MOST_LINES = 3000
 _LONGEST_TEXT = 200_000
 
@@ -29,7 +29,7 @@ def learn_listed_names(output: str, folder: str, catalog: SkillCatalog) -> None:
 
 
 def _listed(output: str, folder: str) -> Iterator[str]:
-    """The paths in a listing; a line `sub:` begins that of another folder."""
+    """Paths in a listing; a line `sub:` starts another folder."""
     base = folder
     lines = output.splitlines()[:_MOST_LINES]
     charge(len(lines))
@@ -44,7 +44,7 @@ def _listed(output: str, folder: str) -> Iterator[str]:
 
 
 def learn_linked_names(text: str, skill: str, catalog: SkillCatalog) -> None:
-    """Add the files that the text of a skill's SKILL.md names."""
+    """Add the files that a SKILL.md names."""
     lines = [line for line in text[:_LONGEST_TEXT].split("\n") if "." in line and _may_link(line)]
     words = {word for line in lines for word in line.split() if "." in word and _may_link(word)}
     for path in sorted({path for word in words for path in _LINK.findall(word)}):

@@ -1,4 +1,4 @@
-"""Where the skills of a run lie: from any path an agent may write to (skill, resource)."""
+"""Locations of a run's Skills: maps any path to (Skill, resource)."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from skilljuror.attribution.paths import contains_any, glob_fits, is_glob, name_of, normalised
 from skilljuror.models.harbor import SKILL_ROOTS
 from skilljuror.models.resource_class import is_root
-from skilljuror.work import FEW_TURNS, charge
+from skilljuror.work_budget import FEW_TURNS, charge
 
 _AGENT_FOLDERS = (
     r"\.claude|\.agents?|\.codex|\.gemini|\.github|\.copilot|\.cursor|\.opencode|\.config/opencode"
@@ -20,90 +20,105 @@ _KNOWN_ROOT = re.compile(
     rf"|(?:^|/)harbor/skills|^(?:{'|'.join(SKILL_ROOTS.values())})"
     r"|/agent/sessions/skills|(?:^|/)environment/skills))(?:/(.*))?$"
 )
-"""Roots seen in real logs (formats §2), wherever they lie; all of them say "skill"."""
+"""Roots in real logs (formats §2), at any location; all contain "skill"."""
 _PATH_SIGNS = ("skills", "skill/", "SKILL.md", "skill.md", "SKILL_", "Begin Patch")
-"""One of them stands in any text that names a path below a root that need not be known."""
+"""Any text with a path below an unlisted root contains one of these."""
 _OWN_SKILLS = "/skills/.system"
-"""Where Codex keeps skills of its own."""
+"""Folder of Codex's own Skills."""
 BUNDLE_FOLDERS = frozenset(
     {"references", "reference", "scripts", "assets", "templates", "steps", "examples", "docs", "resources"}
 )  # fmt: skip
-"""Usual folders of a bundle; agents write them straight under the root by mistake."""
+"""Usual folders of a bundle; agents write them directly under the root by mistake."""
 
 
 class ResourceLocation(Struct, frozen=True, gc=False):
-    """What a path means."""
+    """Skill and resource that a path denotes."""
 
     skill: str
-    """Skill as offered; "" for a path that names the root but no skill."""
+    """Skill as offered; "" for a path that names only the root."""
     resource: str
-    """Path inside the skill; "." for the skill's own folder."""
+    """Path inside the Skill; "." for its folder."""
     bundled: bool = False
-    """The skill belongs to the agent itself."""
+    """The Skill belongs to the agent program."""
     folder: bool = False
-    """The path names a folder of the bundle."""
+    """The path is a folder of the bundle."""
 
 
 def bare_skill_name(skill: str) -> str:
-    """The name of a skill without its plugin: `books:ledger` -> `ledger`."""
+    """Skill name without its plugin, as its folder is named: `books:ledger` -> `ledger`."""
     return skill.rpartition(":")[2]
 
 
 class SkillCatalog(Struct):
-    """Everything known about where skills lie and which resources they have.
+    """Known locations and resources of Skills.
 
-    "Bare name" is the name of a skill without its plugin.
+    Each Skill has one name everywhere, see `name`. A "bare name" is without the plugin.
     """
 
     closed: bool = False
-    """Only the listed roots count: the log shows where every offered skill lies."""
+    """Only the listed roots count: the log shows the location of every offered Skill."""
     known: bool = False
-    """The resources are those of the manifest, and no others."""
+    """The resources come from a manifest and are complete."""
     roots: dict[str, None] = field(default_factory=dict)
-    """Folders that hold skills, in order of discovery."""
+    """Folders that contain Skills, in order of discovery."""
     folders: dict[str, str] = field(default_factory=dict)
-    """Folder of a skill -> its name as offered."""
+    """Folder of a Skill -> its name as offered."""
     folder_names: dict[str, None] = field(default_factory=dict)
-    """Names of these folders, each with the slash before it."""
-    names: dict[str, str] = field(default_factory=dict)
-    """Bare name -> the name as offered."""
+    """Names of these folders, each with a leading slash."""
+    names: dict[str, dict[str, bool]] = field(default_factory=dict)
+    """Bare name -> every name of such a Skill in log or manifest -> whether it is listed as offered."""
     bundled: set[str] = field(default_factory=set)
-    """Bare names of the agent's own skills."""
+    """The agent program's own Skills."""
     resources: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Bare name -> lower-case path -> path."""
+    """Skill -> lower-case path -> path."""
     inner_folders: dict[str, set[str]] = field(default_factory=dict)
-    """Bare name -> folders of these paths, in lower case."""
+    """Skill -> folders of these paths, in lower case."""
     mentioned: dict[str, dict[str, None]] = field(default_factory=dict)
-    """Bare name -> paths that a listing or a text named and nobody has opened yet."""
+    """Skill -> paths named in a listing or text but not opened yet."""
 
-    def add_skill(self, name: str, folder: str | None = None, *, bundled: bool = False) -> None:
-        """Add a skill, and where it lies if that is known."""
-        bare = bare_skill_name(name)
-        if ":" in name or bare not in self.names:
-            self.names[bare] = name
-        if bundled:
-            self.bundled.add(bare)
+    def add_skill(self, name: str, folder: str | None = None, *, listed: bool = False) -> None:
+        """Add a Skill, and its folder if known."""
+        known = self.names.setdefault(bare_skill_name(name), {})
+        known[name] = listed or known.get(name, False)
         if folder:
             self._add_folder(normalised(folder), name)
 
+    def name(self, skill: str, path: str = "") -> str:
+        """Return the canonical name of a Skill, given its name or its folder's name and a path in
+        it.
+
+        The plugin is included if the log tells it: by that name, by a path through a plugin's
+        folder, or because no other Skill has the bare name. If the bare name is listed and the
+        other is not, both mean one Skill.
+        """
+        bare = bare_skill_name(skill)
+        known = self.names.get(bare, {})
+        alone = known.get(bare, False)
+        if skill != bare:
+            return bare if alone and not known.get(skill) else skill
+        others = [name for name, listed in known.items() if name != bare and (listed or not alone)]
+        if len(others) == 1 and not alone:
+            return others[0]
+        plugins = {name.split(":")[-2]: name for name in others}
+        folders = reversed(path.split("/")) if plugins else ()
+        return next((plugins[folder] for folder in folders if folder in plugins), bare)
+
     def add_root(self, root: str) -> None:
-        """Add a folder that holds skills."""
         root = normalised(root)
         if root not in {"", "/", "~"}:
             self.roots.setdefault(root)
 
     def add_resource(self, skill: str, path: str) -> None:
-        """Add a file of a skill."""
-        bare, lower = bare_skill_name(skill), path.lower()
-        self.resources.setdefault(bare, {}).setdefault(lower, path)
-        folders = self.inner_folders.setdefault(bare, set())
+        skill, lower = self.name(skill), path.lower()
+        self.resources.setdefault(skill, {}).setdefault(lower, path)
+        folders = self.inner_folders.setdefault(skill, set())
         folder = lower.rpartition("/")[0]
         while folder and folder not in folders:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
 
     def add_folder(self, path: str, location: ResourceLocation) -> None:
-        """Learn from a path and what it means where its skill lies."""
+        """Learn the location of a Skill from a path and its meaning."""
         if location.resource == ".":
             folder = path if location.skill else ""
         else:
@@ -118,22 +133,20 @@ class SkillCatalog(Struct):
             self.folder_names.setdefault("/" + name_of(folder))
 
     def add_name(self, skill: str, path: str) -> None:
-        """Add a file that a listing or the skill's own text names: globs may mean it."""
-        self.mentioned.setdefault(bare_skill_name(skill), {}).setdefault(path)
+        """Add a file named by a listing or a Skill's text, as a candidate for globs."""
+        self.mentioned.setdefault(self.name(skill), {}).setdefault(path)
 
     def has(self, skill: str, path: str) -> bool:
-        """Whether the skill is known to have that file."""
-        return path.lower() in self.resources.get(bare_skill_name(skill), {})
+        return path.lower() in self.resources.get(self.name(skill), {})
 
     def locate(self, path: str) -> ResourceLocation | None:
-        """What a path means; None for a path outside every skill."""
+        """Skill and resource of a path, or None if it is outside all Skills."""
         path = normalised(path)
         if len(self.roots) > FEW_TURNS:
             charge(len(self.roots))
         folder = self._skill_folder(path)
         if folder is not None:
-            skill = self.folders[folder]
-            skill = self.names.get(skill, skill)
+            skill = self.name(self.folders[folder], folder)
             return self._location(skill, path[len(folder) + 1 :], bundled=_OWN_SKILLS in folder)
         for root in self.roots:
             if path.startswith(root + "/"):
@@ -146,7 +159,7 @@ class SkillCatalog(Struct):
         return None
 
     def _skill_folder(self, path: str) -> str | None:
-        """The longest folder of a skill that holds the path."""
+        """Longest Skill folder that contains the path."""
         while path:
             if path in self.folders:
                 return path
@@ -154,7 +167,7 @@ class SkillCatalog(Struct):
         return None
 
     def _under_root(self, below: str, root: str) -> ResourceLocation | None:
-        """What a path below a root means."""
+        """Meaning of a path below a root."""
         first, _, inner = below.partition("/")
         if first == ".system" and inner:
             return self._under_root(inner, root + "/.system")
@@ -164,27 +177,27 @@ class SkillCatalog(Struct):
             return None
         if "." in first and not inner and first not in self.names:
             return None
-        return self._location(self.names.get(first, first), inner, bundled=_OWN_SKILLS in root)
+        return self._location(self.name(first, root), inner, bundled=_OWN_SKILLS in root)
 
     def _location(self, skill: str, inner: str, *, bundled: bool) -> ResourceLocation:
-        """A place inside a skill; its path gets the letters that the skill gives it."""
-        bare = bare_skill_name(skill)
-        resource = self.resources.get(bare, {}).get(inner.lower(), inner) or "."
+        """Location inside a Skill, with the path's known upper and lower case."""
+        resource = self.resources.get(skill, {}).get(inner.lower(), inner) or "."
         if is_root(resource):
             resource = "SKILL.md"
-        folder = resource == "." or self._is_folder(bare, resource)
-        return ResourceLocation(skill, resource, bundled or bare in self.bundled, folder)
+        folder = resource == "." or self._is_folder(skill, resource)
+        return ResourceLocation(skill, resource, bundled or skill in self.bundled, folder)
 
-    def _is_folder(self, bare: str, resource: str) -> bool:
-        """Whether a path names a folder: others lie under it, or it is a usual one without an ending."""
+    def _is_folder(self, skill: str, resource: str) -> bool:
+        """Whether a path is a folder: other paths are below it, or it is a usual one without an
+        extension."""
         lower = resource.lower()
-        if lower in self.resources.get(bare, {}):
+        if lower in self.resources.get(skill, {}):
             return False
-        return lower in self.inner_folders.get(bare, ()) or resource in BUNDLE_FOLDERS
+        return lower in self.inner_folders.get(skill, ()) or resource in BUNDLE_FOLDERS
 
     def by_suffix(self, end: str) -> ResourceLocation | None:
-        """The only resource whose path ends so; at least a folder and a name are asked for. A path
-        that goes on from `skills/NAME/` names the skill itself."""
+        """The only resource whose path has this end of at least a folder and a name. A path that
+        continues after `skills/NAME/` names the Skill itself."""
         if "/" not in end:
             return None
         _, below, rest = f"/{end}".partition("/skills/")
@@ -192,18 +205,18 @@ class SkillCatalog(Struct):
             return self._under_root(rest, "")
         charge(sum(map(len, self.resources.values())) + sum(map(len, self.mentioned.values())))
         found = [
-            (bare, path)
-            for bare in {**self.resources, **self.mentioned}
-            for path in {*self.resources.get(bare, {}).values(), *self.mentioned.get(bare, ())}
-            if f"/{bare}/{path}".lower().endswith("/" + end.lower())
+            (skill, path)
+            for skill in {**self.resources, **self.mentioned}
+            for path in {*self.resources.get(skill, {}).values(), *self.mentioned.get(skill, ())}
+            if f"/{bare_skill_name(skill)}/{path}".lower().endswith("/" + end.lower())
         ]
         if len(found) != 1:
             return None
-        bare, path = found[0]
-        return self._location(self.names.get(bare, bare), path, bundled=False)
+        skill, path = found[0]
+        return self._location(skill, path, bundled=False)
 
     def expand(self, pattern: str) -> list[ResourceLocation]:
-        """The known resources that a glob over paths fits."""
+        """Known resources that match a glob over paths."""
         fits = glob_fits(pattern)
         found: dict[tuple[str, str], ResourceLocation] = {}
         for folder, skill, path in self._paths():
@@ -213,19 +226,19 @@ class SkillCatalog(Struct):
         return list(found.values())
 
     def _paths(self) -> Iterator[tuple[str, str, str]]:
-        """(folder, skill, path) of every known resource, for every folder its skill lies in."""
-        for folder, skill in self.folders.items():
-            bare = bare_skill_name(skill)
-            known = self.resources.get(bare, {})
-            charge(1 + len(known) + len(self.mentioned.get(bare, ())))
+        """(folder, Skill, path) of every known resource, for each folder of its Skill."""
+        for folder, given in self.folders.items():
+            skill = self.name(given, folder)
+            known = self.resources.get(skill, {})
+            charge(1 + len(known) + len(self.mentioned.get(skill, ())))
             for path in known.values():
                 yield folder, skill, path
-            for path in self.mentioned.get(bare, {}):
+            for path in self.mentioned.get(skill, {}):
                 if path.lower() not in known:
                     yield folder, skill, path
 
     def named_in(self, text: str) -> bool:
-        """Whether a text holds anything that a path to a skill must hold."""
+        """Whether a text contains anything that every path to a Skill contains."""
         if contains_any(text, _PATH_SIGNS):
             return True
         if len(self.folder_names) > FEW_TURNS:

@@ -1,4 +1,4 @@
-"""What a log shows to have been offered: roots, skills, folders."""
+"""Discover offered Skills in a log: roots, names, folders."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _LONGEST_MESSAGE = 400_000
 
 
 def discover_catalog(trajectory: Trajectory, manifest: SkillManifest | None) -> SkillCatalog:
-    """Where the skills of a run lie, from the manifest and from what the log tells."""
+    """Return the locations of a run's Skills from manifest and log."""
     catalog = SkillCatalog()
     if manifest is not None and manifest.known:
         _add_manifest(catalog, manifest)
@@ -35,7 +35,7 @@ def discover_catalog(trajectory: Trajectory, manifest: SkillManifest | None) -> 
 def _add_manifest(catalog: SkillCatalog, manifest: SkillManifest) -> None:
     catalog.known = True
     for skill in manifest.skills:
-        catalog.add_skill(skill)
+        catalog.add_skill(skill, listed=True)
         for root in manifest.roots:
             catalog.add_skill(skill, f"{root}/{skill}")
     for root in manifest.roots:
@@ -45,18 +45,23 @@ def _add_manifest(catalog: SkillCatalog, manifest: SkillManifest) -> None:
 
 
 def _add_offered(catalog: SkillCatalog, trajectory: Trajectory) -> None:
-    """The skills that the log lists; where it tells their places no other root counts."""
+    """Add the Skills listed in the log; if it has their locations, no other root counts. A name
+    with a plugin means the manifest's Skill, unless that is listed too."""
     offered = trajectory.offered or ()
+    names = {skill.name for skill in offered}
+    given = catalog.names.keys() - names
     for skill in offered:
         folder = skill.path
         if folder and is_root(name_of(folder)):
             folder = folder_of(folder)
-        catalog.add_skill(skill.name, folder, bundled=skill.bundled)
+        catalog.add_skill(skill.name, folder, listed=bare_skill_name(skill.name) not in given)
+        if skill.bundled:
+            catalog.bundled.add(catalog.name(skill.name))
     catalog.closed = any(skill.path for skill in offered)
 
 
 def _add_named(catalog: SkillCatalog, text: str) -> None:
-    """Skills and roots that a prompt or a list names by their paths."""
+    """Add Skills and roots named by paths in a prompt or a list."""
     for path in _skill_files(text):
         _add_skill_file(catalog, path)
     if "/skills" in text:
@@ -78,7 +83,7 @@ def _skill_files(text: str) -> Iterator[str]:
 
 
 def _add_body(catalog: SkillCatalog, message: Message) -> None:
-    """The skill of a body that the harness injected, and the base directory that it names."""
+    """Add the Skill of an injected body, and its base directory."""
     named = _BASE_DIRECTORY.search(message.text[:2000])
     folder = message.path or (named[1].strip() if named else None)
     if not folder:
@@ -93,11 +98,11 @@ def _add_body(catalog: SkillCatalog, message: Message) -> None:
 
 
 def _add_skill_file(catalog: SkillCatalog, path: str) -> None:
-    """A SKILL.md that the prompt names: its folder is a skill, and usually lies in a root."""
+    """Add a SKILL.md named in the prompt: its folder is a Skill, usually inside a root."""
     folder = folder_of(normalised(path))
     name = name_of(folder)
     if not name or name in {".", "skills"} or any(mark in folder for mark in "<>$*{"):
         return
-    catalog.add_skill(catalog.names.get(name, name), folder)
+    catalog.add_skill(catalog.name(name, folder), folder)
     if name_of(folder_of(folder)) in {"skills", ".system"}:
         catalog.add_root(folder_of(folder))

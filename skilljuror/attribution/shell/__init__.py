@@ -1,1 +1,1 @@
-"""Shell text as simple commands: parsing, expansion, wrappers, printed text."""
+"""Parse shell text into simple commands: expansion, wrappers, printed text."""

@@ -1,4 +1,4 @@
-"""One command of a shell text as it runs: its words, its folder, what feeds it and what it feeds."""
+"""One command of a shell text as run: words, folder, input and output."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ _SCREENS = frozenset({"/dev/stderr", "/dev/stdout", "/dev/tty"})
 
 
 class Redirect(Struct, frozen=True, gc=False):
-    """Where a stream of a command goes or comes from."""
+    """Source or target of a stream of a command."""
 
     op: str
     target: Word
@@ -30,24 +30,22 @@ class Redirect(Struct, frozen=True, gc=False):
 
 
 class Command(Struct, frozen=True, gc=False):
-    """One simple command."""
-
     words: tuple[Word, ...]
     cwd: str | None
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables that the program gets to see."""
+    """Variables visible to the program."""
     redirects: tuple[Redirect, ...] = ()
     pipeline: int = 0
     captured: bool = False
-    """Its output goes into a word of another command or into a file, not to the screen."""
+    """Its output goes into another command's word or a file, not to the screen."""
     text: str = ""
     """The source, shortened."""
     piped: bool = False
     """Its output goes into the next command."""
     guarded: bool = False
-    """Runs only where the command before it failed."""
+    """Runs only if the previous command failed."""
     feeds: int | None = None
-    """The pipeline that takes what it prints, if that is not its own."""
+    """Pipeline that takes its output, if not its own."""
 
     @property
     def name(self) -> str:
@@ -56,10 +54,9 @@ class Command(Struct, frozen=True, gc=False):
 
     @property
     def arguments(self) -> tuple[Word, ...]:
-        """The words after the program."""
         return self.words[1:]
 
     @property
     def heredoc(self) -> str | None:
-        """Text fed by a here-document or here-string."""
+        """Text of a here-document or here-string."""
         return next((one.target.text for one in self.redirects if one.op.startswith("<<")), None)

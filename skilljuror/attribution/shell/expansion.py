@@ -1,4 +1,4 @@
-"""Expansion of words: braces, variables that may have several values, arrays, splitting."""
+"""Expansion of words: braces, variables with several possible values, arrays, splitting."""
 
 import fnmatch
 import re
@@ -21,16 +21,16 @@ from skilljuror.attribution.shell.syntax_tree import (
 )
 
 LIMIT = 64
-"""Values that the variables of a word give it; more are cut off."""
+"""Maximum values of a word with variables."""
 MOST_BRACES = 1024
-"""Words that the braces of a word make, and elements of an array."""
+"""Maximum words from a word's braces, and elements of an array."""
 LONGEST = 65_536
-"""Characters of a value that a variable holds; a longer one is not known."""
+"""Maximum characters of a variable's value; longer ones are unknown."""
 LONGEST_PATH = 4096
-"""Characters of the path of a folder, or of a word with braces, that is followed."""
+"""Maximum characters of a folder's path, or of a word with braces."""
 _DEEPEST_BRACES = 64
 _LONGEST_TRIMMED = 400
-"""Characters of a value of which a beginning or an end is taken away."""
+"""Maximum characters of a value to trim."""
 _PLACEHOLDER = re.compile("([\ue100-\uf8ff])")
 _LONGEST_PATTERN = 100
 _TRIMMING = frozenset({"#", "##", "%", "%%", "/", "//"})
@@ -43,20 +43,20 @@ class Word(Struct, frozen=True, gc=False):
     text: str
     """The text; unknown pieces are a NUL."""
     glob: bool = False
-    """Holds a wildcard that the shell would expand."""
+    """Contains a wildcard that the shell would expand."""
     known: bool = True
-    """False when a piece could not be worked out."""
+    """False if a piece could not be determined."""
 
 
 UNKNOWN = Word("\0", known=False)
 Value = Union[tuple[Word, ...], dict[str, Word]]  # noqa: UP007
-"""What a variable may be, all taken in turn; or an array by its keys."""
+"""Possible values of a variable, or an array by its keys."""
 Substitute = Callable[[Substitution], Sequence[Word]]
-"""Tells what a command substitution gives."""
+"""Returns the value of a command substitution."""
 
 
 class Environment(Struct):
-    """The folder and the variables of a shell."""
+    """Folder and variables of a shell."""
 
     cwd: str | None = None
     home: str | None = None
@@ -65,11 +65,10 @@ class Environment(Struct):
     """The folder before the last `cd`."""
 
     def subshell(self) -> "Environment":
-        """A copy whose changes leave this one alone."""
         return replace(self, variables=self.variables.new_child())
 
     def enter(self, target: str) -> None:
-        """Change to a folder; "-" is the one before."""
+        """Change to a folder; "-" is the previous one."""
         if target == "-":
             self.cwd, self.previous = self.previous, self.cwd
             return
@@ -82,7 +81,7 @@ class Environment(Struct):
         self.cwd = folder if folder and len(folder) <= LONGEST_PATH else None
 
     def values(self, name: str, index: str = "") -> tuple[Word, ...]:
-        """What a variable or an element of an array may be; nothing for one that is not known."""
+        """Possible values of a variable or array element; empty if unknown."""
         if name.isdecimal() and name != "0":
             return self.values("@")[int(name[:9]) - 1 :][:1]
         value = self.variables.get("@" if name == "*" else name)
@@ -100,13 +99,12 @@ class Environment(Struct):
         return (Word(self.cwd),) if name == "PWD" and self.cwd else ()
 
     def assign(self, name: str, words: Iterable[Word]) -> None:
-        """Give a variable its values."""
         self.variables[name] = tuple(map(_held, words))
 
     def assign_elements(
         self, name: str, elements: Iterable[tuple[str, Word]], *, append: bool
     ) -> None:
-        """Give an array its elements; one without a key comes after those it has."""
+        """Assign array elements; those without a key are appended."""
         value = self.variables.get(name, ()) if append else ()
         known = value.items() if isinstance(value, dict) else enumerate(value)
         array = {str(key): word for key, word in known}
@@ -117,12 +115,12 @@ class Environment(Struct):
 
 
 def _held(value: Word) -> Word:
-    """What a variable keeps of a value: `a=$a$a` over and over would fill the memory."""
+    """Limit a stored value: repeated `a=$a$a` would exhaust memory."""
     return value if len(value.text) <= LONGEST else UNKNOWN
 
 
 def expand(parts: Parts, environment: Environment, substitute: Substitute) -> list[Word]:
-    """The words that a word becomes."""
+    """Words that a word expands to."""
     if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].quoted:
         return [Word(parts[0].text)]
     words: list[Word] = []
@@ -137,7 +135,7 @@ def expand(parts: Parts, environment: Environment, substitute: Substitute) -> li
 
 
 def joined(pieces: Sequence[Word]) -> Word:
-    """Pieces of a word put together."""
+    """Concatenate pieces of a word."""
     if len(pieces) == 1:
         return pieces[0]
     text = "".join([one.text for one in pieces])
@@ -146,7 +144,7 @@ def joined(pieces: Sequence[Word]) -> Word:
 
 
 def _braces(parts: Parts) -> list[Parts]:
-    """A word once for each of the alternatives in its braces; unknown where they are too many."""
+    """Expand braces; the result is unknown if there are too many alternatives."""
     if not any(isinstance(one, Text) and not one.quoted and "{" in one.text for one in parts):
         return [parts]
     kept: list[Part] = []
@@ -210,12 +208,12 @@ def _parameter(part: Parameter, environment: Environment, substitute: Substitute
 
 
 def _text(words: Sequence[Word]) -> str:
-    """The text of a word that must be one."""
+    """Text of a word that must be single."""
     return words[0].text if len(words) == 1 and words[0].known else "\0"
 
 
 def _trimmed(word: Word, how: str, what: str) -> Word:
-    """`${path%/*}`, `${path##*/}`, `${path/a/b}` of a value that is known and no glob."""
+    """`${path%/*}`, `${path##*/}`, `${path/a/b}` of a known value without wildcards."""
     readable = word.known and not word.glob and len(word.text) <= _LONGEST_TRIMMED
     if not readable or not 0 < len(what) <= _LONGEST_PATTERN or "\0" in what:
         return UNKNOWN
@@ -228,7 +226,7 @@ def _trimmed(word: Word, how: str, what: str) -> Word:
 
 
 def _without(text: str, how: str, pattern: str) -> str:
-    """The text without the shortest or longest beginning (`#`) or end (`%`) that fits."""
+    """Remove the shortest or longest matching prefix (`#`) or suffix (`%`)."""
     fits = re.compile(fnmatch.translate(pattern)).match
     sizes = range(len(text) + 1) if len(how) == 1 else range(len(text), -1, -1)
     for size in sizes:

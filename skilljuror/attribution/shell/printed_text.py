@@ -1,4 +1,4 @@
-"""What `echo` and `printf` print: lines that separate the outputs of other commands."""
+"""Text printed by `echo` and `printf`, which separates the outputs of other commands."""
 
 import re
 from collections.abc import Sequence
@@ -8,20 +8,20 @@ from skilljuror.attribution.shell.command import Command
 _UNKNOWN = "\0"
 _DIRECTIVE = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[sdiqb]|%%")
 _OPTION = re.compile(r"-[neE]+\Z")
-_TOLD = 3
-"""Characters that have to be known of a line before it can be told from others."""
+_IDENTIFYING = 3
+"""Minimum known characters of a line that identify it."""
 
 
 def printed_text(command: Command) -> str:
-    """The text; pieces that depend on variables nobody knows are a NUL."""
+    """The text; pieces from unknown variables are a NUL."""
     words = [_UNKNOWN if word.glob else word.text for word in command.arguments]
     if command.name == "printf":
         return _formatted(words)
     escapes = False
     while words and _OPTION.match(words[0]):
         escapes = escapes or "e" in words.pop(0)
-    said = " ".join(words)
-    return _unescaped(said) if escapes else said
+    text = " ".join(words)
+    return _unescaped(text) if escapes else text
 
 
 def _formatted(words: Sequence[str]) -> str:
@@ -38,14 +38,18 @@ def _unescaped(text: str) -> str:
     return text.replace("\\n", "\n").replace("\\t", "\t")
 
 
-def separator_line(said: str) -> str:
-    """The last line of a printed text; "" where too little of it is known to find it again."""
-    last = next((line.strip() for line in reversed(said.split("\n")) if line.strip()), "")
-    return last if len(last.replace(_UNKNOWN, "").strip()) >= _TOLD or _UNKNOWN not in last else ""
+def separator_line(text: str) -> str:
+    """Last line of a printed text; "" if too little of it is known to find it."""
+    last = next((line.strip() for line in reversed(text.split("\n")) if line.strip()), "")
+    return (
+        last
+        if len(last.replace(_UNKNOWN, "").strip()) >= _IDENTIFYING or _UNKNOWN not in last
+        else ""
+    )
 
 
 def lines_matching(mark: str, lines: Sequence[str]) -> list[int]:
-    """The lines that are the mark; an unknown piece of it may be anything."""
+    """Lines equal to the mark; unknown pieces match anything."""
     if _UNKNOWN not in mark:
         return [at for at, line in enumerate(lines) if line == mark]
     head, *_, tail = mark.split(_UNKNOWN)

@@ -10,21 +10,21 @@ from skilljuror.attribution.shell.command import Command
 from skilljuror.attribution.shell.expansion import LIMIT, UNKNOWN, Word
 
 REACH = 64
-"""Commands before a reader of names among which their producer is looked for."""
+"""Commands before a consumer of names to search for their producer."""
 _SORTERS = frozenset({"sort", "uniq", "cat", "tr"})
-"""Programs that let all the paths through that are listed before them."""
+"""Programs that pass on all paths."""
 _CHOOSERS = frozenset({"head", "tail", "grep", "egrep", "rg", "shuf"})
-"""Programs that let some of them through."""
+"""Programs that pass on some paths."""
 _SEARCHES = frozenset({"grep", "egrep", "fgrep", "rg"})
 _PLAIN = frozenset({"-name", "-path", "-type", "-print", "-print0", "-o", "-or", "-L", "-H", "-P"})
-"""Options of `find` that the globs take account of; any other one chooses among the files."""
+"""Options of `find` covered by the globs; any other option selects among the files."""
 _MOST = 16
-"""Globs that stand for what one `find` lists."""
+"""Maximum globs for one `find`."""
 
 
 def produced(before: Sequence[Command], pipeline: int) -> tuple[Word, ...]:
-    """What the nearest command before in a pipeline lists, mostly one glob; which of the files
-    are meant is not known where a program between chooses some."""
+    """Paths listed by the nearest earlier command of a pipeline, usually one glob; uncertain if a
+    program in between selects some."""
     chosen = False
     for one in islice(reversed(before), REACH):
         if pipeline not in {one.pipeline, one.feeds}:
@@ -41,24 +41,24 @@ def _chosen(words: tuple[Word, ...]) -> tuple[Word, ...]:
 
 
 def listing(command: Command) -> tuple[Word, ...]:
-    """The paths that `find` and `ls` print, as globs; of a folder `ls` prints bare names."""
+    """Paths that `find` and `ls` print, as globs; for a folder `ls` prints bare names."""
     name = command.name
     if name == "find":
         return _found(command)
     operands = [word for word in command.arguments if word.text[:1] not in {"-", "(", "!"}]
     if name in {"printf", "echo"}:
-        return _said(operands[name == "printf" and len(operands) > 1 :])
+        return _split(operands[name == "printf" and len(operands) > 1 :])
     if name == "ls":
         return tuple(map(_named, operands)) or (Word("*", glob=True),)
     if name in _SEARCHES and any(_lists(word.text) for word in command.arguments):
         return _chosen(tuple(map(_inside, operands[1:])))
     if name == "cat" and not command.arguments and command.heredoc:
-        return _said([Word(command.heredoc)])
+        return _split([Word(command.heredoc)])
     return ()
 
 
-def _said(words: Sequence[Word]) -> tuple[Word, ...]:
-    """Words that are printed, taken apart at white space."""
+def _split(words: Sequence[Word]) -> tuple[Word, ...]:
+    """Printed words, split at white space."""
     parts = [replace(word, text=text) for word in words for text in word.text.split()[:LIMIT]]
     return tuple(parts[:LIMIT])
 
@@ -72,18 +72,18 @@ def _named(word: Word) -> Word:
 
 
 def _inside(word: Word) -> Word:
-    """A file that is searched, or whatever lies below a folder."""
+    """A file that is searched, or anything below a folder."""
     return word if _is_file(word) else replace(word, text=f"{word.text}/**", glob=True)
 
 
 def _lists(option: str) -> bool:
-    """Whether a search prints the names of files: `-rl`, `--files-with-matches`."""
+    """Whether a search prints file names: `-rl`, `--files-with-matches`."""
     short = option[:1] == "-" and option[1:].isalpha() and "l" in option
     return short or option == "--files-with-matches"
 
 
 def _found(command: Command) -> tuple[Word, ...]:
-    """What `find` lists, as globs."""
+    """Paths that `find` lists, as globs."""
     words = [word.text for word in command.arguments]
     folders = list(takewhile(lambda text: text[:1] not in {"-", "(", "!"}, words)) or ["."]
     options = {text for text in words if text[:1] == "-" and text[1:2].isalpha()}
@@ -99,7 +99,7 @@ def _found(command: Command) -> tuple[Word, ...]:
 
 
 def output_words(commands: Sequence[Command], cwd: str | None) -> tuple[Word, ...]:
-    """What `$(…)` gives, for the few commands whose output is a path."""
+    """Value of `$(…)`, for the few commands that print a path."""
     found: tuple[Word, ...] = ()
     if len(commands) == 1:
         found = _output(commands[0], cwd)

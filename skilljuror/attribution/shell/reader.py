@@ -1,7 +1,7 @@
-"""From a shell text to its simple commands in order, where they run and what they are fed.
+"""Read a shell text as simple commands in order, with their folders and inputs.
 
-Follows what decides which file a command touches: quoting, variables, `cd`, sub-shells, loops,
-functions, here-documents, pipelines, substitutions and redirections. Conditions are not decided:
+Covers what determines the files of a command: quoting, variables, `cd`, sub-shells, loops,
+functions, here-documents, pipelines, substitutions and redirections. Conditions are not evaluated:
 every branch is read. Nothing is run, and nothing raises.
 """
 
@@ -30,16 +30,16 @@ from skilljuror.attribution.shell.syntax_tree import (
 )
 
 DEPTH = 6
-"""Shells, substitutions and calls of functions inside each other that are followed."""
+"""Maximum nesting of shells, substitutions and function calls."""
 TURNS = 64
-"""Turns of loops that are followed one by one; more are taken together."""
+"""Loop iterations read separately; further ones are merged."""
 MOST_WORDS = 50_000
-"""Words of all commands of a text together; what comes after them is not read."""
+"""Maximum words of all commands of a text; later ones are ignored."""
 _MOST_EXPORTED = 64
 _DECLARE = frozenset({"export", "local", "declare", "readonly", "typeset"})
 _ECHO = frozenset({"echo", "printf"})
 _STDIN = Word("-")
-"""Stands for the file that `<(…)` makes."""
+"""Placeholder for the file of `<(…)`."""
 _TABS = re.compile(r"^\t+", re.MULTILINE)
 _KEYED = re.compile(r"\[([^]]*)\]=(.*)", re.DOTALL)
 
@@ -52,13 +52,13 @@ class ShellReader(Struct):
     depth: int = 0
     commands: list[Command] = field(default_factory=list)
     exported: set[str] = field(default_factory=lambda: {"PYTHONPATH"})
-    """Variables that programs get to see."""
+    """Variables visible to programs."""
     functions: dict[str, Script] = field(default_factory=dict)
     turns: int = TURNS
     words_left: int = MOST_WORDS
     _pipelines: int = -1
     _joined: int | None = None
-    """The pipeline that the next command belongs to: that of the group it begins."""
+    """Pipeline of the next command: that of the group it begins."""
     _guarded: bool = False
 
     def read(self, text: str) -> list[Command]:
@@ -89,7 +89,7 @@ class ShellReader(Struct):
                 first = len(self.commands)
 
     def _feed(self, start: int, number: int) -> None:
-        """What the commands from `start` on print goes into a pipeline."""
+        """Feed the output of the commands from `start` on into a pipeline."""
         self.commands[start:] = [
             replace(one, feeds=number) if one.feeds is None else one
             for one in self.commands[start:]
@@ -98,7 +98,8 @@ class ShellReader(Struct):
     def _stage(
         self, stage: SimpleCommand | Compound, number: int, first: int, *, piped: bool
     ) -> bool:
-        """Read one stage of the pipeline whose commands begin at `first`; whether it is compound."""
+        """Read one stage of the pipeline whose commands begin at `first`; return whether it is
+        compound."""
         if isinstance(stage, SimpleCommand):
             return self._simple(stage, number, first, piped=piped)
         if stage.kind == "function":
@@ -112,7 +113,7 @@ class ShellReader(Struct):
     def _compound(
         self, stage: Compound, redirects: tuple[Redirect, ...], source: str, number: int
     ) -> None:
-        """Commands with streams in common. What they are fed is printed into the first of them."""
+        """Commands with shared streams. Their input goes into the first of them."""
         environment, captured = self.environment, self.captured
         inputs = tuple(one for one in redirects if one.op.startswith("<"))
         streams = Command((Word("cat"),), environment.cwd, {}, inputs, number, captured, source)
@@ -135,7 +136,7 @@ class ShellReader(Struct):
             self.commands.append(replace(streams, words=(), redirects=outputs, pipeline=number))
 
     def _turns(self, words: Sequence[Parts], number: int) -> list[list[Word]]:
-        """The values that the variable of a loop takes one by one, or all at once where they are many."""
+        """Values of a loop variable, one by one, or all at once if there are many."""
         values = [word for parts in words for word in self._expand(parts, number)]
         if not 1 < len(values) <= self.turns:
             return [values or [UNKNOWN]]
@@ -143,7 +144,7 @@ class ShellReader(Struct):
         return [[value] for value in values]
 
     def _simple(self, stage: SimpleCommand, number: int, first: int, *, piped: bool) -> bool:
-        """Read a simple command; whether it is the call of a function, and so a group."""
+        """Read a simple command; return whether it is a function call, and so a group."""
         guarded, self._guarded = self._guarded, False
         start = len(self.commands)
         redirects = self._redirects(stage, number)
@@ -178,7 +179,7 @@ class ShellReader(Struct):
             piped=piped,
             guarded=guarded,
         )  # fmt: skip
-        if first < start:  # What its words ran stands before the pipeline, not inside it.
+        if first < start:  # Commands in its words run before the pipeline, not inside it.
             inner, self.commands[start:] = self.commands[start:], []
             self.commands[first:first] = inner
         self.commands.append(command)
@@ -188,7 +189,7 @@ class ShellReader(Struct):
     def _call(
         self, body: Compound, given: Sequence[Word], redirects: tuple[Redirect, ...], source: str, number: int
     ) -> None:  # fmt: skip
-        """Run the body of a function with its arguments."""
+        """Run a function's body with its arguments."""
         before = self.environment.values("@")
         self.environment.assign("@", given)
         self.depth += 1
@@ -197,7 +198,6 @@ class ShellReader(Struct):
         self.environment.assign("@", before)
 
     def _export(self, names: Sequence[Word]) -> None:
-        """Hand variables on to programs."""
         if len(self.exported) < _MOST_EXPORTED:
             self.exported.update(one.text for one in names if one.text.isidentifier())
 
@@ -218,14 +218,14 @@ class ShellReader(Struct):
         self.environment.assign(name, [joined([a, b]) for a in before[:1] for b in words] or words)
 
     def _element(self, parts: Parts, number: int) -> list[tuple[str, Word]]:
-        """The elements that a word in `(…)` makes, with the key that is given."""
+        """Elements of a word in `(…)`, with their keys."""
         keyed = _KEYED.match(parts[0].text) if isinstance(parts[0], Text) else None
         if keyed:
             parts = (Text(keyed[2]), *parts[1:])
         return [(keyed[1] if keyed else "", one) for one in self._expand(parts, number)]
 
     def _redirects(self, stage: SimpleCommand, number: int) -> tuple[Redirect, ...]:
-        """The redirections of a command; what a `<(…)` prints flows in without one."""
+        """Redirections of a command; output of `<(…)` flows in without one."""
         shown = stage.words == ((Text("cat"),),)
         found = [self._redirect(one, number, shown=shown) for one in stage.redirections]
         return tuple(one for one in found if one.op != "<" or one.target != _STDIN)
@@ -240,7 +240,7 @@ class ShellReader(Struct):
         return Redirect(one.operator, words[0] if words else Word("", known=False), one.descriptor)
 
     def _heredoc_piece(self, part: Part, number: int, *, shown: bool) -> str:
-        """Text of a here-document; what is not known stays as it is written."""
+        """Text of a here-document; unknown parts stay as written."""
         if isinstance(part, Text):
             return part.text
         words = self._expand((part,), number, shown=shown)
@@ -258,7 +258,7 @@ class ShellReader(Struct):
         return words
 
     def _substitute(self, one: Substitution, number: int, *, shown: bool) -> Sequence[Word]:
-        """Read the commands of a substitution; what it gives, where that is a path."""
+        """Read the commands of a substitution; return its value if that is a path."""
         if self.depth >= DEPTH:
             return [UNKNOWN]
         start = len(self.commands)
@@ -289,7 +289,7 @@ class ShellReader(Struct):
             self.environment.assign("@", command.arguments[1:])
 
     def _read_variable(self, command: Command) -> None:
-        """`find … | while read f`: the variable stands for whatever the producer lists."""
+        """`find … | while read f`: the variable holds the producer's paths."""
         fed = command.heredoc
         listed = (Word(fed),) if fed is not None else produced(self.commands, command.pipeline)
         self.environment.assign(command.arguments[-1].text, listed or [UNKNOWN])

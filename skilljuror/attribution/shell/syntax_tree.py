@@ -1,6 +1,6 @@
-"""Shell text as a typed syntax tree, read by tree-sitter-bash, which reads broken text as far as it goes.
+"""Shell text as a typed syntax tree, parsed by tree-sitter-bash, which tolerates errors.
 
-The quirks of that grammar end here: it parts words at a `$`, puts the rest of a line inside its
+Hides quirks of its grammar: it splits words at `$`, puts the rest of a line inside its
 here-document, and nests statements by operator.
 """
 
@@ -15,39 +15,37 @@ from msgspec import Struct
 from msgspec.structs import replace
 from tree_sitter import Language, Node, Parser
 
-from skilljuror.work import charge
+from skilljuror.work_budget import charge
 
 MOST_OPERATORS = 4000
-"""Operators of a text that are read: the parser takes quadratic time for long chains of them."""
+"""Maximum operators of a text: parsing long chains of them takes quadratic time."""
 MOST_STEPS = 400
-"""Hundreds of operations of the parser that a text may take, what it holds after them is not read: on
-text that is no shell it takes quadratic time. A here-document is one operation, however long."""
+"""Maximum hundreds of parser operations for a text; the rest is ignored. Text that is not shell
+takes quadratic time. A here-document is one operation."""
 _MOST_STEPS_TO_MEND = 200
-"""Hundreds of operations up to which a broken text is closed and parsed again."""
+"""Maximum hundreds of operations for a broken text to be closed and parsed again."""
 _SHORT = 4096
-"""Bytes of a text whose operations need not be counted."""
+"""Bytes of a text too short for counting operations."""
 _CHUNK = 1 << 12
 DEEPEST = 32
-"""Groups, substitutions and quotes inside each other that are followed."""
+"""Maximum nesting of groups, substitutions and quotes."""
 
 
 class Text(Struct, frozen=True, gc=False):
-    """Literal text in a word."""
-
     text: str
     quoted: bool = False
-    """Whether wildcards and braces in it stand for themselves."""
+    """Whether its wildcards and braces are literal."""
 
 
 class Parameter(Struct, frozen=True):
-    """`$name` or `${name[index]operator…}`. Arithmetic has no name: its value is never known."""
+    """`$name` or `${name[index]operator…}`. Arithmetic has no name, and an unknown value."""
 
     name: str
     source: str
     quoted: bool
     index: "Parts" = ()
     operator: str = ""
-    """What is done to the value; "!" and "#" stand before the name."""
+    """Operation on the value; "!" and "#" precede the name."""
     operand: "Parts" = ()
 
 
@@ -62,11 +60,11 @@ class Substitution(Struct, frozen=True):
 
 Part = Union[Text, Parameter, Substitution]  # noqa: UP007
 Parts = tuple[Part, ...]
-"""A word before it is expanded."""
+"""A word before expansion."""
 
 
 class Redirection(Struct, frozen=True):
-    """Where a stream goes or comes from: a file, a descriptor, a here-string, a here-document."""
+    """Redirection of a stream: a file, a descriptor, a here-string, a here-document."""
 
     operator: str
     descriptor: str
@@ -84,40 +82,40 @@ class Assignment(Struct, frozen=True):
 
 
 class SimpleCommand(Struct, frozen=True):
-    """A program with its words, or assignments or redirections alone."""
+    """A program with its words, or only assignments or redirections."""
 
     words: tuple[Parts, ...]
     assignments: tuple[Assignment, ...]
     redirections: tuple[Redirection, ...]
     source: str
-    """As it is written, without the bodies of here-documents; at most 400 characters."""
+    """As written, without the bodies of here-documents; at most 400 characters."""
 
 
 class Compound(Struct, frozen=True):
-    """Commands with streams in common. A group is braces or all parts of an `if`, `while` or `case`."""
+    """Commands with shared streams. A group is braces or all parts of an `if`, `while` or `case`."""
 
     kind: Literal["group", "subshell", "loop", "function"]
     script: "Script"
     name: str = ""
-    """Of the function, or of the variable of a `for`."""
+    """Name of the function, or of the variable of a `for`."""
     values: tuple[Parts, ...] = ()
     streams: SimpleCommand | None = None
     """Its redirections, as a command without words."""
 
 
 class Pipeline(Struct, frozen=True):
-    """Stages of which each feeds the next."""
+    """Stages, each of which feeds the next."""
 
     stages: "tuple[SimpleCommand | Compound, ...]"
     on_failure: bool = False
-    """Runs only where what stands before it failed (`||`)."""
+    """Runs only if the previous one failed (`||`)."""
 
 
 Script = tuple[Pipeline, ...]
-"""Pipelines in the order in which they are written, whatever joins them."""
+"""Pipelines in written order, with any operator between them."""
 
 _NUL = "\ue000"
-"""Stands for NUL, for which the parser takes quadratic time."""
+"""Replaces NUL, for which the parser takes quadratic time."""
 _OPERATOR = re.compile(r"[|()<&\[]")
 _NESTED = frozenset({
     "expansion",
@@ -137,7 +135,7 @@ _GROUPS = _BODIES | {"if_statement", "while_statement", "case_statement", "c_sty
 _OPEN = frozenset(
     {"ERROR", "list", "pipeline", "negated_command", "do_group", "elif_clause", "else_clause"}
 )  # fmt: skip
-"""Nodes that only hold others."""
+"""Nodes that only contain others."""
 _LOOSE = _WORDS | _REDIRECTS
 _IN_COMMANDS = _LOOSE | {"variable_assignment", "comment"}
 _NO_WORDS = frozenset({"comment", "<<", ")", "`"})
@@ -165,7 +163,7 @@ _DELIMITER = re.compile(r"<<-?[ \t]*['\"]?([A-Za-z_]\w*)['\"]?")
 
 @lru_cache(maxsize=32)
 def parse(text: str) -> tuple[Script, bool]:
-    """The pipelines of a shell text, and whether its end takes too much work to be read; never raises."""
+    """Return a shell text's pipelines, and whether its end was ignored as too long; never raises."""
     over = None
     if len(text) > MOST_OPERATORS:
         over = next(islice(_OPERATOR.finditer(text), MOST_OPERATORS, None), None)
@@ -177,13 +175,14 @@ def parse(text: str) -> tuple[Script, bool]:
 
 
 def _parser() -> Parser:
-    """A parser for one text: what one that was stopped or watched still holds has ended the process."""
+    """Return a parser for one text only: reusing one after a stop or a callback can crash the
+    process."""
     return Parser(_LANGUAGE)
 
 
 def _parsed(text: str) -> tuple[bytes, Node]:
-    """The bytes that were read, and their tree. A quote or here-document that is left open is closed,
-    and `<<word;` is written `<<word ;`, as the grammar wants it."""
+    """Return the parsed bytes and their tree. Open quotes and here-documents are closed, and
+    `<<word;` becomes `<<word ;`, as the grammar requires."""
     source, root, steps = _counted(text.encode(errors="replace"))
     if root.has_error and steps <= _MOST_STEPS_TO_MEND:
         text = _DELIMITER.sub(r"\g<0> ", text).removesuffix("\n")
@@ -196,7 +195,7 @@ def _parsed(text: str) -> tuple[bytes, Node]:
 
 
 def _counted(source: bytes) -> tuple[bytes, Node, int]:
-    """The bytes that were read, their tree, and the hundreds of operations that it took."""
+    """Return the parsed bytes, their tree, and hundreds of parser operations used."""
     steps = end = 0
 
     def stop(offset: int, _: bool) -> bool:
@@ -211,7 +210,7 @@ def _counted(source: bytes) -> tuple[bytes, Node, int]:
         return source, _parser().parse(source).root_node, 0
     try:
         root = _parser().parse(chunk, progress_callback=stop).root_node
-    except ValueError:  # it was stopped
+    except ValueError:  # the parser was stopped
         source = source[:end]
         root = _parser().parse(source).root_node
     charge(10 * steps * steps)
@@ -219,17 +218,16 @@ def _counted(source: bytes) -> tuple[bytes, Node, int]:
 
 
 class _TreeReader(Struct):
-    """Turns the nodes of one text into statements and words."""
+    """Converts the nodes of one text into statements and words."""
 
     source: bytes
     depth: int = 0
 
     def text(self, start: int, end: int) -> str:
-        """A piece of the text, its bounds in bytes."""
         return _decoded(self.source[start:end])
 
     def script(self, nodes: Iterable[Node]) -> Script:
-        """The pipelines of statements in a row; words that an error left over make a command."""
+        """Pipelines of consecutive statements; words left over by an error form a command."""
         found: list[Pipeline] = []
         operator = ""
         ahead: list[Node | None] = []
@@ -251,7 +249,7 @@ class _TreeReader(Struct):
         return tuple(found)
 
     def _statement(self, node: Node, ahead: list[Node | None]) -> Script:
-        """The pipelines of a statement, which may reach into the nodes ahead."""
+        """Pipelines of a statement, which may extend into the nodes ahead."""
         body = [one for one in node.children if one.type not in _REDIRECTS]
         streams = [one for one in node.children if one.type in _REDIRECTS]
         if node.type in _LOOSE:
@@ -276,8 +274,8 @@ class _TreeReader(Struct):
         return (Pipeline((self._command(taken),)),) if taken else ()
 
     def _taken(self, ahead: list[Node | None]) -> list[Node]:
-        """The words, assignments and redirections ahead, up to what ends a simple command. Behind
-        `<<word` they may go on, and the next statement may begin."""
+        """Words, assignments and redirections ahead, up to the end of a simple command. After
+        `<<word` they may continue, and the next statement may begin."""
         taken: list[Node] = []
         while ahead and (node := ahead.pop()):
             kind = node.type
@@ -359,17 +357,16 @@ class _TreeReader(Struct):
         numbers = [one for one in node.children if one.type == "file_descriptor"]
         operator = next((one.type for one in node.children if not one.is_named), "")
         if self.source.endswith(b"<<", 0, node.start_byte):
-            operator = "<<<"  # The grammar stumbles over one behind another redirection.
+            operator = "<<<"  # The grammar cannot parse one after another redirection.
         parts = self._heredoc(node) if node.type == "heredoc_redirect" else self._parts(target)
         return Redirection(operator, "".join(self.text(*one.byte_range) for one in numbers), parts)
 
     def _body_start(self, heredoc: Node) -> int:
-        """Where the body of a here-document begins: on the line after its delimiter's."""
+        """Start of a here-document's body: the line after its delimiter's."""
         end = self.source.find(b"\n", _delimiter(heredoc).end_byte)
         return end + 1 if end >= 0 else len(self.source)
 
     def _heredoc(self, node: Node) -> Parts:
-        """The body of a here-document."""
         start, last = self._body_start(node), node.children[-1]
         end = last.start_byte if last.type == "heredoc_end" else node.end_byte
         if set(self.text(*_delimiter(node).byte_range)) & set("'\"\\"):
@@ -377,7 +374,7 @@ class _TreeReader(Struct):
         return self._between(start, end, [node], _HEREDOC)
 
     def _parts(self, nodes: Sequence[Node]) -> Parts:
-        """The word that nodes make together."""
+        """The word that nodes form together."""
         if not nodes:
             return ()
         start = nodes[0].start_byte + self.source.startswith(b"\n", nodes[0].start_byte)
@@ -386,7 +383,7 @@ class _TreeReader(Struct):
     def _between(
         self, start: int, end: int, nodes: Iterable[Node], pieces: re.Pattern[bytes] = _BARE
     ) -> Parts:
-        """The parts of the text between two bytes; what is nested in it, these nodes hold."""
+        """Parts of the text between two bytes; the nodes contain what is nested."""
         found: list[Part] = []
         ahead = [
             one
@@ -417,7 +414,7 @@ class _TreeReader(Struct):
         return tuple(found)
 
     def _nested_part(self, node: Node, start: int, *, quoted: bool) -> Part:
-        """What an expansion or a substitution stands for; its node may begin before it."""
+        """Meaning of an expansion or substitution; its node may begin before it."""
         source = self.text(start, node.end_byte)
         if node.type == "arithmetic_expansion" or self.depth > DEEPEST:
             return Parameter("", source, quoted)
@@ -439,7 +436,7 @@ def _decoded(text: bytes) -> str:
 
 
 def _join(found: list[Pipeline], operator: str, statements: Script) -> str:
-    """Add statements by the operator before them; the operator that is left."""
+    """Append statements after an operator; return the remaining operator."""
     if not statements:
         return operator
     first, *rest = statements
@@ -452,7 +449,7 @@ def _join(found: list[Pipeline], operator: str, statements: Script) -> str:
 
 
 def _descend(nodes: Iterable[Node], kinds: Container[str]) -> Iterator[Node]:
-    """The first nodes of these kinds on the way down, and other leaves, in order."""
+    """First nodes of these kinds on the way down, and other leaves, in order."""
     stack = [*nodes][::-1]
     while stack:
         node = stack.pop()
@@ -463,7 +460,7 @@ def _descend(nodes: Iterable[Node], kinds: Container[str]) -> Iterator[Node]:
 
 
 def _glued(nodes: Iterable[Node]) -> list[list[Node]]:
-    """Nodes by words: those with nothing between them are one."""
+    """Group adjacent nodes into words."""
     words: list[list[Node]] = []
     for node in nodes:
         if words and words[-1][-1].end_byte == node.start_byte:
@@ -474,7 +471,7 @@ def _glued(nodes: Iterable[Node]) -> list[list[Node]]:
 
 
 def _behind(nodes: Sequence[Node], mark: str) -> Sequence[Node]:
-    """The nodes after the first of a kind."""
+    """Nodes after the first of a kind."""
     return nodes[next((at for at, one in enumerate(nodes) if one.type == mark), -1) + 1 :]
 
 
@@ -483,7 +480,7 @@ def _delimiter(heredoc: Node) -> Node:
 
 
 def _with_streams(script: Script, streams: SimpleCommand) -> Script:
-    """Pipelines, the last stage of them with redirections that the grammar puts around them all."""
+    """Add redirections that the grammar puts around all pipelines to the last stage."""
     *before, last = script or (Pipeline((Compound("group", ()),)),)
     *stages, stage = last.stages
     if isinstance(stage, Compound):

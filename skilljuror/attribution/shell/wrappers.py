@@ -1,7 +1,7 @@
 """Commands that run commands.
 
-Agents write `bash -lc '…'` (Codex does for everything), `find … -exec cat {} +` and `… | xargs cat`
-over the files of a Skill, `timeout 60 python3 …`, `uv run` and `npx` for scripts with dependencies.
+Agents write `bash -lc '…'` (Codex always does), `find … -exec cat {} +` and `… | xargs cat` over a
+Skill's files, `timeout 60 python3 …`, `uv run` and `npx` for scripts with dependencies.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ _PREFIXES: dict[str, frozenset[str]] = {
     "xvfb-run": frozenset({"-s", "-n"}),
     "rtk": frozenset(),
 }
-"""Programs that run the rest of the line, with their options that take a value."""
+"""Programs that run the rest of the line -> their options with a value."""
 _RUNNERS: dict[tuple[str, str], frozenset[str]] = {
     ("uv", "run"): frozenset({"--with", "-p", "--python", "--directory", "--project", "--extra", "--group", "--env-file", "-m"}),
     ("poetry", "run"): frozenset(),
@@ -48,11 +48,11 @@ _XARGS_VALUES = frozenset({"-n", "-P", "-L", "-d", "-s", "-E", "-a"})
 
 
 MOST_COMMANDS = 50_000
-"""Commands of a text that are followed, those inside of others included."""
+"""Maximum commands of a text, nested ones included."""
 
 
 def unwrap(commands: Sequence[Command], home: str | None) -> Iterator[Command]:
-    """The commands with every wrapper opened; the commands inside follow in its place."""
+    """Replace every wrapper by the commands that it runs."""
     return islice(_unwrapped(commands, home, 0), MOST_COMMANDS)
 
 
@@ -95,8 +95,8 @@ def _inner_shell(command: Command, home: str | None, depth: int) -> list[Command
 def _reread(
     script: str, command: Command, home: str | None, depth: int, given: tuple[Word, ...] = ()
 ) -> list[Command]:
-    """The inner script's commands; streams of the outer command end up on the last of them.
-    `given` are its own name and arguments, `$0` and on."""
+    """The inner script's commands; the outer command's streams go to the last of them. `given` are
+    its `$0`, `$1` and so on."""
     environment = Environment(command.cwd, home)
     for name, value in command.environment.items():
         environment.assign(name, [Word(value)])
@@ -155,7 +155,7 @@ def _drop_options(words: tuple[Word, ...], valued: frozenset[str]) -> tuple[Word
 
 
 def _xargs(command: Command, before: Sequence[Command]) -> list[Command] | None:
-    """`find … | xargs cat`: the command with what the producer lists as its operands."""
+    """`find … | xargs cat`: the command with the producer's paths as operands."""
     words = list(command.arguments)
     mark, at = "", 0
     while at < len(words) and words[at].text.startswith("-"):
@@ -182,7 +182,7 @@ def _applied(
 
 
 def _put(word: Word, mark: str, values: tuple[Word, ...]) -> list[Word]:
-    """A word with the mark replaced; a script takes all values at once."""
+    """Replace the mark in a word; a script takes all values at once."""
     if mark not in word.text:
         return [word]
     if " " in word.text:

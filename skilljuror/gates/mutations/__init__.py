@@ -1,1 +1,1 @@
-"""Planted changes that measure the gates: drift that they must flag, and edits that they must pass."""
+"""Mutations that measure the gates: drift that they must flag, and edits that they must pass."""

@@ -1,4 +1,4 @@
-"""Changes that a gate should let pass: other line ends, marks and words."""
+"""Changes that a gate should pass: other line breaks, marks and words."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ _SYNONYMS = {
 }  # fmt: skip
 _SYNONYM = re.compile(rf"\b(?:{'|'.join(sorted(_SYNONYMS))})\b")
 _PARAPHRASED = 3
-"""One line in so many is paraphrased."""
+"""One line in this many is paraphrased."""
 
 
 def none(target: MutationTarget) -> Iterator[MutationSite]:
@@ -43,7 +43,7 @@ def rewrap(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def emphasis(target: MutationTarget) -> Iterator[MutationSite]:
-    """Take the bold marks off some words."""
+    """Remove the bold marks of some words."""
     for path, number in target.prose:
         line = target.line(path, number)
         if _BOLD.search(line) and line.count("**") % 2 == 0:
@@ -66,7 +66,7 @@ def _rebulleted(target: MutationTarget, path: str, numbers: Sequence[int]) -> Fi
 
 
 def synonym(target: MutationTarget) -> Iterator[MutationSite]:
-    """Say one word of a line in another way."""
+    """Replace one word of a line by a synonym."""
     for path, number in target.prose:
         line = target.line(path, number)
         after = _outside(line, lambda text: _SYNONYM.sub(_other, text, count=1), once=True)
@@ -75,7 +75,7 @@ def synonym(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def paraphrase(target: MutationTarget) -> Iterator[MutationSite]:
-    """Say a third of all lines in other words: no articles, synonyms throughout."""
+    """Paraphrase a third of all lines: without articles, with synonyms."""
     chance = [(path, n) for place, (path, n) in enumerate(target.prose) if not place % _PARAPHRASED]
     if chance:
         yield MutationSite("", 0, "", "", partial(_paraphrased, target, chance))
@@ -100,7 +100,7 @@ def _other(match: re.Match[str]) -> str:
 
 
 def _outside(line: str, change: Callable[[str], str], *, once: bool = False) -> str:
-    """The line with its words changed and its code, links, paths and list marker kept."""
+    """Change the words of a line, except its code, links, paths and list marker."""
     mark = MARK.match(line)
     start = mark.end() if mark else 0
     parts = _KEPT.split(line[start:])

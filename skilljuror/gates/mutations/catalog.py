@@ -1,4 +1,4 @@
-"""The mutations that measure the gates: drift that must be caught, and changes that must pass."""
+"""The registry of mutations."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -18,9 +18,9 @@ class Mutation(NamedTuple):
     """One kind of change."""
 
     drift: bool
-    """Whether it changes what an agent must do; a benign one does not."""
+    """Whether it changes what an agent must do; False for a benign one."""
     sites: Callable[[MutationTarget], Iterator[MutationSite]]
-    """Every place where it can be made."""
+    """Yields every possible site."""
 
 
 MUTATIONS: dict[str, Mutation] = {

@@ -1,4 +1,4 @@
-"""Drift of the paths that code names: the program is another one, or finds nothing to run."""
+"""Drift of paths in code: the program is another one, or is not found."""
 
 from collections.abc import Iterator
 from posixpath import basename, dirname, join
@@ -15,8 +15,8 @@ from skilljuror.knowledge.units.code_paths import (
 
 
 def retarget_code_path(target: MutationTarget) -> Iterator[MutationSite]:
-    """Take the folder off a path in code that leads into the bundle, as if the code were run from
-    there: an absolute path becomes a name, a relative one loses its first folder."""
+    """Shorten a path in code that leads into the bundle, as if the code ran from that folder: an
+    absolute path becomes a name, a relative one loses its first folder."""
     paths = BundlePaths(target.bundle, target.units)
     for path, number in sorted({*target.listings, *target.prose}):
         line = target.line(path, number)
@@ -30,7 +30,7 @@ def retarget_code_path(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def _shorter(code: str, page: str, paths: BundlePaths) -> str | None:
-    """The code with the first such path cut short; None where there is none."""
+    """The code with the first such path shortened; None if there is none."""
     for literal in path_literals(code):
         bare = literal.rstrip("/")
         if "/" in bare and paths.place(literal, page) is not None:
@@ -40,7 +40,7 @@ def _shorter(code: str, page: str, paths: BundlePaths) -> str | None:
 
 
 def drop_announcement(target: MutationTarget) -> Iterator[MutationSite]:
-    """Delete the sentence that says to write a carried file out, of a file that a command names."""
+    """Delete the instruction to write out an embedded file that a command names."""
     commanded = {path for _, path in commanded_paths(target.bundle)}
     for unit in target.units:
         path = announced_path(unit.text) if unit.generated == WRITE_OUT else None

@@ -61,7 +61,7 @@ Substitute = Callable[[re.Match[str]], str]
 def _edits(
     target: MutationTarget, pattern: re.Pattern[str], change: Substitute
 ) -> Iterator[MutationSite]:
-    """A site for each line of prose whose words hold the pattern outside links and code."""
+    """A site for each line of prose that matches the pattern outside links and code."""
     for path, number in target.prose:
         line = target.line(path, number)
         mark = MARK.match(line)
@@ -95,7 +95,7 @@ def change_number(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def weaken_must(target: MutationTarget) -> Iterator[MutationSite]:
-    """Turn must into should, always into usually, required into recommended."""
+    """Replace must by should, always by usually, required by recommended."""
     yield from _edits(target, _STRONG, lambda match: _WEAK[match[1][0].lower()])
 
 
@@ -110,7 +110,7 @@ def swap_unit(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def flip_comparator(target: MutationTarget) -> Iterator[MutationSite]:
-    """Turn a comparison round."""
+    """Reverse a comparison."""
     yield from _edits(target, _COMPARATOR, _turned(_TURNED))
 
 
@@ -120,7 +120,7 @@ def swap_numbers(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def antonym(target: MutationTarget) -> Iterator[MutationSite]:
-    """Put a word's opposite in its place."""
+    """Replace a word by its opposite."""
     yield from _edits(target, _ANTONYM, _opposite)
 
 
@@ -134,7 +134,7 @@ def _turned(table: Mapping[str, str]) -> Substitute:
 
 
 def change_flag(target: MutationTarget) -> Iterator[MutationSite]:
-    """Change a flag of a command in a code block or of a code span."""
+    """Change a flag in a code block or code span."""
     for path, number in sorted({*target.listings, *target.prose}):
         line = target.line(path, number)
         if _FLAG.search(line):

@@ -1,4 +1,4 @@
-"""Drift of place and order: every word still stands, where it means another thing."""
+"""Drift of place and order: every word remains, with another meaning."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _LISTED = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+\S")
 
 
 class _Section(NamedTuple):
-    """A heading with all below it; lines are 0-based and half-open."""
+    """A heading with all text below it; lines are 0-based and half-open."""
 
     level: int
     start: int
@@ -31,8 +31,8 @@ class _Section(NamedTuple):
 
 
 def swap_sections(target: MutationTarget) -> Iterator[MutationSite]:
-    """Exchange two neighbouring sections of a process: numbered ones, or those below a title that says
-    so itself. One made of its sections' titles ("Options, Merge workflow") lists matters side by side."""
+    """Exchange two neighbouring sections of a process: numbered ones, or those below a title that names
+    a process, except in words of its sections' titles ("Options, Merge workflow")."""
     for path, first, second in _neighbours(target):
         numbered = _NUMBERED.match(first.title) and _NUMBERED.match(second.title)
         if numbered or _PROCESS.search(first.parent):
@@ -41,7 +41,7 @@ def swap_sections(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def swap_contents(target: MutationTarget) -> Iterator[MutationSite]:
-    """Exchange what stands below the titles of two neighbouring sections."""
+    """Exchange the text below the titles of two neighbouring sections."""
     prose = set(target.prose)
     for path, first, second in _neighbours(target):
         ranges = (first.text_start, first.end), (second.text_start, second.end)

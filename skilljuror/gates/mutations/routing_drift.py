@@ -1,4 +1,4 @@
-"""Drift of routing: every text still stands, and the rows that lead to it mislead."""
+"""Drift of routing: every text remains, but the rows that lead to it mislead."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ _POINTER = "row-next"
 
 
 def swap_files(target: MutationTarget) -> Iterator[MutationSite]:
-    """Exchange the contents of two neighbouring supporting pages that have rows of their own."""
+    """Exchange the contents of two neighbouring supporting pages with their own rows."""
     leads = routes(target.bundle)
     rows = (row for page in set(leads.values()) for row in rows_of(target.bundle, page))
     alone = {row.files[0] for row in rows if len(row.files) == 1}
@@ -29,7 +29,7 @@ def swap_files(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def retarget_row(target: MutationTarget) -> Iterator[MutationSite]:
-    """Let a row lead to another page of its bundle: its link alone, and all that names the page."""
+    """Point a row at another page of its bundle: its link only, and every mention of the page."""
     for row, others in _single_rows(target):
         line, old = target.line(row.page, row.start), _name(row.page, row.files[0])
         new = _name(row.page, others[0]) if others else old
@@ -38,7 +38,7 @@ def retarget_row(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def dull_cue(target: MutationTarget) -> Iterator[MutationSite]:
-    """Let a row say of its page what could be said of any."""
+    """Replace the description in a row by one that fits any page."""
     for row, _ in _single_rows(target):
         line = target.line(row.page, row.start)
         end = _end_of_name(line, _name(row.page, row.files[0]))
@@ -47,7 +47,7 @@ def dull_cue(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def drop_pointer(target: MutationTarget) -> Iterator[MutationSite]:
-    """Delete the line of a root that says in which file a process goes on."""
+    """Delete the line of a root that names the file in which a process continues."""
     for skill in target.bundle.skills:
         for number, line in enumerate(target.texts[skill.path].lines, start=1):
             if template_of_line(line) == _POINTER:
@@ -78,7 +78,7 @@ def _name(page: str, path: str) -> str:
 
 
 def _end_of_name(line: str, name: str) -> int:
-    """Where the last link or name of a file ends in a row; 0 where the row tells before it."""
+    """End of the last link or name of a file in a row; 0 if the description comes before it."""
     place = line.rfind(name)
     end = place + len(name)
     while end < len(line) and line[end] in ")`*_]":

@@ -22,7 +22,7 @@ _REQUIREMENTS = (
 
 
 def rename_script(target: MutationTarget) -> Iterator[MutationSite]:
-    """Give a script another name, on disk or in its marker."""
+    """Rename a script, on disk or in its marker."""
     for unit in target.helpers:
         path = script_path(unit)
         name = PurePosixPath(path).name
@@ -78,7 +78,7 @@ def retarget_link(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def _elsewhere(target: MutationTarget, path: str, aim: str) -> list[str]:
-    """What a link of a page could be aimed at instead: one place that says other things, or none."""
+    """Another target for a link of a page, with other text; [] if there is none."""
     if aim.startswith("#"):
         below = _sections(target, path)
         places = sorted(place for place in below if below[place] != below.get(aim))
@@ -104,7 +104,7 @@ def _sections(target: MutationTarget, path: str) -> dict[str, tuple[str, ...]]:
 
 
 def contradict(target: MutationTarget) -> Iterator[MutationSite]:
-    """Add a line that says an order of the bundle may be skipped."""
+    """Add a line that allows to skip an instruction of the bundle."""
     orders = [target.line(*place) for place in target.prose]
     orders = [line for line in orders if _COMMAND_WORDS.search(line) and 20 < len(line) < 200]
     for count, (path, number) in enumerate(target.blanks()):
@@ -113,7 +113,7 @@ def contradict(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def add_requirement(target: MutationTarget) -> Iterator[MutationSite]:
-    """Add an order that nothing supports."""
+    """Add an unfounded instruction."""
     for count, (path, number) in enumerate(target.blanks()):
         yield target.insert(path, number, _REQUIREMENTS[count % len(_REQUIREMENTS)])
 
@@ -153,7 +153,7 @@ def swap_cells(target: MutationTarget) -> Iterator[MutationSite]:
 
 
 def _cells(line: str) -> list[str]:
-    """A row cut at its bars; the first and last part lie outside the table."""
+    """The cells of a row, with an empty first and last one."""
     text = line.strip()
     return text.split("|") if text.startswith("|") and text.endswith("|") else []
 

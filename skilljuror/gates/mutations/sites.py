@@ -1,4 +1,4 @@
-"""A bundle as mutations see it: lines that an author wrote, and what each of them is."""
+"""A bundle as a target of mutations: its lines by kind, and sites for changes."""
 
 import random
 import re
@@ -18,26 +18,26 @@ Files = dict[str, Blob | None]
 """path -> new content; None deletes the file."""
 
 MARK = re.compile(r"^\s*(?:(?:>\s?)|(?:[-*+]|\d{1,9}[.)])\s+)*(?:\[[ xX]\]\s+)?")
-"""What stands before the words of a line: indentation, quote marks, list markers."""
+"""Prefix of a line's words: indentation, quote marks, list markers."""
 
 
 class MutationSite(NamedTuple):
-    """One place where a mutation can be made."""
+    """One possible change."""
 
     path: str
     """File that changes."""
     line: int
     """1-based line; 0 for a whole file."""
     before: str
-    """What stands there."""
+    """Text before the change."""
     after: str
-    """What will stand there; "" for something deleted."""
+    """Text after the change; "" for a deletion."""
     make: Callable[[], Files]
-    """Makes the change."""
+    """Returns the changed files."""
 
 
 class MutationTarget:
-    """One bundle, read once."""
+    """One bundle, read once for all mutations."""
 
     def __init__(self, bundle: Bundle, seed: int = 0) -> None:
         self.bundle = bundle
@@ -57,14 +57,14 @@ class MutationTarget:
 
     @cached_property
     def listings(self) -> tuple[tuple[str, int], ...]:
-        """(file, 1-based line) of the code lines that stand in markdown and in no helper."""
+        """(file, 1-based line) of code lines in Markdown, outside embedded scripts."""
         helpers = {(unit.file, n) for unit in self.helpers for n in _numbers(unit)}
         lines = self._lines_of({"code"})
         return tuple(x for x in lines if x not in helpers and is_markdown(x[0]))
 
     @cached_property
     def helpers(self) -> tuple[Unit, ...]:
-        """The file units of scripts, in a fence or beside."""
+        """The file units of scripts, in a fence or on disk."""
         files = (unit for unit in self.units if unit.kind == "file")
         return tuple(unit for unit in files if class_of(script_path(unit)) == "code")
 
@@ -78,38 +78,38 @@ class MutationTarget:
         return tuple(sorted(numbers))
 
     def _is_listed(self, unit: Unit) -> bool:
-        """Whether a line of a contents list, which repeats a heading and says nothing itself."""
+        """Whether a unit is in a list of contents, which only repeats headings."""
         return unit.kind == "item" and unit.headings[-1:] == ("Contents",)
 
     def line(self, path: str, number: int) -> str:
-        """The text of a 1-based line."""
+        """Return the text of a 1-based line."""
         return self.texts[path].lines[number - 1]
 
     def replaced(self, path: str, number: int, after: Sequence[str], count: int = 1) -> Files:
-        """The file with `count` lines from `number` on replaced by others."""
+        """Return the file with `count` lines from `number` on replaced."""
         text = self.texts[path]
         lines = (*text.lines[: number - 1], *after, *text.lines[number - 1 + count :])
         return {path: self.rewritten(path, lines)}
 
     def rewritten(self, path: str, lines: Sequence[str]) -> Blob:
-        """The file with other lines and the flags that it had."""
+        """Return the file with other lines and its original flags."""
         text = self.texts[path]
         data = write_text(TextFile(tuple(lines), text.bom, text.crlf, text.final_newline))
         return Blob(data, self.bundle.files[path].executable)
 
     def edit(self, path: str, number: int, after: str | None) -> MutationSite:
-        """A site that replaces one line, or deletes it for None."""
+        """Return a site that replaces one line, or deletes it for None."""
         lines = [] if after is None else after.split("\n")
         make = partial(self.replaced, path, number, lines)
         return MutationSite(path, number, self.line(path, number), after or "", make)
 
     def insert(self, path: str, number: int, text: str) -> MutationSite:
-        """A site that puts a paragraph in the place of a blank line."""
+        """Return a site that replaces a blank line by a paragraph."""
         make = partial(self.replaced, path, number, ["", text, ""])
         return MutationSite(path, number, "", text, make)
 
     def blanks(self) -> Iterator[tuple[str, int]]:
-        """(file, 1-based line) of the blank lines between two lines of prose."""
+        """Yield (file, 1-based line) of the blank lines between two lines of prose."""
         for path, number in self.prose:
             lines = self.texts[path].lines
             end = number + 1
@@ -121,14 +121,14 @@ class MutationTarget:
         return frozenset(self.prose)
 
     def home(self, path: str, number: int) -> str:
-        """The heading that a line stands below; "" for none."""
+        """Return the heading above a line; "" if there is none."""
         ends, titles = self._homes.get(path, ([], []))
         above = bisect_left(ends, number)
         return titles[above - 1] if above else ""
 
     @cached_property
     def _homes(self) -> dict[str, tuple[list[int], list[str]]]:
-        """path -> last lines of its units in order, and the heading that each stands below."""
+        """path -> last lines of its units in order, and the heading above each."""
         homes: dict[str, list[tuple[int, str]]] = defaultdict(list)
         for unit in self.units:
             if unit.kind in CONTENT_KINDS and unit.kind != "heading":
@@ -139,12 +139,12 @@ class MutationTarget:
         }
 
     def choose(self, name: str, sites: Sequence[MutationSite], count: int) -> list[MutationSite]:
-        """Up to `count` sites, the same ones for the same bundle, name and seed."""
+        """Choose up to `count` sites, the same ones for the same bundle, name and seed."""
         chance = random.Random(f"{self.seed}:{name}:{self.bundle.digest}")
         return chance.sample(list(sites), min(count, len(sites)))
 
     def mutant(self, site: MutationSite) -> Bundle:
-        """The bundle with the change made."""
+        """Return the bundle with the change."""
         files: dict[str, Blob] = dict(self.bundle.files)
         for path, blob in site.make().items():
             if blob is None:
@@ -156,7 +156,7 @@ class MutationTarget:
 
 
 def script_path(unit: Unit) -> str:
-    """The path that a file unit tells."""
+    """Return the path of a file unit."""
     return unit.text.rpartition(" ")[0]
 
 
@@ -165,10 +165,10 @@ def _numbers(unit: Unit) -> range:
 
 
 def said_lines(bundle: Bundle) -> list[tuple[str, str]]:
-    """What a bundle says line by line without white space, list markers and emphasis.
+    """Return a bundle's lines without white space, list markers and emphasis.
 
-    Two bundles that are equal in this are equivalent mutants: nothing an agent reads differs. It
-    is kept apart from the units on purpose, so that the gate does not judge itself.
+    Bundles with equal lines are equivalent mutants: nothing that an agent reads differs. It is
+    independent of the units on purpose, so that the gate does not judge itself.
     """
     lines = []
     for path, blob in bundle.files.items():

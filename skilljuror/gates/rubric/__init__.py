@@ -1,1 +1,1 @@
-"""Items of a rubric: put to a model, whose answers are checked, and answered by code where code can."""
+"""Rubric items, answered by code where possible, and by a model whose answers are checked."""

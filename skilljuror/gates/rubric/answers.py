@@ -1,4 +1,4 @@
-"""A model's answer to items of a rubric, checked: its form, and whether its quotes stand where it says."""
+"""Check a model's answers to rubric items: their form, and that their quotes are in the files."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
@@ -9,7 +9,7 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.models.rubric import ItemAnswer, RubricItem, RubricQuote, UnknownReason
 
 SHORTEST_QUOTE = 8
-"""Characters; anything shorter stands everywhere."""
+"""Characters; shorter quotes are in too many places."""
 _MOST_EVIDENCE = 600
 
 
@@ -37,7 +37,7 @@ class GivenVerdicts(BaseModel):
 
 
 class CheckedAnswer(NamedTuple):
-    """What is left of an answer once its quotes were looked up."""
+    """An answer after its quotes were looked up."""
 
     answer: ItemAnswer
     reason: UnknownReason | None
@@ -47,7 +47,7 @@ class CheckedAnswer(NamedTuple):
 
 
 def answers_all(items: Sequence[RubricItem]) -> Callable[[GivenVerdicts], str | None]:
-    """What is wrong with verdicts that are not one for each of the items; None for nothing."""
+    """Return a check that verdicts answer each item once; it returns the problem or None."""
     asked = sorted(item.id for item in items)
 
     def problem(given: GivenVerdicts) -> str | None:
@@ -62,9 +62,9 @@ def answers_all(items: Sequence[RubricItem]) -> Callable[[GivenVerdicts], str | 
 def checked(
     given: GivenVerdict, item: RubricItem, source: Bundle, candidate: Bundle
 ) -> CheckedAnswer:
-    """An answer with the quotes that stand where it says; without the proof it needs it is unknown."""
+    """Look up an answer's quotes; the answer is unknown without the quotes that it needs."""
     bundles = {"source": source, "candidate": candidate}
-    found = [_found(quote, bundles[quote.side]) for quote in given.quotes]
+    found = [_look_up(quote, bundles[quote.side]) for quote in given.quotes]
     quotes = tuple(quote for quote in found if quote is not None)
     reason: UnknownReason | None = None
     if given.answer == "unknown":
@@ -78,7 +78,7 @@ def checked(
     return CheckedAnswer(answer, reason, evidence, quotes, len(found) - len(quotes))
 
 
-def _found(given: GivenQuote, bundle: Bundle) -> RubricQuote | None:
+def _look_up(given: GivenQuote, bundle: Bundle) -> RubricQuote | None:
     if len(given.text) < SHORTEST_QUOTE:
         return None
     line = line_of(given.text, given.file, bundle)
@@ -88,14 +88,14 @@ def _found(given: GivenQuote, bundle: Bundle) -> RubricQuote | None:
 
 
 def line_of(quote: str, file: str, bundle: Bundle) -> int | None:
-    """1-based line at which a quote begins in a file; None where it does not stand there. White space may
-    differ, nothing else."""
+    """Return the 1-based line at which a quote begins in a file; None if it is not there. White
+    space is ignored."""
     blob = bundle.files.get(file)
     return line_in(quote, (blob.text if blob else None) or "")
 
 
 def line_in(quote: str, text: str) -> int | None:
-    """1-based line at which a quote begins in a text; None where it does not stand there."""
+    """Return the 1-based line at which a quote begins in a text; None if it is not there."""
     wanted = " ".join(quote.split())
     if not wanted:
         return None

@@ -1,4 +1,4 @@
-"""The construction rubric, and what code answers to its items."""
+"""The construction rubric, and the items that code can answer."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,18 +14,18 @@ from skilljuror.models.gate import GateResult
 from skilljuror.models.rubric import ItemAnswer, Rubric
 
 _UNNAMED = ("layout.pd-unnamed", "layout.pd-cue")
-"""Findings about a file that no line of the root leads to."""
+"""Findings about a file that the root does not lead to."""
 
 
 @lru_cache(maxsize=1)
 def load_rubric() -> Rubric:
-    """The packaged rubric. Raises GateError when it is damaged."""
+    """Load the packaged rubric. Raises GateError if it is invalid."""
     path = data_dir("rubrics") / "construction.yaml"
     try:
         return Rubric.model_validate(yaml.safe_load(path.read_bytes()))
     except (yaml.YAMLError, ValidationError) as error:
         raise GateError(
-            f"the rubric {path.name!r} cannot be read: {error}; reinstall skilljuror",
+            f"rubric {path.name!r} is invalid: {error}; reinstall skilljuror",
             file=str(path),
         ) from error
 
@@ -33,7 +33,7 @@ def load_rubric() -> Rubric:
 def code_answers(
     manifest: VariantManifest, results: Sequence[GateResult]
 ) -> dict[str, ItemAnswer | None]:
-    """What code says of the items that it can answer; None where no gate has looked. (measures §6)"""
+    """Answer the items that code can answer; None if the layout gate did not run. (measures §6)"""
     longest = max((f.lines or 0 for f in manifest.files if f.resource_class == "root"), default=0)
     support = any(file.resource_class == "support" for file in manifest.files)
     return {

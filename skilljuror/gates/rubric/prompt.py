@@ -1,7 +1,6 @@
-"""What a model is asked: the rubric first, the source second, the variant last.
+"""Prompts for a model: rubric, then source, then variant, then the items to answer.
 
-What is equal between the variants of a source, and the rubric between all sources, stands in front, so
-that providers can cache it. Texts of Skills are data; the order to answer stands after them.
+The shared parts come first, so that providers can cache them. Texts of Skills are data.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from skilljuror.models.resource_class import resource_class
 from skilljuror.models.rubric import Rubric, RubricItem
 
 MOST_CHARACTERS = 1_600_000
-"""Characters of a prompt; a longer one is not sent, and its verdicts are unknown."""
+"""Maximum characters of a prompt; a longer one is not sent, and its verdicts are unknown."""
 
 _HEAD = """\
 You audit a variant of an Agent Skill (the candidate) against the Skill that it was made from (the \
@@ -35,11 +34,11 @@ candidate. They are looked up: an answer with a quote that does not stand in the
 
 
 def system_prompt(rubric: Rubric) -> str:
-    """What is the same in every question of a rubric."""
-    return "\n".join((_HEAD, rubric.policy, "", *map(_told, rubric.items), _FORM))
+    """Return the system prompt, the same for every question of a rubric."""
+    return "\n".join((_HEAD, rubric.policy, "", *map(_item_text, rubric.items), _FORM))
 
 
-def _told(item: RubricItem) -> str:
+def _item_text(item: RubricItem) -> str:
     needs = "At least one quote." if item.quote else "Quotes are welcome, none is needed."
     return (
         f"{item.id}. {item.question}\n  Accepted: {item.acceptance}\n"
@@ -48,33 +47,33 @@ def _told(item: RubricItem) -> str:
 
 
 def rubric_digest(rubric: Rubric) -> str:
-    """sha256 of what a model is told of the rubric."""
+    """Return the sha256 of a rubric's system prompt."""
     return sha256(system_prompt(rubric).encode())
 
 
 def messages(
     rubric: Rubric, items: Sequence[RubricItem], source: Bundle, candidate: Bundle
 ) -> list[Message]:
-    """The question about some items of one variant."""
-    there = {blob.sha256: path for path, blob in reversed(source.files.items()) if blob.data}
-    told = [
+    """Return the messages that ask a model about some items of one variant."""
+    known = {blob.sha256: path for path, blob in reversed(source.files.items()) if blob.data}
+    parts = [
         as_data("source", list(_files(source, {}))),
-        as_data("candidate", list(_files(candidate, there))),
+        as_data("candidate", list(_files(candidate, known))),
         f"Answer these items about the candidate: {', '.join(item.id for item in items)}.",
     ]
     return [
         {"role": "system", "content": system_prompt(rubric)},
-        {"role": "user", "content": "\n".join(told)},
+        {"role": "user", "content": "\n".join(parts)},
     ]
 
 
 def prompt_digest(asked: Sequence[Message]) -> str:
-    """sha256 of a question."""
+    """Return the sha256 of a prompt."""
     return digest_json([dict(message) for message in asked])
 
 
 def _files(bundle: Bundle, known: dict[str, str]) -> Iterator[dict[str, str | int]]:
-    """Each file: its text, or for what only machines read its size, or the equal file of the source."""
+    """Each file with its text, or its size if it is data, or the source file that it equals."""
     roots = {skill.path for skill in bundle.skills}
     for path, blob in bundle.files.items():
         kind: ResourceClass = "root" if path in roots else resource_class(path, blob)

@@ -1,18 +1,23 @@
 """From a trial folder of Harbor to a record and its raw artifacts."""
 
 import hashlib
+import json
 import shutil
 from collections.abc import Collection
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from skilljuror.errors import HarnessError, TrajectoryError
 from skilljuror.harnesses.agent_home import write_agent_record
-from skilljuror.harnesses.artifacts import copy_logs
+from skilljuror.harnesses.artifacts import Reading, copy_logs
 from skilljuror.harnesses.base import TrialJob, key_values, trial_record, without_keys
 from skilljuror.harnesses.harbor.job import HarborJob, skill_folders
+from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import LEFT_OUT
+from skilljuror.harnesses.seal import unsealed
 from skilljuror.models.harbor import CANCELLED, HarborResult
 from skilljuror.models.study import TrialRecord
-from skilljuror.parsers.harbor.lock import locked_skills, skill_digest, told
+from skilljuror.parsers.harbor.lock import describe_skills, locked_skills, skill_digest
 from skilljuror.parsers.harbor.result import read_result, record_fields
 from skilljuror.redaction import redact_files
 
@@ -31,6 +36,30 @@ def finished_trials(job: HarborJob) -> dict[str, tuple[Path, HarborResult]]:
     return found
 
 
+def stopped_trials(job: HarborJob) -> dict[str, Path]:
+    """Name of the task -> folder of every trial of a job that has no end of its own, though its agent
+    was at work; without a result nobody knows that it was not."""
+    found = {}
+    for folder in job.trial_folders:
+        try:
+            result = read_result(folder)
+            stopped = not _ended(result) and result.agent_window is not None
+        except TrajectoryError:
+            stopped = True
+        task = _task_of(folder)
+        if stopped and task is not None and task in job.trials:
+            found[task] = folder
+    return found
+
+
+def _task_of(folder: Path) -> str | None:
+    """The task of a trial as it was started; None where that cannot be read."""
+    try:
+        return Path(json.loads((folder / "config.json").read_bytes())["task"]["path"]).name
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
 def _ended(result: HarborResult) -> bool:
     """Whether a trial came to an end of its own: a signal can leave a result with neither an exception
     nor the verifier's word."""
@@ -40,8 +69,9 @@ def _ended(result: HarborResult) -> bool:
 
 def remove_kept(job: HarborJob, kept: Collection[tuple[str, str]]) -> None:
     """Remove what is left of attempts that are kept, as (trial, start): a run was killed in between."""
-    for task, (folder, result) in finished_trials(job).items():
-        if (job.trials[task].trial.trial, record_fields(result)["started_at"]) in kept:
+    ended = {task: folder for task, (folder, _) in finished_trials(job).items()}
+    for task, folder in (*ended.items(), *stopped_trials(job).items()):
+        if (job.trials[task].trial.trial, _fields(folder)["started_at"]) in kept:
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -60,22 +90,74 @@ def collect(
             f" {job.trial.condition!r} offers some; choose another agent"
         )
     _refuse_other_skills(job, folder)
-    left_out = copy_logs(folder, target)
+    record = _copied(job, folder, target, _fields(folder), isolation, skill_root)
+    if record.agent_version is None:
+        record = record.model_copy(update={"agent_version": result.agent_version})
+    return record
+
+
+def collect_stopped(job: TrialJob, folder: Path, target: Path, isolation: str) -> TrialRecord:
+    """Copy what a trial left that was broken off; its record, with null for what nobody knows."""
+    return _copied(job, folder, target, _fields(folder), isolation, None)
+
+
+def _fields(folder: Path) -> dict[str, Any]:
+    """What the result of a trial tells; without one, when Harbor wrote its first and its last file."""
+    try:
+        return record_fields(read_result(folder))
+    except TrajectoryError:
+        log = folder / "trial.log"
+        return {
+            "status": "error",
+            "reward": None,
+            "message": None,
+            "harness": "harbor",
+            "started_at": _changed(folder / "config.json"),
+            "finished_at": _changed(log if log.exists() else folder / "config.json"),
+            "agent_seconds": None,
+            "verifier_seconds": None,
+        }
+
+
+def _changed(file: Path) -> str:
+    moment = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _copied(
+    job: TrialJob,
+    folder: Path,
+    target: Path,
+    fields: dict[str, Any],
+    isolation: str,
+    skill_root: str | None,
+) -> TrialRecord:
+    """Copy what a trial left; its record with what its result tells (`fields`)."""
+    reading = Reading()
+    left_out = copy_logs(folder, target, reading)
     write_agent_record(target / "agent.json", job.agent)
     redact_files(target, key_values(job.agent).values())
-    fields = record_fields(result)
     said = [fields["message"], *(f"not copied: {one}" for one in left_out[:1])]
     fields |= {
         "message": "; ".join(filter(None, said)) or None,
         "isolation": isolation,
+        "left_out": (*_left_inside(folder), *reading.summary()),
+        "unsealed": unsealed() if isolation == "bwrap" else None,
         "variant_digest": job.variant_digest,
         "skill_root": skill_root if job.variant_dir else None,
         "network": _network(job) if isolation == "bwrap" else None,
     }
     record = trial_record(job, **fields)
-    if record.agent_version is None:
-        record = record.model_copy(update={"agent_version": result.agent_version})
     return TrialRecord.model_validate_json(without_keys(record.model_dump_json(), job.agent))
+
+
+def _left_inside(folder: Path) -> list[str]:
+    """What was not copied out of the sandbox."""
+    try:
+        said = json.loads((folder / LEFT_OUT).read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [str(one) for one in said] if isinstance(said, list) else []
 
 
 def _network(job: TrialJob) -> str:
@@ -89,8 +171,8 @@ def _refuse_other_skills(job: TrialJob, folder: Path) -> None:
     if locked != held:
         raise HarnessError(
             f"trial {job.trial.trial!r} got other Skills than those of its condition: its lock.json has"
-            f" {told(locked)}, {'variant ' + repr(job.variant) if job.variant else 'the arm'} has"
-            f" {told(held)}; build the variant again in a fresh folder"
+            f" {describe_skills(locked)}, {'variant ' + repr(job.variant) if job.variant else 'the arm'} has"
+            f" {describe_skills(held)}; build the variant again in a fresh folder"
         )
 
 

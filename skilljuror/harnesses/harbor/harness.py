@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,13 @@ from skilljuror.files import data_dir, digest_tree
 from skilljuror.harnesses.agent_home import skills_root
 from skilljuror.harnesses.base import Batch, Collected, TrialJob
 from skilljuror.harnesses.environment import copy_environment
-from skilljuror.harnesses.harbor.collect import collect, finished_trials, remove_kept
+from skilljuror.harnesses.harbor.collect import (
+    collect,
+    collect_stopped,
+    finished_trials,
+    remove_kept,
+    stopped_trials,
+)
 from skilljuror.harnesses.harbor.job import (
     BWRAP,
     OWN_AGENT,
@@ -28,14 +35,17 @@ from skilljuror.harnesses.harbor.job import (
 from skilljuror.harnesses.harbor.program import HarborProgram, find_harbor
 from skilljuror.harnesses.harbor.tasks import prepare_task
 from skilljuror.harnesses.sandbox import bwrap_problem, host_parts
+from skilljuror.harnesses.seal import seal_problem
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.harbor import SCRIPTED
 from skilljuror.models.resource_class import is_root_name
 from skilljuror.models.study import AgentChoice, TrialRecord
 
-OPTIONS = ("environment", "environment_options", "program")
+OPTIONS = ("environment", "environment_options", "isolation", "program")
 OURS = ("command", "scripted")
 """Agents that run as programs of ours; all others are Harbor's own."""
+LOGGING = frozenset({"claude-code", "codex", "gemini-cli", "mini-swe-agent", "terminus-2"})
+"""Agents of Harbor that always leave a log of their own."""
 _LOOK_SECONDS = 0.2
 """Seconds between looks at jobs under way."""
 
@@ -54,12 +64,20 @@ class HarborHarness:
         self.environment: str = given.get("environment", "bwrap")
         self.environment_options: dict[str, Any] = given.get("environment_options", {})
         self.option: str | None = given.get("program")
+        self.isolation: str | None = given.get("isolation")
+        if self.isolation is not None and (self.isolation, self.environment) != ("sealed", "bwrap"):
+            raise UsageError(
+                f"harness.options.isolation: {self.isolation!r} is invalid for environment"
+                f" {self.environment!r}; use sealed, with environment bwrap",
+                field="harness.options.isolation",
+            )
 
     def prepare(self) -> str:
         """What separates trials from this machine: bwrap, docker, … Raises HarnessError."""
         self._program()
         if self.environment == "bwrap":
             problem = bwrap_problem() or _missing_programs()
+            problem = problem or (seal_problem() if self.isolation else None)
             if problem:
                 raise HarnessError(
                     f"harness 'harbor': environment bwrap does not work here: {problem}; or let the"
@@ -89,6 +107,7 @@ class HarborHarness:
             scripted=scripted,
             usage_reason="no_model" if scripted else None,
             keys=tuple(keys),
+            writes_log=choice.name in LOGGING,
         )
 
     def run(self, job: TrialJob, target: Path) -> TrialRecord:
@@ -100,6 +119,15 @@ class HarborHarness:
                 for _, collected in self.run_batch(batch):
                     return collected(target)
         raise AssertionError("a batch is run to its end or raises")
+
+    def stopped(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
+        """See `harnesses.base.BatchHarness`; what is handed out is removed as soon as the next is asked for."""
+        for job in earlier_jobs(batch.folder, batch.jobs):
+            remove_kept(job, batch.kept)
+            for task, folder in stopped_trials(job).items():
+                trial = job.trials[task]
+                yield trial, partial(collect_stopped, trial, folder, isolation=self.environment)
+                shutil.rmtree(folder, ignore_errors=True)
 
     def run_batch(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
         """Trials that ended in jobs of earlier runs first, then all others, as their jobs end.
@@ -137,8 +165,7 @@ class HarborHarness:
                         "environment": self._environment(roots, trials),
                     }
                     job = write_job(batch.folder, trials, folders, settings)
-                    ours = self.environment == "bwrap"
-                    running.append(RunningJob(job, program, batch.scratch, batch.lock, ours=ours))
+                    running.append(RunningJob(job, program, batch.scratch, batch.lock))
                     free -= min(len(trials), batch.at_once)
                 time.sleep(_LOOK_SECONDS)
                 for one in [one for one in running if one.over]:
@@ -153,9 +180,10 @@ class HarborHarness:
         finally:
             for one in running:
                 one.ask_to_stop()
-            for one in running:
-                one.stop()
-                one.job.without_keys()
+            with ExitStack() as ends:  # of all, whatever the end of one raises
+                for one in running:
+                    ends.callback(one.job.without_keys)
+                    ends.callback(one.stop)
 
     def _results(
         self, running: RunningJob, program: HarborProgram

@@ -162,21 +162,14 @@ def _write_json(path: Path, content: object) -> None:
 
 
 class RunningJob:
-    """A Harbor under way, in a process group of its own, that ends with this process.
-
-    Our sandboxes die with the Harbor that started them, so that it is killed; machines of another kind
-    it has to take down itself, so that it is asked.
+    """A Harbor under way, in a process group of its own, that is asked to end when this process ends:
+    it fetches the logs of its trials and takes their machines down.
     """
 
-    def __init__(
-        self, job: HarborJob, program: HarborProgram, scratch: Path, lock: int, *, ours: bool
-    ) -> None:
+    def __init__(self, job: HarborJob, program: HarborProgram, scratch: Path, lock: int) -> None:
         self.job = job
-        self._last = signal.SIGKILL if ours else signal.SIGTERM
         env = {**os.environ, **_FIXED, "PYTHONPATH": str(INSIDE), "TMPDIR": str(scratch)}
-        bound = (
-            ["setpriv", "--pdeathsig", self._last.name[3:], "--"] if shutil.which("setpriv") else []
-        )
+        bound = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
         words = [*bound, str(program.path), "run", "-c", str(job.folder / "job.json"), "-y"]
         try:
             with (job.folder / OUTPUT).open("wb") as output:
@@ -195,16 +188,18 @@ class RunningJob:
     def ask_to_stop(self) -> None:
         """Have it end its trials and itself."""
         if not self.over:
-            self.process.send_signal(self._last)
+            self.process.send_signal(signal.SIGTERM)
 
     def stop(self) -> None:
         """End it, who was asked before; what its trials left stays where it lies."""
         try:
-            self.process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(_STOP_SECONDS)
+        finally:
+            if not self.over:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
 
     def last_words(self) -> str:
         """The end of what it printed, on one line."""

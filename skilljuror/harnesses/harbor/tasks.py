@@ -9,7 +9,7 @@ from pathlib import Path
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.base import TrialJob
 from skilljuror.harnesses.environment import BAKED_SKILLS
-from skilljuror.harnesses.inside_harbor.skilljuror_places import own_file
+from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import own_file
 
 
 def prepare_task(job: TrialJob, folder: Path) -> Path:

@@ -8,7 +8,6 @@ before (`tasks`): nothing is built here.
 
 import asyncio
 import contextlib
-import itertools
 import json
 import os
 import shutil
@@ -16,12 +15,26 @@ import signal
 import subprocess
 import tarfile
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from harbor.environments.base import BaseEnvironment, ExecResult
 from harbor.environments.capabilities import EnvironmentCapabilities
-from skilljuror_places import own_file, own_folder
+from skilljuror_bwrap import (
+    LEFT_OUT,
+    MAX_BYTES,
+    MAX_FILES,
+    MAX_SECONDS,
+    become,
+    bwrap_words,
+    is_root,
+    lay_out,
+    next_user,
+    own_folder,
+    sealed,
+)
 
 FOLDERS = (
     "/app", "/etc", "/harbor", "/installed-agent", "/logs/agent", "/logs/artifacts",
@@ -29,9 +42,18 @@ FOLDERS = (
 )  # fmt: skip
 LIMITS = ("--nproc=512", "--fsize=4000000000", "--core=0")
 """Processes of a trial, bytes of a file."""
+MAX_TOLD = 20
+"""Things left out that are named one by one."""
+MAX_NAME = 3_000
+"""Bytes of a name that every system's path can hold, below a folder of the host."""
+COPY_SECONDS = 300.0
+"""Seconds that copying files into a sandbox may take."""
 MAX_OUTPUT = 4_000_000
 """Bytes kept of each of stdout and stderr."""
-_numbers = itertools.count(os.getpid())
+
+
+class _OutOfTimeError(RuntimeError):
+    """A command that did not end in its time."""
 
 
 class SandboxEnvironment(BaseEnvironment):
@@ -52,14 +74,16 @@ class SandboxEnvironment(BaseEnvironment):
         what every sandbox takes from the host (`host_parts` of our own); `show` are further folders of
         the host to be seen, `hide` folders that are found empty though one of these holds them, `path`
         goes before the usual PATH."""
-        self.tasks, self.network, self.host = tasks, network, host
-        self.show, self.path = [*host["show"], *(show or [])], [*(path or []), host["path"]]
-        self.hide = hide or []
-        first, users = host["users"]
-        self.user = first + next(_numbers) % users
+        self.tasks, self.network = tasks, network
+        self.host = {**host, "show": [*host["show"], *(show or [])]}
+        self.path, self.hide = [*(path or []), host["path"]], hide or []
+        self.user = next_user()
         self.place: Path | None = None
         self.holder: subprocess.Popen[bytes] | None = None
         self.first = 0
+        self.left_out: list[str] = []
+        if callable(cancel := signal.getsignal(signal.SIGINT)):  # asyncio's: trials end in order
+            signal.signal(signal.SIGTERM, cancel)
         super().__init__(*args, **kwargs)
 
     @staticmethod
@@ -136,35 +160,71 @@ class SandboxEnvironment(BaseEnvironment):
         await self._unpack(entries, str(target_dir))
 
     async def download_file(self, source_path: str, target_path: Path | str) -> None:
-        """Copy a file out."""
+        """Copy a file out, up to its limit."""
         target = Path(target_path)
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("wb") as file:
-            await self._demand(("cat", "--", str(source_path)), (None, file), (0,))
+            words = ("head", "-c", str(MAX_BYTES), "--", str(source_path))
+            await self._demand(words, (None, file), (0,), MAX_SECONDS)
+            if file.seek(0, os.SEEK_END) == MAX_BYTES:
+                self._leave_out([f"{source_path}: all after {MAX_BYTES} bytes"])
 
     async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
-        """Copy the plain files of a folder out; links, pipes and what cannot be read are left out."""
+        """Copy the plain files of a folder out, within the limits of reading; links, pipes and what cannot
+        be read are left out."""
         if self.holder is None:  # Harbor asks for logs after a failed start as well
             return
-        words = ("tar", "-cf", "-", "--hard-dereference", "--ignore-failed-read", "-C")
-        with tempfile.TemporaryFile() as archive:
-            await self._demand((*words, str(source_dir), "."), (None, archive), (0, 1))
-            archive.seek(0)
-            await asyncio.to_thread(_extract, archive, Path(target_dir))
+        Path(target_dir).mkdir(parents=True, exist_ok=True)
+        end = time.monotonic() + MAX_SECONDS
+        kinds = ("(", "-type", "f", "-o", "-type", "d", ")")
+        find = ("find", str(source_dir), "-mindepth", "1", *kinds, "-printf", "%y %s %P\\0")
+        how = ("--hard-dereference", "--ignore-failed-read", "--no-recursion")
+        listed = ("--null", "--verbatim-files-from", "-T", "-")
+        tar = ("tar", "-cf", "-", *how, "-C", str(source_dir), *listed)
+        with (
+            tempfile.TemporaryFile() as found,
+            tempfile.TemporaryFile() as names,
+            tempfile.TemporaryFile() as archive,
+        ):
+            try:
+                await self._demand(find, (None, found), (0, 1), MAX_SECONDS)
+                self._leave_out(_choose(found, names, source_dir))
+                if not names.tell():
+                    return
+                names.seek(0)
+                left = end - time.monotonic()
+                await self._demand(tar, (names, archive), (0, 1, 2), left)  # 2: a file has gone
+                archive.seek(0)
+                await asyncio.to_thread(_extract, archive, Path(target_dir))
+            except _OutOfTimeError:
+                self._leave_out([f"{source_dir}: reading took {MAX_SECONDS:g} s"])
+            except tarfile.ReadError as error:
+                self._leave_out([f"{source_dir}: {error}"])
+
+    def _leave_out(self, what: list[str]) -> None:
+        """Note what is not copied for the record of the trial, with Harbor's own files of it."""
+        self.left_out += what
+        if self.left_out:
+            text = json.dumps([*self.left_out[:MAX_TOLD], *_more(len(self.left_out) - MAX_TOLD)])
+            (self.trial_paths.trial_dir / LEFT_OUT).write_text(text, encoding="utf-8")
 
     async def _unpack(self, entries: dict[str, Path], folder: str) -> None:
         with tempfile.TemporaryFile() as archive, tempfile.TemporaryFile() as out:
             await asyncio.to_thread(_pack, archive, entries)
             archive.seek(0)
             words = ("bash", "-c", 'mkdir -p "$0" && exec tar -xf - -C "$0"', folder)
-            await self._demand(words, (archive, out), (0,))
+            await self._demand(words, (archive, out), (0,), COPY_SECONDS)
 
     async def _demand(
-        self, words: tuple[str, ...], files: tuple[Any, Any], good: tuple[int, ...]
+        self,
+        words: tuple[str, ...],
+        files: tuple[Any, Any],
+        good: tuple[int, ...],
+        seconds: float,
     ) -> None:
-        """Run a command of our own that has to end well."""
+        """Run a command of our own that has to end well, and in time."""
         with tempfile.TemporaryFile() as err:
-            code = await self._run(words, self._env(None), (*files, err), None)
+            code = await self._run(words, self._env(None), (*files, err), seconds)
             if code not in good:
                 raise RuntimeError(f"{words[0]} ended with {code} in the sandbox: {_text(err)}")
 
@@ -185,7 +245,7 @@ class SandboxEnvironment(BaseEnvironment):
         try:
             return await asyncio.wait_for(process.wait(), timeout)
         except TimeoutError as error:
-            raise RuntimeError(f"Command timed out after {timeout} seconds") from error
+            raise _OutOfTimeError(f"Command timed out after {timeout} seconds") from error
         finally:
             if process.returncode is None:
                 _kill_group(process.pid)
@@ -212,12 +272,16 @@ class SandboxEnvironment(BaseEnvironment):
 
     def _hold(self) -> None:
         """Start the process that holds the namespaces; without a wait, in which it could be lost."""
+        assert self.place is not None
+        root, online = self.place / "root", self._online
+        words = bwrap_words(root, self.user, self.host, network=online, hide=self.hide)
         reading, writing = os.pipe()
         with os.fdopen(reading, encoding="utf-8") as status:
             try:
-                words = [*self._bwrap(writing), "sh", "-c", "echo ready; exec sleep infinity"]
+                words = [*words, "--json-status-fd", str(writing), "--chdir", "/", "--"]
+                words += ["sh", "-c", "echo ready; exec sleep infinity"]
                 self.holder = subprocess.Popen(
-                    words, env=self._env(None), start_new_session=True, pass_fds=(writing,),
+                    sealed(words, self.host), env=self._env(None), start_new_session=True, pass_fds=(writing,),
                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 )  # fmt: skip
             finally:
@@ -227,51 +291,15 @@ class SandboxEnvironment(BaseEnvironment):
 
     def _lay_out(self, root: Path) -> None:
         shutil.copytree(self.task["root"], root, symlinks=True)
-        shown = filter(Path.exists, map(Path, (*self.show, *self.host["host_etc"])))
-        above = [str(path.parent) for path in shown]  # else they are root's alone
-        for guest in (*FOLDERS, self.workdir, *above):
+        for guest in (*FOLDERS, self.workdir):
             own_folder(root, guest)
-        for name, text in self.host["etc"].items():
-            own_file(root, f"/etc/{name}").write_text(text.format(user=self.user), encoding="utf-8")
-        if self._online:
-            shutil.copyfile("/etc/resolv.conf", own_file(root, "/etc/resolv.conf"))
-        if _is_root():
-            subprocess.run(["chown", "-R", f"{self.user}:{self.user}", root], check=True)
-
-    def _bwrap(self, status: int) -> list[str]:
-        """The program with namespaces of its own, over the files of the trial."""
-        assert self.place is not None
-        words = ["bwrap", "--die-with-parent", "--json-status-fd", str(status), "--hostname"]
-        words += ["sandbox", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
-        words += ["--unshare-cgroup-try", "--bind", str(self.place / "root"), "/"]
-        words += [] if self._online else ["--unshare-net"]
-        for folder in self.show:
-            words += ["--ro-bind-try", folder, folder]
-        for folder in self.hide:
-            if any(Path(folder).is_relative_to(place) for place in self.show):
-                words += ["--tmpfs", folder, "--remount-ro", folder]
-        for path in self.host["host_etc"]:
-            words += ["--ro-bind-try", path, path]
-        words += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev"]
-        words += ["--perms", "1777", "--size", "64000000", "--tmpfs", "/dev/shm"]
-        if not _is_root():
-            words += ["--unshare-user", "--uid", str(self.user), "--gid", str(self.user)]
-        return [*words, "--chdir", "/", "--"]
+        lay_out(root, self.user, self.host, network=self._online)
 
     def _enter(self) -> list[str]:
         """What goes before a command: into the namespaces, under limits, without any privilege."""
         words = ["nsenter", "--target", str(self.first), "--all"]
-        words += ["--", "prlimit", *LIMITS, "--", "setpriv", "--no-new-privs"]
-        words += ["--bounding-set=-all", "--inh-caps=-all"]
-        if _is_root():
-            words += ["--reuid", str(self.user), "--regid", str(self.user), "--clear-groups"]
-        else:
-            words.insert(1, "--preserve-credentials")
-        return [*words, "--"]
-
-
-def _is_root() -> bool:
-    return os.geteuid() == 0
+        words += [] if is_root() else ["--preserve-credentials"]
+        return sealed([*words, "--", "prlimit", *LIMITS, "--", *become(self.user)], self.host)
 
 
 def _kill_group(process: int) -> None:
@@ -293,11 +321,44 @@ def _pack(archive: IO[bytes], entries: dict[str, Path]) -> None:
             tar.add(path, arcname=name)
 
 
+def _choose(found: IO[bytes], names: IO[bytes], folder: str) -> list[str]:
+    """Write the names to copy of those that `find` printed as kind, bytes and name; what is left out."""
+    found.seek(0)
+    entries = (entry.split(b" ", 2) for entry in _entries(found))
+    left, left_out = MAX_BYTES, []
+    for number, (kind, size, name) in enumerate(entries):
+        shown = f"{folder}/{name.decode(errors='backslashreplace')}"[:300]
+        if number == MAX_FILES:
+            left_out.append(
+                f"{shown} and what comes after it: more than {MAX_FILES} files and folders"
+            )
+            break
+        if len(name) > MAX_NAME:
+            left_out.append(f"{shown}: File name too long")
+        elif kind == b"f" and int(size) > left:
+            left_out.append(f"{shown}: {int(size)} bytes are more than the {left} left")
+        else:
+            left -= int(size) if kind == b"f" else 0
+            names.write(name + b"\0")
+    return left_out
+
+
+def _entries(file: IO[bytes]) -> Iterator[bytes]:
+    """What a file holds between NULs."""
+    rest = b""
+    while data := file.read(1_000_000):
+        *whole, rest = (rest + data).split(b"\0")
+        yield from whole
+
+
+def _more(count: int) -> list[str]:
+    return [f"{count} more"] if count > 0 else []
+
+
 def _extract(archive: IO[bytes], target: Path) -> None:
     def plain(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
         return tarfile.data_filter(member, path) if member.isfile() or member.isdir() else None
 
-    target.mkdir(parents=True, exist_ok=True)
     with tarfile.open(fileobj=archive) as tar:
         tar.extractall(target, filter=plain)
 

@@ -1,4 +1,4 @@
-"""A run put to a model: its questions asked, the answers checked and put together."""
+"""Ask a model about a run, check its answers and merge them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -7,62 +7,76 @@ from typing import TypeVar
 
 from skilljuror.errors import QuestionRefused
 from skilljuror.files import digest_json
-from skilljuror.judge.by_model.answers import Answers, Settled, merged, read_answers, settled
+from skilljuror.judge.by_model.answers import Answers, Outcome, merged, outcome_of, read_answers
 from skilljuror.judge.by_model.excerpts import RunExcerpt
 from skilljuror.judge.by_model.questions import Question
 from skilljuror.llm import ModelAnswer, ModelClient
 from skilljuror.llm.answers import prompt
-from skilljuror.models.measure import JudgeCalls, Verdict
+from skilljuror.models.measure import JudgeCalls, UptakeCategory, Verdict
 
 N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True)
 class ModelJudgement:
-    """What a model said of some events of one run."""
+    """A model's answers about some events of one run."""
 
-    settled: dict[str, Settled]
-    """Event id -> what the answers about it come to."""
+    outcomes: dict[str, Outcome]
+    """Event id -> outcome of the answers about it."""
     answers: tuple[ModelAnswer, ...]
-    """Every answer it took, those that could not be used included."""
+    """All answers, unusable ones included."""
     refused: str = ""
-    """Why the server did not take a question; "" where it took all."""
+    """Why the server rejected a question; "" if it accepted all."""
+    questions: tuple[Question, ...] = ()
+    """The questions as asked, without events that earlier parts had proved."""
 
 
 def ask_about(
     client: ModelClient, run: RunExcerpt, questions: Sequence[Question], repeat: int = 0
 ) -> ModelJudgement:
-    """Ask a model the questions about a run; another `repeat` asks all of them anew.
+    """Ask a model the questions about a run; another `repeat` bypasses answers of the earlier ones.
+    Later parts of a long run skip events that an earlier part proved.
 
-    An answer that cannot be used, and a question that the server does not take, leave their events
-    `unparsed`. Raises ModelError where the model cannot be reached or paid.
+    Events of unusable answers and of rejected questions become `unparsed`. Raises ModelError if the
+    model is unavailable or the budget is spent.
     """
-    parts: dict[str, list[Settled]] = defaultdict(list)
+    parts: dict[str, list[Outcome]] = defaultdict(list)
     given: list[ModelAnswer] = []
     cut: set[str] = set()
+    taken_up: set[str] = set()
+    asked: list[Question] = []
     refused = ""
-    for question in questions:
+    for whole in questions:
+        question = whole.without(taken_up)
+        if question is None:
+            continue
+        asked.append(question)
         said = _ask(client, question, run, repeat)
         given += said.answers
         refused = refused or said.refused
-        for event, one in said.settled.items():
+        for event, one in said.outcomes.items():
             parts[event].append(one)
+            if one.label == "yes":
+                taken_up.add(event)
         cut.update(question.cut)
     return ModelJudgement(
-        {event: merged(ones, event in cut) for event, ones in parts.items()}, tuple(given), refused
+        {event: merged(ones, event in cut) for event, ones in parts.items()},
+        tuple(given),
+        refused,
+        tuple(asked),
     )
 
 
 def _ask(client: ModelClient, question: Question, run: RunExcerpt, repeat: int) -> ModelJudgement:
-    """What the best answer says of each event: of several tries, the last that says anything of it."""
-    read: dict[str, Settled] = {}
+    """The outcome of each event: of several attempts, the last with an answer about it."""
+    read: dict[str, Outcome] = {}
     answers: list[ModelAnswer] = []
     problem = refused = ""
 
     def check(value: Answers) -> str | None:
         found, wrong = read_answers(value, question.events)
         by_id = {event.event: event for event in question.events}
-        read.update((one, settled(answer, by_id[one], run)) for one, answer in found.items())
+        read.update((one, outcome_of(answer, by_id[one], run)) for one, answer in found.items())
         return wrong
 
     try:
@@ -74,15 +88,16 @@ def _ask(client: ModelClient, question: Question, run: RunExcerpt, repeat: int) 
     sha256 = digest_json(prompt(question.messages))
     said = {
         event.event: replace(
-            read.get(event.event) or Settled("unknown", "unparsed", problem), prompt_sha256=sha256
+            read.get(event.event) or Outcome("unknown", UptakeCategory.UNPARSED, problem),
+            prompt_sha256=sha256,
         )
         for event in question.events
     }
     return ModelJudgement(said, tuple(answers), refused)
 
 
-def verdict_of(event: str, trial: str, judge: str, model: str, one: Settled) -> Verdict:
-    """What a model settled, as a row."""
+def verdict_of(event: str, trial: str, judge: str, model: str, one: Outcome) -> Verdict:
+    """Return an outcome as a row."""
     return Verdict(
         event=event,
         trial=trial,
@@ -100,12 +115,12 @@ def verdict_of(event: str, trial: str, judge: str, model: str, one: Settled) -> 
 
 
 def calls_of(trial: str, judge: str, model: str, said: ModelJudgement) -> JudgeCalls:
-    """What the answers took, as a row."""
+    """Return calls, tokens and cost of the answers as a row."""
     return JudgeCalls(
         trial=trial,
         judge=judge,
         model=model,
-        asked=len(said.settled),
+        asked=len(said.outcomes),
         calls=len(said.answers),
         input_tokens=_total(answer.prompt_tokens for answer in said.answers),
         output_tokens=_total(answer.output_tokens for answer in said.answers),
@@ -114,6 +129,6 @@ def calls_of(trial: str, judge: str, model: str, said: ModelJudgement) -> JudgeC
 
 
 def _total(values: Iterable[N | None]) -> N | None:
-    """The sum; None where one is not known."""
+    """The sum; None if a value is unknown."""
     known = list(values)
     return None if None in known else sum(value for value in known if value is not None)

@@ -1,4 +1,4 @@
-"""What a model has to see of a run to judge some of its events."""
+"""The excerpt of a run that a model needs to judge some of its events."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.trajectory import Step, ToolCall, Trajectory
 
 OUTPUT = 300
-"""Characters of the result of a later call: enough to tell how it went."""
+"""Characters of the result of a later call: enough to see how it went."""
 
 
 @dataclass(frozen=True)
 class AskedEvent:
-    """One event to judge, with what it put before the agent."""
+    """One event to judge, with the text that it showed."""
 
     event: str
     """Id of the event."""
     ordinal: int
-    """Number of the event inside its trajectory: its name in the question."""
+    """Number of the event in its trajectory: its name in the question."""
     agent: str
-    """Whose access it is."""
+    """Agent of the access."""
     step: int
     """Step of the access."""
     reached: int
-    """Step after which its content was known to the agent: only later ones can use it."""
+    """Step after which the agent knew its content: only later steps can use it."""
     skill: str
     """Skill."""
     resource: str
@@ -33,11 +33,11 @@ class AskedEvent:
     kind: str
     """read, exec, list, …"""
     ok: bool | None
-    """Whether the access worked; None when nothing says so."""
+    """Whether the access succeeded; None if unknown."""
     call: str
-    """The call or command of the access; "" where the harness put it there."""
+    """The call or command of the access; "" if the harness injected it."""
     shown: str
-    """All that was really shown of the resource, or what its helper printed."""
+    """The shown text of the resource, or its helper's output."""
 
 
 @dataclass(frozen=True)
@@ -47,41 +47,43 @@ class RunCall:
     tool: str
     """The tool as the log names it."""
     text: str
-    """Everything that the agent wrote into it."""
+    """All text that the agent wrote into it."""
     line: int
-    """Raw line of the call."""
+    """Place of the call."""
     ok: bool | None
-    """Whether it worked; None when nothing says so."""
+    """Whether it succeeded; None if unknown."""
     output: str
-    """The first OUTPUT characters of what came back."""
+    """The first OUTPUT characters of its result."""
 
 
 @dataclass(frozen=True)
 class RunStep:
-    """What an agent did in one step."""
+    """One step of an agent."""
 
     agent: str
-    """Whose step it is."""
+    """Its agent."""
     index: int
     """Its number."""
     line: int
-    """Raw line of the step."""
+    """Place of the step."""
     words: str
-    """What the agent said and thought."""
+    """The agent's text and reasoning."""
     calls: tuple[RunCall, ...]
-    """Its calls; polls, which write nothing, left out."""
+    """Its calls without polls, which write nothing."""
 
 
 @dataclass(frozen=True)
 class RunExcerpt:
-    """Some events of a run and what their agents did from then on."""
+    """Some events of a run, and the later steps of their agents."""
 
     task: str
-    """What the users of these agents asked for."""
+    """Prompts of these agents' users."""
     steps: tuple[RunStep, ...]
     """Steps of the agents of the events, from the first access on."""
     events: tuple[AskedEvent, ...]
     """The events, in order."""
+    others: tuple[AskedEvent, ...] = ()
+    """All other accesses of these agents, in order."""
 
 
 def excerpt_of(
@@ -90,14 +92,15 @@ def excerpt_of(
     manifest: SkillManifest | None,
     asked: Collection[str],
 ) -> RunExcerpt:
-    """What is to be seen for the events with the ids `asked`."""
-    chosen = {i: event for i, event in enumerate(events) if event.event in asked and event.counts}
-    agents = dict.fromkeys(event.agent for event in chosen.values())
+    """Return the excerpt for the events with the ids `asked`."""
+    agents = dict.fromkeys(one.agent for one in events if one.event in asked and one.counts)
     texts = ShownText(trajectory, events, manifest)
-    found: list[AskedEvent] = []
+    every: list[AskedEvent] = []
     for agent in agents:
-        own = {i: event for i, event in chosen.items() if event.agent == agent}
-        found += _asked_events(trajectory, agent, own, texts)
+        own = {i: one for i, one in enumerate(events) if one.agent == agent and one.counts}
+        every += _asked_events(trajectory, agent, own, texts)
+    every.sort(key=lambda event: event.ordinal)
+    found = [event for event in every if event.event in asked]
     first = {agent: min(event.step for event in found if event.agent == agent) for agent in agents}
     return RunExcerpt(
         task="\n\n".join(
@@ -110,14 +113,15 @@ def excerpt_of(
             for step in trajectory.steps
             if step.agent in first and step.index >= first[step.agent]
         ),
-        events=tuple(sorted(found, key=lambda event: event.ordinal)),
+        events=tuple(found),
+        others=tuple(event for event in every if event.event not in asked),
     )
 
 
 def _asked_events(
     trajectory: Trajectory, agent: str, own: dict[int, ResourceEvent], texts: ShownText
 ) -> list[AskedEvent]:
-    """Events of one agent with the lines that each of them put into its context."""
+    """Events of one agent with the lines that each showed."""
     lines: dict[int, list[str]] = {i: [] for i in own}
     reached: dict[int, int] = {}
     calls: dict[int, str] = {}

@@ -1,109 +1,134 @@
-"""The questions that a run puts to a model: one, or several that overlap where the log is long.
+"""Build the questions about a run for a model: one, or several that overlap for a long log.
 
-What is the same in all of them comes first, and what differs most comes last, so that a provider may
-cache the beginning. Every text of a log stands in a block of data.
+Their common parts come first, so that a provider can cache them. Texts of logs are in blocks of data.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-import yaml
-
-from skilljuror.errors import JudgeError
-from skilljuror.files import data_dir
 from skilljuror.judge.by_model.excerpts import AskedEvent, RunCall, RunExcerpt, RunStep
+from skilljuror.judge.definition import load_definition
 from skilljuror.llm import as_data
 from skilljuror.tokens import count
 
 QUESTION_TOKENS = 48_000
-"""Tokens of one question as it is sent, in o200k_base: models of 64,000 hold it beside the prompt and an
-answer, also where their own vocabulary takes a quarter more."""
+"""Tokens of one question in o200k_base: with the prompt and an answer it fits models of 64,000, even if
+their vocabulary needs a quarter more."""
 OVERLAP_TOKENS = 4_000
-"""Of these, steps that the question before has shown already."""
+"""Tokens of steps repeated from the previous question, within QUESTION_TOKENS."""
 FOLLOWING_TOKENS = 240_000
-"""Tokens of the steps after an access that are shown at all, over all questions."""
+"""Maximum tokens of the steps after an access, over all questions."""
 TASK, SHOWN, CALL, WORDS, STEP = 8_000, 32_000, 24_000, 12_000, 48_000
-"""Characters of a task, of what an access showed, of a call, of an agent's words and of a whole step
-that are shown: half as many, a quarter and so on, where they take up too much of a question."""
+"""Maximum characters of a task, of an access's shown text, of a call, of an agent's words and of a whole
+step; halved, repeatedly, if they exceed their part of a question."""
+EARLIER = 600
+"""Maximum characters of the shown text of an access that is not to be judged; halved alike."""
 LEAST_SHARE = 128
-"""Of these characters, one in so many is shown of any text."""
+"""Smallest share of these characters: one in this many."""
 MOST_CALLS = 100
-"""Calls of one step that are shown; agents make some ten."""
+"""Maximum calls of one step; agents make about ten."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Rubric:
-    """What a model is told of uptake."""
-
-    system: str
-    """The beginning of every question."""
-    labels: dict[str, str]
-    """Category -> the label that it belongs to."""
 
 
 @dataclass(frozen=True)
 class Question:
     """One question to a model."""
 
-    messages: tuple[dict[str, str], ...]
-    """What is asked."""
+    task: str
+    """The task, cut."""
+    steps: tuple[Any, ...]
+    """JSON values of the steps."""
+    accesses: tuple[Any, ...]
+    """JSON values of the accesses to judge, in order."""
+    earlier: tuple[Any, ...]
+    """JSON values of earlier accesses of the same agents."""
     events: tuple[AskedEvent, ...]
     """The events that it asks about, in order."""
     cut: frozenset[str]
-    """Ids of those of which what they showed, or actions that follow them, are told in part or not at
-    all: a no cannot be known."""
+    """Ids of events whose shown text or later actions are incomplete in the question: a no is unknown."""
+    padding: str = ""
+    """Meaningless text, for a probe."""
 
-
-@lru_cache(maxsize=1)
-def load_rubric() -> Rubric:
-    """rubrics/eru-model.yaml. Raises JudgeError when it is damaged."""
-    path = data_dir("rubrics") / "eru-model.yaml"
-    try:
-        content = yaml.safe_load(path.read_bytes())
-        categories = content["categories"]
-        listed = [
-            f"  {label}\n" + "\n".join(f"    {name}: {means}" for name, means in named.items())
-            for label, named in categories.items()
+    @cached_property
+    def messages(self) -> tuple[dict[str, str], ...]:
+        """The messages to the model."""
+        parts = [
+            "The task that the agent was given:",
+            as_data("task", self.task),
+            "What the agent did, step by step; of what came back only the beginning is told:",
+            as_data("steps", self.steps),
         ]
-        system = "\n".join([content["system"], "Categories", *listed])
-        labels = {name: label for label, named in categories.items() for name in named}
-        return Rubric(system, labels)
-    except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
-        raise JudgeError(
-            f"the rubric {path.name!r} cannot be read: {error!r}; reinstall skilljuror",
-            file=str(path),
-        ) from error
+        if self.earlier:
+            parts += [
+                "What the agent had accessed before, shortened and not to be judged:",
+                as_data("earlier", self.earlier),
+            ]
+        parts += [
+            "The accesses to judge, each with what it showed:",
+            as_data("accesses", self.accesses),
+        ]
+        if self.padding:
+            parts += [
+                "Lines that belong to nothing, to be passed over:", as_data("padding", self.padding)
+            ]  # fmt: skip
+        parts.append(
+            f"Answer with one JSON object that holds a verdict on each access; there are {len(self.events)}."
+        )
+        return (
+            {"role": "system", "content": load_definition().prompt},
+            {"role": "user", "content": "\n".join(parts)},
+        )
+
+    def without(self, decided: Collection[str]) -> "Question | None":
+        """Return the question without decided events, which become earlier accesses; None if no event
+        is left."""
+        left = [event for event in self.events if event.event not in decided]
+        if len(left) == len(self.events):
+            return self
+        names = {name_of(event) for event in left}
+        moved = [_earlier_value(one, 1) for one in self.events if one.event in decided]
+        if not left:
+            return None
+        return replace(
+            self,
+            accesses=tuple(value for value in self.accesses if value["event"] in names),
+            earlier=(*self.earlier, *moved),
+            events=tuple(left),
+            cut=self.cut & {event.event for event in left},
+        )
 
 
 @dataclass(frozen=True)
-class _Told(Generic[T]):
-    """A task, a step or an access, as questions hold it."""
+class _Part(Generic[T]):
+    """A task, a step or an access as part of a question."""
 
     one: T
-    """What is told."""
+    """The record."""
     value: Any
-    """How."""
+    """Its JSON value."""
     share: int
-    """One in so many of the characters that may be shown."""
+    """Divisor of its maximum characters."""
     tokens: int
-    """What it takes of a question."""
+    """Tokens of the value."""
 
 
 def questions_of(
     run: RunExcerpt, budget: int = QUESTION_TOKENS, overlap: int = OVERLAP_TOKENS
 ) -> Iterator[Question]:
-    """The questions about the events of a run, in order; none for an event that nothing follows."""
-    task = _fitted(run.task, _told_task, budget // 8)
-    steps = [_fitted(step, _told_step, budget * 3 // 8) for step in run.steps]
-    waiting = [_fitted(event, _told_event, budget // 2) for event in run.events]
+    """Yield the questions about the events of a run, in order; none for an event without later steps."""
+    task = _fitted(run.task, _task_value, budget // 8)
+    steps = [_fitted(step, _step_value, budget * 3 // 8) for step in run.steps]
+    for_earlier = budget // 8 if len(run.events) + len(run.others) > 1 else 0
+    for_events = budget // 2 - for_earlier
+    waiting = [_fitted(event, _event_value, for_events) for event in run.events]
     while waiting:
-        batch = list(_within(waiting, budget // 2)) or waiting[:1]
+        batch = list(_within(waiting, for_events)) or waiting[:1]
+        earlier = _earlier(run, [event.one for event in batch], for_earlier)
         asked: set[str] = set()
-        for question in _questions_about(batch, steps, task, budget, overlap):
+        for question in _questions_about(batch, steps, task, earlier, budget, overlap):
             asked.update(event.event for event in question.events)
             yield question
         late = [
@@ -116,49 +141,71 @@ def questions_of(
         waiting = late + waiting[len(batch) :]
 
 
-def _fitted(one: T, tell: Callable[[T, int], Any], room: int) -> _Told[T]:
-    """As much of something as fits into `room` tokens."""
+def _fitted(one: T, tell: Callable[[T, int], Any], room: int) -> _Part[T]:
+    """A record, cut to `room` tokens."""
     share = 1
-    while True:
-        value = tell(one, share)
-        tokens = count(as_data("told", value))
-        if tokens <= room or share == LEAST_SHARE:
-            return _Told(one, value, share, tokens)
+    while (told := _part(one, tell, share)).tokens > room and share < LEAST_SHARE:
         share *= 2
+    return told
+
+
+def _part(one: T, tell: Callable[[T, int], Any], share: int) -> _Part[T]:
+    value = tell(one, share)
+    return _Part(one, value, share, count(as_data("told", value)))
 
 
 def _questions_about(
-    events: Sequence[_Told[AskedEvent]],
-    steps: Sequence[_Told[RunStep]],
-    task: _Told[str],
+    events: Sequence[_Part[AskedEvent]],
+    steps: Sequence[_Part[RunStep]],
+    task: _Part[str],
+    earlier: Sequence[_Part[AskedEvent]],
     budget: int,
     overlap: int,
 ) -> Iterator[Question]:
-    """Questions about events that fit into one, from the first of them on as far as steps are shown."""
+    """Questions about events that fit into one, over the steps from the first of them on."""
     first = {event.one.agent: event.one.step for event in reversed(events)}
     following = [s for s in steps if s.one.index >= first.get(s.one.agent, s.one.index + 1)]
     shown = list(_within(following, FOLLOWING_TOKENS))
     beyond = following[len(shown) :]
-    room = budget - task.tokens - sum(event.tokens for event in events)
+    room = budget - task.tokens - sum(told.tokens for told in (*events, *earlier))
     for window in _windows(shown, room, overlap):
         asked = [event for event in events if any(_follows(step, event) for step in window)]
         if asked:
             hidden = [step for step in window if not _is_whole(step)] + beyond
             cut = frozenset(event.one.event for event in asked if _is_cut(event, hidden))
-            messages = _messages(task, window, asked)
-            yield Question(messages, tuple(event.one for event in asked), cut)
+            yield Question(
+                task.value, tuple(step.value for step in window), tuple(event.value for event in asked),
+                tuple(one.value for one in earlier), tuple(event.one for event in asked), cut,
+            )  # fmt: skip
 
 
-def _follows(step: _Told[RunStep], event: _Told[AskedEvent]) -> bool:
+def _earlier(run: RunExcerpt, asked: Sequence[AskedEvent], room: int) -> list[_Part[AskedEvent]]:
+    """All earlier accesses of the same agents, cut until they fit; the last ones if they never do."""
+    last = {event.agent: event.ordinal for event in asked}
+    ids = {event.event for event in asked}
+    before = [
+        event
+        for event in sorted((*run.others, *run.events), key=lambda event: event.ordinal)
+        if event.event not in ids and event.ordinal < last.get(event.agent, 0)
+    ]
+    share = 1
+    while True:
+        told = [_part(event, _earlier_value, share) for event in before]
+        if sum(one.tokens for one in told) <= room or share == LEAST_SHARE:
+            return list(_within(told[::-1], room))[::-1]
+        share *= 2
+
+
+def _follows(step: _Part[RunStep], event: _Part[AskedEvent]) -> bool:
     return step.one.agent == event.one.agent and step.one.index > event.one.reached
 
 
-def _is_cut(event: _Told[AskedEvent], hidden: Sequence[_Told[RunStep]]) -> bool:
+def _is_cut(event: _Part[AskedEvent], hidden: Sequence[_Part[RunStep]]) -> bool:
     in_part = len(event.one.shown) > SHOWN // event.share
     return in_part or any(_follows(step, event) for step in hidden)
 
 
-def _within(parts: Sequence[_Told[T]], room: int) -> Iterator[_Told[T]]:
+def _within(parts: Sequence[_Part[T]], room: int) -> Iterator[_Part[T]]:
     for part in parts:
         room -= part.tokens
         if room < 0:
@@ -167,10 +214,10 @@ def _within(parts: Sequence[_Told[T]], room: int) -> Iterator[_Told[T]]:
 
 
 def _windows(
-    steps: Sequence[_Told[RunStep]], room: int, overlap: int
-) -> Iterator[list[_Told[RunStep]]]:
-    """Steps that fit into one question, each time with the last ones of the time before."""
-    window: list[_Told[RunStep]] = []
+    steps: Sequence[_Part[RunStep]], room: int, overlap: int
+) -> Iterator[list[_Part[RunStep]]]:
+    """Windows of steps that fit into one question, each with the last steps of the previous one."""
+    window: list[_Part[RunStep]] = []
     held = 0
     for step in steps:
         if window and held + step.tokens > room:
@@ -183,53 +230,35 @@ def _windows(
         yield window
 
 
-def _messages(
-    task: _Told[str], steps: Sequence[_Told[RunStep]], events: Sequence[_Told[AskedEvent]]
-) -> tuple[dict[str, str], ...]:
-    parts = [
-        "The task that the agent was given:",
-        as_data("task", task.value),
-        "What the agent did, step by step; of what came back only the beginning is told:",
-        as_data("steps", [step.value for step in steps]),
-        "The accesses to judge, each with what it showed:",
-        as_data("accesses", [event.value for event in events]),
-        f"Answer with one JSON object that holds a verdict on each access; there are {len(events)}.",
-    ]
-    return (
-        {"role": "system", "content": load_rubric().system},
-        {"role": "user", "content": "\n".join(parts)},
-    )
-
-
-def _told_task(task: str, share: int) -> str:
+def _task_value(task: str, share: int) -> str:
     return clipped(task, TASK // share)
 
 
-def _told_step(step: RunStep, share: int) -> dict[str, Any]:
+def _step_value(step: RunStep, share: int) -> dict[str, Any]:
     most = _most(step, share)
     told: dict[str, Any] = {"agent": step.agent, "step": step.index}
     if step.words:
         told["words"] = clipped(step.words, WORDS // share)
     if step.calls:
-        told["calls"] = [_told_call(call, most) for call in step.calls[:MOST_CALLS]]
+        told["calls"] = [_call_value(call, most) for call in step.calls[:MOST_CALLS]]
     if len(step.calls) > MOST_CALLS:
         told["more"] = f"{len(step.calls) - MOST_CALLS} calls left out"
     return told
 
 
 def _most(step: RunStep, share: int) -> int:
-    """Characters of each call of a step that are shown."""
+    """Maximum characters of each call of a step."""
     return min(CALL, STEP // min(max(len(step.calls), 1), MOST_CALLS)) // share
 
 
-def _is_whole(told: _Told[RunStep]) -> bool:
-    """Whether all that the agent did in a step is shown."""
+def _is_whole(told: _Part[RunStep]) -> bool:
+    """Whether a step is complete in the question."""
     step, most = told.one, _most(told.one, told.share)
     texts = all(len(call.text) <= most for call in step.calls)
     return texts and len(step.words) <= WORDS // told.share and len(step.calls) <= MOST_CALLS
 
 
-def _told_call(call: RunCall, most: int) -> dict[str, Any]:
+def _call_value(call: RunCall, most: int) -> dict[str, Any]:
     return {
         "tool": clipped(call.tool, most),
         "call": clipped(call.text, most),
@@ -238,7 +267,7 @@ def _told_call(call: RunCall, most: int) -> dict[str, Any]:
     }
 
 
-def _told_event(event: AskedEvent, share: int) -> dict[str, Any]:
+def _event_value(event: AskedEvent, share: int) -> dict[str, Any]:
     return {
         "event": name_of(event),
         "agent": event.agent,
@@ -252,13 +281,19 @@ def _told_event(event: AskedEvent, share: int) -> dict[str, Any]:
     }
 
 
+def _earlier_value(event: AskedEvent, share: int) -> dict[str, Any]:
+    told = _event_value(event, share)
+    most = EARLIER // share
+    return told | {"call": clipped(event.call, most // 4), "shown": clipped(event.shown, most)}
+
+
 def name_of(event: AskedEvent) -> str:
-    """What an event is called in a question: the same for the same log under any key."""
+    """Return the name of an event in a question: the same for the same log under any key."""
     return f"e{event.ordinal}"
 
 
 def clipped(text: str, most: int) -> str:
-    """The text, without its middle where it is longer than `most` characters."""
+    """Return the text, without its middle if it is longer than `most` characters."""
     if len(text) <= most:
         return text
     head = most * 2 // 3

@@ -1,11 +1,11 @@
-"""Commands that come back with other values: a program with its subcommand, and with each of its flags.
+"""Commands recognised with other values: a program with its subcommand, and with each of its flags.
 
 `berth add <vessel> -q <quay> --hold` and "cd /w && berth add Aurora --hold -q 14" have in common
 
-    weight 2   $ berth add               where a flag or a place to fill in shows that it is a command
+    weight 2   $ berth add               if a flag or a placeholder shows that it is a command
     weight 1   $ berth add -q, $ berth add --hold
 
-What everybody runs ("$ git" among the common tokens) says nothing by it.
+Common programs ("$ git" among the common tokens) are ignored.
 """
 
 import re
@@ -15,10 +15,10 @@ from typing import NamedTuple
 from skilljuror.judge.features.tokenisation import STOP_WORDS, WeightedFeature
 
 COMMAND_PREFIX = "$ "
-"""Begins the feature of a command."""
+"""Prefix of the feature of a command."""
 
 LONGEST_COMMAND = 60
-"""Words of a command that are looked at."""
+"""Maximum words of a command to search."""
 
 _PROGRAM = re.compile(r"(?:[\w.~$-]*/)*([a-z][a-z0-9_-]{1,40}(?:\.(?:sh|py|js|ts|rb|pl))?)")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9]+(?:[-:][a-z0-9]+)*")
@@ -29,23 +29,23 @@ _AROUND = "`'\"()[]{},:."
 
 
 class Command(NamedTuple):
-    """One command, as far as it may be known again."""
+    """The recognisable parts of a command."""
 
     name: str
-    """Feature of the program, with its subcommand where it has one."""
+    """Feature of the program, with its subcommand if it has one."""
     subcommand: str
     """The subcommand; "" for none."""
     rest: list[str]
-    """The words behind them."""
+    """The words after them."""
 
     def flags(self) -> Iterator[str]:
-        """A feature for each flag."""
+        """Yield a feature for each flag."""
         matches = (_FLAG.match(word.strip(_AROUND)) for word in self.rest)
         return (f"{self.name} {match.group()}" for match in matches if match)
 
 
 def commands(code: str, common: Container[str]) -> Iterator[WeightedFeature]:
-    """Features of the commands in a piece of code."""
+    """Yield features of the commands in a piece of code."""
     for part in _END.split(code):
         words = part.split()[:LONGEST_COMMAND]
         while words and (
@@ -62,7 +62,7 @@ def commands(code: str, common: Container[str]) -> Iterator[WeightedFeature]:
 
 
 def commands_on(line: str, known: Container[str], programs: Container[str]) -> Iterator[str]:
-    """Those of the known features that a line of any text holds, wherever a command begins on it."""
+    """Yield the known features in a line of any text, at any start of a command."""
     words = line.split()
     for i, word in enumerate(words):
         program = _program(word)
@@ -77,7 +77,7 @@ def commands_on(line: str, known: Container[str], programs: Container[str]) -> I
 
 
 def program_of(feature: str) -> str:
-    """The program that the feature of a command names."""
+    """Return the program in the feature of a command."""
     return feature.split()[1]
 
 

@@ -1,7 +1,7 @@
 """Features of a line of text: names, paths, flags, numbers, settings, headings and phrases.
 
-A feature is a plain string; its weight says how unlikely it is that somebody who never saw the text
-would write the same. Everything works line by line and is linear in the text.
+A feature is a string; its weight grows with the improbability of writing it without having seen the
+text. Extraction is line by line and linear in the text.
 
     weight 3   enough alone: references/x.md, analyze_largest_component, 34648.04
     weight 2   needs a second sign: --dry-run, BASE_SHA, 4-digit numbers, "## When to Apply"
@@ -20,7 +20,7 @@ from skilljuror.judge.features.tokenisation import (
     STOP_WORDS,
     WeightedFeature,
     content_words,
-    words_of,
+    tokenize,
 )
 from skilljuror.judge.features.values import COOCCURRENCE_PREFIX, normalised_value, value_position
 
@@ -28,16 +28,16 @@ PHRASE_WORDS = 4
 """Words of a phrase."""
 
 ENTRY_PREFIX = "name:"
-"""Begins the feature of an entry of a listing."""
+"""Prefix of the feature of an entry of a listing."""
 
 HEADING_PREFIX = "## "
-"""Begins the feature of a heading."""
+"""Prefix of the feature of a heading."""
 
 DECISIVE_WEIGHT = 3
-"""Weight of a feature that proves alone that somebody saw the text."""
+"""Weight of a feature that proves a use without a second one."""
 
 CACHED_LINE_CHARS = 300
-"""Characters of the longest line whose features are remembered: many runs open the same resources."""
+"""Characters of the longest line whose features are cached: many runs open the same resources."""
 
 _MAX_TOKEN = 200
 _TRAILING = ".:/+-\\@%"
@@ -56,10 +56,9 @@ _HEADING = re.compile(r"\s*+(?:[+>*]\s*+)?#{1,6}\s+\S")
 
 
 def features_of(line: str, code: bool, common: frozenset[str]) -> Iterable[WeightedFeature]:
-    """(feature, weight) of all by which a line may be recognised later.
+    """Return (feature, weight) of everything by which a line can be recognised later.
 
-    `code` says that the line is code, where a short line is a phrase as well; `common` are tokens and
-    values, in lower case, that everybody writes.
+    In `code`, a short line is a phrase as well; `common` are common tokens, in lower case, and values.
     """
     short = len(line) <= CACHED_LINE_CHARS
     return _cached_features(line, code, common) if short else _extract(line, code, common)
@@ -71,7 +70,7 @@ def _cached_features(line: str, code: bool, common: frozenset[str]) -> tuple[Wei
 
 
 def _extract(line: str, code: bool, common: frozenset[str]) -> Iterator[WeightedFeature]:
-    words = words_of(line)
+    words = tokenize(line)
     meaningful = _meaningful(words, common_word_pairs(common))
     for i in range(len(words) - PHRASE_WORDS + 1):
         if sum(meaningful[i : i + PHRASE_WORDS]) >= PHRASE_WORDS - 1:
@@ -90,7 +89,7 @@ def _extract(line: str, code: bool, common: frozenset[str]) -> Iterator[Weighted
 
 
 def _meaningful(words: list[str], common_pairs: frozenset[str]) -> list[bool]:
-    """For each word, whether it carries a meaning and is no part of a pair that everybody writes."""
+    """For each word, whether it is a content word outside common pairs."""
     meaningful = [content_words([word]) == 1 for word in words]
     for i in range(len(words) - 1):
         if f"{words[i]} {words[i + 1]}" in common_pairs:
@@ -100,23 +99,23 @@ def _meaningful(words: list[str], common_pairs: frozenset[str]) -> list[bool]:
 
 @lru_cache(maxsize=8)
 def common_word_pairs(common: frozenset[str]) -> frozenset[str]:
-    """Two words in a row inside a common token: "show current" of --show-current."""
-    tokens = (words_of(token) for token in common)
+    """Return pairs of successive words in common tokens: "show current" of --show-current."""
+    tokens = (tokenize(token) for token in common)
     return frozenset(f"{a} {b}" for words in tokens for a, b in pairwise(words))
 
 
 def _short_phrases(line: str, words: list[str], code: bool) -> Iterator[list[str]]:
-    spans = [words_of(span) for span in _SPAN.findall(line) if " " in span.strip()]
+    spans = [tokenize(span) for span in _SPAN.findall(line) if " " in span.strip()]
     return (short for short in (*spans, *([words] if code else ())) if len(short) in {2, 3})
 
 
 def heading(line: str, words: list[str]) -> str | None:
-    """The feature of a line that is a heading, else None: who takes over a structure keeps its headings."""
+    """Return the feature of a heading; None for other lines."""
     return HEADING_PREFIX + " ".join(words) if words and _HEADING.match(line) else None
 
 
 def names_and_numbers(line: str, common: frozenset[str] = frozenset()) -> Iterator[WeightedFeature]:
-    """Names, paths, flags and numbers of a line that are not everybody's."""
+    """Yield names, paths, flags and numbers of a line that are not common."""
     for token in tokens_of(line):
         yield from _name_features(token, common)
     for number in numbers(line):
@@ -125,7 +124,7 @@ def names_and_numbers(line: str, common: frozenset[str] = frozenset()) -> Iterat
 
 
 def named_numbers(line: str, common: frozenset[str] = frozenset()) -> Iterator[WeightedFeature]:
-    """A number of four digits in the company of a word: "ramp of 137.5" and MAX_RAMP = 137.5."""
+    """Yield four-digit numbers with a word of the line: "ramp of 137.5" and MAX_RAMP = 137.5."""
     found = {
         feature
         for number in numbers(line)
@@ -138,19 +137,19 @@ def named_numbers(line: str, common: frozenset[str] = frozenset()) -> Iterator[W
 
 
 def company(line: str) -> list[str]:
-    """The plain words of a line, parts of names among them, without a plural's ending."""
+    """Return the words of a line, and of names in it, without a plural's ending."""
     apart = _HUMP.sub(r"\1 \2", line[:_COMPANY_CHARS]).lower()
     words = dict.fromkeys(word.removesuffix("s") for word in _LETTERS.findall(apart))
     return [word for word in words if word not in STOP_WORDS]
 
 
 def tokens_of(line: str) -> list[str]:
-    """The tokens of a line as written, each a word, path, flag or number."""
+    """Return the tokens of a line as written, each a word, path, flag or number."""
     return _TOKEN.findall(line)
 
 
 def features_of_token(token: str, common: frozenset[str]) -> Iterator[str]:
-    """Every feature by which one token of a line may be recognised."""
+    """Yield every feature by which one token can be recognised."""
     yield from (feature for feature, _ in _name_features(token, common))
     if "/" in token or "." in token:
         yield from inner_path_features(token)
@@ -164,7 +163,7 @@ def _name_features(token: str, common: frozenset[str]) -> Iterator[WeightedFeatu
 
 
 def numbers(line: str) -> list[str]:
-    """The numbers of a line as written, without their units."""
+    """Return the numbers of a line as written, without units."""
     return _NUMBER.findall(line)
 
 
@@ -175,7 +174,7 @@ def _is_common(token: str, common: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def _cached_token_features(token: str, common: frozenset[str]) -> tuple[WeightedFeature, ...]:
-    """The features of one token; texts repeat their tokens, so answers are kept."""
+    """The features of one token; cached, because texts repeat tokens."""
     return tuple(_token_features(token, common))
 
 
@@ -193,7 +192,7 @@ def _token_features(token: str, common: frozenset[str]) -> Iterator[WeightedFeat
 
 
 def _path_features(parts: list[str], common: frozenset[str]) -> Iterator[WeightedFeature]:
-    """The last two and three components, so that absolute and relative spellings meet."""
+    """The last two and three components, so that absolute and relative paths match."""
     tail = parts[-2:]
     if tail[-1].lower() in common and tail[0].lower() in common:
         return
@@ -206,7 +205,7 @@ def _path_features(parts: list[str], common: frozenset[str]) -> Iterator[Weighte
 
 
 def inner_path_features(path: str) -> Iterator[str]:
-    """Two and three components in a row anywhere in a path: a folder that a source named."""
+    """Yield each two and three successive components of a path, to match folders."""
     parts = [part for part in path.split("/") if part not in {"", ".", "..", "~"}]
     for i in range(len(parts) - 2):
         yield "/".join(parts[i : i + 2])
@@ -214,7 +213,7 @@ def inner_path_features(path: str) -> Iterator[str]:
 
 
 def name_weight(name: str) -> int:
-    """Weight of one name without slashes; 0 for a plain word or a number."""
+    """Return the weight of a name without slashes; 0 for a plain word or a number."""
     if not any(char.isalpha() for char in name) or len(name) < 4:
         return 0
     if "_" in name.strip("_") or _CAMEL.search(name):
@@ -228,7 +227,7 @@ def name_weight(name: str) -> int:
 
 
 def _opaque(name: str) -> int:
-    """Weight of a name that letters and digits make up without a pattern: a digest, an id."""
+    """Weight of a name of letters and digits without a pattern: a digest, an id."""
     digits = sum(char.isdigit() for char in name)
     if _DIGEST.fullmatch(name) and 2 <= digits <= len(name) - 2:
         return 3 if len(name) >= 12 else 2
@@ -237,7 +236,7 @@ def _opaque(name: str) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def number_features(text: str) -> tuple[WeightedFeature, ...]:
-    """A number at four and at six significant digits, so that rounding does not hide it."""
+    """Return a number at four and at six significant digits, so that rounded values match."""
     return tuple(_number_features(text))
 
 
@@ -268,7 +267,7 @@ def _is_year(text: str) -> bool:
 
 
 def entry_feature(line: str) -> str | None:
-    """The feature of the entry that a line of a listing shows."""
+    """Return the feature of the entry on a line of a listing."""
     entry = line.strip().rstrip("/*@|").rpartition(" ")[2]
     name = entry.rpartition("/")[2]
     if len(name) > 2 and any(char.isalpha() for char in name):
@@ -297,7 +296,7 @@ def position_of(line: str, feature: str) -> int:
         value = feature.split()[1]
         named = re.search(value.replace("_", "[_-]"), line, re.IGNORECASE)
         return named.start() if named and value[0].isalpha() else value_position(line, value)
-    words = words_of(feature.removeprefix(ENTRY_PREFIX))
+    words = tokenize(feature.removeprefix(ENTRY_PREFIX))
     pattern = r"[\W_]{1,9}".join(map(re.escape, words))
     match = re.search(pattern, line, re.IGNORECASE)
     return match.start() if match else 0

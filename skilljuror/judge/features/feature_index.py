@@ -1,4 +1,4 @@
-"""The features that the texts of some sources offer, found again in any other text."""
+"""Index the features of sources, and find them in other text."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -19,7 +19,7 @@ from skilljuror.judge.features.extraction import (
     tokens_of,
 )
 from skilljuror.judge.features.key_values import settings, value_of, with_table_settings
-from skilljuror.judge.features.tokenisation import WeightedFeature, words_of
+from skilljuror.judge.features.tokenisation import WeightedFeature, tokenize
 
 SHORTEST_PHRASE = 2
 """Words of the shortest phrase that a source can offer."""
@@ -28,8 +28,8 @@ SHORTEST_PHRASE = 2
 class FeatureIndex:
     """Collects the features of sources, then finds them in any text in one pass.
 
-    A source is any hashable key: whose text it is. `common` are tokens and values, in lower case, that
-    everybody writes; no feature is made of one.
+    A source is any hashable key. `common` are common tokens, in lower case, and values; they are not
+    features.
     """
 
     def __init__(self, common: frozenset[str]) -> None:
@@ -37,13 +37,13 @@ class FeatureIndex:
         """Feature -> the highest weight that a source gave it."""
         self._common = common
         self._skipped = common
-        """Tokens that are passed over in a search."""
+        """Tokens to skip in a search."""
         self._quotes: dict[tuple[Hashable, str], str] = {}
-        """(source, feature) -> the first line of the source that holds it."""
+        """(source, feature) -> the first line of the source with it."""
         self._first_words: set[str] = set()
         """First words of the phrases."""
         self._vocabulary: set[str] = set()
-        """First words of all features: a line without any of them holds none."""
+        """First words of all features: a line without any of them has no feature."""
         self._programs: set[str] = set()
         """Programs of the commands."""
         self._has_numbers = False
@@ -53,24 +53,24 @@ class FeatureIndex:
         """Token -> the features in it; texts repeat their tokens."""
 
     def add_source(self, source: Hashable, lines: Sequence[str], *, listing: bool) -> None:
-        """Learn the features of a source's lines; those of a listing are the names of its entries."""
+        """Add the features of a source's lines; those of a listing are the names of its entries."""
         fenced = False
-        for line, told in with_table_settings(lines):
+        for line, cells in with_table_settings(lines):
             if line.lstrip().startswith("```"):
                 fenced = not fenced
             for feature, weight in self._features_of(line, fenced, listing):
                 self._learn(source, feature, weight, line)
-            for feature, weight in chain.from_iterable(map(settings, told if not listing else ())):
+            for feature, weight in chain.from_iterable(map(settings, cells if not listing else ())):
                 self._learn(source, feature, weight, line)
 
     def add_decisive(self, source: Hashable, features: Iterable[tuple[str, str]]) -> None:
-        """Learn (feature, its line) pairs that prove enough alone and that are searched for elsewhere."""
+        """Add (feature, line) pairs of decisive weight that are searched for elsewhere."""
         for feature, line in features:
             self.weights[feature] = DECISIVE_WEIGHT
             self._quotes.setdefault((source, feature), line)
 
     def add_names(self, features: Sequence[str]) -> None:
-        """Learn names of no source, common or not; they have no weight."""
+        """Add names without a source, common or not; they have no weight."""
         self._skipped = self._common.difference(feature.lower() for feature in features)
         for feature in features:
             self.weights.setdefault(feature, 0)
@@ -95,41 +95,41 @@ class FeatureIndex:
             return
         if feature.startswith(COMMAND_PREFIX):
             self._programs.add(program_of(feature))
-            self._vocabulary.update(words_of(program_of(feature))[:1])
+            self._vocabulary.update(tokenize(program_of(feature))[:1])
             return
         if "=" in feature:
             self._setting_values.add(value_of(feature))
-        words = words_of(feature.removeprefix(ENTRY_PREFIX))
+        words = tokenize(feature.removeprefix(ENTRY_PREFIX))
         self._vocabulary.update(words[:1])
         if " " in feature and not feature.startswith(HEADING_PREFIX):
             self._first_words.add(words[0])
 
     def quote(self, source: Hashable, feature: str) -> str:
-        """The first line of a source that offers a feature; "" where none does."""
+        """Return the first line of a source with a feature; "" if there is none."""
         return self._quotes.get((source, feature), "")
 
     def offers(self, source: Hashable, feature: str) -> bool:
-        """Whether a source's own text holds a feature."""
+        """Whether a source's own text has a feature."""
         return (source, feature) in self._quotes
 
     def find(self, lines: Iterable[str]) -> dict[str, str]:
-        """Feature -> the first line it stands on, of all indexed features in a text."""
+        """Return every indexed feature in a text, with its first line."""
         hits: dict[str, str] = {}
-        for line, told in with_table_settings(lines):
+        for line, cells in with_table_settings(lines):
             for feature in self._on(line):
                 hits.setdefault(feature, line)
-            for feature, _ in chain.from_iterable(map(settings, told)):
+            for feature, _ in chain.from_iterable(map(settings, cells)):
                 if feature in self.weights:
                     hits.setdefault(feature, line)
         return hits
 
     def find_entries(self, lines: Iterable[str]) -> dict[str, str]:
-        """Feature -> its line, of every entry that a listing shows, indexed or not."""
+        """Return every entry of a listing, indexed or not, with its line."""
         entries = ((entry_feature(line), line) for line in lines)
         return {entry: line for entry, line in entries if entry}
 
     def _on(self, line: str) -> Iterator[str]:
-        words = words_of(line)
+        words = tokenize(line)
         somewhere = self._has_numbers or self._setting_values
         if not somewhere and self._vocabulary.isdisjoint(words):
             return
@@ -156,7 +156,7 @@ class FeatureIndex:
         return hits
 
     def _with_values(self, line: str, words: list[str]) -> Iterator[str]:
-        """Indexed numbers of a line, and indexed settings, where one of their values stands on it."""
+        """Indexed numbers of a line, and indexed settings whose value is on it."""
         written = numbers(line)
         found = [
             name for one in written for name, _ in number_features(one) if name in self.weights

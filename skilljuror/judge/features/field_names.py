@@ -1,4 +1,4 @@
-"""Names of fields: what a line sets apart as a name, gives a value, or lines up as the head of a table.
+"""Names of fields: marked as a name, assigned a value, or in the header of a table.
 
 "the columns `lot` and `reserve`", {"lot": 1, "reserve": 250}, --set lot=1 and "lot,consignor,reserve"
 name the same fields. Everything is linear in the text.
@@ -19,7 +19,7 @@ MOST_BITS = 9.0
 
 
 def field_names(line: str) -> list[str]:
-    """Names of fields on a line, in order and in one spelling."""
+    """Return the normalised names of fields on a line, in order."""
     if _HEAD.fullmatch(line):
         found = _NAMES.findall(line)
     else:
@@ -28,5 +28,5 @@ def field_names(line: str) -> list[str]:
 
 
 def name_bits(name: str) -> float:
-    """Surprise of a name in bits where nothing is known of the text: short ones are common."""
+    """Return the surprise of a name in bits without knowledge of the text: short ones are common."""
     return min(MOST_BITS, SHORTEST_BITS + len(name) / 2)

@@ -1,13 +1,13 @@
-"""Settings, names with their values however they are spelled: "Cut-off: 3.5" and cut_off = 3.5 are one.
+"""Settings, that is names with values, in one spelling: "Cut-off: 3.5" equals cut_off = 3.5.
 
-A table names its values by its column heads, so a row below `| Tier | Burn window |` says
-"Burn window: 12" as well. Everything is linear in the text.
+Column heads name the values of a table: a row below `| Tier | Burn window |` includes "Burn window: 12".
+Everything is linear in the text.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
-from skilljuror.judge.features.tokenisation import WeightedFeature, content_words, words_of
+from skilljuror.judge.features.tokenisation import WeightedFeature, content_words, tokenize
 
 _MARK = r"[\"'`*]{0,3}"
 _NAME = r"[A-Za-z][\w-]*+(?: \w[\w-]*+){0,6}"
@@ -25,7 +25,7 @@ _CELL = re.compile(r"-?\d+(?:\.\d+)?(?![\w.])|[A-Za-z][\w-]*$")
 
 
 def settings(line: str) -> Iterator[WeightedFeature]:
-    """Every name with its value on a line; one that has qualifiers goes by its head as well.
+    """Yield every name with its value on a line; a qualified name also by its head.
 
     Weight 2; 1 for a name of one word, which needs a number for its value.
     """
@@ -54,7 +54,7 @@ def _setting_names(key: str) -> Iterator[list[str]]:
 
 
 def _split(words: list[str], marks: frozenset[str]) -> tuple[list[str], list[str]]:
-    """The words before and after the first mark that stands between words."""
+    """The words before and after the first mark between words."""
     for i in range(1, len(words) - 1):
         if words[i] in marks:
             return words[:i], words[i + 1 :]
@@ -62,7 +62,7 @@ def _split(words: list[str], marks: frozenset[str]) -> tuple[list[str], list[str
 
 
 def with_table_settings(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """(line, what the heads of its table say about its cells: "Burn window: 12") of every line."""
+    """Yield every line with the settings of its cells by the table's heads ("Burn window: 12")."""
     heads: list[str] = []
     row_before: list[str] = []
     for line in lines:
@@ -87,9 +87,9 @@ def _labelled_cells(heads: list[str], cells: list[str]) -> Iterator[str]:
 
 
 def value_of(setting: str) -> str:
-    """What finds the value of a setting on a line: a number without its sign, or its first word."""
+    """Return the search key of a setting's value: a number without its sign, or its first word."""
     value = setting.rpartition("=")[2]
-    return value.lstrip("-") if value.lstrip("-")[:1].isdigit() else words_of(value)[0]
+    return value.lstrip("-") if value.lstrip("-")[:1].isdigit() else tokenize(value)[0]
 
 
 def is_setting(feature: str) -> bool:

@@ -1,4 +1,4 @@
-"""Words of a text, and which of them mean something."""
+"""Words of a text, and which of them are content words."""
 
 import re
 from collections.abc import Iterable
@@ -20,19 +20,19 @@ STOP_WORDS = frozenset(
         """,
     )
 )
-"""Words that carry no meaning of their own."""
+"""Words without a meaning of their own."""
 
 WeightedFeature = tuple[str, int]
-"""(feature, weight): a feature is something recognisable as a plain string; weights are those of `extraction`."""
+"""(feature, weight); see `extraction`."""
 
 
-def words_of(line: str) -> list[str]:
-    """Lower-case words of a line; in scripts without spaces every character is one."""
+def tokenize(line: str) -> list[str]:
+    """Return the lower-case words of a line; in scripts without spaces every character is one."""
     return _WORD.findall(line.lower())
 
 
 def content_words(words: Iterable[str]) -> int:
-    """How many of the words carry a meaning of their own."""
+    """Return the number of content words."""
     return sum(
         (len(word) > 2 or not word.isascii()) and word not in STOP_WORDS and not word.isdigit()
         for word in words

@@ -1,4 +1,4 @@
-"""Values: the numbers, dates and times of a text, in one spelling each, and how common each one is."""
+"""Values: the normalised numbers, dates and times of a text, and how common each is."""
 
 import math
 import re
@@ -13,37 +13,37 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _DIGIT_BITS = math.log2(10)
 
 COOCCURRENCE_PREFIX = "together "
-"""Begins the feature of values_of that stand together: "together 3.5 22:00"."""
+"""Prefix of the feature of co-occurring values: "together 3.5 22:00"."""
 
 ValueOnLine = tuple[str, str]
-"""(value, the line on which it stands)."""
+"""(value, its line)."""
 
 
 def values_of(line: str) -> list[str]:
-    """Values of a line in order: "1,200 rows in 0.50 s at 22:00" holds 1200, 0.5 and 22:00."""
+    """Return the values of a line in order: "1,200 rows in 0.50 s at 22:00" has 1200, 0.5 and 22:00."""
     return [normalised_value(match.group(1)) for match in _VALUE.finditer(line)]
 
 
 def normalised_value(written: str) -> str:
-    """A value without thousands separators and trailing zeros: "1,200.50" is 1200.5."""
+    """Return a value without thousands separators and trailing zeros: "1,200.50" is 1200.5."""
     plain = written.replace(",", "")
     return f"{float(plain):g}" if _NUMBER.fullmatch(plain) else written
 
 
 def value_position(line: str, value: str) -> int:
-    """Column of a value on a line, from 0; 0 where it is not on it."""
+    """Return the 0-based column of a value on a line; 0 if it is missing."""
     matches = _VALUE.finditer(line)
     return next((m.start() for m in matches if normalised_value(m.group(1)) == value), 0)
 
 
 def without_list_marker(line: str) -> str:
-    """A line without the number or sign of a list item."""
+    """Return a line without the number or sign of a list item."""
     mark = _ITEM.match(line)
     return line[mark.end() :] if mark else line
 
 
 def surprise_bits(value: str) -> float:
-    """Surprise of a value in bits when nothing is known of the text: small and round ones are common.
+    """Return the surprise of a value in bits without knowledge of the text: small and round ones are common.
 
     The first digit by Benford's law, every further significant digit one in ten, and one bit for
     each trailing zero and for not being a whole number.
@@ -58,7 +58,7 @@ def surprise_bits(value: str) -> float:
 
 
 def continued_counts(values: Iterable[str]) -> frozenset[str]:
-    """Numbers that continue a count: the next after two others by the same step or factor."""
+    """Return numbers that continue two others by the same step or factor."""
     numbers = sorted((float(value), value) for value in values if _NUMBER.fullmatch(value))
     continued = set()
     for (a, _), (b, _), (c, value) in zip(numbers, numbers[1:], numbers[2:], strict=False):

@@ -1,13 +1,12 @@
-"""Which text each event put before the agent.
+"""Find the text that each event showed to the agent.
 
-An event names a call or a message; its text is the result of the call, or the message. Where one
-command showed several resources, each line goes to the resource whose text in the manifest holds it,
-else lines are cut by the counts that the events state, else all of these events share them.
+An event names a call or a message; its text is the result of the call, or the message. If one command
+showed several resources, each line goes to the resource whose text in the manifest has it; else lines
+are divided by the events' line counts; else these events share all lines.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,22 +15,22 @@ from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.trajectory import Trajectory
 
 EventGroup = tuple[int, ...]
-"""Positions, in the list of all events, of those that share a text."""
+"""Positions of events that share a text, in the list of all events."""
 
 NUMBERED_SHARE = 0.8
-"""Share of the lines of a text that must begin with a number for it to count as one with line numbers."""
+"""Share of lines that must begin with a number for a text to have line numbers."""
 
 RUN_KINDS = frozenset({"exec", "import"})
-"""Kinds of events in which code runs: judged on what that printed."""
+"""Kinds of events in which code runs: judged on its output."""
 
 _MOST_OF_ID = 16
-"""Texts that may share the id of a call; an id that more of them share tells none of them."""
+"""Maximum texts that may share the id of a call; an id of more texts is ignored."""
 
 _ENTRY = re.compile(r"[\s│├└─|`*+-]*[\w.@~][\w.@~+-]*/?\s*")
-"""A line of a listing among other text: one name behind the signs of a tree."""
+"""A line of a listing in other text: one name after the signs of a tree."""
 
 _LINE_NUMBER = re.compile(r"\s*(?:[^\s:]{1,200}:)?(\d{1,6})(?:[:\t→]|-(?!\d)) ?")
-"""What a search or a numbered listing of lines puts before a line of a file."""
+"""Prefix of a file's line in search results or numbered listings."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +38,15 @@ class ShownPortion:
     """Lines that one group of events showed at one place."""
 
     events: EventGroup
-    """The events; empty for lines that belong to none."""
+    """The events; empty for lines of no event."""
     lines: tuple[str, ...]
     """The lines."""
     entries: bool = False
-    """Whether these lines matter only as entries of a listing: others show them as content."""
+    """Whether the lines count only as entries of a listing: other events show them as content."""
 
 
 class ShownText:
-    """Knows where the content of each event stands in a trajectory, and shares it out."""
+    """Finds the content of each event in a trajectory, and divides shared texts."""
 
     def __init__(
         self,
@@ -62,7 +61,7 @@ class ShownText:
         self._texts = _texts(manifest)
 
     def portions(self, position: TextPosition, text: str) -> list[ShownPortion]:
-        """The text at a position, shared out; where no event is, all of it is one portion of nobody."""
+        """Divide the text at a position between its events; one portion without events if none."""
         lines = traced_lines(text)
         events = self.events_at.get(position)
         if not events:
@@ -81,27 +80,27 @@ class ShownText:
         return [*portions, ShownPortion(lists, entries, entries=True)] if lists else portions
 
     def command_lines(self, position: TextPosition) -> list[str]:
-        """The lines that the agent wrote into the call at a position; none for a message."""
+        """Return the lines of the call at a position; none for a message."""
         step, call = position
         return (
             traced_lines(call_text(self._trajectory.steps[step].calls[call])) if step >= 0 else []
         )
 
     def accesses_resource(self, position: TextPosition | None) -> bool:
-        """Whether the call at a position opens, searches or lists a resource itself."""
+        """Whether the call at a position opens, searches or lists a resource."""
         events = self.events_at.get(position, ()) if position else ()
         return any(self.events[i].kind not in RUN_KINDS for i in events)
 
     def _lines_in_manifest(self, i: int, lines: list[str]) -> tuple[str, ...]:
-        """Those of the lines that the manifest's text of the resource holds."""
+        """The lines that are in the manifest's text of the resource."""
         event = self.events[i]
         if event.kind in RUN_KINDS or event.kind == "list":
             return ()
-        own = self._texts.get((_bare_skill_name(event.skill), event.resource), frozenset())
+        own = self._texts.get((event.skill, event.resource), frozenset())
         return tuple(line for line in lines if line.strip() in own)
 
     def _split(self, events: list[int], lines: list[str]) -> list[ShownPortion]:
-        """Lines cut by the counts of the events; as one portion of all where that cannot be."""
+        """Lines divided by the events' counts; one shared portion if that is impossible."""
         if not lines and len(events) < 2:
             return []
         cut = _cut_by_counts([self.events[i] for i in events], lines) if len(events) > 1 else None
@@ -111,7 +110,7 @@ class ShownText:
 
 
 def without_line_numbers(lines: list[str]) -> list[str]:
-    """The lines without their numbers, where nearly all of them have one and the numbers rise."""
+    """Remove line numbers if nearly all lines have one and the numbers rise."""
     matches = [_LINE_NUMBER.match(line) for line in lines]
     numbers = [int(match.group(1)) for match in matches if match]
     rising = sum(a < b for a, b in pairwise(numbers))
@@ -125,7 +124,7 @@ def without_line_numbers(lines: list[str]) -> list[str]:
 
 
 def _cut_by_counts(events: list[ResourceEvent], lines: list[str]) -> list[tuple[str, ...]] | None:
-    """One slice per event; None unless every event states how many lines it showed and they add up."""
+    """One slice per event; None unless every event has a line count and the counts add up."""
     counts = [_lines_shown(event) for event in events]
     known = [count for count in counts if count]
     if len(known) < len(counts) or abs(sum(known) - len(lines)) > len(known):
@@ -142,10 +141,10 @@ def _lines_shown(event: ResourceEvent) -> int:
 
 
 def _texts(manifest: SkillManifest | None) -> dict[tuple[str, str], frozenset[str]]:
-    """(skill, resource) -> the lines of its text, without blanks around them."""
+    """(skill, resource) -> the stripped lines of its text."""
     resources = manifest.resources if manifest else ()
     return {
-        (_bare_skill_name(resource.skill), resource.path): frozenset(
+        (resource.skill, resource.path): frozenset(
             line.strip() for line in traced_lines(resource.text)
         )
         for resource in resources
@@ -156,7 +155,7 @@ def _texts(manifest: SkillManifest | None) -> dict[tuple[str, str], frozenset[st
 def _events_by_position(
     trajectory: Trajectory, events: tuple[ResourceEvent, ...]
 ) -> dict[TextPosition, tuple[int, ...]]:
-    """Every position that shows something of an event: its call, and the message it caused."""
+    """Positions that show an event's content: its call, and the message it caused."""
     index = _PositionIndex(trajectory)
     events_at: dict[TextPosition, list[int]] = defaultdict(list)
     for i, event in enumerate(events):
@@ -166,61 +165,55 @@ def _events_by_position(
     return {position: tuple(shown) for position, shown in events_at.items()}
 
 
+_MESSAGES = frozenset({"injected", "slash", "reinjected"})
+"""`via` of events that are messages; all other events are calls."""
+
+_Place = tuple[bool, str, int, int, int | None]
+"""(is a message, agent, step, number of the file, place in it)."""
+
+
 class _PositionIndex:
-    """Calls and messages by id and by raw line."""
+    """Calls and messages by id and by place in the log; several may share one place."""
 
     def __init__(self, trajectory: Trajectory) -> None:
         self._trajectory = trajectory
+        self._files = {name: i for i, name in enumerate(trajectory.files)}
         self._by_id: dict[tuple[str, str], list[TextPosition]] = defaultdict(list)
-        self._by_line: dict[tuple[str, str, int], list[TextPosition]] = defaultdict(list)
+        self._by_place: dict[_Place, list[TextPosition]] = defaultdict(list)
         for i, step in enumerate(trajectory.steps):
             for j, call in enumerate(step.calls):
-                self._add(step.agent, step.file, (i, j), call.call_id, [call.line])
+                self._add((i, j), step.agent, call.call_id)
+                self._by_place[False, step.agent, step.index, step.file, call.line].append((i, j))
         for i, message in enumerate(trajectory.messages):
-            lines = [message.line, message.command_line]
-            self._add(message.agent, message.file, (-1, i), message.call_id, lines)
+            self._add((-1, i), message.agent, message.call_id)
+            for line in {message.line, message.command_line} - {None}:
+                place = True, message.agent, message.step, message.file, line
+                self._by_place[place].append((-1, i))
 
-    def _add(
-        self,
-        agent: str,
-        file: int,
-        position: TextPosition,
-        call_id: str | None,
-        lines: Iterable[int | None],
-    ) -> None:
+    def _add(self, position: TextPosition, agent: str, call_id: str | None) -> None:
         if call_id:
             self._by_id[agent, call_id].append(position)
-        for line in lines:
-            if line is not None:
-                self._by_line[agent, self._file(file), line].append(position)
-
-    def _file(self, index: int) -> str:
-        files = self._trajectory.files
-        return files[index] if index < len(files) else ""
 
     def of(self, event: ResourceEvent) -> list[TextPosition]:
-        """Positions of an event: by call id, else by line, then by what the call names."""
+        """Return the positions of an event: by call id, else by place and the call's text."""
         shared = self._by_id.get((event.agent, event.call_id)) if event.call_id else None
         if shared and len(shared) <= _MOST_OF_ID:
             return shared
-        file = event.file if event.file is not None else self._file(0)
-        positions = self._by_line.get((event.agent, file, event.line), [])
-        for text in (event.quote, event.resource.rpartition("/")[2], _bare_skill_name(event.skill)):
+        file = self._files.get(event.file, -1) if event.file is not None else 0
+        place = event.via in _MESSAGES, event.agent, event.step, file, event.line
+        positions = self._by_place.get(place, [])
+        words = event.resource.rpartition("/")[2], event.skill, event.skill.rpartition(":")[2]
+        for text in (event.quote, *words):
             naming = [position for position in positions if text and self._names(position, text)]
             if naming:
                 return naming
         return positions
 
     def _names(self, position: TextPosition, text: str) -> bool:
-        """Whether a message stands there, or a call with a result whose arguments hold a text."""
+        """Whether a message, or the arguments of a call with a result, include a text."""
         step, call = position
         if step < 0:
-            return True
+            return text in self._trajectory.messages[call].text
         made = self._trajectory.steps[step].calls[call]
         written = " ".join(filter(None, (made.command, made.path, made.skill, made.pattern)))
         return made.result is not None and text in written
-
-
-def _bare_skill_name(skill: str) -> str:
-    """The name of a skill without the plugin before its colon."""
-    return skill.rpartition(":")[2]

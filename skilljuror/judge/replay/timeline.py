@@ -1,4 +1,4 @@
-"""One agent's run in order: what reached its context, what it wrote, and where that was compacted."""
+"""One agent's run in order: text that reached its context, its actions, and compactions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ SURVIVES_COMPACTION = frozenset({"prompt", "system", "slash", "skill_listing"})
 """Kinds of message that the agent still has after a compaction."""
 
 LONGEST_LINE = 100_000
-"""Characters of a line that are traced: what stands behind them on it is not looked at."""
+"""Characters of a line that are traced; the rest is ignored."""
 
 TextPosition = tuple[int, int]
-"""Where text reached a context, all positions from 0: a call as (its step in the trajectory, the call
-in the step), a message as (-1, the message in the trajectory)."""
+"""Position of text, from 0: a call as (step in the trajectory, call in the step), a message as (-1,
+message in the trajectory)."""
 
 
 @dataclass(frozen=True)
@@ -26,19 +26,19 @@ class AgentAction:
     call: ToolCall | None
     """The call; None for the agent's words."""
     text: str
-    """What it wrote."""
+    """Its text."""
     position: TextPosition | None = None
-    """Where the call stands; None for words."""
+    """Position of the call; None for words."""
 
 
 @dataclass(frozen=True)
 class ContextText:
-    """Something that reached the agent's context."""
+    """Text that reached the agent's context."""
 
     position: TextPosition
-    """Where it stands."""
+    """Its position."""
     text: str
-    """What the model saw of it."""
+    """The part that the model saw."""
     step: int
     """Number of the agent's steps before it."""
     survives: bool = False
@@ -46,7 +46,7 @@ class ContextText:
     prompt: bool = False
     """Whether it is a request of the user."""
     ok: bool | None = None
-    """For the result of a call: whether it worked."""
+    """For the result of a call: whether it succeeded."""
     summary: bool = False
     """Whether it sums up the context before a compaction."""
     unchanged: bool = False
@@ -62,19 +62,19 @@ TimelineEntry = AgentAction | ContextText | Compaction
 
 
 def traced_lines(text: str) -> list[str]:
-    """The lines of a text, as far as they are traced."""
+    """Return the lines of a text, cut to LONGEST_LINE."""
     lines = text.splitlines()
     return lines if len(text) <= LONGEST_LINE else [line[:LONGEST_LINE] for line in lines]
 
 
 def agents_of(trajectory: Trajectory) -> list[str]:
-    """Every agent with a step or a message, in order of appearance."""
+    """Return every agent with a step or a message, in order of appearance."""
     named = [step.agent for step in trajectory.steps]
     return list(dict.fromkeys(named + [message.agent for message in trajectory.messages]))
 
 
 def timeline(trajectory: Trajectory, agent: str) -> Iterator[TimelineEntry]:
-    """What happened to one agent, in order: of each step its words and calls, then the results, then messages."""
+    """Yield the entries of one agent in order: for each step words and calls, results, then messages."""
     messages_after: dict[int, list[tuple[int, Message]]] = {}
     for i, message in enumerate(trajectory.messages):
         if message.agent == agent:
@@ -101,9 +101,9 @@ def _message_entries(messages: list[tuple[int, Message]]) -> Iterator[ContextTex
 
 
 def _step_entries(i: int, step: Step, commands: dict[str, TextPosition]) -> Iterator[TimelineEntry]:
-    """The words, calls and results of step `i`; `commands` says where each command was last run.
+    """The words, calls and results of step `i`; `commands` maps each command to its last run.
 
-    A poll writes nothing, and what it brings belongs to the command that it polls.
+    A poll writes nothing, and its result belongs to the polled command.
     """
     words = "\n".join(part for part in (step.text, step.reasoning) if part)
     if words:
@@ -123,7 +123,7 @@ def _step_entries(i: int, step: Step, commands: dict[str, TextPosition]) -> Iter
 
 
 def call_text(call: ToolCall) -> str:
-    """Everything the agent wrote into a call, each piece once."""
+    """Return all text that the agent wrote into a call, each piece once."""
     fields = (call.command, call.path, call.pattern, call.skill, call.written)
     pieces = [piece for piece in fields if piece]
     whole = "\n".join(pieces)
@@ -132,7 +132,7 @@ def call_text(call: ToolCall) -> str:
 
 
 def _strings_in(value: Any) -> Iterator[str]:
-    """The strings of nested arguments, without recursion: depth is the log's choice."""
+    """The strings of nested arguments, without recursion: a log can nest deeply."""
     stack = [value]
     while stack:
         current = stack.pop()

@@ -1,14 +1,14 @@
-"""Values that stand together in a resource and come back together in one action.
+"""Values that occur together both in a resource and in one action.
 
-Each alone is too common to prove anything; that k of the m values of one small passage (a line,
-a row of a table, a few lines without a gap) stand close to each other in what the agent did is
-improbable. How improbable is counted in bits; parameters and rule are in rubrics/eru.yaml:
+Each value alone is too common to prove a use, but k of the m values of one small passage (a line, a
+table row, a few lines without a gap) close to each other in an action are improbable. The
+improbability is counted in bits; parameters and rule are in rubrics/eru.yaml:
 
     sum of the surprise of the k values  -  log2(C(m, k))  -  log2(ways to place k values among
     the n of a window)  -  log2(passages of the resource)  -  log2(windows looked at so far)
 
-Numbers that only count on (1 2 3, 10 20 30, 64 128 256) say nothing after the second, nor do
-values that anything else in the run held together.
+Numbers that continue a sequence (1 2 3, 10 20 30, 64 128 256) do not count after the second, nor do
+values that other text of the run has together.
 """
 
 import math
@@ -31,10 +31,10 @@ MAX_PASSAGE_LINES = 12
 """Lines of the longest passage."""
 
 _MAX_PASSAGES = 16
-"""A value in more passages than this leads to none of them: it is too common."""
+"""A value in more passages than this is too common to select one."""
 
 Passage = dict[str, str]
-"""The values of a passage in order, each with the line on which it stands."""
+"""The values of a passage in order, each with its line."""
 
 
 @dataclass(frozen=True)
@@ -42,24 +42,24 @@ class CooccurrenceRule:
     """The parameters of the formula, from rubrics/eru.yaml."""
 
     enough_bits: float
-    """Bits from which values that came back together prove where they come from."""
+    """Bits from which co-occurring values prove their origin."""
     fewest_values: int
-    """Fewest values that have to come back."""
+    """Minimum co-occurring values."""
     most_values: int
-    """Values of the largest passage that is looked for."""
+    """Maximum values of a passage."""
     window: int
-    """Values of the stretch of an action in which values count as close."""
+    """Size, in values, of the part of an action in which values count as close."""
     most_bits: float
-    """Most bits of one value."""
+    """Maximum bits of one value."""
     everyday: frozenset[str]
-    """Values that are more common than their digits tell."""
+    """Values that are more common than their digits suggest."""
     everyday_bits: float
-    """Most bits of such a value."""
+    """Maximum bits of such a value."""
 
 
 @dataclass(frozen=True)
 class CooccurrenceMatch:
-    """Values of a passage that an action holds together."""
+    """Values of a passage that occur together in an action."""
 
     feature: str
     """Feature of the passage."""
@@ -74,7 +74,7 @@ class CooccurrenceMatch:
 
     @property
     def name(self) -> str:
-        """The feature of what came back: these values alone."""
+        """The feature of these values alone."""
         return COOCCURRENCE_PREFIX + " ".join(self.values)
 
 
@@ -89,7 +89,7 @@ class _Window:
 
 
 class Reading(NamedTuple):
-    """What counts as a value on a line, and how common it is."""
+    """How to find values on a line, and how common they are."""
 
     values_of: Callable[[str], list[str]]
     """Values of a line, in order."""
@@ -105,7 +105,7 @@ FIELDS = Reading(field_names, name_bits)
 
 
 def passages(lines: Iterable[str], reading: Reading = VALUES) -> Iterator[Passage]:
-    """The lines of a text with values, and its stretches of lines without a gap or a table."""
+    """Yield the passages of a text: each line, and each block of lines without a gap or a table."""
     block: list[list[ValueOnLine]] = []
     for line in lines:
         on_line = [(value, line) for value in reading.values_of(without_list_marker(line))]
@@ -131,24 +131,24 @@ def _passage(values: Iterable[ValueOnLine]) -> Passage:
 
 
 class CooccurrenceDetector:
-    """The passages of one agent's resources, and what else its run held of their values."""
+    """The passages of one agent's resources, and other occurrences of their values in its run."""
 
     def __init__(self, rule: CooccurrenceRule, reading: Reading = VALUES) -> None:
         self._rule = rule
         self._reading = reading
         self._passages: dict[str, Passage] = {}
         self._passage_counts: dict[str, int] = {}
-        """Feature -> passages of the text that it stands in."""
+        """Feature -> number of passages in its text."""
         self._by_value: dict[str, list[str]] = defaultdict(list)
         self._known: dict[str, set[str]] = defaultdict(set)
-        """Feature -> those of its values that something else held together."""
+        """Feature -> its values that other text has together."""
         self._passages_of: dict[tuple[str, ...], dict[str, Passage]] = {}
-        """Lines of a source -> its passages: every text is learned first and shown later."""
+        """Lines of a source -> its passages; cached, because every text is added first and shown later."""
         self._looked = 0
-        """Windows of actions looked at so far."""
+        """Windows of actions searched so far."""
 
     def add(self, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Learn the passages of a source: (feature, its first line) of each."""
+        """Add the passages of a source; yield (feature, its first line) of each."""
         learned = self._indexed(lines)
         for feature, passage in learned.items():
             self._passage_counts[feature] = max(len(learned), self._passage_counts.get(feature, 0))
@@ -173,14 +173,14 @@ class CooccurrenceDetector:
         return self._passages_of[key]
 
     def show(self, lines: Sequence[str]) -> tuple[list[str], list[str]]:
-        """A source shows its text: (features of its passages that can prove something, features of other
-        passages that cannot any more)."""
+        """Record a source's shown text. Return (features of its passages that can prove a use, features
+        of other passages that no longer can)."""
         shown = self._indexed(lines) if self._passages else {}
         spoilt = self.said_elsewhere(lines, spare=shown)
         return [feature for feature in shown if self._can_prove(feature)], spoilt
 
     def said_elsewhere(self, lines: Iterable[str], *, spare: Container[str] = ()) -> list[str]:
-        """Something said these lines: passages, save those in `spare`, that can prove nothing any more."""
+        """Record other text; return the passages, except `spare`, that can no longer prove a use."""
         touched: dict[str, None] = {}
         for window in self._windows(lines):
             for feature in self._candidates(window):
@@ -190,7 +190,7 @@ class CooccurrenceDetector:
         return [feature for feature in touched if not self._can_prove(feature)]
 
     def used(self, lines: Iterable[str]) -> list[CooccurrenceMatch]:
-        """The agent wrote these lines: the passages of which they hold enough values together."""
+        """Return matches of passages in lines that the agent wrote."""
         best: dict[str, CooccurrenceMatch] = {}
         for window in self._windows(lines):
             self._looked += 1
@@ -201,7 +201,7 @@ class CooccurrenceDetector:
         return list(best.values())
 
     def _windows(self, lines: Iterable[str]) -> Iterator[_Window]:
-        """Overlapping windows, each half a window after the one before, that hold enough values of passages."""
+        """Windows that overlap by half and have enough values of passages."""
         if not self._passages:
             return
         written = [(value, line) for line in lines for value in self._reading.values_of(line)]
@@ -216,7 +216,7 @@ class CooccurrenceDetector:
                 yield _Window(len(part), first)
 
     def _candidates(self, window: _Window) -> list[str]:
-        """Passages with enough values in a window, found by values that stand in few of them."""
+        """Passages with enough values in a window, found by values of few passages."""
         candidates: dict[str, None] = {}
         for value in window.first:
             features = self._by_value[value]
@@ -233,13 +233,13 @@ class CooccurrenceDetector:
         )
 
     def _can_prove(self, feature: str) -> bool:
-        """Whether a passage that came back whole would prove anything."""
+        """Whether a complete match of a passage would prove a use."""
         passage = self._passages[feature]
         whole = {value: (i, line) for i, (value, line) in enumerate(passage.items())}
         return self._match(feature, _Window(len(whole), whole), 1).bits >= self._rule.enough_bits
 
     def _match(self, feature: str, window: _Window, looked: int) -> CooccurrenceMatch:
-        """The values of a passage in a window that are the most improbable together."""
+        """The most improbable combination of a passage's values in a window."""
         passage, known = self._passages[feature], self._known.get(feature, ())
         new = [value for value in passage if value in window.first and value not in known]
         rarest_first = sorted(

@@ -1,9 +1,8 @@
-"""Whether the words right after a run restate what it printed.
+"""Detect words right after a run that restate its output.
 
-Two texts about one thing share words anyway. A restatement says again what one line of the
-output says. One sentence of the words holds at least two telling words of that line that the
-run's own command does not say (one is enough to take up a failure), and a third of all such
-words of the line; or it holds one such word and two thirds of everything on the line. A count or a
+Texts about one subject share words, so a restatement needs one sentence that has, of one line of the
+output, at least two content words that are not in the run's command (one after a failure) and a third
+of all such words; or one such word and two thirds of all content words of the line. A count or a
 negation with its word ("37 burrows", "no shadow") counts as two more.
 """
 
@@ -12,26 +11,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from skilljuror.judge.features.tokenisation import STOP_WORDS, words_of
+from skilljuror.judge.features.tokenisation import STOP_WORDS, tokenize
 from skilljuror.judge.replay.timeline import AgentAction
 
 NEW_WORDS = 2
-"""Words of one line of the output, not said by the command, that one sentence must hold."""
+"""Minimum words of an output line, not in the command, in one sentence."""
 
 NEW_WORDS_AFTER_FAILURE = 1
-"""The same for a run that failed: the agent has every reason to speak of it."""
+"""The same for a failed run, which the agent is likely to discuss."""
 
 SHARE_OF_NEW_WORDS = 1 / 3
-"""Share of the line's new words that must be among them."""
+"""Minimum share of the line's new words."""
 
 SHARE_OF_ALL_WORDS = 2 / 3
-"""Share of all words of a line that restate it with one new word among them."""
+"""Minimum share of all words of a line, with one new word among them."""
 
 FEWEST_WORDS = 3
-"""Words of a line that such a share must come to at least."""
+"""Minimum words for that share."""
 
 MOST_SENTENCES = 300
-"""Sentences after a run that are compared with what it printed; what is said after them is not."""
+"""Maximum sentences after a run that are compared with its output."""
 
 _ENDINGS = ("ing", "ed", "es", "s")
 _QUALIFIED = re.compile(r"(?<![\w.,-])(\d+|no|not|without) ([a-z]{4,})")
@@ -39,7 +38,7 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s|\n")
 
 
 def stem(word: str) -> str:
-    """A word without its commonest English ending."""
+    """Return a word without its most common English ending."""
     for ending in _ENDINGS:
         if len(word) - len(ending) >= 4 and word.endswith(ending):
             return word.removesuffix(ending)
@@ -47,10 +46,10 @@ def stem(word: str) -> str:
 
 
 def stems(line: str, generic: frozenset[str]) -> set[str]:
-    """The words of a line that tell something, by their stems; `generic` stems tell nothing."""
+    """Return the stems of a line's content words, without `generic` ones."""
     words = (
         stem(word)
-        for word in words_of(line)
+        for word in tokenize(line)
         if len(word) >= 4 and word not in STOP_WORDS and not word.isdigit()
     )
     telling = {word for word in words if word not in generic}
@@ -59,20 +58,20 @@ def stems(line: str, generic: frozenset[str]) -> set[str]:
 
 
 def _count(new: set[str]) -> int:
-    """How many words these are; one with its count or its negation is three in all."""
+    """Number of words; one with its count or negation is three in total."""
     return len(new) + sum(" " in word for word in new)
 
 
 @dataclass(frozen=True)
 class Restatement:
-    """Words that judge the output of a run."""
+    """Words that restate the output of a run."""
 
     action: AgentAction
     """The words."""
     clock: int
-    """Their place in the agent's run."""
+    """Their clock in the agent's run."""
     shared: tuple[str, ...]
-    """Stems that both hold."""
+    """Common stems."""
     line: str
     """The line of the words."""
     printed: str
@@ -81,13 +80,13 @@ class Restatement:
 
 @dataclass(frozen=True)
 class _Output:
-    """What a run printed."""
+    """The output of a run."""
 
     lines: Sequence[str]
     command_words: set[str]
-    """Stems that its command says."""
+    """Stems of its command."""
     fewest: int
-    """New words that restate a line of it."""
+    """Minimum new words that restate a line."""
 
     def restated(self, printed: set[str], shared: set[str]) -> bool:
         """Whether the shared words of a line restate it."""
@@ -103,23 +102,23 @@ class RestatementDetector:
 
     def __init__(self, generic: frozenset[str]) -> None:
         self.restatements: dict[int, Restatement] = {}
-        """Event of a run -> the words right after it that restate what it printed."""
+        """Event of a run -> the words right after it that restate its output."""
         self._generic = generic
         self._printed: dict[int, _Output] = {}
-        """Event of a run since the agent's last action -> what the run printed."""
+        """Event of a run since the agent's last action -> output of the run."""
 
     def finish(
         self, i: int, output: Sequence[str], command: Iterable[str], *, failed: bool
     ) -> None:
-        """The output of the run of event `i` arrived."""
-        said = {word for line in command for word in stems(line, self._generic)}
+        """Record the output of the run of event `i`."""
+        command_words = {word for line in command for word in stems(line, self._generic)}
         fewest = NEW_WORDS_AFTER_FAILURE if failed else NEW_WORDS
-        self._printed[i] = _Output(output, said, fewest)
+        self._printed[i] = _Output(output, command_words, fewest)
 
     def act(self, action: AgentAction, clock: int) -> None:
-        """The agent did something: words may restate what was printed since its last action."""
-        said = self._sentences(action.text) if self._printed and not action.call else ()
-        sentences = list(islice(said, MOST_SENTENCES))
+        """Record an action: words may restate output since the agent's last action."""
+        spoken = self._sentences(action.text) if self._printed and not action.call else ()
+        sentences = list(islice(spoken, MOST_SENTENCES))
         for i, output in self._printed.items() if sentences else ():
             match = self._match(output, sentences)
             if match:

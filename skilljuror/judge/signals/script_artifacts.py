@@ -1,4 +1,4 @@
-"""ScriptRuns of bundled code: what they wrote, and whether a later action works with it."""
+"""Runs of bundled code: files that they wrote, and later actions that use them."""
 
 import re
 from bisect import bisect_right
@@ -25,11 +25,11 @@ class Artifact:
     """A path that a run may have written."""
 
     feature: str
-    """How the path is recognised."""
+    """Feature of the path."""
     line: str
     """The line of the run's command or output that names it."""
     written: bool
-    """Whether that line speaks of writing; else it only stands in the output."""
+    """Whether that line mentions writing; else the path is only in the output."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,17 @@ class ArtifactUse:
     action: AgentAction
     """The action."""
     clock: int
-    """Its place in the agent's run."""
+    """Its clock in the agent's run."""
     line: str
     """The line that names it."""
 
 
 class ScriptRuns:
-    """What one agent's runs of bundled code wrote, and which later calls work with it."""
+    """Artifacts of one agent's runs of bundled code, and later calls that use them."""
 
     def __init__(self, generic: frozenset[str]) -> None:
         self.artifacts: dict[int, list[Artifact]] = defaultdict(list)
-        """Event of a run -> what it may have written."""
+        """Event of a run -> its possible artifacts."""
         self.restatements = RestatementDetector(generic)
         """The words that restate their outputs."""
         self.features: set[str] = set()
@@ -59,7 +59,7 @@ class ScriptRuns:
         self._uses: dict[str, list[ArtifactUse]] = defaultdict(list)
 
     def prepare(self, i: int, output: Sequence[str], command: Sequence[str], script: str) -> None:
-        """Note what the run of event `i` may have written; the script itself is no artifact."""
+        """Collect possible artifacts of the run of event `i`; the script itself is not one."""
         self.artifacts[i] = []
         for line in (*output, *command):
             if _WRITES.search(line):
@@ -74,7 +74,7 @@ class ScriptRuns:
                 self.features.add(feature)
 
     def start(self, i: int) -> None:
-        """The agent starts a run: a path that is known to exist is not its artifact."""
+        """Record the start of a run: an existing path is not its artifact."""
         self.artifacts[i] = [
             artifact
             for artifact in self.artifacts[i]
@@ -82,7 +82,7 @@ class ScriptRuns:
         ]
 
     def mentioned(self, features: Iterable[str], *, prompt: bool) -> None:
-        """Something named these: a prompt asks for paths, a result shows that they exist."""
+        """Record mentioned features: a prompt requires paths, a result shows that they exist."""
         names = self.features.intersection(features)
         if prompt:
             self._asked |= names
@@ -90,17 +90,15 @@ class ScriptRuns:
             self._existing |= names
 
     def act(self, action: AgentAction, clock: int, lines: dict[str, str]) -> None:
-        """The agent did something: its words may restate an output, its call may work with an artifact.
-
-        `lines` maps each indexed feature in what it wrote to its line.
-        """
+        """Record an action: words may restate an output, a call may use an artifact. `lines` maps each
+        indexed feature in its text to a line."""
         self.restatements.act(action, clock)
         for feature in self.features.intersection(lines) if action.call else ():
             self._uses[feature].append(ArtifactUse(action, clock, lines[feature]))
             self._existing.add(feature)
 
     def worked_with(self, i: int, after: int) -> Iterator[tuple[Artifact, ArtifactUse]]:
-        """Artifacts of a run that a call after that clock names, each with the first such call."""
+        """Yield artifacts of a run that a call after that clock names, each with the first such call."""
         for artifact in self.artifacts.get(i, ()):
             uses = self._uses.get(artifact.feature, [])
             first = bisect_right(uses, after, key=lambda use: use.clock)
@@ -108,13 +106,13 @@ class ScriptRuns:
                 yield artifact, uses[first]
 
     def asked_for(self, i: int) -> Iterator[Artifact]:
-        """Artifacts of a run that a prompt names, on lines that speak of writing."""
+        """Yield artifacts of a run that a prompt names, on lines that mention writing."""
         artifacts = self.artifacts.get(i, ())
         return (item for item in artifacts if item.written and item.feature in self._asked)
 
 
 def parts_running(command: Iterable[str], script: str) -> Iterator[str]:
-    """The parts of a shell command that name a script; what runs before or after it is not its doing."""
+    """Yield the parts of a shell command that name a script, without other commands of the line."""
     inside = False
     for line in command:
         for i, part in enumerate(_CHAIN.split(line)):
@@ -125,7 +123,7 @@ def parts_running(command: Iterable[str], script: str) -> Iterator[str]:
 
 
 def path_features(line: str) -> Iterator[str]:
-    """Features by which a path of the line is found again."""
+    """Yield the features of the paths on a line."""
     names = {name.partition(":")[2] for name in entry_features(line)}
     for feature, _ in names_and_numbers(line):
         if feature.rpartition("/")[2] in names and ("/" in feature or "." in feature):

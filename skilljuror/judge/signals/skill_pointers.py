@@ -1,8 +1,7 @@
-"""A resource that names another Skill, which the agent then opens: the way to it came from there.
+"""Detect resources that led the agent to another Skill by naming it.
 
-That a list of all Skills names it as well does not matter: the list names them all alike. Where a
-prompt, a result, an earlier resource or the agent itself had named it before, nothing points. Names
-are those with a joint ("using-git-worktrees"): "merge" may be just a word.
+A list of all Skills does not count as an earlier mention; a prompt, a result, an earlier resource or the
+agent's own text does. Only names with a joint ("using-git-worktrees") count: "merge" may be just a word.
 """
 
 import re
@@ -13,19 +12,19 @@ from skilljuror.judge.replay.shown_text import EventGroup
 from skilljuror.judge.replay.timeline import AgentAction
 
 LED_WITHIN = 10
-"""Steps after a resource was shown within which the Skill that it names has to be opened."""
+"""Maximum steps between a resource and the opening of the Skill that it names."""
 
 _NAME = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
 
 
 @dataclass(frozen=True)
 class LedOn:
-    """A Skill that was opened where a resource pointed to it."""
+    """A Skill that was opened after a resource named it."""
 
     action: AgentAction
     """The call that opened it."""
     clock: int
-    """Its place in the agent's run."""
+    """Its clock in the agent's run."""
     name: str
     """The Skill."""
     source: str
@@ -33,24 +32,24 @@ class LedOn:
 
 
 class SkillPointers:
-    """Which resources of one agent's run led to which Skills."""
+    """Resources of one agent's run that led to Skills."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.led: dict[int, LedOn] = {}
         """Event -> the first Skill that it led to."""
         self._names = {name for name in names if _NAME.fullmatch(name)}
         self._known: set[str] = set()
-        """Skills that something named already."""
+        """Skills named so far."""
         self._pointers: dict[str, tuple[EventGroup, str, int]] = {}
         """Skill -> the events that named it first, the line, and the step after which it was shown."""
 
     def said(self, lines: Iterable[str]) -> None:
-        """A prompt, a result or the agent said these."""
+        """Record lines of a prompt, a result or the agent."""
         for line in lines if self._names else ():
             self._known |= self._names.intersection(_NAME.findall(line))
 
     def shown(self, group: EventGroup, own: Iterable[str], lines: Iterable[str], step: int) -> None:
-        """Resources showed these after a step; `own` are the names of their Skills."""
+        """Record lines that resources showed after a step; `own` are the names of their Skills."""
         names = self._names.difference(own)
         for line in lines if names else ():
             for name in names.intersection(_NAME.findall(line)) - self._known:
@@ -58,7 +57,7 @@ class SkillPointers:
                 self._pointers[name] = (group, line, step)
 
     def opened(self, name: str, action: AgentAction, clock: int) -> None:
-        """A call opens a Skill."""
+        """Record a call that opens a Skill."""
         group, line, step = self._pointers.pop(name, ((), "", 0))
         if action.step.index <= step + LED_WITHIN:
             for i in group:

@@ -1,4 +1,4 @@
-"""Files of two bundles compared by path and digest, so that a rename or a changed byte is seen."""
+"""Pair the files of two bundles by path and digest, to detect renames and changed bytes."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
@@ -8,30 +8,27 @@ from skilljuror.models.knowledge import ChangeKind, Unit, UnitPair
 
 
 class FilePairs(NamedTuple):
-    """Every file of both sides in exactly one place."""
+    """Every file of both sides in exactly one list."""
 
     same: list[tuple[Unit, Unit]]
     """Same bytes, fitting path."""
     altered: list[UnitPair]
     """Changed or renamed."""
     missing: list[Unit]
-    """Files of the parent that are gone."""
     added: list[Unit]
-    """Files that the parent does not have."""
 
 
 def pair_files(old: Sequence[Unit], new: Sequence[Unit]) -> FilePairs:
     """Pair the file units of both sides.
 
-    A path may gain or lose leading folders, for variants keep files below other roots. Rounds:
-    same digest and fitting path; fitting path (changed); same digest (renamed). Two files that
-    both sides hold never stand for each other.
+    A path may gain or lose leading folders, because variants have other roots. Rounds: same digest and fitting
+    path; fitting path (changed); same digest (renamed). Two files that exist on both sides are never paired.
     """
     left, right = list(old), list(new)
     before, after = {_path(unit) for unit in old}, {_path(unit) for unit in new}
 
     def may_have_moved(a: Unit, b: Unit) -> bool:
-        """Whether one path became the other: of two that both sides hold, neither did."""
+        """Whether one path became the other; not if both exist on both sides."""
         return _fits(a, b) and not (_path(a) in after and _path(b) in before)
 
     same, left, right = _pair_by(left, right, lambda unit: unit.text)
@@ -58,7 +55,7 @@ def _pair_by(
     key: Callable[[Unit], Hashable],
     fits: Callable[[Unit, Unit], bool] = lambda _a, _b: True,
 ) -> tuple[_Pairs, list[Unit], list[Unit]]:
-    """Pairs of one key that fit, in order, and what is left of both sides."""
+    """Pairs of one key that fit, in order, and the remainder of both sides."""
     waiting: dict[Hashable, list[Unit]] = defaultdict(list)
     for unit in reversed(right):
         waiting[key(unit)].append(unit)
@@ -88,7 +85,6 @@ def _digest(unit: Unit) -> str:
 
 
 def _fits(a: Unit, b: Unit) -> bool:
-    """Whether one path is the tail of the other, folder by folder."""
     return is_tail(_path(a), _path(b))
 
 

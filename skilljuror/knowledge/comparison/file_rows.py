@@ -1,7 +1,7 @@
-"""Rows: the places of a page that lead to a file, whoever wrote them.
+"""Rows: the places of a page that lead to a file, generated or not.
 
-A row is a list item, a line of a table, a sentence, or a section whose heading names a file. It is
-found by the files that it names, as links or by name, and not by the form of its words.
+A row is a list item, a table row, a sentence, or a section whose heading names a file. It is recognised by
+the files that it names or links, not by its wording.
 """
 
 import re
@@ -36,13 +36,13 @@ class FileRow:
     end: int
     """Last line, inclusive."""
     text: str
-    """What it says, white space folded, names and links included."""
+    """Its text, white space folded, names and links included."""
     files: tuple[str, ...]
-    """Paths of the files that it leads to, in the order in which it names them."""
+    """Paths of the files that it leads to, in the order of mention."""
     crossed: tuple[tuple[str, str], ...] = ()
-    """(file that a label names, file that its link leads to) where the two differ."""
+    """(file in a label, target of its link) if they differ."""
     headings: tuple[str, ...] = ()
-    """Titles that it stands below, outermost first."""
+    """Titles above it, outermost first."""
 
 
 @dataclass(slots=True)
@@ -56,12 +56,12 @@ class _Place:
     links: tuple[tuple[str, str], ...]
     """(label, address)."""
     depth: int
-    """Depth of the list that it stands in, 0 for none; of a heading, its level."""
+    """Depth of its list, 0 for none; the level of a heading."""
     headings: tuple[str, ...] = ()
 
 
 class FileNames:
-    """Finds the file that a name of a page means."""
+    """Resolve the file names on a page."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._ends: dict[str, str | None] = {}
@@ -73,8 +73,9 @@ class FileNames:
                 end = end.partition("/")[2]
 
     def file(self, name: str, page: str) -> str | None:
-        """The path that a name on a page means: seen from the page's folder, or the only one that
-        ends so, in any case; None for none."""
+        """Return the path of a name on a page: relative to the page, or the only one with this end, ignoring case;
+        else None.
+        """
         near = normpath(join(dirname(page), name))
         if near in self._paths:
             return near
@@ -82,12 +83,12 @@ class FileNames:
 
 
 def rows_of(bundle: Bundle, page: str) -> tuple[FileRow, ...]:
-    """The rows of a Markdown file of a bundle, in reading order."""
+    """Return the rows of a Markdown file of a bundle, in reading order."""
     return tuple(row for row in places_of(bundle, page) if row.files)
 
 
 def places_of(bundle: Bundle, page: str) -> tuple[FileRow, ...]:
-    """The same with the places that lead to no file."""
+    """Return the rows, and the places that lead to no file."""
     text = read_text(bundle.files[page])
     if text is None or not is_markdown(page):
         return ()
@@ -96,10 +97,8 @@ def places_of(bundle: Bundle, page: str) -> tuple[FileRow, ...]:
 
 @lru_cache(maxsize=1024)
 def _rows(lines: tuple[str, ...], page: str, paths: tuple[str, ...]) -> tuple[FileRow, ...]:
-    """Kept, for several gates ask for the same page."""
-    names = _names(paths)
-    places = list(_places(lines))
-    return tuple(_found(places, names, page))
+    """Cached, because several gates use the same page."""
+    return tuple(_found(list(_places(lines)), _names(paths), page))
 
 
 @lru_cache(maxsize=8)
@@ -108,12 +107,12 @@ def _names(paths: tuple[str, ...]) -> FileNames:
 
 
 def without_names(text: str) -> str:
-    """What a row says beside the names of files."""
+    """Return the text of a row without file names."""
     return _NAME.sub(" ", text)
 
 
 def routes(bundle: Bundle) -> dict[str, str]:
-    """File -> the page whose rows lead to it: a root, or a file that a root leads to, and so on."""
+    """Return file -> the page whose rows lead to it: a root, or a file that a root leads to, and so on."""
     found: dict[str, str] = {}
     pages = [skill.path for skill in bundle.skills]
     seen = set(pages)
@@ -149,7 +148,7 @@ def _found(places: Sequence[_Place], names: FileNames, page: str) -> Iterator[Fi
 
 
 def _reach(places: Sequence[_Place], number: int) -> int:
-    """Number behind the last place that belongs to an item or a heading."""
+    """Number behind the last place of an item or a section."""
     first, last = places[number], number + 1
     while last < len(places):
         other = places[last]
@@ -199,7 +198,7 @@ def _linked(address: str, names: FileNames, page: str) -> str | None:
 
 
 def _places(lines: tuple[str, ...]) -> Iterator[_Place]:
-    """Every inline text of a page, table lines as one place each."""
+    """Every inline text of a page; a table row is one place."""
     depth, row = 0, 0
     cells: list[Token] = []
     titles: list[tuple[int, str]] = []
@@ -233,17 +232,17 @@ def _place(token: Token, before: Token, depth: int) -> _Place:
     heading = before.type == "heading_open" and not depth
     kind = "heading" if heading else "item" if depth else "paragraph"
     level = int(before.tag[1]) if heading else depth
-    return _Place(kind, start + 1, max(end, start + 1), _said(token), _links(token), level)
+    return _Place(kind, start + 1, max(end, start + 1), _visible(token), _links(token), level)
 
 
 def _table_place(cells: Sequence[Token], row: int, headings: tuple[str, ...]) -> _Place:
-    text = " | ".join(_said(cell) for cell in cells)
+    text = " | ".join(_visible(cell) for cell in cells)
     links = tuple(link for cell in cells for link in _links(cell))
     return _Place("row", row + 1, row + 1, text, links, 0, headings)
 
 
-def _said(token: Token) -> str:
-    """What a reader sees: labels, not addresses."""
+def _visible(token: Token) -> str:
+    """The text of a token as shown: labels, not addresses."""
     parts = (
         " " if child.type in {"softbreak", "hardbreak"} else child.content
         for child in token.children or ()

@@ -1,19 +1,19 @@
-"""Whether a line that the parent does not have was made by a generator, and from what.
+"""Recognise added lines that a generator made, and check their source.
 
-A template's words are fixed; what fills its holes must be words of the parent. So a line that
-passes here cannot carry a requirement: every word and critical token in it stands in the file it
-names, in a line of the parent that mentions that file, or in a heading or name of the parent.
+A template's words are fixed, its holes must contain words of the parent. A line that passes cannot carry a
+requirement: each word and critical token is in the file it names, in a line of the parent that mentions
+that file, or in a heading or name of the parent.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
-from skilljuror.knowledge.comparison.unit_matching import UnitMatching
+from skilljuror.knowledge.comparison.unit_matching import MatchedBundles
 from skilljuror.knowledge.generated.templates import (
     TEMPLATES,
     WRITE_OUT,
@@ -26,42 +26,40 @@ from skilljuror.knowledge.markdown.text_file import JoinedTexts
 from skilljuror.knowledge.plans.trigger_sentences import TRIGGER_ROW, trigger_in, trigger_problem
 from skilljuror.knowledge.units.code_paths import carried_files
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
-from skilljuror.knowledge.units.normalised_text import all_paths, without_local_target
-from skilljuror.models.bundle import Bundle
+from skilljuror.knowledge.units.normalised_text import (
+    all_paths,
+    folders_above,
+    without_local_target,
+)
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
 _WORD = re.compile(r"[^\W_]+")
 _TARGET = re.compile(r"^(?:\[([^\]]+)\]|`([^`]+)`)")
 LEAST_CUT = 6
-"""Words that a heading keeps at least where it was cut to serve as a title."""
+"""Minimum words of a heading that is cut to a title."""
 MOST_CUT = 60
-"""The same at most: a title has far fewer characters than so many words take."""
+"""Maximum words of such a title."""
 _UNSHOWN = re.compile(r"</?[A-Za-z][^<>]*>|(?<=\])\([^()]*\)")
 _MARKS = re.compile(r"[*_`~\\-]+")
 _COUNT = re.compile(r"(?<=\()\d+ files(?=:)")
 _NAMING_KINDS = CONTENT_KINDS | {"link"}
 _WEIGHTY = ("num:", "cmp:", "mod:")
-"""Tokens a row may not make up; the words of paths and code spans are compared as words."""
+"""Tokens that a row may not add; paths and code spans are compared as words."""
 _HOLE = re.compile(r"\{[a-z]+\}")
 _NOTE = re.compile(r"^ {0,3}\[\^[^\]\s]+\]:[ \t]+(\S.*)$", re.MULTILINE)
 _COUNTED_ROWS = frozenset(name for name, line in TEMPLATES.items() if "{count}" in line)
 
 
 class GeneratedLineProvenance:
-    """Tells of the added lines of one pair which were generated, and from what of the parent."""
+    """The source of generated lines among the added lines of one pair."""
 
-    def __init__(
-        self,
-        pair: tuple[Bundle, Bundle],
-        units: tuple[Sequence[Unit], Sequence[Unit]],
-        matching: UnitMatching,
-    ) -> None:
-        self._parent, self._variant = pair
-        self._parent_units, self._variant_units = units
-        self._matching = matching
+    def __init__(self, both: MatchedBundles) -> None:
+        self._parent, self._variant = both.parent, both.variant
+        self._parent_units, self._variant_units = both.old, both.new
+        self._matching = both.matching
 
     def template(self, unit: Unit) -> str | None:
-        """The template that generated an added unit; None when an author wrote it."""
+        """Return the template that generated an added unit; None if an author wrote it."""
         if unit.kind == "field":
             return self._field(unit)
         if unit.generated == TRIGGER_ROW:
@@ -80,16 +78,16 @@ class GeneratedLineProvenance:
         return "definition" if copied else None
 
     def is_generated_heading(self, new_heading: str, old_heading: str) -> bool:
-        """Whether a heading was put above text that stood below another one: fixed words, no
-        heading of the parent at all, or a name above text that had no heading. Nothing but rows
-        belongs below the heading of the routing table."""
+        """Whether a heading was put above text of another heading: fixed words, no heading of the parent, or a name
+        above text without heading. Below the heading of the routing table there may only be rows.
+        """
         template = template_of_heading(new_heading)
         fixed = template is not None or new_heading not in self._headings
         named = not old_heading and _words(new_heading) in self._names
         return named or (fixed and template != "routing")
 
     def _is_title(self, unit: Unit) -> bool:
-        """Whether a heading is nothing but names and headings of the parent, one or several."""
+        """Whether a heading consists only of names and headings of the parent."""
         words = _words(unit.text)
         ends = {0}
         for start in range(len(words)):
@@ -102,12 +100,12 @@ class GeneratedLineProvenance:
         return bool(words) and len(words) in ends
 
     def _is_listed(self, unit: Unit) -> bool:
-        """Whether the item's whole line is a heading of its own file, as in a contents list; a
-        number that opens a heading reads as a list marker."""
+        """Whether the item's line is a heading of its file, as in a table of contents. A number at the start of a
+        heading looks like a list marker.
+        """
         return self._items[unit.file, unit.start] in self._headings_of[unit.file]
 
     def _field(self, unit: Unit) -> str | None:
-        """A `name` from a name of the parent, a `description` from runs of its words."""
         fields, _ = parse_frontmatter(["---", unit.text, "---"])
         name, description = plain_field(fields, "name"), plain_field(fields, "description")
         if name is not None and _words(name) in self._names:
@@ -119,22 +117,20 @@ class GeneratedLineProvenance:
         return "field-description" if cuts < max(1, len(self._parent.skills)) else None
 
     def _row(self, unit: Unit) -> bool:
-        """Whether a routing row says only what the file it names, or a mention of it, says."""
         match = _TARGET.match(unit.text)
         if not match:
             return False
         target = match[1] or match[2]
         text_only = _COUNT.sub("", unit.text) if unit.generated in _COUNTED_ROWS else unit.text
         weighty = {token for token in critical_tokens(text_only) if token.startswith(_WEIGHTY)}
-        strange = set(_words(text_only)) - _ROW_WORDS - self._heading_vocabulary[0]
+        unknown = set(_words(text_only)) - _ROW_WORDS - self._heading_vocabulary[0]
         weighty -= self._heading_vocabulary[1]
         for text in (target, *self._texts_of(unit.file, target), *self._mentions(target)):
-            strange -= _words_shown(text)
+            unknown -= _words_shown(text)
             weighty -= set(critical_tokens(text)) if weighty else set()
-        return not (strange or weighty)
+        return not (unknown or weighty)
 
     def _trigger(self, unit: Unit) -> bool:
-        """Whether a row's trigger demands nothing that the file it names does not say."""
         target, trigger = _TARGET.match(unit.text), trigger_in(unit.text)
         if not target or not trigger:
             return False
@@ -144,15 +140,14 @@ class GeneratedLineProvenance:
         )
 
     def _texts_of(self, file: str, target: str) -> list[str]:
-        """What the file, or the files of the folder, says that a row of `file` names."""
         path = normpath(join(dirname(file), target))
         below = [text for name in self._below.get(path, ()) for text in self._by_file[name]]
         return self._by_file.get(path, []) + below
 
     def _mentions(self, target: str) -> list[str]:
-        """Units of the parent that share a line with a mention of the target, or a link to it, or
-        open the text below a heading that mentions it; and the words before a colon that lead to
-        it. A page may have been a skill inside a skill."""
+        """Units of the parent that share a line with a mention of the target or a link to it, or start the text below
+        a heading that mentions it; and the words before a colon above it. A page may have been an inner skill.
+        """
         name = PurePosixPath(target).name.lower()
         inner = f"{PurePosixPath(name).stem}/skill.md"
         units = [
@@ -193,8 +188,7 @@ class GeneratedLineProvenance:
 
     @cached_property
     def _by_file(self) -> dict[str, list[str]]:
-        """File of the variant -> what it says, what its texts said in the parent, and the names of
-        the files below it where it is a folder."""
+        """File of the variant -> its texts, also as in the parent; folder and name -> names of files below."""
         texts: dict[str, list[str]] = defaultdict(list)
         for unit in self._variant_units:
             texts[unit.file].append(unit.text)
@@ -207,13 +201,10 @@ class GeneratedLineProvenance:
 
     @cached_property
     def _below(self) -> dict[str, list[str]]:
-        """Folder -> the names of `_by_file` below it."""
         names: dict[str, list[str]] = defaultdict(list)
         for name in self._by_file:
-            folder = name.rpartition("/")[0]
-            while folder:
+            for folder in folders_above(name):
                 names[folder].append(name)
-                folder = folder.rpartition("/")[0]
         return names
 
     @cached_property
@@ -222,13 +213,12 @@ class GeneratedLineProvenance:
 
     @cached_property
     def _heading_vocabulary(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Words and critical tokens of all headings of the parent."""
         words = frozenset(word for text in self._headings for word in _words_shown(text))
         return words, frozenset(token for text in self._headings for token in critical_tokens(text))
 
     @cached_property
     def _titles(self) -> frozenset[tuple[str, ...]]:
-        """What a generated title may be made of, as words: names, headings and cut headings."""
+        """Possible titles, as words: names, headings and cut headings."""
         headings = {_words(heading) for heading in self._headings}
         cut = (
             words[:count]
@@ -239,7 +229,6 @@ class GeneratedLineProvenance:
 
     @cached_property
     def _title_lengths(self) -> list[int]:
-        """Words that titles have."""
         return sorted({len(title) for title in self._titles})
 
     @cached_property
@@ -253,7 +242,7 @@ class GeneratedLineProvenance:
 
     @cached_property
     def _headings_of(self) -> dict[str, set[tuple[str, ...]]]:
-        """file -> words of each of its headings, with and without a number before them."""
+        """File -> words of each of its headings, with and without leading number."""
         titles: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         for unit in self._variant_units:
             if unit.kind == "heading":
@@ -285,7 +274,6 @@ class GeneratedLineProvenance:
 
     @cached_property
     def _neighbours(self) -> frozenset[tuple[str, str]]:
-        """Words that stand side by side in the parent."""
         return frozenset(
             pair for unit in self._parent_units for pair in pairwise(_words(unit.text))
         )
@@ -305,7 +293,7 @@ class _FileMentions:
         self._anchored = [n for n, text in enumerate(self._texts) if " -> #" in text]
 
     def units(self, name: str, anchor: str) -> list[Unit]:
-        """Those that name a file, or link to the marker that carries it; all in lower case."""
+        """Return units that name a file, or link to its marker; all in lower case."""
         numbers = {n for n in self._anchored if self._texts[n].endswith(anchor)}
         return [self._units[n] for n in sorted(numbers | set(self._joined.holding(name)))]
 
@@ -321,7 +309,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 15)
 def _words_shown(text: str) -> frozenset[str]:
-    """The words of a text, and those that a reader sees where marks stand inside a word."""
+    """The words of a text, and those that a reader sees if marks are inside a word."""
     return frozenset(_words(text)) | frozenset(_words(_MARKS.sub("", text)))
 
 

@@ -1,8 +1,7 @@
-"""Whether links and mentions still lead to the file or heading they led to.
+"""Check that links and mentions still lead to the same file or heading.
 
-Texts are compared without the folders of paths and without local link targets, for both change when
-a file moves. This looks at what that leaves out: files of one name in different folders, and the
-targets behind the labels of links.
+Texts are compared without folders of paths and local link targets, because both change when a file moves.
+This module compares them: files of one name in different folders, and targets of equal link labels.
 """
 
 from collections import Counter, defaultdict
@@ -14,38 +13,44 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from skilljuror.knowledge.comparison.file_matching import is_tail
-from skilljuror.knowledge.comparison.unit_matching import UnitMatching
+from skilljuror.knowledge.comparison.unit_matching import MatchedBundles
 from skilljuror.knowledge.generated.templates import MARKER, marker_path
 from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.knowledge.markdown.inline_text import leads_out
 from skilljuror.knowledge.markdown.text_file import read_text
-from skilljuror.knowledge.units.normalised_text import TextNormaliser, all_paths, paths_in
+from skilljuror.knowledge.units.normalised_text import (
+    TextNormaliser,
+    all_paths,
+    folders_above,
+    paths_in,
+)
 from skilljuror.knowledge.units.prose import LINK_ARROW
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit, UnitPair
 from skilljuror.models.resource_class import is_root_name
 
 _MOST = 0.5
-"""Share of their texts from which two headings have most in common."""
+"""Share of common texts from which two headings are similar."""
 
 
 class LinkTarget(NamedTuple):
-    """Where a link leads; all is empty for what is not there."""
+    """The target of a link; all fields are empty for a missing one."""
 
     files: frozenset[str]
     """Paths of the file, on disk or in a marker."""
     titles: frozenset[str]
-    """Headings and names by which it is known."""
+    """Headings and names that identify it."""
     below: frozenset[str] = frozenset()
-    """The texts below its heading, where the bundle has several headings of that title."""
+    """The texts below its heading, if the title is ambiguous."""
     others: frozenset[frozenset[str]] = frozenset()
-    """The texts below each of these others."""
+    """The texts below each of the other headings."""
 
     def agrees(self, other: "LinkTarget") -> bool:
-        """Whether it can be the same target in another bundle; what is not there may be anything.
-        A file that keeps its name is known by its folders; a root, for all have one name, and any
-        other target by its headings."""
+        """Whether it can be the same target in another bundle; a missing one agrees with any.
+
+        A file with the same name is identified by its folders, a root and any other target by its headings.
+        """
         if not (any(self) and any(other)):
             return True
         if any(may_be_one_file(path, file) for path in self.files for file in other.files):
@@ -56,19 +61,18 @@ class LinkTarget(NamedTuple):
         return not self._is_another(other)
 
     def likeness(self, other: "LinkTarget") -> tuple[bool, float, bool]:
-        """How much speaks for the other of several that agree."""
+        """Return a sort key for targets that agree."""
         return self == other, _overlap(self.below, other.below), any(self) == any(other)
 
     def _is_another(self, other: "LinkTarget") -> bool:
-        """Whether the other is another heading of the same title, by what stands below it: just what
-        stands below that one, or most of it where little of its own does."""
+        """Whether the other is another heading of the same title: its text is exactly, or mostly, below that one."""
         own = _overlap(self.below, other.below)
         best = max((_overlap(texts, other.below) for texts in self.others), default=0.0)
         return own < best == 1 or own <= _MOST < best
 
 
 def _overlap(texts: frozenset[str], others: frozenset[str]) -> float:
-    """Share of all their texts that both have, in [0, 1]; 0 where neither has any."""
+    """Share of common texts in [0, 1]; 0 if there are none."""
     return len(texts & others) / max(1, len(texts | others))
 
 
@@ -76,8 +80,9 @@ NOWHERE = LinkTarget(frozenset(), frozenset())
 
 
 def may_be_one_file(path: str, other: str) -> bool:
-    """Whether two paths can be one file: one ends with the other, or both with the same folder and
-    name, or one is a skill inside a skill and the other the page that it became."""
+    """Whether two paths can be one file: one ends with the other, both end in the same folder and name, or one is
+    an inner skill and the other its page.
+    """
     tail = path.split("/")[-2:]
     alike = is_tail(path, other) or (len(tail) == 2 and tail == other.split("/")[-2:])
     return alike or _became(path, other) or _became(other, path)
@@ -88,7 +93,7 @@ def _became(path: str, page: str) -> bool:
 
 
 class LinkResolver:
-    """The files and headings of one bundle, and where its links lead."""
+    """The files and headings of one bundle, and the targets of its links."""
 
     def __init__(self, bundle: Bundle, units: Sequence[Unit], normaliser: TextNormaliser) -> None:
         self._bundle, self._units, self._normaliser = bundle, units, normaliser
@@ -98,13 +103,12 @@ class LinkResolver:
             self.files_by_name[basename(path)].append(path)
 
     def files_named(self, path: str) -> list[str]:
-        """The files that a path may name; the path itself when it names none."""
+        """Return the files that a path may name, or else the path itself."""
         return [
             known for known in self.files_by_name.get(basename(path), ()) if is_tail(known, path)
         ] or [path]
 
     def target_of(self, link: Unit) -> LinkTarget:
-        """Where a link leads."""
         path, _, anchor = unquote(link.text.rpartition(LINK_ARROW)[2]).partition("#")
         path = path.partition("?")[0]
         files = self._files(link.file, path) if path else {link.file}
@@ -115,7 +119,7 @@ class LinkResolver:
         return _union(self._heading_target(file, anchor.lower()) for file in sorted(files))
 
     def _heading_target(self, file: str, anchor: str) -> LinkTarget:
-        """The heading of a file; the whole file where no page of its own has that heading."""
+        """The heading of a file; the whole file if its own page lacks that heading."""
         target = self._anchor_target(file, anchor)
         if target is not None:
             return target
@@ -127,12 +131,12 @@ class LinkResolver:
         return LinkTarget(frozenset() if elsewhere.titles else frozenset({file}), elsewhere.titles)
 
     def _anchor_target(self, file: str, anchor: str) -> LinkTarget | None:
-        """The heading of an anchor on a page: one that is shown, else one that a fence carries."""
+        """The heading of an anchor on a page: a visible one, else one in a fence."""
         headings = self._anchor_targets.get(file, {})
         return headings.get(anchor) or headings.get(f"#{anchor}")
 
     def _files(self, page: str, path: str) -> set[str]:
-        """The files, or else the folder, that a relative path of a page leads to."""
+        """The files, or else the folder, of a relative path on a page."""
         bases = [dirname(page), *(skill.directory for skill in self._bundle.skills), ""]
         for target in (normpath(join(base, path)) for base in bases):
             if target in self._bundle.files or target in self._folders:
@@ -146,14 +150,9 @@ class LinkResolver:
 
     @cached_property
     def _folders(self) -> set[str]:
-        folders = set()
-        for path in self._bundle.files:
-            while path := dirname(path):
-                folders.add(path)
-        return folders
+        return {folder for path in self._bundle.files for folder in folders_above(path)}
 
     def _file_target(self, files: Collection[str]) -> LinkTarget:
-        """The target of files; a folder is known by its name alone, for it moves with them."""
         whole_files = frozenset(path for path in files if path not in self._folders)
         titles = {title for path in whole_files for title in self._titles(path)}
         return LinkTarget(
@@ -162,8 +161,7 @@ class LinkResolver:
         )
 
     def _titles(self, path: str) -> Iterator[str]:
-        """What a file goes by: its first heading, and its own name where no other has it; a root
-        also by the name of its folder."""
+        """Titles of a file: its first heading, its own name if unique, a root's folder and skill."""
         yield from self._first_heading.get(path, ())
         if is_root_name(path):
             yield basename(dirname(path))
@@ -185,7 +183,7 @@ class LinkResolver:
 
     @cached_property
     def _anchor_targets(self) -> dict[str, dict[str, LinkTarget]]:
-        """File -> anchor -> target; a heading that opens a file stands for that file."""
+        """File -> anchor -> target; a heading that opens a file means that file."""
         pages: dict[str, dict[str, LinkTarget]] = defaultdict(dict)
         for path, headings in self._headings_of.items():
             names = self._anchors(path, headings)
@@ -199,8 +197,9 @@ class LinkResolver:
         return pages
 
     def _anchors(self, path: str, headings: Sequence[Unit]) -> dict[int, str]:
-        """First line of a heading -> its anchor. Those that a fence carries have none of the page's
-        and are named among themselves, behind a mark that no anchor has."""
+        """First line of a heading -> its anchor. Headings in fences have no anchor on the page; they are numbered
+        separately, behind a mark.
+        """
         text = read_text(self._bundle.files[path])
         shown_headings = markdown_index(text.lines).headings if text else ()
         shown = {heading.start + 1 for heading in shown_headings}
@@ -215,14 +214,13 @@ class LinkResolver:
         return names
 
     def _target_of_heading(self, heading: Unit, files: frozenset[str]) -> LinkTarget:
-        """The target of a heading; of one whose title others have, with what tells them apart."""
         alike = self._texts_below.get(heading.text, {})
         own = alike.get((heading.file, heading.start), frozenset())
         return LinkTarget(files, frozenset({heading.text}), own, frozenset(alike.values()) - {own})
 
     @cached_property
     def _texts_below(self) -> dict[str, dict[tuple[str, int], frozenset[str]]]:
-        """Title of several headings -> where each stands -> the texts below it, up to the next."""
+        """Ambiguous title -> place -> texts below it, up to the next heading."""
         titles = Counter(heading.text for alike in self._headings_of.values() for heading in alike)
         if max(titles.values(), default=0) < 2:
             return {}
@@ -246,7 +244,7 @@ class LinkResolver:
 
 
 def _union(targets: Iterable[LinkTarget]) -> LinkTarget:
-    """Several targets as one, for a link that may lead to any of them."""
+    """Combine the targets of a link that may lead to any of them."""
     known = list(targets)
     files = frozenset(path for target in known for path in target.files)
     titles = frozenset(title for target in known for title in target.titles)
@@ -257,34 +255,28 @@ def _union(targets: Iterable[LinkTarget]) -> LinkTarget:
 class LinkComparison:
     """The links and mentions of a parent and a variant, compared."""
 
-    def __init__(
-        self,
-        pair: tuple[Bundle, Bundle],
-        units: tuple[Sequence[Unit], Sequence[Unit]],
-        normaliser: TextNormaliser,
-    ) -> None:
-        self._units = units
+    def __init__(self, both: MatchedBundles) -> None:
+        self._units = both.old, both.new
         self._resolvers = (
-            LinkResolver(pair[0], units[0], normaliser),
-            LinkResolver(pair[1], units[1], normaliser),
+            LinkResolver(both.parent, both.old, both.normaliser),
+            LinkResolver(both.variant, both.new, both.normaliser),
         )
-        self._normaliser = normaliser
+        self._normaliser, self._matching = both.normaliser, both.matching
         self._ambiguous = {
             name
             for resolver in self._resolvers
             for name, paths in resolver.files_by_name.items()
             if len(paths) > 1
         }
-        """Names that several files of one side have."""
+        """Names of several files of one side."""
 
     def confused(self, before: Unit, after: Unit) -> bool:
-        """Whether two texts that otherwise agree name different files of one name."""
+        """Whether two otherwise equal texts name different files of one name."""
         if before.text == after.text or not self._ambiguous:
             return False
         return not self._agree(self._named(before), self._named(after))
 
     def _named(self, unit: Unit) -> tuple[str, ...]:
-        """The paths in a text whose name alone does not tell the file."""
         return tuple(path for path in paths_in(unit.text) if basename(path) in self._ambiguous)
 
     def _agree(self, old: Sequence[str], new: Sequence[str]) -> bool:
@@ -300,8 +292,7 @@ class LinkComparison:
         return any(may_be_one_file(file, other_file) for file in files for other_file in others)
 
     def mentions(self, same: Iterable[tuple[Unit, Unit]]) -> Iterator[UnitPair]:
-        """Texts that are equal without their paths, and name other files with them. Of such equal
-        texts any may stand for any."""
+        """Yield texts that are equal without their paths, but name other files. Equal texts are interchangeable."""
         groups: dict[str, list[tuple[Unit, Unit]]] = defaultdict(list)
         for before, after in same:
             if before.text != after.text and self._ambiguous:
@@ -319,13 +310,12 @@ class LinkComparison:
             if number is None:
                 yield UnitPair(before, after, change="reference")
 
-    def links(self, matching: UnitMatching) -> Iterator[UnitPair]:
-        """Local links that lead elsewhere than the parent's of the same label, and labels that still
-        stand and lead nowhere any more."""
+    def links(self) -> Iterator[UnitPair]:
+        """Yield local links with another target than the parent's link of that label, and labels without a link."""
         before_by_label, after_by_label = (self._labelled(side) for side in (0, 1))
         unchanged = {
             (before.file, line): after
-            for before, after in matching.same
+            for before, after in self._matching.same
             for line in range(before.start, before.end + 1)
         }
         for label, old in before_by_label.items():
@@ -338,7 +328,7 @@ class LinkComparison:
                     yield UnitPair(link, after, change="reference")
 
     def _labelled(self, side: int) -> dict[str, list[tuple[Unit, LinkTarget]]]:
-        """Label -> the local links of a side, those of generated lines apart."""
+        """Label -> the local links of a side, without those of generated lines."""
         units, resolver = self._units[side], self._resolvers[side]
         generated = {
             (unit.file, unit.start)
@@ -360,8 +350,9 @@ class LinkComparison:
 def _unmet(
     old: Sequence[tuple[Unit, LinkTarget]], rest: list[tuple[Unit, LinkTarget]]
 ) -> Iterator[tuple[Unit, LinkTarget]]:
-    """The links of one label that none of the other side's agrees with; those that one does are
-    taken out of `rest`, links to something before links to nothing."""
+    """Links of one label that agree with none of the other side's; the matching ones are removed from `rest`,
+    links to something first.
+    """
     waiting = Counter(target for _, target in rest)
     kinds = list(waiting)
     used_targets: list[LinkTarget] = []

@@ -1,4 +1,4 @@
-"""Where a process goes on in another file, and whether the text says so there."""
+"""Find processes that continue in another file without a pointer."""
 
 import re
 from collections import defaultdict
@@ -10,12 +10,15 @@ from skilljuror.knowledge.comparison.file_rows import FileRow, rows_of, without_
 from skilljuror.knowledge.generated.embedded_files import is_structural_heading
 from skilljuror.knowledge.generated.templates import template_of_line
 from skilljuror.knowledge.markdown.block_index import markdown_index, visible_text
+from skilljuror.knowledge.markdown.headings import Heading
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.sequences import in_order
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.resource_class import is_markdown
 
 _WORD = re.compile(r"[^\W_]+")
+_CELLS = " | "
+"""Separator of table cells in a row."""
 _STEP = re.compile(r"\W*(?:(?:step|phase|stage|part|round)\s+)?\d{1,2}\b", re.IGNORECASE)
 
 
@@ -29,22 +32,23 @@ class Section(NamedTuple):
     title: str
     words: str
     """The words of its title in lower case, each between blanks."""
+    marker: int = 0
+    """Line of the marker of its carried file; 0 for the page's own."""
 
 
 class Parted(NamedTuple):
-    """Neighbours in a process of the parent that stand in two files of the variant."""
+    """Neighbours in a process of the parent that are in two files of the variant."""
 
     last: Section
-    """Where an agent comes to the break, in the variant."""
+    """The section before the break, in the variant."""
     following: Section
-    """What must follow."""
 
 
 def parted_without_pointer(parent: Bundle, variant: Bundle) -> Iterator[Parted]:
-    """Where a process of one page of the parent leaves a root, and no line there leads on.
+    """Yield the places where a process of a parent's page leaves a root without a line that leads on.
 
-    A row of a table elsewhere on the page is no such line. In a file opened on demand nothing need
-    lead on: an agent comes back to the root by itself.
+    A table row behind the process does not lead on, nor does a line above the break that leads to a numbered
+    step. Files opened on demand need no such line, because an agent returns to the root.
     """
     roots = {skill.path for skill in variant.skills}
     pages = {path: _sections(variant, path) for path in variant.files if is_markdown(path)}
@@ -56,23 +60,22 @@ def parted_without_pointer(parent: Bundle, variant: Bundle) -> Iterator[Parted]:
         places[section.words].append(section)
     for process in (*_processes(parent), *_handed_on(parent)):
         titles = {section.words for section in process}
-        told = [places[one.words][0] for one in process if len(places[one.words]) == 1]
-        for parted in starmap(Parted, pairwise(told)):
+        located = [places[one.words][0] for one in process if len(places[one.words]) == 1]
+        for parted in starmap(Parted, pairwise(located)):
             last = parted.last
             leaves = last.page in roots and parted.following.page not in roots
-            if leaves and not _leads_on(variant, parted, _end(pages[last.page], last, titles)):
+            if leaves and not _leads_on(variant, parted, _reach(pages[last.page], last, titles)):
                 found[parted] = None
     yield from found
 
 
 def _processes(bundle: Bundle) -> Iterator[list[Section]]:
-    """The headings of each process of a page, those below its steps included.
+    """The headings of each process of a page, with those below its steps.
 
-    The title of a page, or of a skill on a page of several, says what it is about: sections below it
-    are steps where they are numbered.
+    The title of a page or skill names its subject: sections below it are steps only if numbered. Carried
+    files are separate texts.
     """
-    for path in filter(is_markdown, bundle.files):
-        sections = _sections(bundle, path)
+    for path, sections in _texts(bundle):
         titles = set(_titles(sections))
         for place, above in [(-1, Section(path, 0, 0, "", "")), *enumerate(sections)]:
             below = _below(sections, place, above.level)
@@ -86,8 +89,17 @@ def _processes(bundle: Bundle) -> Iterator[list[Section]]:
                 yield [above, *below]
 
 
+def _texts(bundle: Bundle) -> Iterator[tuple[str, list[Section]]]:
+    """The path and headings of each page, and of each carried file."""
+    for path in filter(is_markdown, bundle.files):
+        texts: dict[int, list[Section]] = defaultdict(list)
+        for section in _sections(bundle, path):
+            texts[section.marker].append(section)
+        yield from ((path, sections) for sections in texts.values())
+
+
 def _titles(sections: Sequence[Section]) -> Iterator[Section]:
-    """The headings of the first level, and what stands alone below one of them."""
+    """The headings of the first level, and single headings below them."""
     for place, section in enumerate(sections):
         if section.level == 1:
             yield section
@@ -97,14 +109,15 @@ def _titles(sections: Sequence[Section]) -> Iterator[Section]:
 
 
 def _children(below: Sequence[Section]) -> list[Section]:
-    """The highest of the headings below another."""
     level = min((one.level for one in below), default=0)
     return [one for one in below if one.level == level]
 
 
 def _handed_on(bundle: Bundle) -> Iterator[list[Section]]:
-    """What a build has parted already: the last heading before each pointer, and those of the file
-    that it leads to. Such lines are generated, and no text of an author that could be missing."""
+    """Processes that a build has already split: the last heading before each pointer, and the headings of its file.
+
+    Such lines are generated, so no text of an author can be missing.
+    """
     for page in (skill.path for skill in bundle.skills):
         sections = _sections(bundle, page)
         for row in _pointers(bundle, page):
@@ -129,23 +142,28 @@ def _below(sections: Sequence[Section], place: int, level: int) -> list[Section]
     return list(takewhile(lambda section: section.level > level, after))
 
 
-def _end(sections: Sequence[Section], last: Section, titles: set[str]) -> int:
-    """The line at which a process ends on the page of one of its sections: that of a heading that is
-    none of its own."""
+def _reach(sections: Sequence[Section], last: Section, titles: set[str]) -> range:
+    """The lines of a process on the page of one of its sections, up to a foreign heading."""
+    first = next(one.line for one in sections if one.words in titles)
     later = (one.line for one in sections if one.line > last.line and one.words not in titles)
-    return next(later, 1 << 30)
+    return range(first, next(later, 1 << 30) + 1)
 
 
-def _leads_on(variant: Bundle, break_: Parted, end: int) -> bool:
-    """Whether a line at the break leads to the file, or one above it that names what follows there;
-    above it "continue here" would leave out the rest of what stands before the break."""
+def _leads_on(variant: Bundle, break_: Parted, reach: range) -> bool:
+    """Whether a line behind the break leads to the file, or one above it names the next section.
+
+    Above the break, "continue here" would skip the rest before it. If no numbered step follows, a table inside
+    the process may lead there case by case.
+    """
     last, following = break_
     pointers = _pointers(variant, last.page)
+    tables = reach if not _STEP.match(following.title) else range(0)
     return any(
         row.start >= last.line
+        or (row.start in tables and _CELLS in row.text)
         or (row not in pointers and following.words in _words(without_names(row.text)))
         for row in rows_of(variant, last.page)
-        if following.page in row.files and row.start <= end
+        if following.page in row.files and row.start < reach.stop
     )
 
 
@@ -155,7 +173,14 @@ def _words(text: str) -> str:
 
 def _sections(bundle: Bundle, path: str) -> list[Section]:
     text = read_text(bundle.files[path])
-    headings = markdown_index(text.lines).headings if text else ()
-    own = (one for one in headings if not is_structural_heading(one.title))
-    shown = ((one, visible_text(one.title)) for one in own)
-    return [Section(path, one.start + 1, one.level, text, _words(text)) for one, text in shown]
+    found: list[Section] = []
+    marker: Heading | None = None
+    for one in markdown_index(text.lines).headings if text else ():
+        if is_structural_heading(one.title):
+            marker = one
+            continue
+        if marker and one.level <= marker.level:
+            marker = None
+        title, line = visible_text(one.title), marker.start + 1 if marker else 0
+        found.append(Section(path, one.start + 1, one.level, title, _words(title), line))
+    return found

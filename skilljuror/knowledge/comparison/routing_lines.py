@@ -1,7 +1,7 @@
-"""Lines that somebody wrote into a root to lead to a supporting file.
+"""Recognise hand-written lines of a root that lead to a supporting file.
 
-Progressive disclosure cannot do without them, so a layout made elsewhere adds some. Such a line
-may use any words, but demand nothing that the file it names does not say.
+Progressive disclosure needs them, so layouts made elsewhere add some. Such a line may use any words, but
+demand nothing that its file does not say.
 """
 
 import re
@@ -15,11 +15,11 @@ from skilljuror.models.knowledge import Unit
 
 _KINDS = frozenset({"item", "statement", "row"})
 _ORDER = frozenset({"cmp:before", "cmp:after"})
-"""Comparators that every cue may use: they say when, not how much."""
+"""Comparators that every cue may use, because they refer to time."""
 
 
 class RoutingLines:
-    """The supporting files of a variant, and what each of them demands."""
+    """The supporting files of a variant, and their critical tokens."""
 
     def __init__(self, variant: Bundle, variant_units: Iterable[Unit]) -> None:
         self._roots = {skill.path: skill.directory for skill in variant.skills}
@@ -31,7 +31,7 @@ class RoutingLines:
             self._tokens[unit.file].update(unit.criticals)
 
     def _called(self, path: str) -> Iterator[str]:
-        """Names of a file in a root: its path below the skill, longest first, and its own name."""
+        """Names of a file in a root: its path below the skill, and its own name."""
         folder = next(
             (folder for folder in self._roots.values() if path.startswith(f"{folder}/")), ""
         )
@@ -39,7 +39,7 @@ class RoutingLines:
         yield path.rpartition("/")[2]
 
     def includes(self, unit: Unit) -> bool:
-        """Whether a unit names a supporting file and demands nothing that the file does not."""
+        """Whether a unit names a supporting file and demands nothing beyond it."""
         if unit.generated or unit.file not in self._roots or unit.kind not in _KINDS:
             return False
         named = [path for path, names in self._names.items() if _stand_in(names, unit.text)]

@@ -1,9 +1,8 @@
-"""Whether the rows of a page say what the files say that they lead to.
+"""Check that rows describe the files that they lead to.
 
-Measured on words alone: a row leads where its telling words stand, compared with where they stand
-in the other files that the page leads to. A single row may fit another file better by chance; two
-rows that would plainly fit better if they changed places do not, unless each of them names a heading
-of its own file.
+Based on words alone: a row should share its specific words with its file rather than with other files of
+the page. A single row may match another file better by chance; two rows that match each other's file
+much better are exchanged, unless each names a heading of its own file.
 """
 
 import re
@@ -21,37 +20,35 @@ from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.resource_class import is_licence, is_markdown
 
 HEADINGS = 3
-"""How often a word of a heading counts: rows tell of files by their headings."""
+"""Weight of a word in a heading: rows describe files by their headings."""
 PLAINLY = 1.5
-"""How much better two rows must fit when they change places."""
+"""Minimum gain of an exchange of two rows."""
 LOOKED_AT = 5
-"""Files that fit a row best, for which a change of places is looked at."""
+"""Number of best-matching files considered for an exchange."""
 NAMING = 2
-"""Words of a heading from which a row that holds it speaks of it."""
+"""Minimum words of a heading that a row names."""
 _WORD = re.compile(r"[^\W_]+")
 _HOLE = re.compile(r"\{[a-z]+\}")
 _SAY_NOTHING = "see more details info information documentation guide refer reference further"
 
 
 class Exchanged(NamedTuple):
-    """Two files that a page leads to, whose rows tell of each other's."""
+    """Two files of a page whose rows describe each other's."""
 
     row: FileRow
-    """A row that leads to the first file."""
+    """A row that leads to `file`."""
     file: str
-    """The first file."""
     other: str
-    """The file that its rows tell of."""
+    """The file that its rows describe."""
 
 
 class RowFit:
-    """The rows of one page that lead to text, against the files."""
+    """The rows of one page that lead to text, and their files."""
 
     def __init__(self, bundle: Bundle, page: str, files: Sequence[str]) -> None:
-        """`files` are those that the page leads to."""
         rows = rows_of(bundle, page)
-        told = {path for row in rows for path in row.files}
-        self._texts = {path: _text(bundle.files[path]) for path in files if path in told}
+        linked = {path for row in rows for path in row.files}
+        self._texts = {path: _text(bundle.files[path]) for path in files if path in linked}
         self._rows: dict[str, list[FileRow]] = defaultdict(list)
         """File -> the rows that lead to it alone."""
         for row in rows:
@@ -60,62 +57,75 @@ class RowFit:
         self._ranking = Ranking({path: text.words for path, text in self._texts.items()})
 
     def exchanged(self) -> Iterator[Exchanged]:
-        """Files whose rows would fit better if they changed places, each pair once."""
-        said = {
+        """Yield files whose rows would match better if exchanged, each pair once."""
+        row_stems = {
             path: [stem for row in rows for stem in stems(without_names(row.text))]
             for path, rows in self._rows.items()
         }
-        told: set[tuple[str, str]] = set()
-        for path, words in said.items():
-            scores = self._ranking.scores(words)
-            better = [one for one in said if scores.get(one, 0) > scores.get(path, 0)]
+        reported: set[tuple[str, str]] = set()
+        for path, own in row_stems.items():
+            scores = self._ranking.scores(own)
+            better = [one for one in row_stems if scores.get(one, 0) > scores.get(path, 0)]
             for other in sorted(better, key=lambda one: -scores[one])[:LOOKED_AT]:
-                new = (other, path) not in told and self._change_places(path, other, said)
-                if new and not (self._is_named(path, other) and self._is_named(other, path)):
-                    told.add((path, other))
+                new = (other, path) not in reported
+                new = new and self._match_crosswise(path, other, row_stems)
+                if new and not self._are_named(path, other):
+                    reported.add((path, other))
                     yield Exchanged(self._rows[path][0], path, other)
                     break
 
-    def _change_places(self, path: str, other: str, said: dict[str, list[str]]) -> bool:
-        """Whether what tells two rows apart tells of the other file each."""
-        ours, theirs = set(said[path]), set(said[other])
-        here = self._ranking.scores(stem for stem in said[path] if stem not in theirs)
-        there = self._ranking.scores(stem for stem in said[other] if stem not in ours)
+    def _match_crosswise(self, path: str, other: str, row_stems: dict[str, list[str]]) -> bool:
+        """Whether the distinct words of two rows match the other file each."""
+        ours, theirs = set(row_stems[path]), set(row_stems[other])
+        here = self._ranking.scores(stem for stem in row_stems[path] if stem not in theirs)
+        there = self._ranking.scores(stem for stem in row_stems[other] if stem not in ours)
         own = here.get(path, 0) + there.get(other, 0)
         return here.get(other, 0) + there.get(path, 0) > PLAINLY * own
 
-    def _is_named(self, path: str, other: str) -> bool:
-        """Whether a row of a file names a heading of it that the other file has not."""
+    def _are_named(self, path: str, other: str) -> bool:
+        """Whether each of two files has a row that names a heading of that file alone; for one file it is enough if
+        all rows name such headings of several words.
+        """
+        names = [self._named(path, other), self._named(other, path)]
+        return all(map(any, names)) or any(min(longest) >= NAMING for longest in names)
+
+    def _named(self, path: str, other: str) -> list[int]:
+        """For each row of a file, the length in words of the longest heading it names that the other file lacks."""
         titles = self._texts[path].titles - self._texts[other].titles
-        return any(_held(_shown(without_names(row.text)), titles) for row in self._rows[path])
+        rows = [_shown(without_names(row.text)) for row in self._rows[path]]
+        return [
+            max((len(title) for title in titles if _held(words, [title])), default=0)
+            for words in rows
+        ]
 
     def astray(self) -> Iterator[tuple[FileRow, str, str]]:
-        """(row, its file, other file) where a row names a heading of another file and none of its
-        own, and fits the other one better."""
+        """Yield (row, its file, other file) if a row names a heading of another file, none of its own, and matches
+        the other one better.
+        """
         for path, rows in self._rows.items():
             for row in rows:
-                said = without_names(row.text)
-                scores = self._ranking.scores(stems(said))
+                text = without_names(row.text)
+                scores = self._ranking.scores(stems(text))
                 other = max(sorted(scores), key=scores.__getitem__, default=path)
-                if other != path and self._names_heading(_shown(said), other, path):
+                if other != path and self._names_heading(_shown(text), other, path):
                     yield row, path, other
 
     def _names_heading(self, words: list[str], other: str, own: str) -> bool:
-        """Whether words hold a heading that one file has and the other has not, and none of its."""
+        """Whether words contain a heading of `other` alone, and no heading of `own`."""
         titles = {one for one in self._texts[other].titles if len(one) >= NAMING}
-        strange = titles - self._texts[own].titles
-        return not _held(words, self._texts[own].titles) and _held(words, strange)
+        foreign = titles - self._texts[own].titles
+        return not _held(words, self._texts[own].titles) and _held(words, foreign)
 
     def dull(self) -> Iterator[tuple[str, FileRow]]:
-        """(file, row) where a row that leads to one file says nothing that the file says."""
+        """Yield (file, row) if a row that leads to one file shares nothing with it."""
         for path, rows in self._rows.items():
             for row in rows:
-                if self._texts[path].is_told_by(without_names(row.text)) is False:
+                if self._texts[path].shares(without_names(row.text)) is False:
                     yield path, row
 
 
 def row_fits(bundle: Bundle, leads: Mapping[str, str]) -> Iterator[RowFit]:
-    """The rows of every page that leads to text; `leads` are the bundle's routes."""
+    """Yield the rows of every page that leads to text; `leads` are the bundle's routes."""
     pages: dict[str, list[str]] = defaultdict(list)
     for path, page in leads.items():
         if is_markdown(path) and not is_licence(path):
@@ -125,31 +135,30 @@ def row_fits(bundle: Bundle, leads: Mapping[str, str]) -> Iterator[RowFit]:
 
 
 class _Text(NamedTuple):
-    """A file as rows may tell of it."""
-
     words: tuple[str, ...]
-    """Its words, those of its headings more often."""
-    telling: frozenset[str]
-    """Its words that no row of any file holds anyway."""
+    """Its words, those of headings repeated."""
+    specific: frozenset[str]
+    """Its words without those that fit any row."""
     titles: frozenset[tuple[str, ...]]
-    """The words of each heading as rows may say it: as they stand, without names of files."""
+    """The words of each heading as written, without file names."""
 
-    def is_told_by(self, row: str) -> bool | None:
-        """Whether a row says something that the file says, or a whole heading of it; None where the
-        file has no words, or the row none in a script that parts words by blanks."""
+    def shares(self, row: str) -> bool | None:
+        """Whether a row shares a word or a heading with the file; None if the file has no words, or the row none in
+        a script with blanks between words.
+        """
         words = stems(row)
-        if not self.telling or (words and not any(word.isascii() for word in words)):
+        if not self.specific or (words and not any(word.isascii() for word in words)):
             return None
-        return any(word in self.telling for word in words) or _held(_shown(row), self.titles)
+        return any(word in self.specific for word in words) or _held(_shown(row), self.titles)
 
 
 def _shown(text: str) -> list[str]:
-    """The words of a text as they stand: a title is named by its capitals too."""
+    """The words of a text as written: capitals identify titles too."""
     return _WORD.findall(text)
 
 
 def _held(words: list[str], titles: Iterable[tuple[str, ...]]) -> bool:
-    """Whether words hold a whole heading."""
+    """Whether words contain a whole heading."""
     return any(
         tuple(words[start : start + len(title)]) == title
         for title in titles
@@ -159,22 +168,21 @@ def _held(words: list[str], titles: Iterable[tuple[str, ...]]) -> bool:
 
 @lru_cache(maxsize=2048)
 def _text(blob: Blob) -> _Text:
-    """Kept, for a variant shares most of its files with its parent."""
+    """Cached, because a variant shares most files with its parent."""
     text = read_text(blob)
     words = stems(blob.text or "")
     headings = markdown_index(text.lines).headings if text else ()
     titles = [visible_text(heading.title) for heading in headings]
     more = [stem for title in titles for stem in stems(title)] * (HEADINGS - 1)
-    telling = frozenset(words) - _everyday()
     return _Text(
         (*words, *more),
-        telling,
+        frozenset(words) - _everyday(),
         frozenset(tuple(_shown(without_names(title))) for title in titles) - {()},
     )
 
 
 @lru_cache(maxsize=1)
 def _everyday() -> frozenset[str]:
-    """Words that a row may hold whatever file it leads to."""
+    """Words that fit any row."""
     fixed = (_HOLE.sub(" ", line) for name, line in TEMPLATES.items() if name.startswith("row-"))
     return frozenset(stem for line in (*fixed, _SAY_NOTHING) for stem in stems(line))

@@ -1,4 +1,4 @@
-"""Where each unit of a source stands in each variant."""
+"""The place of each unit of a source in each variant."""
 
 from skilljuror.knowledge.comparison.unit_matching import match_units
 from skilljuror.knowledge.units.extract import units_of
@@ -8,12 +8,11 @@ from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
 
 
 def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUnit]:
-    """One row per unit of `source`, in reading order, with its place in every variant.
+    """Return one row per unit of `source`, in reading order, with its place in every variant.
 
-    Units are found by their text alone, never by a plan, so that it works for variants made
-    elsewhere: equal text first, then the most alike. Of a text that the source holds several
-    times and the variant fewer times, each occurrence that is left over stands where the last
-    one stands. None means that the variant does not say it.
+    Units are located by text alone, without a plan, so this works for variants made elsewhere: equal text
+    first, then similar text. If the variant has fewer copies of a text, the remaining occurrences get the place
+    of the last one. None means missing.
     """
     units = units_of(source)
     located: dict[str, dict[str, UnitLocation]] = {}
@@ -28,7 +27,7 @@ def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUni
 
 
 def _locate(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, UnitLocation]:
-    """Id of a unit of the source -> where it stands in the variant."""
+    """Id of a unit of the source -> its place in the variant."""
     if source.files == variant.files:
         return {unit.unit: _location(unit) for unit in units}
     others = units_of(variant)

@@ -1,4 +1,4 @@
-"""Which unit of a variant took the place of which unit of its parent, independent of any plan."""
+"""Match the units of a parent and a variant, without a plan."""
 
 import re
 from bisect import bisect_left
@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from skilljuror.knowledge.generated.templates import MARKER, template_of_heading
 from skilljuror.knowledge.units.normalised_text import TextNormaliser
-from skilljuror.knowledge.units.opposites import turned_round
+from skilljuror.knowledge.units.opposites import has_opposites
+from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import Unit
 
 ALIKE = 0.6
-"""Similarity of words from which two units are taken for versions of each other."""
+"""Minimum word similarity of two versions of a unit."""
 
 _CRITICAL_BONUS = 0.25
 _PROSE_WORD = re.compile(r"\w[\w'./-]*\w|\w|[<>=≤≥]+")
@@ -22,18 +23,17 @@ _CODE_WORD = re.compile(r"\w+|[^\w\s]")
 _FAMILIES = {"item": "prose", "statement": "prose"}
 _NEVER_ALIKE = frozenset({"file", "step"})
 _BRIEF = 2
-"""Words of which one is too much of the whole for its change to leave two units alike, unless they
-stand below one heading."""
+"""Number of words up to which one changed word makes units dissimilar, unless they have the same heading."""
 _CANDIDATES = 40
 _NEAR = 400
-"""Units at most that one is measured against; of more, those that stand about where it stood."""
+"""Maximum number of units compared with one; of more, those at about the same position."""
 _PAIRED = 20_000
-"""Pairs of equal words in two units above which their order is not measured: that takes as many
-steps, and there are lines of a hundred thousand words."""
+"""Number of pairs of equal words in two units above which their order is ignored, because the time is
+proportional to it and some lines have 100,000 words."""
 
 
 class AlikePair(NamedTuple):
-    """Two units that stand for each other."""
+    """Two similar units that correspond to each other."""
 
     before: Unit
     after: Unit
@@ -41,7 +41,7 @@ class AlikePair(NamedTuple):
 
 
 class UnitMatching(NamedTuple):
-    """Every unit of both sides in exactly one place."""
+    """Every unit of both sides in exactly one list."""
 
     same: list[tuple[Unit, Unit]]
     """Equal after normalisation."""
@@ -53,21 +53,30 @@ class UnitMatching(NamedTuple):
     """Units of the variant without a partner."""
 
 
+class MatchedBundles(NamedTuple):
+    """A parent and a variant with all their units, and the matching of those with content."""
+
+    parent: Bundle
+    variant: Bundle
+    old: Sequence[Unit]
+    new: Sequence[Unit]
+    normaliser: TextNormaliser
+    matching: UnitMatching
+
+
 def family(unit: Unit) -> str:
-    """Kinds that may stand for each other: a sentence is one in a paragraph and in a list. A marker
-    is the name of a file, and no other heading takes its place."""
+    """Return the kinds that may correspond: a sentence in a paragraph and in a list, a marker and a marker."""
     return MARKER if unit.generated == MARKER else _FAMILIES.get(unit.kind, unit.kind)
 
 
 def match_units(
     parent: Sequence[Unit], variant: Sequence[Unit], normaliser: TextNormaliser
 ) -> UnitMatching:
-    """Pair the units of two bundles: first equal ones, then the most alike of the rest.
+    """Pair the units of two bundles: first equal ones, then the most similar of the rest.
 
-    Equal units that stand several times are paired by their neighbours and headings, so that
-    each occurrence finds its own place. Of the rest, pairs of one family whose words agree to
-    `ALIKE` are taken best first; equal critical tokens break ties. Of two that differ in one of two
-    words, neither stands for the other elsewhere. (transforms §5.2)
+    Equal units with several occurrences are paired by their neighbours and headings. Of the rest, pairs of
+    one family with a word similarity of at least `ALIKE` are taken best first; equal critical tokens break
+    ties. Units of one or two words, one of them changed, are paired only below one heading. (transforms §5.2)
     """
     old, new = _keyed(parent, normaliser), _keyed(variant, normaliser)
     same: list[tuple[Unit, Unit]] = []
@@ -100,7 +109,7 @@ _WIDTHS = 8
 
 
 def _identity(item: _Keyed, width: int) -> Hashable:
-    """How an occurrence is told from its copies; 0 is the narrowest of `_WIDTHS`."""
+    """Key of an occurrence; width 0 is the most specific of `_WIDTHS`."""
     if width == _WIDTHS - 1:
         return item.key
     if width == _WIDTHS - 2:
@@ -111,12 +120,11 @@ def _identity(item: _Keyed, width: int) -> Hashable:
 
 
 _HOMES = 3
-"""Widths that look at two headings above a unit, and as many that look at one."""
+"""Number of widths with two headings above a unit, and of widths with one."""
 
 
 def headings_above(unit: Unit) -> tuple[str, ...]:
-    """The two headings that a unit stands below, the nearest last. A page's opening stays its
-    title's where a contents list was put above it."""
+    """Return the two nearest headings above a unit, without a table of contents."""
     titles = unit.headings
     while titles and template_of_heading(titles[-1]) == "contents":
         titles = titles[:-1]
@@ -124,14 +132,14 @@ def headings_above(unit: Unit) -> tuple[str, ...]:
 
 
 def heading_above(unit: Unit) -> str:
-    """The heading that a unit stands below; "" for none."""
+    """Return the heading above a unit, or ""."""
     return "".join(headings_above(unit)[-1:])
 
 
 def _exact(
     old: list[_Keyed], new: list[_Keyed], width: int
 ) -> tuple[list[tuple[Unit, Unit]], list[_Keyed], list[_Keyed]]:
-    """Pairs with the same identity of one width, and what is left of both sides."""
+    """Pairs with the same identity of one width, and the remainder of both sides."""
     waiting: dict[Hashable, deque[int]] = defaultdict(deque)
     for number, item in enumerate(new):
         waiting[_identity(item, width)].append(number)
@@ -165,12 +173,12 @@ def _fuzzy(
 
 
 def _brief_opposites(missing: Sequence[Unit], added: Sequence[Unit]) -> Iterator[AlikePair]:
-    """Units of a word or two below one heading that say the opposite: too few words to be alike."""
+    """Units of one or two words below one heading that are opposites: too few words for similarity."""
     rest = list(filter(_is_brief, added))
     for before in filter(_is_brief, missing if rest else ()):
         place = family(before), heading_above(before)
         there = (unit for unit in rest if (family(unit), heading_above(unit)) == place)
-        after = next((unit for unit in there if turned_round(before.text, unit.text)), None)
+        after = next((unit for unit in there if has_opposites(before.text, unit.text)), None)
         if after is not None:
             rest.remove(after)
             yield AlikePair(before, after, 1 - 1 / _BRIEF)
@@ -183,7 +191,7 @@ def _is_brief(unit: Unit) -> bool:
 def _candidates(
     old: list[_Keyed], new: list[_Keyed], normaliser: TextNormaliser
 ) -> Iterator[tuple[int, int, float, float]]:
-    """Pairs whose words are alike enough, as (old, new, score, ratio)."""
+    """Pairs of sufficient similarity, as (old, new, score, ratio)."""
     words = [_words(item) for item in new]
     counted = [Counter(unit_words) for unit_words in words]
     index: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -209,14 +217,14 @@ def _apart(one: Unit, other: Unit) -> bool:
 
 
 def _words(item: _Keyed) -> list[str]:
-    """Words for likeness alone: case and punctuation of prose play no part in finding a pair."""
+    """Words for similarity, without case and punctuation of prose."""
     if item.unit.kind == "code":
         return _CODE_WORD.findall(item.key[1])
     return _PROSE_WORD.findall(item.key[1].lower())
 
 
 def _likeness(old: list[str], new: list[str], most: float) -> float:
-    """Share of words that stand in both, in order; `most`, in any order, where that costs too much."""
+    """Share of common words, in order; `most`, in any order, if that is too expensive."""
     counts, other_counts = Counter(old), Counter(new)
     pairs = sum(count * other_counts[word] for word, count in counts.items())
     if pairs > _PAIRED:
@@ -231,8 +239,7 @@ def _sharing(
     words: list[Counter[str]],
     position: int,
 ) -> list[tuple[int, float]]:
-    """Units that share enough words to be alike at all, the most promising ones first, each with
-    the likeness it can have at most."""
+    """Units with enough common words, the most promising ones first, each with its maximum similarity."""
     counts = Counter(own)
     bound: dict[int, float] = {}
     for other in _near(_touched(kind, counts, index), position):
@@ -248,7 +255,6 @@ def _sharing(
 
 
 def _near(numbers: set[int], position: int) -> Collection[int]:
-    """All of them, or those about one place where they are too many."""
     if len(numbers) <= _NEAR:
         return numbers
     ordered = sorted(numbers)
@@ -257,9 +263,9 @@ def _near(numbers: set[int], position: int) -> Collection[int]:
 
 
 def _touched(kind: str, counts: Counter[str], index: dict[tuple[str, str], list[int]]) -> set[int]:
-    """Every unit that can be alike, and some more. One that is alike shares at least
-    ALIKE / (2 - ALIKE) of the words; so of the commonest words as many as fall short of that may
-    be left out, and it still stands below one of the others."""
+    """A superset of the similar units. A similar unit shares at least ALIKE / (2 - ALIKE) of the words, so as
+    many of the most common words as fall short of that can be omitted.
+    """
     omissible = ceil(ALIKE / (2 - ALIKE) * counts.total() - 1e-9) - 1
     holders = {word: index.get((kind, word), []) for word in counts}
     touched: set[int] = set()

@@ -1,4 +1,4 @@
-"""Which of several texts fits a query best, by the words that tell them apart (BM25).
+"""Rank texts by a query, by the words that distinguish them (BM25).
 
 Reference: Robertson, S., & Zaragoza, H. (2009). "The Probabilistic Relevance Framework: BM25 and
 Beyond." Foundations and Trends in Information Retrieval 3(4).
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 SATURATION = 1.2
-"""BM25's k1: how soon another occurrence of a word stops counting."""
+"""BM25's k1: saturation of repeated words."""
 LENGTH = 0.75
-"""BM25's b: how much a long text is discounted."""
+"""BM25's b: discount of long texts."""
 
 FUNCTION_WORDS = frozenset({
     "a", "about", "across", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be",
@@ -27,18 +27,17 @@ FUNCTION_WORDS = frozenset({
     "where", "whether", "which", "while", "who", "whose", "why", "will", "with", "within",
     "without", "would", "you", "your",
 })  # fmt: skip
-"""Words of English that tell nothing of a matter, and at which no sentence ends."""
+"""English words without specific meaning, which do not end a sentence."""
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ENDINGS = ("ings", "ing", "ies", "ied", "ers", "er", "ed", "es", "s", "e", "y")
 _STEM = 3
-"""Letters that an ending leaves."""
+"""Minimum letters of a stem."""
 
 
 def stems(text: str) -> list[str]:
-    """The telling words and the numbers of a text in order, without case and ending; names are cut
-    at humps."""
+    """Return the stems of a text's specific words and numbers in order; names are split at humps."""
     words = _WORD.findall(_HUMP.sub(" ", text).casefold())
     return [_stem(word) for word in words if _tells(word)]
 
@@ -63,7 +62,7 @@ class Ranking:
         mean = sum(sizes.values()) / max(1, len(sizes)) or 1.0
         self.names = tuple(counted)
         self._weights: dict[str, dict[str, float]] = defaultdict(dict)
-        """Stem -> what it adds to the score of each text that holds it."""
+        """Stem -> text -> contribution to its score."""
         for name, counts in counted.items():
             room = SATURATION * (1 - LENGTH + LENGTH * sizes[name] / mean)
             for stem, count in counts.items():
@@ -74,7 +73,7 @@ class Ranking:
                 held[name] *= rarity
 
     def scores(self, query: Iterable[str]) -> dict[str, float]:
-        """Name -> score of every text that shares a stem with the query; each stem counts once."""
+        """Return name -> score of every text that shares a stem with the query; each stem counts once."""
         scores: dict[str, float] = defaultdict(float)
         for stem in dict.fromkeys(query):
             for name, weight in self._weights.get(stem, {}).items():
@@ -82,8 +81,7 @@ class Ranking:
         return dict(scores)
 
     def rank(self, name: str, query: Iterable[str]) -> int | None:
-        """Place of a text for a query, 1 for the first, behind all that fit as well; None where it
-        shares no stem with the query."""
+        """Return the rank of a text for a query, ties last; None if it shares no stem with the query."""
         scores = self.scores(query)
         own = scores.get(name)
         return None if own is None else sum(score >= own for score in scores.values())

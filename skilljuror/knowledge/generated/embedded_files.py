@@ -1,9 +1,9 @@
-"""Operational markers: how a flat SKILL.md carries whole files, so that they can come out again.
+"""Operational markers: headings and fences that carry whole files in a flat SKILL.md.
 
-A heading ("## Helper implementation for `scripts/x.py`") and one fence hold a file. The fence's
-info string carries the language and what the file's bytes have on top of their lines. Where
-something runs or reads the file by its path, a sentence between them says to write it out first;
-files of other tools, or of older builds, are recognised without it.
+A heading ("## Helper implementation for `scripts/x.py`") and one fence hold a file. The info string has
+the language and the flags that restore the file's bytes. If something runs or reads the file by its
+path, a sentence in between says to write it out first; files of other tools and older builds are
+recognised without it.
 """
 
 import re
@@ -24,7 +24,7 @@ from skilljuror.models.bundle import Blob
 from skilljuror.models.resource_class import is_markdown
 
 BUNDLED = "bundled"
-"""Word in the info string of real markers, used when the source has headings that look alike."""
+"""Word in the info string of real markers, used if the source has headings like markers."""
 _INFO_FLAGS = frozenset({"bom", "crlf", "no-final-newline", "executable", BUNDLED})
 _MARKER_TITLE = re.compile(rf"^({'|'.join(MARKER_PHRASES)}) `([^`]+)`$")
 _BACKTICKS = re.compile(r"`{3,}")
@@ -41,39 +41,38 @@ _LANGUAGES = {
     ".toml": "toml", ".rb": "ruby", ".r": "r", ".sql": "sql", ".css": "css", ".lean": "lean",
 }  # fmt: skip
 INFO_WORDS = frozenset(_LANGUAGES.values()) | _INFO_FLAGS | {"text"}
-"""Words that the info strings of our fences are made of."""
+"""Words in the info strings of generated fences."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedFile:
-    """A file that a flat SKILL.md carries; lines are 0-based and half-open, in the flat file."""
+    """A file in a flat SKILL.md; lines of the flat file are 0-based and half-open."""
 
     path: str
-    """The path that its marker names, relative to the skill's folder."""
+    """Path in its marker, relative to the skill's folder."""
     heading: Heading
     """The marker."""
     start: int
     """First line of the content."""
     end: int
-    """End of the content."""
     section_end: int
-    """End of the marker's section: the next heading of its level, or the end of the file."""
+    """The next heading of the marker's level, or the end of the file."""
     fenced: bool
-    """Whether it stands in a fence, byte for byte; else it is Markdown that stands as prose."""
+    """Whether it is in a fence, byte for byte; else it is Markdown in prose."""
     text: TextFile
     executable: bool = False
     announced_at: int | None = None
-    """Line of the sentence that says to write it out; None where there is none."""
+    """Line of the sentence that says to write it out, if any."""
 
     @property
     def opening(self) -> int:
-        """First line below the marker of what carries it: the sentence, or the fence, or the text."""
+        """First line below the marker: the sentence, the fence, or the text."""
         fence = self.start - 1 if self.fenced else self.start
         return fence if self.announced_at is None else self.announced_at
 
     @property
     def blob(self) -> Blob:
-        """The file as it comes out again (exact for a fenced one)."""
+        """The extracted file (exact if fenced)."""
         return Blob(write_text(self.text), self.executable)
 
     @property
@@ -83,38 +82,39 @@ class EmbeddedFile:
 
 
 def marker_phrase(path: str, code: bool) -> str:
-    """What the marker of a file says before its path."""
+    """Return the words before the path in a marker."""
     if code:
         return MARKER_PHRASES[0]
     return _PHRASE_OF.get(PurePosixPath(path).suffix.lower(), MARKER_PHRASES[5])
 
 
 def is_structural_heading(title: str) -> bool:
-    """Whether a heading only carries structure: a marker, or the title over files of no skill."""
+    """Whether a heading has no content: a marker, or the title of shared files."""
     return is_marker_heading(title) or f"# {title}" == TEMPLATES["shared"]
 
 
 def is_marker_heading(title: str) -> bool:
-    """Whether a heading has the form of a marker."""
     return _MARKER_TITLE.match(title) is not None
 
 
 def fence_around(lines: Sequence[str]) -> str:
-    """A run of backticks longer than any in the lines, at least three."""
+    """Return a run of at least three backticks, longer than any in the lines."""
     longest = max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=2)
     return "`" * (longest + 1)
 
 
 def info_string(path: str, text: TextFile, executable: bool, bundled: bool) -> str:
-    """The info string of a fence that carries a whole file."""
+    """Return the info string of a fence with a whole file."""
     language = _LANGUAGES.get(PurePosixPath(path).suffix.lower(), "text")
     words = [*text.flags, *(["executable"] if executable else []), *([BUNDLED] if bundled else [])]
     return " ".join([language, *sorted(words)])
 
 
 def embedded_files(markdown: MarkdownIndex) -> tuple[EmbeddedFile, ...]:
-    """The files a flat SKILL.md carries, in order; the last marker of a path is the one that
-    counts, and where any fence says "bundled" only those count."""
+    """Return the files in a flat SKILL.md, in order.
+
+    The last marker of a path counts; if any fence says "bundled", only those count.
+    """
     candidates = [pair for pair in _candidates(markdown) if _is_safe_path(pair[0].path)]
     if any(bundled for _, bundled in candidates):
         candidates = [pair for pair in candidates if pair[1]]
@@ -123,8 +123,9 @@ def embedded_files(markdown: MarkdownIndex) -> tuple[EmbeddedFile, ...]:
 
 
 def embedding_fences(markdown: MarkdownIndex) -> frozenset[int]:
-    """Lines of the fences that hold, alone below a marker, what the marker names; of a second root
-    beside a skill's own too, which no file is made of."""
+    """Return lines of fences that are alone below a marker and hold its file, including a second root next to a
+    skill's own, which is not extracted.
+    """
     return frozenset(file.start - 1 for file, _ in _candidates(markdown) if file.fenced)
 
 
@@ -158,8 +159,7 @@ def _candidates(markdown: MarkdownIndex) -> Iterator[tuple[EmbeddedFile, bool]]:
 def _only_fence(
     markdown: MarkdownIndex, start: int, stop: int, path: str
 ) -> tuple[int | None, Block | None]:
-    """The one closed fence of a section that holds nothing else but the sentence that announces the
-    file of the path, and the line of that sentence."""
+    """(line of the announcing sentence, fence) of a section that holds nothing else."""
     blocks = [block for block in markdown.blocks if start <= block.start < stop]
     announced = None
     before = "\n".join(markdown.lines[blocks[0].start : blocks[0].end]) if blocks else ""

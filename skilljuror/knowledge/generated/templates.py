@@ -1,10 +1,9 @@
 """The closed set of lines that a plan may generate. Everything else is copied.
 
-A template is one line with named holes. A hole is filled with words, paths and headings copied
-from the source, or with a count. The same table makes the lines and recognises them again: of any
-text only those whose fixed words name them, since a line such as "# {title}" can be anybody's.
-The markers of embedded files are understood in the spellings of other tools too, so that variants
-made elsewhere can be read.
+A template is one line with named holes, filled with words, paths and headings of the source, or a count.
+The same table makes the lines and recognises them, by their fixed words: a line such as "# {title}" is
+not recognised, because anybody can write it. Marker spellings of other tools are recognised too, to read
+variants made elsewhere.
 """
 
 import re
@@ -67,24 +66,23 @@ MARKER_PHRASES = (
     "Template content from",
     "Support content from",
 )
-"""What a marker may say of the file that it carries."""
+"""The words of markers."""
 MARKER = "marker"
 CONFIGURATION = "configuration"
 DIRECTORY = "directory"
 WRITE_OUT = "write-out"
 
 ANONYMOUS_TEMPLATES = frozenset({"blank", "rule", "fence-close", "closer", "definition", "filler"})
-"""Templates whose line is punctuation, a copy or a control's words, so that its text alone does not
-name it; a plan with "filler" is never proved."""
+"""Templates that cannot be recognised: punctuation, copies, filler. A plan with "filler" is never proved."""
 UNSOURCED_HOLES = frozenset({"count", "hashes", "fence", "kind", "info", "link", "when", "why"})
-"""Holes that are not filled with words of the source: counts, marks, links made of paths, and the
-two halves of a trigger, which `triggers` judges."""
+"""Holes without words of the source: counts, marks, links made of paths, and the halves of a trigger, which
+`trigger_sentences` checks."""
 
 _HOLE = re.compile(r"\{([a-z]+)\}")
 
 
 def fill_template(template: str, params: Mapping[str, str]) -> str:
-    """The generated line. Raises TransformError for an unknown template or a wrong hole."""
+    """Return the generated line. Raises TransformError for an unknown template or a wrong hole."""
     pattern = TEMPLATES.get(template)
     if pattern is None:
         raise TransformError(
@@ -100,7 +98,7 @@ def fill_template(template: str, params: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def recognise_template(line: str) -> str | None:
-    """The template that a generated line was made by, or None; punctuation counts as made."""
+    """Return the template that may have made a line, or None; punctuation counts as generated."""
     stripped = line.strip()
     if not stripped:
         return "blank"
@@ -141,7 +139,7 @@ _MARKER_LINE = re.compile(rf"^(?:#{{1,6}}\s+)?(?:{'|'.join(MARKER_PHRASES)}) `([
 
 
 def template_of_line(line: str) -> str | None:
-    """Name of the template whose fixed words a line of any text holds; None for any other line."""
+    """Return the name of the template with fixed words that made a line; None for any other line."""
     line = line.strip()
     if _MARKER_LINE.match(line):
         return MARKER
@@ -150,28 +148,28 @@ def template_of_line(line: str) -> str | None:
 
 
 def template_of_heading(text: str) -> str | None:
-    """Name of the template of a heading whose words are fixed; authors write such headings too,
-    so it counts as generated only where the other side does not have it."""
+    """Return the template of a heading with fixed words. Authors write such headings too, so it counts as
+    generated only if the other side does not have it.
+    """
     return _HEADINGS.get(text)
 
 
 def marker_path(line: str) -> str | None:
-    """The path of the file that a marker line announces; None for any other line."""
+    """Return the path of the file in a marker line; None for any other line."""
     marker = _MARKER_LINE.match(line.strip())
     return marker[1] if marker else None
 
 
 def directory_path(line: str) -> str | None:
-    """The folder that a line tells to run its section's commands from; None for any other line."""
+    """Return the folder in a line that names a working folder; None for any other line."""
     return _path_in(DIRECTORY, line)
 
 
 def announced_path(line: str) -> str | None:
-    """The path that a line tells to write a carried file to; None for any other line."""
+    """Return the path in a line that says to write out a file; None for any other line."""
     return _path_in(WRITE_OUT, line)
 
 
 def _path_in(name: str, line: str) -> str | None:
-    """What fills the one hole of a template in a line that it made."""
     opening, closing = _literals(name)
     return line[len(opening) : -len(closing)] if _fits(name, line) else None

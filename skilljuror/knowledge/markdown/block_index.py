@@ -1,10 +1,10 @@
-"""An index of a Markdown text: which lines are which block.
+"""An index of a Markdown text: the blocks at its lines.
 
-The parser is only asked where blocks stand; text is always copied as lines of its source.
+The parser only locates blocks; text is always copied as lines of its source.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -37,10 +37,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class LinkDefinition:
-    """A link reference definition, wherever it stands; lines are 0-based and half-open."""
+    """A link reference definition; lines are 0-based and half-open."""
 
     label: str
-    """The label, folded as labels are compared."""
+    """Folded for comparison."""
     start: int
     end: int
 
@@ -56,19 +56,18 @@ class Passage(NamedTuple):
 
 
 class MarkdownIndex:
-    """One Markdown text, indexed once; all line numbers are 0-based.
+    """An index of one Markdown text; all line numbers are 0-based.
 
-    The frontmatter is parsed as blank lines, so that the numbers of the lines below it stay.
+    The frontmatter is parsed as blank lines, so that line numbers below it are unchanged.
     """
 
     def __init__(self, lines: Sequence[str], *, frontmatter_lines: int | None = None) -> None:
-        """`frontmatter_lines` says how many lines the frontmatter has, where it is known."""
         self.lines = tuple(lines)
         self.frontmatter_lines = (
             frontmatter_end(self.lines) if frontmatter_lines is None else frontmatter_lines
         )
         self.env: dict[str, Any] = {}
-        """What markdown-it remembers of the text, such as its link definitions."""
+        """State of markdown-it, such as link definitions."""
         body = (_parsable(line) for line in self.lines[self.frontmatter_lines :])
         source = [*[""] * self.frontmatter_lines, *body]
         self.tokens = _BLOCKS.parse("\n".join(source) + "\n", self.env)
@@ -104,7 +103,6 @@ class MarkdownIndex:
         )
 
     def _line_range(self, token: Token) -> tuple[int, int]:
-        """Line range of a block, cut to the file and freed of trailing blank lines."""
         start, end = token.map or (0, 0)
         end = min(end, len(self.lines))
         while end > start + 1 and token.type != "fence" and not self.lines[end - 1].strip():
@@ -113,7 +111,7 @@ class MarkdownIndex:
 
     @cached_property
     def definitions(self) -> tuple[LinkDefinition, ...]:
-        """Every link reference definition in order; the first of a label is the one that counts."""
+        """Every link reference definition in order; the first of a label counts."""
         return tuple(
             LinkDefinition(str(token.meta["id"]), *(token.map or (0, 0)))
             for token in self.tokens
@@ -122,7 +120,7 @@ class MarkdownIndex:
 
     @cached_property
     def prose_lines(self) -> frozenset[int]:
-        """The lines that hold inline text: neither code nor HTML blocks."""
+        """Lines of inline text, without code and HTML blocks."""
         return frozenset(
             line
             for token in self.tokens
@@ -132,13 +130,13 @@ class MarkdownIndex:
 
     @cached_property
     def link_lines(self) -> frozenset[int]:
-        """The lines in which a link can stand: those of inline text and of link definitions."""
+        """Lines that can have a link: inline text and link definitions."""
         defining = (range(one.start, one.end) for one in self.definitions)
         return self.prose_lines.union(*defining)
 
     @cached_property
     def inline_tokens(self) -> list[Token]:
-        """The tokens with their inline text parsed, which most readers of blocks never need."""
+        """The tokens with parsed inline text, computed on demand."""
         if self.env.get("references"):
             return _with_inline(self.tokens, self.env)
         for token in self.tokens:
@@ -148,7 +146,7 @@ class MarkdownIndex:
 
     @cached_property
     def rendered_blocks(self) -> tuple[tuple[str, int, int], ...]:
-        """Every top-level block as ("kind\\0HTML", start, end); headings of all levels are alike."""
+        """Every top-level block as ("kind\\0HTML", start, end); heading levels are folded."""
         blocks: list[tuple[str, int, int]] = []
         tokens = self.inline_tokens
         number = 0
@@ -164,40 +162,44 @@ class MarkdownIndex:
             number = last + 1
         return tuple(blocks)
 
-    @cached_property
-    def paragraph_at(self) -> dict[int, str]:
-        """Line -> source of the paragraph that it belongs to, in a list or a quote too."""
-        paragraphs: dict[int, str] = {}
+    def _paragraph_tokens(self) -> Iterator[tuple[int, int, int, str]]:
+        """(number of the inline token, first line, end, source) of each paragraph."""
         for number, token in enumerate(self.tokens):
             inside = token.type == "inline" and self.tokens[number - 1].type == "paragraph_open"
             if inside and token.map:
-                paragraphs.update(dict.fromkeys(range(*token.map), token.content))
-        return paragraphs
+                yield number, token.map[0], token.map[1], token.content
+
+    @cached_property
+    def paragraph_at(self) -> dict[int, str]:
+        """Line -> source of its paragraph, in a list or a quote too."""
+        return {
+            line: source
+            for _, start, end, source in self._paragraph_tokens()
+            for line in range(start, end)
+        }
 
     @cached_property
     def paragraph_start(self) -> dict[int, int]:
-        """Line -> first line of the paragraph that it belongs to."""
+        """Line -> first line of its paragraph."""
         return {
-            line: token.map[0]
-            for number, token in enumerate(self.tokens)
-            if token.type == "inline"
-            and token.map
-            and self.tokens[number - 1].type == "paragraph_open"
-            for line in range(*token.map)
+            line: start
+            for _, start, end, _ in self._paragraph_tokens()
+            for line in range(start, end)
         }
 
     def first_paragraph(self, start: int, end: int) -> str | None:
-        """Source of the first top-level paragraph within the lines, folded to one line."""
-        return _first_within(self._paragraphs, start, end)
+        """Return the first top-level paragraph within the lines, folded to one line."""
+        place = bisect_left(self._paragraphs, (start, ""))
+        paragraph = self._paragraphs[place] if place < len(self._paragraphs) else (end, "")
+        return paragraph[1] if paragraph[0] < end else None
 
     def passages_in(self, start: int, end: int) -> Sequence[Passage]:
-        """The paragraphs, those of lists and quotes too, that begin within the lines, in order."""
+        """Return the paragraphs that begin within the lines, in lists and quotes too."""
         starts = self._passage_starts
         return self._passages[bisect_left(starts, start) : bisect_left(starts, end)]
 
     @cached_property
     def _paragraphs(self) -> list[tuple[int, str]]:
-        """(line, text) of the top-level paragraphs, in order."""
         return [
             (token.map[0], " ".join(self.tokens[number + 1].content.split()))
             for number, token in enumerate(self.tokens)
@@ -207,36 +209,25 @@ class MarkdownIndex:
     @cached_property
     def _passages(self) -> list[Passage]:
         return [
-            Passage(
-                token.map[0],
-                " ".join(token.content.split()),
-                self.tokens[number - 2].type == "list_item_open",
-            )
-            for number, token in enumerate(self.tokens)
-            if token.type == "inline"
-            and token.map
-            and self.tokens[number - 1].type == "paragraph_open"
+            Passage(start, " ".join(source.split()), self._opens_item(number))
+            for number, start, _, source in self._paragraph_tokens()
         ]
+
+    def _opens_item(self, number: int) -> bool:
+        return self.tokens[number - 2].type == "list_item_open"
 
     @cached_property
     def _passage_starts(self) -> list[int]:
         return [passage.line for passage in self._passages]
 
 
-def _first_within(texts: list[tuple[int, str]], start: int, end: int) -> str | None:
-    """The first of some (line, text) pairs, which are in order, that stands within the lines."""
-    place = bisect_left(texts, (start, ""))
-    return texts[place][1] if place < len(texts) and texts[place][0] < end else None
-
-
 @lru_cache(maxsize=512)
 def markdown_index(lines: tuple[str, ...]) -> MarkdownIndex:
-    """The index of a file, kept for the next stage that asks for the same text."""
+    """Return the cached index of a text."""
     return MarkdownIndex(lines)
 
 
 def _with_inline(tokens: list[Token], env: dict[str, Any]) -> list[Token]:
-    """The tokens of blocks with the inline text of each parsed."""
     state = StateCore("", _PARSER, env, tokens)
     inline(state)
     text_join(state)
@@ -245,18 +236,17 @@ def _with_inline(tokens: list[Token], env: dict[str, Any]) -> list[Token]:
 
 @lru_cache(maxsize=1 << 14)
 def _inline_children(source: str) -> list[Token] | None:
-    """Inline tokens of a text in a file without link definitions, where nothing but the text
-    itself decides; kept, for most of it stands in several variants. They are only read."""
+    """Cached inline tokens of a text in a file without link definitions; they are only read."""
     return _with_inline([Token("inline", "", 0, content=source, children=[])], {})[0].children
 
 
 def _parsable(line: str) -> str:
-    """A line as the parser may see it: a carriage return must not become a line end."""
+    """A line for the parser, to which a carriage return must not look like a line end."""
     return line.rstrip("\r").replace("\r", " ").replace("\0", "�") if "\r" in line else line
 
 
 def _last_of_block(tokens: Sequence[Token], number: int) -> int:
-    """Number of the token that closes the block which token `number` opens."""
+    """Number of the token that closes the block opened by token `number`."""
     depth = 0
     for last in range(number, len(tokens)):
         depth += tokens[last].nesting
@@ -269,18 +259,18 @@ CLOSING_LINES = (
     "```", "~~~", "````", "~~~~", "`````", "~~~~~", "-->", "?>", ">", "]]>",
     "</pre>", "</script>", "</style>", "</textarea>",
 )  # fmt: skip
-"""Lines that close a block of code or HTML which a text leaves open."""
+"""Lines that close an open block of code or HTML."""
 
 
 def ends_closed(lines: Sequence[str]) -> bool:
-    """Whether a heading that follows these lines would be read as a heading."""
+    """Whether a heading after these lines would be a heading."""
     probe = [*lines, "", "# end"]
     headings = MarkdownIndex(probe, frontmatter_lines=0).headings
     return bool(headings) and headings[-1].start == len(probe) - 1
 
 
 def closing_line(markdown: MarkdownIndex) -> str | None:
-    """The line that closes what the file leaves open: "" when nothing is, None when none does."""
+    """Return the line that closes an open block at the end: "" if nothing is open, None if no line closes it."""
     last = markdown.blocks[-1] if markdown.blocks else None
     if last is None or last.kind not in {"fence", "html_block"}:
         return ""
@@ -292,7 +282,7 @@ def closing_line(markdown: MarkdownIndex) -> str | None:
 
 
 def visible_text(source: str) -> str:
-    """Inline Markdown without its marks: text and code as a reader sees them, on one line."""
+    """Return inline Markdown without marks, on one line."""
     token = _PARSER.parseInline(source)[0]
     return " ".join("".join(_plain(child) for child in token.children or ()).split())
 

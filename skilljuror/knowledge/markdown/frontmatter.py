@@ -1,4 +1,4 @@
-"""The frontmatter of a SKILL.md: where it ends, and what it says."""
+"""The frontmatter of a SKILL.md."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -7,11 +7,11 @@ from typing import Any
 import yaml
 
 MAX_FRONTMATTER = 32_768
-"""Characters of frontmatter that are parsed at all."""
+"""Maximum characters of frontmatter."""
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without aliases, so that a small file cannot grow without bound."""
+    """YAML without aliases, which could expand a small file without bound."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -20,7 +20,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def frontmatter_end(lines: Sequence[str]) -> int:
-    """Number of lines of the frontmatter with both of its `---` lines; 0 when there is none."""
+    """Return the number of frontmatter lines, both `---` included; 0 if there are none."""
     if not lines or lines[0].rstrip() != "---":
         return 0
     for number, line in enumerate(lines[1:], start=2):
@@ -30,7 +30,7 @@ def frontmatter_end(lines: Sequence[str]) -> int:
 
 
 def parse_frontmatter(lines: Sequence[str]) -> tuple[dict[str, Any], str | None]:
-    """The fields of the frontmatter and a problem, if it has one; never raises."""
+    """Return (fields, problem or None); never raises."""
     end = frontmatter_end(lines)
     if not end:
         return {}, "there is no frontmatter"
@@ -43,7 +43,6 @@ def parse_frontmatter(lines: Sequence[str]) -> tuple[dict[str, Any], str | None]
 
 @lru_cache(maxsize=256)
 def _parsed(source: str) -> tuple[dict[str, Any], str | None]:
-    """The same of its text; a build asks many times, of the source and of each variant."""
     try:
         fields = yaml.load(source, Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -56,7 +55,7 @@ def _parsed(source: str) -> tuple[dict[str, Any], str | None]:
 
 
 def plain_field(fields: dict[str, Any], name: str) -> str | None:
-    """A field as one line of text; None when it is missing, empty or no scalar."""
+    """Return a field as one line of text; None if it is missing, empty or not a scalar."""
     value = fields.get(name)
     if value is None or isinstance(value, dict | list):
         return None

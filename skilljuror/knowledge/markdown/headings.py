@@ -18,7 +18,7 @@ class Heading:
     title: str
     """Its inline Markdown, marks included."""
     setext: bool
-    """Whether it is underlined, so that its level stands in the line below it."""
+    """Whether it is underlined, so that the next line determines its level."""
 
 
 def can_shift(headings: Iterable[Heading], levels: int) -> bool:
@@ -29,7 +29,7 @@ def can_shift(headings: Iterable[Heading], levels: int) -> bool:
 
 
 def shift_line(line: str, levels: int) -> str:
-    """A heading's line with `levels` hashes more (or fewer); any other line as it stands."""
+    """Return a heading's line with `levels` more (or fewer) hashes; any other line unchanged."""
     match = _HASHES.match(line)
     if match is None:
         return line
@@ -37,7 +37,7 @@ def shift_line(line: str, levels: int) -> str:
 
 
 def anchors(titles: Sequence[str]) -> list[str]:
-    """The anchor of each heading of one file, as forges make them; repeats get -1, -2, …"""
+    """Return the anchors of a file's headings as forges make them; repeats get -1, -2, …"""
     seen: dict[str, int] = {}
     names = []
     for title in titles:
@@ -49,7 +49,8 @@ def anchors(titles: Sequence[str]) -> list[str]:
 
 
 def slug(text: str, limit: int = 48, empty: str = "notes") -> str:
-    """Lower-case ASCII letters, digits and single hyphens, `limit` at most: a valid name of a file
-    or a skill. `empty` where none is left."""
+    """Return a valid file or skill name of at most `limit` lower-case ASCII letters, digits and single hyphens;
+    `empty` if nothing is left.
+    """
     words = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     return words[:limit].rstrip("-") or empty

@@ -1,4 +1,4 @@
-"""Text of inline Markdown as a reader sees it, its sentences, and where its links lead."""
+"""Inline Markdown: visible text, sentences and link targets."""
 
 import re
 from urllib.parse import unquote
@@ -18,13 +18,13 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def link_target_spans(line: str) -> list[tuple[int, int]]:
-    """Where the targets of links stand in a line, angle brackets included, those in code too."""
+    """Return positions of link targets in a line, angle brackets and code spans included."""
     matches = [*_INLINE.finditer(line), *_DEFINED.finditer(line)]
     return sorted(match.span(1) for match in matches)
 
 
 def code_spans(line: str) -> list[tuple[int, int]]:
-    """Where code spans stand that open and close within the line, their ticks included."""
+    """Return positions of code spans within the line, ticks included."""
     runs = [match.span() for match in _TICKS.finditer(line)] if "`" in line else []
     spans, number = [], 0
     while number < len(runs):
@@ -43,26 +43,26 @@ def code_spans(line: str) -> list[tuple[int, int]]:
 
 
 def command_spans(line: str) -> list[tuple[int, int]]:
-    """The code spans of a line that hold more than a name: several words, as commands do."""
+    """Return code spans of several words, as in commands."""
     return [(a, b) for a, b in code_spans(line) if len(line[a:b].strip("`").split()) > 1]
 
 
 def unescaped_target(target: str) -> str:
-    """A link target as it is meant: without angle brackets and the marks of escapes."""
+    """Return a link target without angle brackets and escapes."""
     inside = target[1:-1] if target.startswith("<") else target
     return _ESCAPED.sub(r"\1", inside)
 
 
 def leads_out(address: str) -> bool:
-    """Whether a link leads out of the bundle, or is a placeholder for an address."""
+    """Whether a link leaves the bundle, or is a placeholder for an address."""
     return address.startswith(("<", "{")) or _REMOTE.match(address) is not None
 
 
 def inline_text(token: Token) -> str:
-    """Text of an inline token without emphasis marks and local link targets.
+    """Return the text of an inline token without emphasis marks and local link targets.
 
-    Code spans keep their backticks, remote links their address, all links their title. Line breaks of the source stay,
-    so that a position can be turned into a line.
+    Code spans keep their backticks, remote links their address, all links their title. Line breaks are kept,
+    so that positions map to lines.
     """
     parts: list[str] = []
     targets: list[str] = []
@@ -72,7 +72,7 @@ def inline_text(token: Token) -> str:
             span, position = _code_span(child, token.content, position)
             parts.append(span)
         elif child.type == "link_open":
-            targets.append(_address(child))
+            targets.append("" if child.info == "auto" else "]" + _target(child, "href"))
             parts.append("" if child.info == "auto" else "[")
         elif child.type == "link_close":
             parts.append(targets.pop() if targets else "]")
@@ -81,14 +81,8 @@ def inline_text(token: Token) -> str:
     return "".join(parts)
 
 
-def _address(link: Token) -> str:
-    """What closes a link: its address where it leads out of the bundle, and its title."""
-    if link.info == "auto":
-        return ""
-    return "]" + _target(link, "href")
-
-
 def _target(token: Token, name: str) -> str:
+    """The remote address and the title of a link or image."""
     address, title = (
         str(token.attrs.get(name, "")),
         fold_whitespace(str(token.attrs.get("title", ""))),
@@ -107,7 +101,7 @@ def _plain(child: Token) -> str:
 
 
 def _code_span(child: Token, content: str, position: int) -> tuple[str, int]:
-    """The span with its backticks and its own line breaks, and where it ends in `content`."""
+    """The span with its backticks and line breaks, and its end in `content`."""
     fence = child.markup or "`"
     start = content.find(fence, position)
     end = content.find(fence, start + len(fence)) if start >= 0 else -1
@@ -118,12 +112,12 @@ def _code_span(child: Token, content: str, position: int) -> tuple[str, int]:
 
 
 def fold_whitespace(text: str) -> str:
-    """White space folded to single blanks."""
+    """Return the text with single blanks."""
     return " ".join(text.split())
 
 
 def sentences(text: str) -> list[tuple[int, int, str]]:
-    """Sentences of a text as (first line, last line, folded text), lines 0-based inside it."""
+    """Return sentences as (first line, last line, folded text), with 0-based lines in the text."""
     spans = []
     line = position = 0
     cuts = [(cut.start(), cut.end()) for cut in _BREAK.finditer(text)]

@@ -1,4 +1,4 @@
-"""A text file as lines, split on newline only, with what its bytes have on top of the lines."""
+"""A text file as lines, split on newline only, and the flags that restore its bytes."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class JoinedTexts:
-    """Texts laid end to end, so that one search goes through all of them."""
+    """Concatenated texts, searched at once."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         parts = list(texts)
@@ -19,7 +19,7 @@ class JoinedTexts:
         self._starts = [0, *accumulate(len(part) + 1 for part in parts)]
 
     def holding(self, word: str) -> Iterator[int]:
-        """Numbers of the texts that hold a word, in order."""
+        """Yield the numbers of the texts that contain `word`, in order."""
         place = self._text.find(word)
         while 0 <= place < self._starts[-1]:
             number = bisect_right(self._starts, place) - 1
@@ -29,10 +29,9 @@ class JoinedTexts:
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A text file: its lines, and the flags that give its bytes back exactly."""
+    """A text file: its lines, and the flags that restore its bytes exactly."""
 
     lines: tuple[str, ...]
-    """The lines without their ends."""
     bom: bool = False
     """Whether it starts with a UTF-8 byte order mark."""
     crlf: bool = False
@@ -42,7 +41,7 @@ class TextFile:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The names of the flags that are not plain, sorted."""
+        """Names of the set flags, sorted."""
         names = {
             "bom": self.bom,
             "crlf": self.crlf,
@@ -52,7 +51,6 @@ class TextFile:
 
 
 def text_with_flags(lines: Iterable[str], flags: Iterable[str]) -> TextFile:
-    """A text file from its lines and the names of its flags."""
     names = set(flags)
     return TextFile(
         tuple(lines),
@@ -63,9 +61,9 @@ def text_with_flags(lines: Iterable[str], flags: Iterable[str]) -> TextFile:
 
 
 def read_text(blob: Blob) -> TextFile | None:
-    """The lines of a blob, or None when it is not UTF-8 text.
+    """Return the lines of a blob, or None if it is not UTF-8 text.
 
-    CRLF is a flag only when every line end is CRLF; otherwise carriage returns stay in the lines.
+    CRLF is a flag only if every line end is CRLF; otherwise carriage returns stay in the lines.
     """
     content = blob.text
     if content is None:
@@ -80,7 +78,7 @@ def read_text(blob: Blob) -> TextFile | None:
 
 
 def without_blank_edges(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
-    """The range of lines (0-based, half-open) without the blank ones at its edges."""
+    """Return the range of lines (0-based, half-open) without leading and trailing blank lines."""
     while start < end and not lines[start].strip():
         start += 1
     while end > start and not lines[end - 1].strip():
@@ -89,7 +87,7 @@ def without_blank_edges(lines: Sequence[str], start: int, end: int) -> tuple[int
 
 
 def write_text(text: TextFile) -> bytes:
-    """The bytes of a text file; the inverse of `read_text`."""
+    """Return the bytes of a text file; the inverse of `read_text`."""
     end = "\r\n" if text.crlf else "\n"
     body = end.join(text.lines) + (end if text.final_newline and text.lines else "")
     return (BOM if text.bom else b"") + body.encode()

@@ -1,4 +1,4 @@
-"""What stands in a bundle, gathered without any map: rendered blocks, code."""
+"""Rendered blocks and code of a bundle, gathered without a plan."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ from skilljuror.models.resource_class import is_markdown
 
 _HASHES = re.compile(r"^ {0,3}#{1,6}(?=[ \t]|$)")
 _LOCAL_TARGET = re.compile(r'(?<=href|.src)="(?![A-Za-z][A-Za-z0-9+.-]{0,20}:)[^"]*"')
-"""Where a local link leads: it may move, and `verify` follows every change of it."""
+"""Target of a local link: it may change, and `verify` checks every change."""
 _WORD = re.compile(r"\w+")
 
 Lines = tuple[str, ...]
@@ -26,39 +26,34 @@ class BlockInventory:
     """The multisets of one side of a comparison."""
 
     blocks: dict[str, Counter[str]] = field(default_factory=dict)
-    """Markdown file -> its rendered top-level blocks, fences apart."""
+    """Markdown file -> its rendered top-level blocks except fences."""
     texts: Counter[Lines] = field(default_factory=Counter)
     """Contents of fences and of files that are not Markdown."""
     whole: dict[str, Lines] = field(default_factory=dict)
-    """Markdown file -> all its lines, in case the other side carries it inside a fence."""
+    """Markdown file -> all its lines, in case the other side has it in a fence."""
     fences: dict[str, Counter[Lines]] = field(default_factory=dict)
     """Markdown file -> contents of its fences."""
 
 
 def take_inventory(texts: Mapping[str, TextFile]) -> BlockInventory:
-    """The evidence of a bundle's text files."""
+    """Return the inventory of a bundle's text files."""
     inventory = BlockInventory()
     for path, text in texts.items():
         if is_markdown(path):
-            _add_markdown(inventory, path, text.lines)
+            inventory.blocks[path], inventory.fences[path] = _rendered_blocks(text.lines)
+            inventory.whole[path] = text.lines
         elif any(line.strip() for line in text.lines):
             inventory.texts[text.lines] += 1
     return inventory
 
 
 def comparable_lines(lines: Iterable[str]) -> list[str]:
-    """Non-blank lines without white space at the edges and with heading levels folded."""
+    """Return non-blank lines, stripped and with heading levels folded."""
     return [_HASHES.sub("#", line).strip() for line in lines if line.strip()]
-
-
-def _add_markdown(inventory: BlockInventory, path: str, lines: Lines) -> None:
-    inventory.blocks[path], inventory.fences[path] = _rendered_blocks(lines)
-    inventory.whole[path] = lines
 
 
 @lru_cache(maxsize=64)
 def _rendered_blocks(lines: Lines) -> tuple[Counter[str], Counter[Lines]]:
-    """(rendered blocks, contents of fences); a source is compared with each of its variants."""
     markdown = markdown_index(lines)
     closing = closing_line(markdown)
     markdown = markdown_index((*lines, closing)) if closing else markdown
@@ -78,14 +73,12 @@ def _rendered_blocks(lines: Lines) -> tuple[Counter[str], Counter[Lines]]:
 
 
 def _comparable(html: str) -> str:
-    """HTML without local link targets, and without the blank lines at the end of code, which an
-    unclosed fence picks up."""
+    """HTML without local link targets, and without blank lines at the end of code, which an unclosed fence adds."""
     tidy = "</code></pre>".join(part.rstrip() for part in html.split("</code></pre>"))
     return _LOCAL_TARGET.sub('=""', tidy)
 
 
 def _fence_content(lines: Lines) -> Lines:
-    """The lines inside a fence, whether or not it is closed."""
     mark = lines[0].strip()[:1]
     last = lines[-1].strip()
     closed = len(lines) > 1 and len(last) >= 3 and set(last) == {mark}
@@ -93,10 +86,10 @@ def _fence_content(lines: Lines) -> Lines:
 
 
 def missing_blocks(parent: BlockInventory, variant: BlockInventory) -> list[str]:
-    """Rendered blocks and file contents of the parent that do not stand in the variant.
+    """Return rendered blocks and file contents of the parent that are missing in the variant.
 
-    A Markdown file that one side carries inside a fence, whole or without its frontmatter, is
-    compared as text.
+    A Markdown file that one side carries inside a fence, whole or without its frontmatter, is compared as
+    text.
     """
     in_variant_fences = _files_in_fences(parent, variant)
     in_parent_fences = _files_in_fences(variant, parent)
@@ -108,8 +101,7 @@ def missing_blocks(parent: BlockInventory, variant: BlockInventory) -> list[str]
 
 
 def _files_in_fences(side: BlockInventory, other: BlockInventory) -> dict[str, Lines]:
-    """Markdown files of one side that stand as the content of a fence on the other, beyond the
-    fences of the same content that both sides have."""
+    """Markdown files of one side that are the content of a fence on the other, beyond fences on both sides."""
     spare = _whole_texts(other) - _whole_texts(side)
     fenced: dict[str, Lines] = {}
     bodies = {path: tuple(lines[frontmatter_end(lines) :]) for path, lines in side.whole.items()}
@@ -122,7 +114,7 @@ def _files_in_fences(side: BlockInventory, other: BlockInventory) -> dict[str, L
 
 
 def _whole_texts(side: BlockInventory) -> Counter[Lines]:
-    """Contents of files that are not Markdown and of all fences."""
+    """Contents of all fences and of files that are not Markdown."""
     texts = Counter(side.texts)
     for fences in side.fences.values():
         texts.update(fences)
@@ -143,11 +135,11 @@ def _comparable_totals(
 
 
 def distinct_words(texts: Iterable[str]) -> set[str]:
-    """Every word, case folded."""
+    """Return all words, case folded."""
     return {word for text in texts for word in _WORD.findall(text.casefold())}
 
 
 def embedded_blobs(root: TextFile) -> dict[str, Blob]:
-    """The files a flat SKILL.md carries in fences, by path."""
+    """Return the fenced files of a flat SKILL.md by path."""
     files = embedded_files(markdown_index(root.lines))
     return {file.path: file.blob for file in files if file.fenced}

@@ -1,4 +1,4 @@
-"""Generated lines whose words no source vouches for: each must be no more than it claims to be."""
+"""Check changed paths in copied lines, and generated lines without words of a source."""
 
 import re
 from collections import defaultdict
@@ -18,12 +18,11 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Generated, Substitution
 
 _TOKEN = re.compile(r"[\w./#%~@+$&!?*-]+")
-"""What may be a path in a line, without the marks that stand around one."""
+"""A possible path in a line, without marks around it."""
 
 
 def replaced_paths(before: str, after: str) -> list[tuple[str, str]] | None:
-    """The link targets and path tokens of a line that others took the place of; None when anything
-    else differs."""
+    """Return the replaced link targets and path tokens of a line; None if anything else differs."""
     (old, olds), (new, news) = split_link_targets(before), split_link_targets(after)
     olds, news = [*olds, *_TOKEN.findall(old)], [*news, *_TOKEN.findall(new)]
     if pathless_skeleton(old) != pathless_skeleton(new) or len(olds) != len(news):
@@ -32,8 +31,7 @@ def replaced_paths(before: str, after: str) -> list[tuple[str, str]] | None:
 
 
 def changes_code(change: Substitution, markdown: MarkdownIndex) -> bool:
-    """Whether a change of a parent's line touches code: any line of a block, or a command that
-    stands in a line of prose."""
+    """Whether a change of a parent's line affects a code block, or a command in prose."""
     commands = [
         [line[start:end] for start, end in command_spans(line)]
         for line in (change.before, change.after)
@@ -42,12 +40,12 @@ def changes_code(change: Substitution, markdown: MarkdownIndex) -> bool:
 
 
 def pathless_skeleton(line: str) -> str:
-    """A line with every word that could be a path made the same."""
+    """Replace every word that could be a path."""
     return _TOKEN.sub("x", line)
 
 
 def split_link_targets(line: str) -> tuple[str, list[str]]:
-    """A line with its link targets taken out, and the targets."""
+    """Return (line without link targets, targets)."""
     parts, targets, place = [], list[str](), 0
     for start, end in link_target_spans(line):
         if start >= place:
@@ -62,13 +60,13 @@ PathMayBecome = Callable[[str, str], bool]
 
 
 class StructuralLines:
-    """What generated punctuation may look like in a variant of one parent."""
+    """Check generated punctuation in the variants of one parent."""
 
     def __init__(self, parent: Bundle) -> None:
         self._parent = parent
 
     def is_sound(self, piece: Generated, fits: PathMayBecome) -> bool:
-        """Whether a line that closes, opens, marks or defines does nothing else."""
+        """Whether a line that closes, opens, marks or defines has no other content."""
         params = piece.params
         if piece.template == "closer":
             return params["line"] in CLOSING_LINES or _is_run(params["line"], "`~")
@@ -80,7 +78,7 @@ class StructuralLines:
         return piece.template != "definition" or self._is_copy(params["line"], fits)
 
     def _is_copy(self, line: str, fits: PathMayBecome) -> bool:
-        """Whether a definition is one of the parent's but for the path in it."""
+        """Whether a definition is one of the parent's, except for its path."""
         for before in self._lines.get(pathless_skeleton(split_link_targets(line)[0]), ()):
             pairs = replaced_paths(before, line)
             if pairs is not None and all(fits(old, new) for old, new in pairs):
@@ -89,7 +87,7 @@ class StructuralLines:
 
     @cached_property
     def _lines(self) -> Mapping[str, list[str]]:
-        """Every line of the parent, out of its quote or list, by its words without paths."""
+        """Lines of the parent, without quote or list marks, by their words without paths."""
         lines: dict[str, list[str]] = defaultdict(list)
         texts = filter(None, map(read_text, self._parent.files.values()))
         for line in dict.fromkeys(line for text in texts for line in text.lines):

@@ -1,4 +1,4 @@
-"""Plan -> files, and files + plan -> the parent's files again."""
+"""Render a plan to files, and rebuild the parent's files from the variant and the plan."""
 
 from collections.abc import Iterator, Mapping
 
@@ -20,7 +20,7 @@ class BundleTexts:
         self._indexes: dict[str, MarkdownIndex] = {}
 
     def text(self, path: str) -> TextFile:
-        """The lines of a file. Raises TransformError when it is missing or binary."""
+        """Return a file. Raises TransformError if it is missing or binary."""
         if path not in self._texts:
             blob = self.files.get(path)
             text = read_text(blob) if blob is not None else None
@@ -30,15 +30,13 @@ class BundleTexts:
         return self._texts[path]
 
     def markdown(self, path: str) -> MarkdownIndex:
-        """The Markdown index of a file."""
         if path not in self._indexes:
             self._indexes[path] = markdown_index(self.text(path).lines)
         return self._indexes[path]
 
 
 def render(plan: Plan, parent: Bundle) -> dict[str, Blob]:
-    """The files of the variant, in bytewise path order. Raises TransformError for a plan that
-    names what the parent does not have."""
+    """Return the variant's files in bytewise path order. Raises TransformError for references to missing text."""
     parent_texts = BundleTexts(parent.files)
     files = {planned.path: render_file(planned, parent_texts) for planned in plan.files}
     for target, path in plan.sidecars.items():
@@ -49,14 +47,12 @@ def render(plan: Plan, parent: Bundle) -> dict[str, Blob]:
 
 
 def render_file(planned: PlannedFile, parent_texts: BundleTexts) -> Blob:
-    """One file of the variant."""
     lines = [line for piece in planned.pieces for line in piece_lines(piece, parent_texts)]
     text = TextFile(tuple(lines), planned.bom, planned.crlf, planned.final_newline)
     return Blob(write_text(text), planned.executable)
 
 
 def piece_lines(piece: Copy | Generated, parent_texts: BundleTexts) -> list[str]:
-    """The lines of one piece."""
     if isinstance(piece, Generated):
         return [fill_template(piece.template, piece.params)]
     lines = list(parent_texts.text(piece.source).lines[piece.start - 1 : piece.end])
@@ -74,7 +70,7 @@ def piece_lines(piece: Copy | Generated, parent_texts: BundleTexts) -> list[str]
 
 
 def shifted_lines(piece: Copy, markdown: MarkdownIndex) -> Iterator[int]:
-    """Offsets, within the piece, of the headings that move. Raises TransformError when one cannot."""
+    """Return offsets, in the piece, of its headings. Raises TransformError if one cannot move."""
     headings = [
         heading for heading in markdown.headings if piece.start - 1 <= heading.start < piece.end
     ]
@@ -87,7 +83,7 @@ def shifted_lines(piece: Copy, markdown: MarkdownIndex) -> Iterator[int]:
 
 
 def copies_of(planned: PlannedFile) -> Iterator[tuple[Copy, int]]:
-    """The copies of a file, each with the 0-based line where it begins in the rendered file."""
+    """Yield the copies of a file, each with its first 0-based line in the rendered file."""
     place = 0
     for piece in planned.pieces:
         if isinstance(piece, Copy):
@@ -98,7 +94,7 @@ def copies_of(planned: PlannedFile) -> Iterator[tuple[Copy, int]]:
 def restored_lines(
     planned: PlannedFile, variant_texts: BundleTexts
 ) -> Iterator[tuple[str, int, str]]:
-    """The copied lines of a variant's file as they stood in the parent: (source, line, text)."""
+    """Yield the copied lines of a variant's file as in the parent: (source, line, text)."""
     text = variant_texts.text(planned.path)
     end = "\r" if text.crlf and not planned.crlf else ""  # all its lines came from a part in CRLF
     lines = [f"{line}{end}" for line in text.lines]
@@ -122,13 +118,13 @@ def restored_lines(
 
 
 def accounted_files(plan: Plan) -> set[str]:
-    """The parent files whose lines the plan accounts for."""
+    """Return the parent files whose lines the plan accounts for."""
     copies = {piece.source for planned in plan.files for piece, _ in copies_of(planned)}
     return copies | {omitted.source for omitted in plan.omitted} | set(plan.flags)
 
 
 def rebuild(plan: Plan, variant: Mapping[str, Blob]) -> tuple[dict[str, bytes], list[str]]:
-    """The parent's text files from the variant and the plan alone, and what stands in the way."""
+    """Return the parent's text files, made from the variant and the plan alone, and the problems."""
     variant_texts = BundleTexts(variant)
     lines_of: dict[str, dict[int, str]] = {path: {} for path in accounted_files(plan)}
     problems: list[str] = []
@@ -136,7 +132,7 @@ def rebuild(plan: Plan, variant: Mapping[str, Blob]) -> tuple[dict[str, bytes], 
     restored += [(omitted.source, omitted.line, omitted.text) for omitted in plan.omitted]
     for source, line, text in restored:
         if lines_of[source].setdefault(line, text) != text:
-            problems.append(f"{source!r} line {line} is told twice, differently")
+            problems.append(f"{source!r} line {line} has two different texts")
     whole: dict[str, bytes] = {}
     for source, numbered in sorted(lines_of.items()):
         if sorted(numbered) != list(range(1, len(numbered) + 1)):

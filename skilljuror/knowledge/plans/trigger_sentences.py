@@ -1,8 +1,7 @@
-"""Trigger sentences: the one kind of generated line whose words a model may choose.
+"""Trigger sentences: generated lines whose words a model may choose.
 
-A trigger says when a file is wanted and why, in the row of a routing table. Its words are free;
-what it may tell an agent to do is not. Every critical token in it (numbers, comparators, modals,
-code spans, paths, flags) must stand in the file it leads to, so that it can add no requirement.
+A trigger says when and why to open a file, in the row of a routing table. It cannot add requirements: its
+critical tokens (numbers, comparators, modals, code spans, paths, flags) must be in the file it leads to.
 """
 
 import re
@@ -16,12 +15,12 @@ from skilljuror.models.plan import Generated, Plan
 TRIGGER_ROW = "row-trigger"
 """The template of a row with a trigger."""
 MAX_TRIGGER = 200
-"""Characters of a trigger, "when" and "because" included."""
+"""Maximum characters of a trigger, "when" and "because" included."""
 SHARED_WORDS = 2
-"""Words of a trigger that its file must have, so that it is about that file."""
-TELLING_WORDS = 20
-"""Distinct longer words from which a file is asked to share some; below, it says too little, or
-says it in another script."""
+"""Minimum number of words that a trigger shares with its file."""
+FILE_WORDS = 20
+"""Minimum distinct longer words of a file that is checked for shared words; others say too little, or use
+another script."""
 SHOWN = 4
 
 _SHAPE = re.compile(r"[Ww]hen (.+?),? because (.+)")
@@ -30,41 +29,41 @@ _MARKS = re.compile(r"[`*\[\]<>|#{}\\~^]|(?<!\w)_|_(?!\w)|://|--|&#?\w+;")
 _BREAK = re.compile(r"[.!?;:]\s")
 _LONG = re.compile(r"[A-Za-z]{4,}")
 _STEM = 4
-"""Letters by which two words are one, so that "field" meets "fields"."""
+"""Leading letters by which two words count as equal, such as "field" and "fields"."""
 _EVERYDAY = frozenset({
     "when", "beca", "this", "that", "file", "with", "from", "into", "they", "them", "have", "then",
     "task", "skil", "need", "agen", "work", "step", "whic", "what", "read", "open", "your",
 })  # fmt: skip
-"""Stems that say nothing about a file."""
+"""Stems that do not describe a file."""
 
 
 def split_trigger(sentence: str) -> tuple[str, str] | None:
-    """("…", "…") of "when … because …" without its full stop; None for any other sentence."""
+    """Return both halves of "when … because …" without full stop; None for any other sentence."""
     match = _SHAPE.fullmatch(sentence.strip().removesuffix("."))
     return (match[1].strip(), match[2].strip()) if match else None
 
 
 def trigger_in(row: str) -> tuple[str, str] | None:
-    """The two halves of the trigger in a row of the template; None where there is none."""
+    """Return both halves of the trigger in a row of the template; None if there is none."""
     match = _IN_ROW.search(row)
     return (match[1], match[2]) if match else None
 
 
 def trigger_problem(when: str, why: str, texts: Iterable[str]) -> str | None:
-    """Why a trigger may not lead to a file that says `texts`; None when it may."""
+    """Return why a trigger may not lead to a file with `texts`; None if it may."""
     sentence = f"when {when}, because {why}."
     form_problem = _form_problem(sentence)
     if form_problem:
         return form_problem
-    said = list(texts)
-    known = {token for text in said for token in critical_tokens(text)}
-    strange = list(dict.fromkeys(_spelled(t) for t in critical_tokens(sentence) if t not in known))
-    if strange:
-        return f"says {', '.join(strange[:SHOWN])}, which its file does not say"
-    file_stems = {stem for text in said for stem in _stems(text)}
+    texts = list(texts)
+    known = {token for text in texts for token in critical_tokens(text)}
+    unknown = list(dict.fromkeys(_spelled(t) for t in critical_tokens(sentence) if t not in known))
+    if unknown:
+        return f"says {', '.join(unknown[:SHOWN])}, which its file does not say"
+    file_stems = {stem for text in texts for stem in _stems(text)}
     shared = _stems(sentence) & file_stems
-    if len(file_stems) >= TELLING_WORDS and len(shared) < SHARED_WORDS:
-        return f"shares fewer than {SHARED_WORDS} telling words with its file"
+    if len(file_stems) >= FILE_WORDS and len(shared) < SHARED_WORDS:
+        return f"shares fewer than {SHARED_WORDS} specific words with its file"
     return None
 
 
@@ -74,14 +73,13 @@ def _form_problem(sentence: str) -> str | None:
     if not sentence.isprintable():
         return "is not one line of printable characters"
     if _MARKS.search(sentence):
-        return "holds Markdown, markup or a URL; use plain words"
+        return "contains Markdown, markup or a URL; use plain words"
     if _BREAK.search(sentence):
         return "is more than one plain sentence"
     return None
 
 
 def _spelled(token: str) -> str:
-    """A critical token as a reader knows it: "num:50|fields" is '50 fields'."""
     return repr(token.partition(":")[2].replace("|", " ").strip())
 
 
@@ -90,12 +88,12 @@ def _stems(text: str) -> set[str]:
 
 
 def file_texts(bundle: Bundle, path: str) -> list[str]:
-    """What a file of the bundle says, as its units say it."""
+    """Return the texts of a file's units."""
     return [unit.text for unit in units_of(bundle) if unit.file == path]
 
 
 def trigger_rows(plan: Plan) -> Iterator[tuple[str, Generated]]:
-    """(file that holds it, row) of every row with a trigger."""
+    """Yield (page, row) of every row with a trigger."""
     for planned in plan.files:
         for piece in planned.pieces:
             if isinstance(piece, Generated) and piece.template == TRIGGER_ROW:
@@ -103,7 +101,7 @@ def trigger_rows(plan: Plan) -> Iterator[tuple[str, Generated]]:
 
 
 def trigger_problems(plan: Plan, variant: Bundle) -> Iterator[tuple[str, str]]:
-    """(path as the row names it, problem) of every trigger that may not stand in the variant."""
+    """Yield (path in the row, problem) of every invalid trigger."""
     for page, row in trigger_rows(plan):
         shown = row.params["path"]
         path = f"{page.rpartition('/')[0]}/{shown}"

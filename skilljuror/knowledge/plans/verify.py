@@ -1,7 +1,6 @@
-"""The proof that a variant on disk says what its parent said: nothing lost, nothing made up.
+"""Verify that a variant on disk says what its parent says: nothing lost, nothing added.
 
-The plan is a claim. Each check below either uses it only to rebuild the parent, byte for byte,
-or does not use it at all.
+The plan is a claim. Each check either uses it only to rebuild the parent, byte for byte, or not at all.
 """
 
 import re
@@ -50,12 +49,12 @@ from skilljuror.models.plan import Generated, Plan, PlannedFile, Substitution
 from skilljuror.models.resource_class import is_root_name, resource_class
 
 SHOWN = 5
-"""Problems of one kind that are listed; the rest are counted."""
+"""Maximum number of listed problems of one kind; the others are counted."""
 _MARKS = re.compile(r"[*_`~\\]|\]\([^()\s]*\)|</?[A-Za-z][^<>]*>|[\[\]]")
 
 
 def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
-    """Every reason why the variant is not proved to carry its parent; empty means proved."""
+    """Return why the variant does not carry its parent; empty if it does."""
     problems = [*_check_files(plan, parent, variant)]
     if problems:
         return tuple(problems)
@@ -78,17 +77,17 @@ def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
 
 
 def verify_control(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
-    """Every reason why a control is not what its plan says; empty means it is.
+    """Return why a control is not what its plan says; empty if it is.
 
-    A control leaves out, on purpose, what other layouts must carry. What is proved is that the
-    plan tells the whole difference: the parent comes back from the variant and the plan.
+    A control omits knowledge on purpose. The proof is that the plan contains the whole difference: variant
+    and plan give the parent.
     """
     problems = tuple(_check_planned(plan, parent, variant))
     return problems or tuple(_check_rebuilt(plan, parent, variant))
 
 
 def _check_files(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """The variant holds the planned files and no other; every parent file is accounted for."""
+    """The variant has exactly the planned files; every parent file is accounted for."""
     problems = list(_check_planned(plan, parent, variant))
     yield from problems
     if not problems:
@@ -96,7 +95,7 @@ def _check_files(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 
 
 def _check_planned(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """The variant holds the planned files, as planned, and no other."""
+    """The variant has exactly the planned files, as planned."""
     try:
         expected = render(plan, parent)
     except TransformError as error:
@@ -113,17 +112,16 @@ def _check_planned(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]
 
 
 def _check_accounted(plan: Plan, parent: Bundle) -> Iterator[str]:
-    """Every file of the parent is carried, or was dropped and says nothing."""
+    """Every file of the parent is carried, or was dropped because it is empty."""
     accounted = accounted_files(plan) | set(plan.sidecars.values())
     for path, blob in sorted(parent.files.items()):
         if path in plan.dropped and blob.data.strip():
-            yield f"{path!r} was dropped and is not empty"
+            yield f"{path!r} was dropped but is not empty"
         if path not in plan.dropped and path not in accounted:
-            yield f"{path!r} is carried nowhere"
+            yield f"{path!r} is missing in the variant"
 
 
 def _check_rebuilt(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """The parent's files come back byte for byte from the variant and the plan."""
     try:
         files, problems = rebuild(plan, variant.files)
     except TransformError as error:
@@ -132,11 +130,11 @@ def _check_rebuilt(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]
     yield from problems
     for path, data in files.items():
         if path not in parent.files or parent.files[path].data != data:
-            yield f"{path!r} does not come back byte for byte"
+            yield f"{path!r} cannot be rebuilt byte for byte"
 
 
 def _check_coverage(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Every parent line is copied once or left out for a reason that its text shows."""
+    """Every parent line is copied once, or omitted if it is structural."""
     counts: Counter[tuple[str, int]] = Counter()
     for piece in (piece for file in plan.files for piece, _ in copies_of(file)):
         counts.update((piece.source, line) for line in range(piece.start, piece.end + 1))
@@ -144,15 +142,16 @@ def _check_coverage(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str
     for omitted in plan.omitted:
         counts[omitted.source, omitted.line] += 1
         if omitted.text.strip() and (omitted.source, omitted.line) not in structure:
-            yield f"{omitted.source!r} line {omitted.line} was left out: {omitted.text[:80]!r}"
+            yield f"{omitted.source!r} line {omitted.line} was omitted: {omitted.text[:80]!r}"
     for (path, line), count in sorted(counts.items()):
         if count > 1:
-            yield f"{path!r} line {line} stands {count} times in the variant"
+            yield f"{path!r} line {line} occurs {count} times in the variant"
 
 
 def _structural_lines(parent: Bundle) -> set[tuple[str, int]]:
-    """The lines of the parent's roots that carry no knowledge: frontmatter delimiters, markers and
-    the fences of embedded files, as (path, 1-based line)."""
+    """Lines of the parent's roots without knowledge, as (path, 1-based line): frontmatter delimiters, markers
+    and the fences of embedded files.
+    """
     parent_texts = BundleTexts(parent.files)
     structure: set[tuple[str, int]] = set()
     for skill in parent.skills:
@@ -169,14 +168,15 @@ def _structural_lines(parent: Bundle) -> set[tuple[str, int]]:
 
 
 def _check_substitutions(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Substitutions change paths and anchors only, to something that the variant has; lines that
-    are made of marks, or repeat a definition, do nothing else."""
+    """Substitutions change only paths and anchors, to existing targets; lines of marks and definitions have no
+    other content.
+    """
     variant_targets, parent_targets = PathTargets(variant), PathTargets(parent)
     structural, parent_texts = StructuralLines(parent), BundleTexts(parent.files)
     for file in plan.files:
 
         def fits(old: str, new: str, path: str = file.path) -> bool:
-            return parent_targets.knew(old) and variant_targets.has(new, path)
+            return parent_targets.is_path(old) and variant_targets.has(new, path)
 
         for source, change in _changes(file):
             if changes_code(change, parent_texts.markdown(source)):
@@ -186,20 +186,18 @@ def _check_substitutions(plan: Plan, parent: Bundle, variant: Bundle) -> Iterato
                 yield f"{file.path!r} changes more than a path: {change.after[:120]!r}"
         for piece in file.pieces:
             if isinstance(piece, Generated) and not structural.is_sound(piece, fits):
-                yield f"{file.path!r} has a {piece.template!r} that says more: {piece.params}"
+                yield f"{file.path!r} has an invalid {piece.template!r}: {piece.params}"
 
 
 def _changes(file: PlannedFile) -> Iterator[tuple[str, Substitution]]:
-    """The changed lines of a file, each with the parent file it comes from."""
     for piece, _ in copies_of(file):
         yield from ((piece.source, change) for change in piece.substitutions)
 
 
 class PathTargets:
-    """What a path or an anchor in a bundle may name."""
+    """Possible targets of paths and anchors in a bundle."""
 
     def __init__(self, bundle: Bundle) -> None:
-
         self._bundle = bundle
         self._texts = BundleTexts(bundle.files)
         self._paths = set(bundle.files)
@@ -213,9 +211,10 @@ class PathTargets:
         folders = [dirname(page), *(skill.directory for skill in self._bundle.skills)]
         return any(normpath(join(folder, path)) in self._paths for folder in folders)
 
-    def knew(self, token: str) -> bool:
-        """Whether the token was a path or an anchor at all: an anchor, a path into a folder of
-        skills, or the end of the path of a file or folder, on disk or on a page."""
+    def is_path(self, token: str) -> bool:
+        """Whether the token can be a path or an anchor: an anchor, a path into a folder of skills, or the end of
+        the path of a file or folder, on disk or on a page.
+        """
         path, anchor = _path_and_anchor(token)
         if not path:
             return bool(anchor)
@@ -232,13 +231,13 @@ class PathTargets:
 
 
 def _path_and_anchor(token: str) -> tuple[str, str]:
-    """(path, anchor) of a token, without what a sentence puts around it."""
+    """(path, anchor) of a token, without punctuation around it."""
     path, _, anchor = unquote(token.rstrip(".,:;!?*_").lstrip("*_")).partition("#")
     return path, anchor
 
 
 def _check_generated(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Generated lines are filled with words and paths of the parent."""
+    """Generated lines consist of words and paths of the parent."""
     known: set[str] | None = None
     for file in plan.files:
         for piece in file.pieces:
@@ -253,17 +252,16 @@ def _check_generated(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[st
                 known |= _words_shown(plan, parent)
                 unknown -= known
             if unknown and piece.template != "closer":
-                yield f"{file.path!r} has made-up words in {piece.template!r}: {sorted(unknown)}"
+                yield f"{file.path!r} has words of no source in {piece.template!r}: {sorted(unknown)}"
 
 
 def _check_triggers(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Triggers demand nothing that their files do not."""
     for path, problem in trigger_problems(plan, variant):
         yield f"the trigger of {path!r} {problem}"
 
 
 def _check_folders(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Commands are told the folder that they are run from, as in the parent."""
+    """Commands have the same working folder as in the parent."""
     for path, problem in folder_problems(plan, parent, variant):
         yield f"{path!r} {problem}"
 
@@ -274,18 +272,17 @@ def _words_known(plan: Plan, parent: Bundle) -> set[str]:
 
 
 def _source_texts(plan: Plan, parent: Bundle) -> list[str]:
-    """What the parent's files say, data apart."""
     data = set(plan.sidecars.values())
     return [blob.text or "" for path, blob in parent.files.items() if path not in data]
 
 
 def _words_shown(plan: Plan, parent: Bundle) -> set[str]:
-    """Words as a reader sees them, where marks or entities stand inside a word."""
+    """Words as a reader sees them, if marks or entities are inside a word."""
     return distinct_words(_MARKS.sub("", unescape(text)) for text in _source_texts(plan, parent))
 
 
 def _without_substitutions(plan: Plan, variant: Bundle) -> dict[str, TextFile]:
-    """The variant's text files with every substitution taken back; sidecars apart."""
+    """The variant's text files with every substitution undone, without sidecars."""
     variant_texts = BundleTexts(variant.files)
     texts = {}
     for file in plan.files:
@@ -306,7 +303,6 @@ def _without_substitution(line: str, change: Substitution, shift: int) -> str:
 
 
 def _parent_texts(plan: Plan, parent: Bundle) -> dict[str, TextFile]:
-    """The parent's text files, sidecars and dropped files apart."""
     sidecars = set(plan.sidecars.values())
     texts = {
         path: read_text(blob)
@@ -317,7 +313,7 @@ def _parent_texts(plan: Plan, parent: Bundle) -> dict[str, TextFile]:
 
 
 def _check_lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """No non-blank line of the parent is missing; every line on top is of a known template."""
+    """No non-blank line of the parent is missing; every additional line is of a known template."""
     parent_lines: Counter[str] = Counter()
     for text in _parent_texts(plan, parent).values():
         parent_lines.update(comparable_lines(text.lines))
@@ -333,7 +329,7 @@ def _check_lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 
 
 def _explained_lines(plan: Plan) -> set[str]:
-    """The generated lines whose text a template explains; definitions are copies of one."""
+    """The generated lines whose text a template explains; definitions are copies."""
     lines: list[str] = []
     for piece in (piece for file in plan.files for piece in file.pieces):
         if isinstance(piece, Generated):
@@ -344,7 +340,7 @@ def _explained_lines(plan: Plan) -> set[str]:
 
 
 def _check_blocks(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Every top-level block of the parent renders to the same HTML somewhere in the variant."""
+    """Every top-level block of the parent renders to the same HTML in the variant."""
     parent_blocks, variant_blocks = (
         take_inventory(_parent_texts(plan, parent)),
         take_inventory(_without_substitutions(plan, variant)),
@@ -354,16 +350,17 @@ def _check_blocks(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 
 
 def _check_code(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Every code file of the parent stands in the variant with the same bytes and execute bit, as a
-    file or as the content of a fence under its own path."""
-    standing: dict[tuple[str, bool], list[str]] = defaultdict(list)
+    """Every code file of the parent is in the variant with the same bytes and execute bit, as a file or as
+    the content of a fence with its own path.
+    """
+    present: dict[tuple[str, bool], list[str]] = defaultdict(list)
     for path, blob in _code_files(variant, everything=True, embedded_too=True):
-        standing[blob.sha256, blob.executable].append(path)
+        present[blob.sha256, blob.executable].append(path)
     flat = plan.parent != "source"
     for path, blob in _code_files(parent, everything=False, embedded_too=flat):
-        candidates = standing.get((blob.sha256, blob.executable), ())
+        candidates = present.get((blob.sha256, blob.executable), ())
         if not any(_same_tail(path, other) for other in candidates):
-            yield f"code {path!r} does not stand in the variant with the same bytes and execute bit"
+            yield f"code {path!r} is not in the variant with the same bytes and execute bit"
 
 
 def _code_files(
@@ -382,8 +379,7 @@ def _code_files(
 
 
 def _same_tail(path: str, other: str) -> bool:
-    """Whether two paths name the same file below a skill's folder: one ends with the other's
-    parts without the first."""
+    """Whether two paths name the same file below a skill's folder: their ends agree without the first part."""
     parts, other_parts = PurePosixPath(path).parts, PurePosixPath(other).parts
     short = min(len(parts), len(other_parts)) - 1
     return short <= 0 or parts[-short:] == other_parts[-short:]

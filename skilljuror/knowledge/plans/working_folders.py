@@ -1,7 +1,7 @@
-"""The folder that commands are run from: told where they stand, in every layout alike.
+"""The folder to run commands from, which every layout must state.
 
-A page of several skills says at the head of each skill's section from which folder to run its commands.
-A section that leaves the page takes its commands along, and so the sentence must go with it.
+A page of several skills names it at the start of each skill's section. A section that leaves the page
+takes its commands along, so the sentence must be repeated there.
 """
 
 from bisect import bisect_right
@@ -18,12 +18,11 @@ from skilljuror.models.plan import Generated, Plan, PlannedFile
 
 
 class WorkingFolders:
-    """What a flat page says of the folder that commands are run from."""
+    """The folders that a flat page names for running its commands."""
 
     def __init__(self, bundle: Bundle, path: str, markdown: MarkdownIndex) -> None:
-        marks: dict[int, str | None] = dict(_told(markdown))
+        marks: dict[int, str | None] = dict(_directory_lines(markdown))
         self.named = {folder for folder in marks.values() if folder}
-        """Every folder that is named."""
         if self.named:
             marks |= {one.start: None for one in markdown.headings if one.level == 1}
         self._starts = sorted(marks)
@@ -40,8 +39,9 @@ class WorkingFolders:
         }
 
     def needed(self, start: int, end: int) -> Iterator[tuple[int, str]]:
-        """(line, folder) of every command in a range of lines (0-based, half-open) that names a file of
-        the bundle and is told its folder; those in fenced files apart, which move byte for byte."""
+        """Yield (line, folder) of every command in a range of lines (0-based, half-open) that names a file of
+        the bundle, if the page names its folder. Fenced files do not count: they move byte for byte.
+        """
         for line in range(start, end):
             place = bisect_right(self._starts, line) if line in self._commanded else 0
             folder = self._folders[place - 1] if place else None
@@ -49,22 +49,21 @@ class WorkingFolders:
                 yield line, folder
 
 
-def _told(markdown: MarkdownIndex) -> Iterator[tuple[int, str]]:
-    """(line, folder) of every sentence of a page that names the folder to run commands from."""
+def _directory_lines(markdown: MarkdownIndex) -> Iterator[tuple[int, str]]:
+    """(line, folder) of every sentence that names the folder to run commands from."""
     for line in markdown.prose_lines:
         folder = directory_path(markdown.lines[line])
         if folder is not None:
             yield line, folder
 
 
-def is_told(lines: Sequence[str], folder: str) -> bool:
+def names_folder(lines: Sequence[str], folder: str) -> bool:
     """Whether one of the lines names the folder to run commands from."""
     return any(directory_path(line) == folder for line in lines)
 
 
 def folder_problems(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[tuple[str, str]]:
-    """(page, what is wrong): commands that are not told their folder any more, or another one, and
-    folders that are told and are none of the parent's."""
+    """Yield (page, problem) for commands with a missing or different folder, and for unknown folders."""
     parent_texts, variant_texts = BundleTexts(parent.files), BundleTexts(variant.files)
     sources = {piece.source for file in plan.files for piece, _ in copies_of(file)}
     folders = {
@@ -77,18 +76,19 @@ def folder_problems(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[tup
             if isinstance(made, Generated) and made.template == DIRECTORY:
                 named = {made.params["path"]}
                 yield from (
-                    (file.path, f"names no skill's folder: {one!r}") for one in named - known
+                    (file.path, f"names an unknown working folder: {one!r}")
+                    for one in named - known
                 )
-        told = dict(_told(variant_texts.markdown(file.path))) if known else {}
+        stated = dict(_directory_lines(variant_texts.markdown(file.path))) if known else {}
         for place, folder in _needed_on(file, folders):
-            if told.get(max((at for at in told if at < place), default=-1)) != folder:
+            if stated.get(max((at for at in stated if at < place), default=-1)) != folder:
                 yield file.path, f"does not say to run its commands from {folder!r}"
 
 
 def _needed_on(
     file: PlannedFile, folders: Mapping[str, WorkingFolders]
 ) -> Iterator[tuple[int, str]]:
-    """(line of the file, folder) of every command on it that the parent tells its folder."""
+    """(line of the file, folder) of every command with a folder in the parent."""
     for piece, first in copies_of(file):
         for line, folder in folders[piece.source].needed(piece.start - 1, piece.end):
             yield first + line + 1 - piece.start, folder

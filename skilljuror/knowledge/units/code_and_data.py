@@ -1,4 +1,4 @@
-"""Units of text that is not prose: code, configuration, data, frontmatter."""
+"""Units of code, configuration, data and frontmatter."""
 
 import hashlib
 import re
@@ -16,28 +16,26 @@ _FIELD = re.compile(r"^[A-Za-z_][\w.-]*\s*:")
 
 
 class RawUnit(NamedTuple):
-    """A unit of one text before it has its id and file; lines are 1-based in the file."""
+    """A unit of one text, without id and file; lines are 1-based in the file."""
 
     kind: UnitKind
-    """What it is."""
     start: int
-    """First line."""
     end: int
-    """Last line, inclusive."""
+    """Inclusive."""
     headings: tuple[str, ...]
     """Heading path, outermost first."""
     text: str
     """Normalised text."""
     generated: str | None = None
-    """Template whose grammar the line follows."""
+    """Template that the line follows."""
     lead: str = ""
-    """The sentence that introduces the list, table or code it stands in."""
+    """The sentence that introduces its list, table or code."""
 
 
 def code_units(
     lines: Sequence[str], first: int, headings: tuple[str, ...], language: str = ""
 ) -> Iterator[RawUnit]:
-    """Units of a code block or a file whose first line is line `first`."""
+    """Yield the units of a code block or file that starts at line `first`."""
     indent = _common_indent(lines)
     for number, line in enumerate(lines, first):
         if line.strip():
@@ -55,7 +53,7 @@ def _common_indent(lines: Sequence[str]) -> int:
 
 
 def _commands(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterator[RawUnit]:
-    """Whole commands, continuation lines joined, cut into words as a shell would."""
+    """Whole commands, continuation lines joined, split into words as a shell would."""
     start, command = first, ""
     for number, line in enumerate(lines, first):
         start = start if command else number
@@ -87,7 +85,7 @@ def _keys(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterat
 
 
 def field_units(lines: Iterable[str], first: int) -> Iterator[RawUnit]:
-    """Frontmatter fields: a key at the margin with the lines that belong to it."""
+    """Yield frontmatter fields: a key at the margin with its lines."""
     start, parts = first, list[str]()
     for number, line in enumerate(lines, first):
         if line.rstrip() == "---":
@@ -105,5 +103,5 @@ def field_units(lines: Iterable[str], first: int) -> Iterator[RawUnit]:
 
 
 def file_digest(lines: Sequence[str]) -> str:
-    """sha256 of a text file's lines; last newlines play no part, for a fence cannot keep them."""
+    """Return the sha256 of a text file's lines, without final newlines, which a fence cannot keep."""
     return hashlib.sha256("\n".join(lines).rstrip("\n").encode()).hexdigest()

@@ -1,8 +1,8 @@
-"""Paths that code names, and what of a bundle they lead to.
+"""Paths in code, and their targets in a bundle.
 
-A relative path is looked up from the folders that commands are run from: that of a skill, of the
-page, of a section that names its own. A path from the root of the machine leads into the bundle
-where it passes a folder of skills, or one of a skill's name.
+A relative path is resolved from the folders that commands run from: that of a skill, of the page, or of a
+section that names its own. An absolute path leads into the bundle if it passes a folder of skills, or one
+with a skill's name.
 """
 
 import re
@@ -21,7 +21,7 @@ from skilljuror.knowledge.generated.templates import (
 )
 from skilljuror.knowledge.markdown.inline_text import command_spans
 from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
-from skilljuror.knowledge.units.normalised_text import path_suffixes
+from skilljuror.knowledge.units.normalised_text import folders_above, path_suffixes
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
@@ -34,15 +34,15 @@ INTERPRETED = re.compile(
     r"(?<![\w-])(?:python3?|node|bash|sh|uv run|deno run|npx tsx|ruby|perl)\s+"
     r"((?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|js|mjs|sh|ts|rb|pl))\b"
 )
-"""A program that is given a script to run."""
+"""An interpreter and its script."""
 _SUFFIX = re.compile(r"\w\.[A-Za-z]\w{0,9}$")
 _NAMED_FOLDER = re.compile(r"^(?:\$\{?\w+\}?|\{\w+\}|<[\w -]+>)/")
-"""A folder that somebody else fills in, such as $SKILL_DIR."""
+"""A placeholder for a folder, such as $SKILL_DIR."""
 
 
 @lru_cache(maxsize=1 << 15)
 def path_literals(code: str) -> tuple[str, ...]:
-    """What may be a path in a text of code: words with a slash or a suffix, addresses apart."""
+    """Return the possible paths in code: words with a slash or a suffix, without addresses."""
     if "/" not in code and "." not in code:
         return ()
     found = (match[0] for match in _LITERAL.finditer(_ADDRESS.sub(" ", code)))
@@ -50,12 +50,12 @@ def path_literals(code: str) -> tuple[str, ...]:
 
 
 def is_absolute(literal: str) -> bool:
-    """Whether a path starts at the root of the machine or at somebody's home."""
+    """Whether a path starts at the file system's root or at a home folder."""
     return literal.startswith(("/", "~"))
 
 
 def code_of(unit: Unit) -> tuple[str, ...]:
-    """The code in a unit: a line of code, or the commands in a line of prose."""
+    """Return the code in a unit: a line of code, or the commands in a line of prose."""
     if unit.kind == "code":
         return (unit.text,)
     text = unit.text
@@ -67,21 +67,20 @@ class BundlePaths:
 
     def __init__(self, bundle: Bundle, units: Sequence[Unit]) -> None:
         files = [*bundle.files, *carried_files(units)]
-        self._places = {*files, *(folder for path in files for folder in _folders(path))}
+        self._places = {*files, *(folder for path in files for folder in folders_above(path))}
         self._ends = {end: place for place in sorted(self._places) for end in path_suffixes(place)}
         self._skills = [skill.directory for skill in bundle.skills]
         self._homes = [*self._skills, *_directories(units, self._skills)]
         """Folders that commands are run from."""
         self._named: dict[str, list[str]] = defaultdict(list)
-        """Name of a skill, or of such a folder -> the folders that go by it."""
+        """Name of a skill, or of such a folder -> the folders of that name."""
         for skill in bundle.skills:
             self._named[skill.name].append(skill.directory)
         for home in self._homes:
             self._named[basename(home)].append(home)
 
     def place(self, literal: str, page: str) -> str | None:
-        """The file or folder that a path in the code of a page leads to from a folder that is told
-        of; None for none."""
+        """Return the file or folder of a path in the code of a page, resolved from a known folder, or None."""
         if is_absolute(literal):
             known = self._below_skills(literal)
         else:
@@ -90,13 +89,12 @@ class BundlePaths:
         return next((one for one in map(normpath, known) if one in self._places), None)
 
     def place_from_anywhere(self, literal: str) -> str | None:
-        """The file or folder that a path leads to from the right folder, whichever that is."""
+        """Return the file or folder of a path, resolved from any folder, or None."""
         if is_absolute(literal):
             return self.place(literal, "")
         return self._ends.get(normpath(_NAMED_FOLDER.sub("", literal)).lstrip("./"))
 
     def _below_skills(self, literal: str) -> Iterator[str]:
-        """What a path from the root of the machine may be inside the bundle."""
         parts = literal.strip("/").split("/")
         for number, part in enumerate(parts, 1):
             homes = ["", *self._skills] if part == "skills" else self._named.get(part, ())
@@ -105,8 +103,10 @@ class BundlePaths:
 
 @cached_by_bundles
 def commanded_paths(bundle: Bundle) -> tuple[tuple[Unit, str], ...]:
-    """The files and folders that commands of a bundle name, each with the unit that does; a script
-    that is given to a program may be named from any folder."""
+    """Return (unit, path) of the files and folders in a bundle's commands.
+
+    The script of an interpreter may be named from any folder.
+    """
     units = units_of(bundle)
     paths = BundlePaths(bundle, units)
     found = []
@@ -126,17 +126,17 @@ def _commands_of(unit: Unit) -> tuple[str, ...]:
 
 
 def carried_files(units: Iterable[Unit]) -> Iterator[str]:
-    """The paths in the bundle of the files that pages carry."""
+    """Yield the bundle paths of the files that pages carry."""
     return _paths_in_lines(units, MARKER, marker_path)
 
 
 def announced_files(units: Iterable[Unit]) -> Iterator[str]:
-    """Those of them that a page says to write out."""
+    """Yield the bundle paths of carried files that a page says to write out."""
     return _paths_in_lines(units, WRITE_OUT, announced_path)
 
 
 def _directories(units: Iterable[Unit], skills: Sequence[str]) -> Iterator[str]:
-    """The folders that sections say to run their commands from, below that of the skill."""
+    """The working folders of sections, below that of the skill."""
     for unit in units:
         path = directory_path(unit.text) if unit.generated == DIRECTORY else None
         if path:
@@ -151,8 +151,3 @@ def _paths_in_lines(
         path = path_in(unit.text) if unit.generated == template else None
         if path:
             yield join(dirname(unit.file), path)
-
-
-def _folders(path: str) -> Iterator[str]:
-    while path := dirname(path):
-        yield path

@@ -1,11 +1,11 @@
-"""Critical tokens: the words of a statement that change what an agent must do.
+"""Critical tokens: words of a statement that determine what an agent must do.
 
-Numbers with their units, comparators, modals and negations, code spans, paths and flags,
-in the order in which they stand. As a bag, "30 to 60" would equal "60 to 30".
+Numbers with their units, comparators, modals and negations, code spans, paths and flags, in text order. As
+a bag, "30 to 60" would equal "60 to 30".
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import zip_longest
 
@@ -39,9 +39,8 @@ _DOWN = frozenset({
 })  # fmt: skip
 _EQUAL = frozenset({"==", "!=", "≠", "≈", "±", "only", "exactly", "between"})
 _NEGATIONS = frozenset({
-    "must not", "should not", "shouldn't", "shall not", "may not", "mustn't", "cannot", "can't",
-    "can not", "never", "do not", "don't", "does not", "doesn't", "need not", "needs not",
-    "is not", "isn't", "are not", "aren't", "will not", "won't", "not", "no", "none", "without",
+    "must not", "should not", "shall not", "may not", "can not", "never", "do not", "does not",
+    "need not", "needs not", "is not", "are not", "will not", "not", "no", "none", "without",
     "avoid", "forbidden", "prohibited",
 })  # fmt: skip
 _MODALS = frozenset({
@@ -51,6 +50,11 @@ _MODALS = frozenset({
     "ignore", "allowed", "critical", "warning", "important", "ensure", "verify", "validate",
     "all", "any",
 })  # fmt: skip
+_STRAIGHT = str.maketrans(dict.fromkeys("‘’ʼ＇", "'") | dict.fromkeys("“”„", '"'))
+_CODE_SPAN = re.compile(r"(`[^`]*`)")
+_CONTRACTION = re.compile(r"\b(?:([a-z]+)n't|cannot)\b", re.IGNORECASE)
+_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
+"""Words that lose letters before "n't"."""
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _CODE = re.compile(r"`([^`]+)`")
 _PATH = re.compile(
@@ -61,8 +65,7 @@ _FLAG = re.compile(r"(?<!\S)`?(--?[A-Za-z][\w-]*)")
 
 
 def _phrases(words: Iterable[str]) -> str:
-    """Any of the phrases, the longest first; those of one letter share a branch, so that a word is
-    tried against its own letter alone."""
+    """A pattern for any of the phrases, longest first, branched by first letter for speed."""
     ordered = sorted(words, key=lambda word: (-len(word), word))
     return "|".join(
         f"{letter}(?:{'|'.join(_spaced(word[1:]) for word in ordered if word[0] == letter)})"
@@ -91,12 +94,13 @@ _KINDS = (
 
 @lru_cache(maxsize=1 << 16)
 def critical_tokens(text: str) -> tuple[str, ...]:
-    """The critical tokens of `text` in reading order, each as "kind:value".
+    """Return the critical tokens of `text` in reading order, each as "kind:value".
 
-    Kinds: `num` (value, then "|" and its unit), `cmp`, `mod`, `code`, `path`, `flag`. A word in
-    capitals stays in capitals ("mod:MUST"), for that is how skills stress; a capital at the
-    start of a sentence is folded. (transforms §5.1)
+    Kinds: `num` (value, then "|" and its unit), `cmp`, `mod`, `code`, `path`, `flag`. Words in capitals
+    stay in capitals ("mod:MUST"), since Skills stress words so; a capital at the start of a sentence is
+    folded. Contractions are expanded: "don't" gives "mod:do not". (transforms §5.1)
     """
+    text = _written_out(straight_quotes(text))
     numbers = _NUMBER.finditer(text) if _DIGIT.search(text) else ()
     placed = [
         (match.start(), 0, f"num:{_digits(match.group(1))}|{match.group(2) or ''}")
@@ -114,13 +118,34 @@ def critical_tokens(text: str) -> tuple[str, ...]:
     return tuple(token for _, _, token in sorted(placed))
 
 
+def straight_quotes(text: str) -> str:
+    """Return the text with straight quotes and apostrophes outside of code spans."""
+    return text if text.isascii() else _outside_code(text, lambda part: part.translate(_STRAIGHT))
+
+
+def _written_out(text: str) -> str:
+    """The text with expanded contractions: "do not" for "don't", "can not" for "can't" and "cannot"."""
+    if not _CONTRACTION.search(text):
+        return text
+    return _outside_code(text, lambda part: _CONTRACTION.sub(_two_words, part))
+
+
+def _two_words(contraction: re.Match[str]) -> str:
+    stem = (contraction[1] or "ca").lower()
+    words = f"{_STEMS.get(stem, stem)} not"
+    return words.upper() if contraction[0].isupper() else words
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    parts = _CODE_SPAN.split(text)
+    return "".join(part if number % 2 else change(part) for number, part in enumerate(parts))
+
+
 def _digits(number: str) -> str:
-    """A number without the comma of its sentence, its minus in one spelling."""
     return number.rstrip(",").replace("−", "-")
 
 
 def _stress(word: str, kind: str) -> str:
-    """A comparator or modal in lower case, unless all of it stands in capitals."""
     if kind not in {"cmp", "mod"}:
         return word
     word = " ".join(word.split())
@@ -128,10 +153,10 @@ def _stress(word: str, kind: str) -> str:
 
 
 def critical_change(before: tuple[str, ...], after: tuple[str, ...]) -> ChangeKind | None:
-    """The worst thing that differs between two tuples of critical tokens; None when equal.
+    """Return the worst difference between two tuples of critical tokens; None if equal.
 
-    Worst first: polarity, comparator turned round, comparator, number, unit, modal, reference
-    (code span, path, flag), order. (transforms §5.2)
+    Worst first: polarity, reversed comparator, comparator, number, unit, modal, reference (code span, path,
+    flag), order. (transforms §5.2)
     """
     if before == after:
         return None
@@ -165,7 +190,7 @@ def _negations(tokens: tuple[str, ...]) -> int:
 
 
 def _comparators(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[bool, bool]:
-    """Whether a comparator was turned round, and whether the comparators differ at all."""
+    """(whether a comparator is reversed, whether comparators differ)."""
     old, new = _of(before, "cmp"), _of(after, "cmp")
     turns = [_direction(a) * _direction(b) for a, b in zip_longest(old, new, fillvalue="")]
     return len(old) == len(new) and min(turns, default=0) < 0, old != new

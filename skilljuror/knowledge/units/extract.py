@@ -22,8 +22,7 @@ Bundles = ParamSpec("Bundles")
 
 
 def cached_by_bundles(function: Callable[Bundles, Answer]) -> Callable[Bundles, Answer]:
-    """A function of bundles that keeps its last four answers, since several gates ask the same of
-    the same bundles; two bundles are the same if their names, files and skills are."""
+    """Cache the last four results of a function of bundles, by names, files and skills."""
 
     @lru_cache(maxsize=4)
     def by_key(*keys: _BundleKey) -> Answer:
@@ -43,20 +42,18 @@ def _bundle_key(bundle: Any) -> _BundleKey:
 
 
 def units_of(bundle: Bundle) -> list[Unit]:
-    """Every unit of `bundle`, by file in bytewise path order, then by line.
+    """Return the units of a bundle, by file in bytewise path order, then by line.
 
-    Markdown is cut into headings, sentences, list items, table rows, code lines, commands, steps
-    and links, and frontmatter into fields; other text into lines; each file that is not markdown
-    is also one unit "path digest". A file that stands in a fence below its marker gives the same
-    units as the file itself, with the lines where it stands. Machine-read data gives only its
-    file unit; an empty file gives none. (transforms §5.1)
+    Markdown gives headings, sentences, list items, table rows, code lines, commands, steps, links and
+    frontmatter fields; other text gives lines, and one unit "path digest" per file. A fenced file below its
+    marker gives the same units as the file itself, at the lines of the fence. Data gives only its file unit,
+    an empty file gives nothing. (transforms §5.1)
     """
     return list(_units(tuple(sorted(bundle.files.items(), key=lambda file: file[0].encode()))))
 
 
 @lru_cache(maxsize=8)
 def _units(files: tuple[tuple[str, Blob], ...]) -> tuple[Unit, ...]:
-    """Kept, because every gate asks for the same two bundles."""
     counts: Counter[str] = Counter()
     return tuple(
         _unit(draft, path, counts) for path, blob in files for draft in _drafts(path, blob)
@@ -80,7 +77,7 @@ def _digest(text: str) -> str:
 
 @lru_cache(maxsize=512)
 def _drafts(path: str, blob: Blob) -> tuple[RawUnit, ...]:
-    """Units of one file; kept, because a variant shares most of its files with its parent."""
+    """Units of one file, cached because a variant shares most files with its parent."""
     text = read_text(blob)
     if text is None:
         lines = blob.data.count(b"\n") + 1

@@ -1,4 +1,4 @@
-"""The sentence that introduces a list, a table or a block of code and gives it its condition."""
+"""The sentence that introduces a list, a table or a code block and states its condition."""
 
 import re
 from collections.abc import Sequence
@@ -15,22 +15,23 @@ _TAG_ALONE = re.compile(r"\s*(<[A-Za-z][\w-]*>)\s*(?:\n|$)")
 
 
 class Leads:
-    """Follows the blocks of a page and knows for each what introduces it.
+    """Track the introduction of each block of a page.
 
-    A paragraph introduces the list, table or code right below it where it ends in a colon or is
-    bold as a whole; what stands inside an item is introduced by the item; lines below a tag that
-    stands alone, by the tag.
+    A paragraph introduces the list, table or code right below it if it ends in a colon or is completely bold.
+    An item introduces its content, a tag on its own line the lines below it.
     """
 
     def __init__(self) -> None:
         self._open: list[str] = []
         """Leads of the lists that are open, the innermost last."""
         self._last = ""
-        """What the block before has to introduce."""
+        """Introduction in the block before."""
 
     def of(self, token: Token, following: Sequence[Token]) -> str:
-        """The lead of what begins at a block token; "" for none. `following` are the tokens after
-        it; every token of a page must be asked for, in order."""
+        """Return the lead of the block that begins at `token`, or "". `following` are the tokens after it.
+
+        Call it for every token of a page, in order.
+        """
         around = "".join(self._open[-1:])
         lead, self._last = self._last, "" if token.map or token.type in _ENDS else self._last
         if token.type in _LISTS_OPEN:
@@ -48,7 +49,7 @@ class Leads:
 
 
 def _introduction(inline: Token, *, inside: bool) -> str:
-    """The sentence of a paragraph that can introduce what follows; "" for none."""
+    """The sentence of a paragraph that can introduce a block; "" if none."""
     found = sentences(inline_text(inline))
     last = found[-1][2] if found else ""
     return last if inside or last.endswith(":") or _is_bold(inline) else ""

@@ -1,4 +1,4 @@
-"""Texts of two bundles made comparable: what may change when a file moves is taken out."""
+"""Normalise texts of two bundles for comparison: remove what changes when a file moves."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,7 +6,7 @@ from functools import lru_cache
 from posixpath import basename, normpath
 
 from skilljuror.knowledge.generated.templates import MARKER, marker_path
-from skilljuror.knowledge.units.critical_tokens import critical_tokens
+from skilljuror.knowledge.units.critical_tokens import critical_tokens, straight_quotes
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import Unit
 
@@ -17,7 +17,7 @@ _REFERENCES = re.compile(r"(?<![\w.-])(?:\./)?references/(?=[\w.-])")
 _PATH = re.compile(
     r"(?<![\w/~-])(?:\.{0,2}/){0,64}+(?:[\w@+.-]{1,255}+/){0,64}[\w@+-][\w@+.-]{0,255}\.[A-Za-z]\w{0,9}\b"
 )
-"""What looks like a path; its bounds keep the search linear."""
+"""A possible path; its bounds keep the search linear."""
 _DEFINED = re.compile(
     r"^(\[[^\[\]]{1,300}\]:)\s*(?!<?(?:[A-Za-z][A-Za-z0-9+.-]*:|//))(?:<[^<>\n]+>|[^\s<>]+)"
 )
@@ -26,12 +26,11 @@ _COLLISION = re.compile(r"-\d+(?=\.\w+$)")
 
 
 class TextNormaliser:
-    """Normalises the texts of the units of a parent and a variant.
+    """Normalise the texts of the units of a parent and a variant.
 
-    A path that names a file of either side is cut to the file's name, for folders change when
-    files move and new names that avoid a collision end in a number; a stale absolute skill path,
-    a skill's own folder and `references/` are taken off any other path. A path that names no
-    file stays, so that a mention that was changed to something else is seen.
+    A path to a file of either side becomes the file's name, without the number that avoids a collision, since
+    folders and new names change. Other paths lose stale absolute skill folders, the skill's own folder and
+    `references/`; the rest stays, so that a changed mention is found. Quotes outside of code are straight.
     """
 
     def __init__(
@@ -48,21 +47,24 @@ class TextNormaliser:
         self._texts: dict[str, str] = {}
 
     def text(self, unit: Unit) -> str:
-        """The text of `unit` as it is compared."""
-        text = unit.text
+        """Return the normalised text of `unit`."""
+        text = unit.text if unit.kind == "code" else straight_quotes(unit.text)
         if "/" not in text and ".md" not in text and not text.startswith("["):
             return text
         if text not in self._texts:
-            self._texts[text] = self.normalised(text)
+            self._texts[text] = self._without_folders(text)
         return self._texts[text]
 
     def critical_tokens(self, unit: Unit) -> tuple[str, ...]:
-        """The critical tokens of the text as it is compared."""
+        """Return the critical tokens of the normalised text."""
         text = self.text(unit)
         return unit.criticals if text == unit.text else critical_tokens(text)
 
     def normalised(self, text: str) -> str:
-        """Any text as it is compared."""
+        """Return normalised text (not code)."""
+        return self._without_folders(straight_quotes(text))
+
+    def _without_folders(self, text: str) -> str:
         text = without_local_target(text)
         text = _SKILL_FOLDER.sub("", text) if "skills/" in text else text
         text = self._with_bare_names(text)
@@ -70,7 +72,6 @@ class TextNormaliser:
         return self._folders.sub("", text) if self._folders and "/" in text else text
 
     def _with_bare_names(self, text: str) -> str:
-        """The text with every path that names a file cut to its name."""
         parts, place = [], 0
         for start, end, path in _paths_in(text):
             if path in self._suffixes:
@@ -86,7 +87,7 @@ class TextNormaliser:
 
 @lru_cache(maxsize=1 << 15)
 def _paths_in(text: str) -> tuple[tuple[int, int, str], ...]:
-    """(start, end, path) of what looks like a path; kept, for a text stands in several pairs."""
+    """(start, end, path) of possible paths, cached because a text is in several pairs."""
     return tuple(
         (match.start(), match.end(), normpath(match[0]).lstrip("./"))
         for match in _PATH.finditer(text)
@@ -94,24 +95,24 @@ def _paths_in(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def paths_in(text: str) -> Iterator[str]:
-    """What looks like a path in a text, without stale folders and steps upward."""
+    """Return the possible paths in a text, without stale folders and upward steps."""
     text = _SKILL_FOLDER.sub("", text) if "skills/" in text else text
     return (path for _, _, path in _paths_in(text))
 
 
 def without_local_target(text: str) -> str:
-    """A link definition without its target, where that is local: it may move."""
+    """Remove the target of a link definition if it is local and so may move."""
     return _DEFINED.sub(r"\1", text) if text.startswith("[") else text
 
 
 def moved_name(path: str) -> str:
-    """The name under which a file may stand elsewhere; a skill inside a skill becomes a page."""
+    """Return the name of a file elsewhere; the root of an inner skill becomes a page."""
     inner = _ROOT.search(path)
     return f"{inner[1]}.md" if inner else basename(path)
 
 
 def all_paths(bundle: Bundle, units: Iterable[Unit]) -> Iterable[str]:
-    """Every path of a bundle, on disk or in a marker."""
+    """Yield the paths of a bundle, on disk or in a marker."""
     yield from bundle.files
     for unit in units:
         if unit.generated == MARKER:
@@ -121,7 +122,13 @@ def all_paths(bundle: Bundle, units: Iterable[Unit]) -> Iterable[str]:
 
 
 def path_suffixes(path: str) -> Iterator[str]:
-    """The path and every path that it ends with, folder by folder."""
+    """Yield the path and its ends, folder by folder."""
     while path:
         yield path
         path = path.partition("/")[2]
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """Yield every folder that holds a path, innermost first."""
+    while path := path.rpartition("/")[0]:
+        yield path

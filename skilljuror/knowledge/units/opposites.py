@@ -1,4 +1,4 @@
-"""Words that turn a sentence round where one takes the place of the other."""
+"""Words that reverse the meaning of a sentence when one replaces the other."""
 
 import re
 from collections import Counter
@@ -61,8 +61,7 @@ _SUFFIXES = (
     ("er", "e"), ("es", ""), ("ly", ""), ("s", ""),
 )  # fmt: skip
 _LEAST = 4
-"""Letters that a word keeps at least when a prefix is taken off; one less where the other has a
-prefix too."""
+"""Minimum letters of a word without its prefix; one less if the other word has a prefix too."""
 _WORD = re.compile(r"[^\W\d_]+")
 _CODE = re.compile(r"`[^`]*`")
 _CONTRAST = re.compile(
@@ -73,24 +72,25 @@ _CONTRAST = re.compile(
 
 
 def contrasts(texts: Iterable[str]) -> frozenset[tuple[str, str]]:
-    """Words that some texts set against each other: "at the source, not at the symptom"."""
+    """Return word pairs that the texts contrast: "at the source, not at the symptom"."""
     found = (match for text in texts for match in _CONTRAST.finditer(text))
     pairs = {(match[1].lower(), match[2].lower()) for match in found}
     return frozenset(pairs | {(second, first) for first, second in pairs})
 
 
-def turned_round(
+def has_opposites(
     before: str, after: str, contrasted: frozenset[tuple[str, str]] = frozenset()
 ) -> bool:
-    """Whether a word of one text went and its opposite came: on a scale (smallest, largest; reliably,
-    rarely), by a prefix (safe, unsafe; upstream, downstream), or one of the pairs `contrasted`."""
+    """Whether a word was replaced by its opposite: on a scale (smallest, largest; reliably, rarely), by a prefix
+    (safe, unsafe; upstream, downstream), or as one of the `contrasted` pairs.
+    """
     old, new = Counter(_words(before)), Counter(_words(after))
-    gone, come = list(old - new), list(new - old)
+    removed, added = list(old - new), list(new - old)
     return any(
         _are_opposite(first, second)
         or any((a, b) in contrasted for a in _forms(first) for b in _forms(second))
-        for first in gone
-        for second in come
+        for first in removed
+        for second in added
     )
 
 
@@ -121,7 +121,7 @@ def _poles(word: str) -> set[tuple[int, bool]]:
 
 @lru_cache(maxsize=1 << 14)
 def _forms(word: str) -> frozenset[str]:
-    """A word, and what it may be a form of: smallest, small; running, run; reliably, reliable."""
+    """A word and its possible base forms: smallest, small; running, run; reliably, reliable."""
     return frozenset({word, *_stems(word)})
 
 

@@ -1,4 +1,4 @@
-"""Units of a markdown text. The parser is an index over source lines; nothing is rendered."""
+"""Units of a Markdown text. The parser is an index over source lines; nothing is rendered."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,11 +26,11 @@ STEP_ARROW = " -> "
 LINK_ARROW = " -> "
 _COMMENT = "<!--"
 _BEFORE = re.compile(r"^\s*(?:(?:>\s?)|(?:[-*+]|\d{1,9}[.)])\s+)*")
-"""What a quote or a list puts before the text of a line."""
+"""Quote and list marks before the text of a line."""
 
 
 def markdown_units(lines: Sequence[str], first: int = 1) -> Iterator[RawUnit]:
-    """Units of a markdown text whose first line is line `first` of its file."""
+    """Yield the units of a Markdown text that starts at line `first` of its file."""
     markdown = markdown_index(tuple(lines))
     if markdown.frontmatter_lines:
         yield from field_units(lines[1 : markdown.frontmatter_lines - 1], first + 1)
@@ -58,7 +58,7 @@ class _Walk:
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """Titles from the outermost one down; a marker begins a file of its own, with its own leads."""
+        """Titles, outermost first; a marker starts a file with its own headings."""
         titles: list[str] = []
         for _, title in self.path:
             titles = [] if title is None else [*titles, title]
@@ -152,7 +152,7 @@ class _Walk:
             yield from code_units(content, start, self.headings, language)
 
     def _inside(self, token: Token) -> Sequence[str]:
-        """The lines of a block of code, as they stand where nothing is put before them."""
+        """The lines of a code block, from the source if they have no prefix there."""
         lines = token.content.removesuffix("\n").split("\n")
         start = _span(token)[0] + 1
         plain = token.type == "fence" and token.level == 0 and self.lines[start - 1][:1] in "`~"
@@ -172,7 +172,7 @@ class _Walk:
                 yield from link_units(inline, number, self.headings)
 
     def _raw(self, numbers: Iterable[int], lead: str = "") -> Iterator[RawUnit]:
-        """Lines as they stand; `lead` tells those of a comment from text that a reader sees."""
+        """Lines as written; `lead` marks those of a comment."""
         for number in numbers:
             text = fold_whitespace(self.lines[number]) if number < len(self.lines) else ""
             if re.search(r"\w", text):
@@ -181,7 +181,7 @@ class _Walk:
                 yield RawUnit("statement", line, line, self.headings, text)
 
     def _uncovered(self) -> Iterator[RawUnit]:
-        """Lines without a token, such as link reference definitions, are knowledge too."""
+        """Lines without a token, such as link reference definitions."""
         self.path = []
         yield from self._raw(n for n, covered in enumerate(self.covered) if not covered)
 
@@ -192,7 +192,7 @@ def _span(token: Token) -> tuple[int, int]:
 
 
 def file_units(path: str, lines: Sequence[str], first: int) -> Iterator[RawUnit]:
-    """A file, wherever it stands: its digest and its lines; of machine-read data, no lines."""
+    """Yield the units of a file: its digest and its lines; for data, no lines."""
     if is_markdown(path):
         yield from markdown_units(lines, first)
         return
@@ -206,7 +206,7 @@ def file_units(path: str, lines: Sequence[str], first: int) -> Iterator[RawUnit]
 
 
 def _rows(tokens: Sequence[Token], index: int) -> Iterator[tuple[int, list[Token]]]:
-    """Cells of the rows of the table that opens at `index`, each row with its 0-based line."""
+    """Cells of the rows of the table at `index`, each row with its 0-based line."""
     cells: list[Token] = []
     line = 0
     for token in tokens[index:]:
@@ -221,7 +221,7 @@ def _rows(tokens: Sequence[Token], index: int) -> Iterator[tuple[int, list[Token
 
 
 def _spare_cells(line: str, count: int, *, nested: bool) -> list[str]:
-    """The cells of a table's row beyond its columns: a page does not show them, its source does."""
+    """The cells of a table row beyond its columns, which only the source shows."""
     text = (_BEFORE.sub("", line) if nested else line).strip().removeprefix("|")
     if text.count("|") < count:
         return []
@@ -230,8 +230,7 @@ def _spare_cells(line: str, count: int, *, nested: bool) -> list[str]:
 
 
 def link_units(inline: Token, line: int, headings: tuple[str, ...]) -> Iterator[RawUnit]:
-    """Links and images of one inline token, as "label -> address"; an image's label opens with
-    "!"."""
+    """Yield links and images of one inline token as "label -> address"; an image's label starts with "!"."""
     children = inline.children or []
     for index, child in enumerate(children):
         if child.type in {"softbreak", "hardbreak"}:
@@ -256,18 +255,16 @@ def _until_close(children: Sequence[Token]) -> Iterator[str]:
 
 
 class _Steps:
-    """The ordered list that is being read at one depth."""
-
     def __init__(self, start: int) -> None:
         self.last: tuple[int, str] | None = None
         self.count = start - 1
 
 
 def step_units(tokens: Sequence[Token], first: int) -> Iterator[RawUnit]:
-    """Adjacent items of ordered lists, as "this -> that".
+    """Yield adjacent items of ordered lists as "this -> that".
 
-    A list that goes on with the next number after a code block or a paragraph, as hand-written
-    procedures do, is one procedure; a heading ends it.
+    A list that continues the count after a code block or paragraph belongs to the same procedure; a heading
+    ends it.
     """
     open_lists: list[_Steps | None] = []
     resumable: dict[int, _Steps] = {}

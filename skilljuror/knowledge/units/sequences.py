@@ -1,4 +1,4 @@
-"""Which things that a Skill tells one after another are to be done one after another."""
+"""Detect the order of titles, items and sentences that must be followed one after another."""
 
 import re
 from collections.abc import Sequence
@@ -12,20 +12,21 @@ _PROCESS = re.compile(
     re.IGNORECASE,
 )
 _THEN = re.compile(
-    r"\W*(?:then|next(?!\s+steps?\b)|finally|lastly|afterwards?|after (?:that|this|which))\b",
+    r"\W*(?:then|next(?!\s+steps?\b)|finally|lastly|afterwards?|after (?:that|this|which))\b"
+    r"(?![.-]\w)",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+")
 _NAMED = 3
-"""Names in a row from which a title tells the order of what stands below it: RED-GREEN-REFACTOR."""
+"""Minimum names in a title that determine the order below it: RED-GREEN-REFACTOR."""
 
 
 def in_order(above: str, texts: Sequence[str]) -> list[bool]:
-    """For each of some neighbours, titles or items, and the next one: whether it must come first.
+    """Return for each pair of neighbours whether the first must come first.
 
-    `above` is the title or the sentence that they stand below. It must where `above` speaks of a
-    process or names them in a row, where both count on ("Step 2", "Step 3"; "1.", "2."), and where
-    the next one opens with "then", "finally" and the like.
+    `above` is the title or sentence above them. There is an order if `above` names a process or lists them,
+    if both continue a count ("Step 2", "Step 3"; "1.", "2."), or if the second opens with "then", "finally"
+    or the like.
     """
     process = bool(_PROCESS.search(above)) or _names_in_order(above, texts)
     return [
@@ -41,13 +42,13 @@ def _counts_on(before: str, after: str) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _count(text: str) -> tuple[str, tuple[int, ...]] | None:
-    """The word and the number that a title opens with."""
+    """The word and number at the start of a title."""
     match = _COUNTED.match(text)
     return match and ((match[1] or "").lower(), tuple(map(int, match[2].split("."))))
 
 
 def _names_in_order(above: str, texts: Sequence[str]) -> bool:
-    """Whether every word of a title stands in the texts below it, in the order of the title."""
+    """Whether each word of a title is in the texts below it, in the same order."""
     names = list(dict.fromkeys(word.lower() for word in _WORD.findall(above)))
     if not _NAMED <= len(names) <= len(texts):
         return False

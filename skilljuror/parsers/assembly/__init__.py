@@ -1,1 +1,1 @@
-"""Building a trajectory out of what a format says."""
+"""Build a trajectory from the records of a log."""

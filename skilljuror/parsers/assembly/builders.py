@@ -1,7 +1,7 @@
-"""A run under construction: a parser adds what it reads, `build` gives the Trajectory.
+"""Builders: a parser adds what it reads, `build` returns the Trajectory.
 
-Calls and their results are joined by call id in file order, never along parent links,
-which lose the results of parallel calls (formats.md §4.1).
+Calls and results are joined by call id in file order, never along parent links, which lose the
+results of parallel calls (formats.md §4.1).
 """
 
 import re
@@ -32,35 +32,44 @@ from skilljuror.parsers.raw_logs.jsonl import JsonLines
 _SKILLS_BLOCK = re.compile(r"<available_skills>(.*?)</available_skills>", re.DOTALL)
 _SKILL_NAME = re.compile(r"<name>([^<\n]*)</name>")
 _SKILL_PLACE = re.compile(r"<location>([^<\n]*)</location>")
+_STATUS = re.compile(
+    r"\b(?:status|error|code)\b\W{0,4}(?:code\W{0,3})?([1-5]\d\d)\b", re.IGNORECASE
+)
+_PROVIDER_STATUSES = frozenset({401, 402, 408, 429})
+"""HTTP statuses other than 5xx with which a provider rejects any request: key, account, rate."""
+_PROVIDER_WORDS = re.compile(
+    r"rate.?limit|usage.?limit|overloaded|server.?error|unavailable|connection|connect error"
+    r"|time.?d?.?out\b|stream.?(?:disconnected|closed)|authentication|unauthorized|billing|quota",
+    re.IGNORECASE,
+)
+"""Words of such an error without a status."""
 
 MAIN = "main"
-"""What the main agent of a run is called; sub-agents have the ids of their log."""
+"""Id of the main agent; sub-agents have the ids in their log."""
 
 
 class CallBuilder(Struct, eq=False):
-    """A call whose result may still come."""
+    """A call whose result may follow later."""
 
     call_id: str | None
     name: str
     arguments: dict[str, Any]
     line: int
     sub_agent: str | None = None
-    """Id of the sub-agent it started."""
+    """Id of the sub-agent that it started."""
     result: ToolResult | None = None
     fields: dict[str, Any] = {}
-    """The fields of a call that follow from its name and arguments."""
+    """ToolCall fields derived from its name and arguments."""
 
     def __post_init__(self) -> None:
         self.fields = call_fields(self.name, self.arguments)
 
     @property
     def action(self) -> Action:
-        """What kind of thing the call does."""
         action: Action = self.fields["action"]
         return action
 
     def build(self) -> ToolCall:
-        """The call as a record."""
         return ToolCall(
             call_id=self.call_id, name=self.name, line=self.line, agent=self.sub_agent,
             arguments=self.arguments, result=self.result, **self.fields,
@@ -82,7 +91,6 @@ class StepBuilder(Struct, eq=False):
     usage: Usage | None = None
 
     def build(self, index: int) -> Step:
-        """The step as a record."""
         return Step(
             agent=self.agent, index=index, line=self.line, text="\n".join(self.texts),
             reasoning="\n".join(self.reasoning), calls=tuple([call.build() for call in self.calls]),
@@ -92,7 +100,7 @@ class StepBuilder(Struct, eq=False):
 
 
 class TrajectoryBuilder:
-    """Everything known so far about one run."""
+    """A run under construction."""
 
     def __init__(self) -> None:
         self.steps: list[StepBuilder] = []
@@ -105,6 +113,7 @@ class TrajectoryBuilder:
         self.skill_roots: dict[str, None] = {}
         self.started_at: float | None = None
         self.finished_at: float | None = None
+        self.fault: str | None = None
         self.file = 0
         """Index of the raw file being read."""
         self._counts: Counter[str] = Counter()
@@ -112,7 +121,7 @@ class TrajectoryBuilder:
         self._steps: dict[tuple[str, str], StepBuilder] = {}
 
     def include_time(self, timestamp: float | None) -> None:
-        """Let the run begin no later, and end no earlier, than a record that was written then."""
+        """Extend the run's start and end to include a record's timestamp."""
         if timestamp is None:
             return
         if self.started_at is None or timestamp < self.started_at:
@@ -121,14 +130,15 @@ class TrajectoryBuilder:
             self.finished_at = timestamp
 
     def add_step(self, agent: str, line: int, timestamp: float | None = None) -> StepBuilder:
-        """Begin a new step of an agent."""
         step = StepBuilder(agent, line, self.file, timestamp)
+        if agent == MAIN:
+            self.fault = None
         self.steps.append(step)
         self._counts[agent] += 1
         return step
 
     def step_of(self, agent: str, key: str | None, line: int, moment: float | None) -> StepBuilder:
-        """The step of an agent with the log's id, which may have begun; without an id a new one."""
+        """Return the step with the log's id, or a new one if it is new or has no id."""
         step = self._steps.get((agent, key)) if key else None
         if step is None:
             step = self.add_step(agent, line, moment)
@@ -137,8 +147,22 @@ class TrajectoryBuilder:
                 self._steps[agent, key] = step
         return step
 
+    def add_fault(self, agent: str, text: str, status: int | None = None) -> None:
+        """Record an error from the model's provider; the main agent's next step clears it.
+
+        Errors caused by the request itself, such as a context that is too long, do not count.
+        """
+        stated = _STATUS.search(text)
+        status = status or (int(stated[1]) if stated else None)
+        if status is not None:
+            is_fault = status in _PROVIDER_STATUSES or 500 <= status < 600
+        else:
+            is_fault = _PROVIDER_WORDS.search(text) is not None
+        if is_fault and agent == MAIN:
+            self.fault = " ".join(text.split())[:200]
+
     def remove_step(self, step: StepBuilder) -> None:
-        """Take back a step that turned out to be none (a summary for a compaction)."""
+        """Remove a step that turned out not to be one (a compaction's summary)."""
         self.steps.remove(step)
         self._counts[step.agent] -= 1
 
@@ -150,7 +174,6 @@ class TrajectoryBuilder:
         arguments: dict[str, Any],
         line: int,
     ) -> CallBuilder:
-        """Add a call to a step."""
         call = CallBuilder(call_id, name, arguments, line)
         step.calls.append(call)
         if call_id is not None:
@@ -158,32 +181,30 @@ class TrajectoryBuilder:
         return call
 
     def find_call(self, call_id: Any) -> CallBuilder | None:
-        """The call with that id, where there is one."""
         return self._calls.get(call_id) if isinstance(call_id, str) else None
 
     def add_message(self, agent: str, kind: MessageKind, text: str, line: int, **more: Any) -> None:
-        """Add something that reached an agent's context without a call."""
+        """Add content that reached an agent's context without a call."""
         step = self._counts[agent]
         self.messages.append(Message(agent, kind, text, line, step, file=self.file, **more))
 
     def add_compaction(self, agent: str) -> None:
-        """Note that an agent's context was compacted here."""
+        """Record that an agent's context was compacted here."""
         self.compactions.append((agent, self._counts[agent]))
 
     def add_offered(self, skills: Iterable[OfferedSkill]) -> None:
-        """Add skills that the model was shown; an empty list is knowledge too."""
+        """Add Skills that the model was shown; an empty list counts as known."""
         if self.offered is None:
             self.offered = {}
         for skill in skills:
             self.offered.setdefault((skill.name, skill.path), skill)
 
     def add_skill_root(self, path: str | None) -> None:
-        """Add a folder that holds skills."""
         if path:
             self.skill_roots.setdefault(path.rstrip("/") or "/")
 
     def rename_agents(self, agents: dict[str, str]) -> None:
-        """Give agents the ids that became known only later."""
+        """Rename agents whose ids appeared late in the log."""
         for step in self.steps:
             step.agent = agents.get(step.agent, step.agent)
         self.messages = [
@@ -192,9 +213,9 @@ class TrajectoryBuilder:
         ]
 
     def ends_with_answer(self) -> bool:
-        """Whether the main agent's last step closes the log; a log without any step is no answer.
+        """Whether the main agent's last step closes the log (False without steps).
 
-        A note of the harness after it (an interruption, a local command) closes it too.
+        A later note of the harness (an interruption, a local command) closes it too.
         """
         steps = [step for step in self.steps if step.agent == MAIN]
         own = [message for message in self.messages if message.agent == MAIN]
@@ -204,7 +225,7 @@ class TrajectoryBuilder:
         return bool(steps) and "prompt" not in later and not steps[-1].calls
 
     def add_diagnostics(self, lines: JsonLines) -> None:
-        """Take over what could not be read of a file."""
+        """Copy a file's warnings, skipped records and completeness."""
         self.skipped.update(lines.skipped)
         self.warnings.extend(lines.warnings)
         self.complete = self.complete and lines.complete
@@ -219,8 +240,8 @@ class TrajectoryBuilder:
         usage: Usage | None = None,
         **fields: Any,
     ) -> Trajectory:
-        """The run as a record. Its key is that of the session where `trajectory` gives none, and its
-        usage the sum of its steps where the log states none; `fields` are further ones."""
+        """Return the run. `trajectory` defaults to the session's key, usage to the sum over its
+        steps; `fields` are further fields."""
         counts: Counter[str] = Counter()
         steps = []
         for step in self.steps:
@@ -242,12 +263,13 @@ class TrajectoryBuilder:
             skipped=dict(sorted(self.skipped.items())),
             warnings=tuple(self.warnings),
             complete=self.complete,
+            fault=self.fault,
             **{"agent": parser.agent, "traits": parser.traits, **fields},
         )
 
 
 def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
-    """Sums per class; None without any usage, and per class None unless some usage has it."""
+    """Sum per class; None without any usage, and per class None if no usage has it."""
     known = [usage for usage in usages if usage is not None]
     if not known:
         return None
@@ -261,7 +283,7 @@ def _sum(values: Iterable[Any]) -> Any:
 
 
 def add_available_skills(run: TrajectoryBuilder, text: str) -> bool:
-    """Offer the skills of an `<available_skills>` block; False when the text has none."""
+    """Add the Skills of an `<available_skills>` block; False if the text has none."""
     block = _SKILLS_BLOCK.search(text)
     if block is None:
         return False

@@ -1,4 +1,4 @@
-"""File text as agents show it, with a number before every line, and the way back."""
+"""Line numbers that agents print before each line of a file."""
 
 import re
 
@@ -8,10 +8,10 @@ _LINE = re.compile(r"[ \t]{0,12}L?(\d{1,9})(?:→|\t|\| ?|: |\. |$)")
 
 
 def strip_line_numbers(text: str) -> tuple[str, int] | None:
-    """(text without the numbers, number of its first line), or None when it has no numbers.
+    """Return (text without line numbers, its first line number), or None if it has none.
 
-    Reads on while the numbers count up by one and stops at the first line that does not
-    fit, so that notes of the harness after the file are left out.
+    Stops at the first line that breaks the sequence, so notes of the harness after the file are
+    dropped.
     """
     kept: list[str] = []
     first = 0

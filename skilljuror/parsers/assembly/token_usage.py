@@ -1,4 +1,4 @@
-"""Token classes from the usual way to state them: prompt tokens that include the cached ones."""
+"""Token classes from prompt counts that include cached tokens."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ def usage_of_prompt(
     prompt: Any, *, cached: Any, written: Any = None, output: Any, reasoning: Any = None,
     cost: Any = None,
 ) -> Usage:  # fmt: skip
-    """The four disjoint classes; `input` is what is not known to be cached or written."""
+    """Return the four disjoint classes; `input` excludes cached and written tokens."""
     return Usage(
         input=remainder(as_count(prompt), as_count(cached), as_count(written)),
         cache_write=as_count(written),
@@ -22,7 +22,7 @@ def usage_of_prompt(
 
 
 def usage_of_response(response: dict[str, Any]) -> Usage | None:
-    """Usage of a raw API response, in the chat or the responses spelling."""
+    """Return the usage of a raw API response (chat or responses API)."""
     usage = as_dict(response.get("usage"))
     if not usage:
         return None

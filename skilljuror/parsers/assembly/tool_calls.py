@@ -1,4 +1,4 @@
-"""The tools of every agent, spelled one way: what kind of action, and which argument means what."""
+"""Tools of every agent in one vocabulary: kind of action and meaning of the arguments."""
 
 import re
 import shlex
@@ -16,7 +16,7 @@ _COMMAND = ("command", "cmd", "keystrokes", "code")
 _WRITTEN = ("content", "new_string", "new_str", "file_text", "newString", "new_source", "contents")
 _WORKDIR = ("workdir", "dir_path", "directory", "cwd")
 _ZERO_BASED = "read_file"
-"""The one tool whose line offset counts from 0."""
+"""The only tool whose line offset counts from 0."""
 
 _NAMES: dict[Action, str] = {
     "shell": "exec_command shell_command shell local_shell container.exec Bash bash run_shell_command execute_bash"
@@ -34,23 +34,23 @@ _NAMES: dict[Action, str] = {
     "agent": "Agent Task task spawn_agent invoke_agent collab_tool_call delegate_to_agent",
 }
 TOOLS = {name: action for action, names in _NAMES.items() for name in names.split()}
-"""Name of a tool -> what kind of thing it does."""
+"""Tool name -> action."""
 _SCRIPT_OPTIONS = {
     **dict.fromkeys(("bash", "sh", "zsh", "dash", "ksh", "fish"), re.compile(r"-[a-z]*c")),
     **dict.fromkeys(("powershell", "pwsh"), re.compile(r"-c(?:ommand)?", re.IGNORECASE)),
     "cmd": re.compile(r"/[ck]", re.IGNORECASE),
 }
-"""Shells, and the option whose value is a script."""
+"""Shell -> its option for a script."""
 _EDITOR_ACTIONS: dict[str, Action] = {
     "view": "read", "create": "write", "write": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "edit",
 }  # fmt: skip
-"""Command of an editor -> what kind of thing it does."""
+"""Editor command -> action."""
 _EDITORS = {"developer__text_editor", "text_editor", "str_replace_editor", "str_replace_based_edit_tool", "edit", "file_editor"}  # fmt: skip
 _PATCH_HEADS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 
 
 def call_fields(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a ToolCall that follow from a tool's name and arguments."""
+    """Return the ToolCall fields that follow from a tool's name and arguments."""
     action = TOOLS.get(name, "other")
     if name in _EDITORS and isinstance(command := arguments.get("command"), str):
         action = _EDITOR_ACTIONS.get(command, action)
@@ -63,7 +63,7 @@ def call_fields(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def arguments_of(given: Any) -> dict[str, Any]:
-    """Arguments that are logged as an object, or as the model's own JSON text."""
+    """Arguments logged as an object, or as the model's JSON text."""
     if not isinstance(given, str):
         return as_dict(given)
     value = json_of(given)
@@ -86,7 +86,7 @@ def _shell(arguments: dict[str, Any], _: str) -> dict[str, Any]:
 
 
 def _argv(value: Any) -> str | None:
-    """The script of `["bash", "-lc", script]`, else the words, quoted as a shell needs them."""
+    """Return the script of `["bash", "-lc", script]`, else the words, shell-quoted."""
     words = [word for word in as_list(value) if isinstance(word, str)]
     if not words:
         return None
@@ -105,7 +105,7 @@ def _read(arguments: dict[str, Any], tool: str) -> dict[str, Any]:
 
 
 def _range(arguments: dict[str, Any], tool: str) -> tuple[int | None, int | None]:
-    """First line and number of lines asked for."""
+    """(first line, number of lines) requested."""
     span = as_list(arguments.get("view_range"))
     first = as_count(span[0] if span else _any(arguments, _FROM))
     last = as_count(span[1] if len(span) > 1 else _any(arguments, _TO))
@@ -137,7 +137,7 @@ def _edit(arguments: dict[str, Any], _: str) -> dict[str, Any]:
 
 
 def _patch_fields(patch: str) -> dict[str, Any]:
-    """First file of a patch; `written` is the whole patch, which names the others."""
+    """Fields of a patch: its first file, and as `written` the whole patch, which names the others."""
     for line in patch.split("\n"):
         for head in _PATCH_HEADS:
             if line.startswith(head):

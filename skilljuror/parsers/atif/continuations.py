@@ -1,4 +1,4 @@
-"""The parts of one ATIF run: which file a document goes on in, and the order to read them in."""
+"""The parts of one ATIF run: continuation links and reading order."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ _NUMBERS = re.compile(r"(\d{1,18})")
 
 
 class _Ends(msgspec.Struct):
-    """The one member of a document that is looked at; all others are passed over."""
+    """Decodes one member of a document and skips all others."""
 
     continued_trajectory_ref: Any = None
 
@@ -22,23 +22,23 @@ _ENDS = msgspec.json.Decoder(_Ends)
 
 
 def continuation(path: Path) -> Path | None:
-    """The file that a document names as its continuation; None where it names none.
+    """Return the file that a document names as its continuation, or None.
 
-    The name is written behind the steps, so the whole file is searched where it lies, and decoded
-    only where the key stands in it. What a cut-off file was to say is not known.
+    The name follows the steps, so the whole file is searched in place, and decoded only if it
+    contains the key.
     """
     try:
         with path.open("rb") as log, mmap(log.fileno(), 0, access=ACCESS_READ) as raw:
             if raw.find(_KEY) < 0:
                 return None
             named = _ENDS.decode(raw[:]).continued_trajectory_ref
-    except (OSError, ValueError, RecursionError):  # ValueError: empty, or no JSON
+    except (OSError, ValueError, RecursionError):  # ValueError: empty, or not JSON
         return None
-    return file_beside(path, named)
+    return resolve_below(path, named)
 
 
-def file_beside(path: Path, named: Any) -> Path | None:
-    """The file of that relative name in the folder of another or below it; None for one outside."""
+def resolve_below(path: Path, named: Any) -> Path | None:
+    """Resolve a relative name inside the folder of `path`; None if it is outside."""
     if not isinstance(named, str) or not named or "\0" in named or "\\" in named:
         return None
     relative = PurePosixPath(named)
@@ -50,9 +50,9 @@ def file_beside(path: Path, named: Any) -> Path | None:
 def order_parts(
     first: Path, others: Sequence[Path], named: Mapping[Path, Path | None]
 ) -> list[Path]:
-    """The files of a run: each followed by the one that it names, else by number.
+    """Order the files of a run: each is followed by its continuation, else by number.
 
-    `named` holds what each names as its continuation.
+    `named` maps a file to its continuation.
     """
     left = sorted(others, key=_by_number)
     found = [first]
@@ -63,6 +63,6 @@ def order_parts(
 
 
 def _by_number(path: Path) -> tuple[list[tuple[int, str]], str]:
-    """Sorts `cont-10` behind `cont-2`."""
+    """Sort `cont-10` after `cont-2`."""
     pieces = _NUMBERS.split(path.name)
     return [(int(piece), "") if i % 2 else (0, piece) for i, piece in enumerate(pieces)], str(path)

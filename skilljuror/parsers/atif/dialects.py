@@ -1,4 +1,4 @@
-"""What Harbor's converter for each agent leaves of results and messages (formats.md §3.5 to §6)."""
+"""Results and messages as Harbor's converter writes them for each agent (formats.md §3.5 to §6)."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from skilljuror.parsers.raw_logs.coercion import as_dict, as_int, nested
 
 _SUMMARY = "This session is being continued from a previous conversation"
 _HANDOFF = "Performed context summarization and handoff to continue task."
-"""The system step of terminus-2 where its context is replaced by a summary."""
+"""System step of terminus-2 where a summary replaces its context."""
 _ERROR = "\n\n[error] tool reported failure"
 _METADATA = "\n\n[metadata] {"
 
@@ -37,7 +37,7 @@ def _plain_result(result: ObservationResult, text: str, line: int) -> ToolResult
 def _claude_result(
     call: CallBuilder, result: ObservationResult, text: str, line: int
 ) -> ToolResult:
-    """The raw result lies in extra; the content has the file's text twice."""
+    """The raw result is in `extra`; the content repeats the file's text."""
     kept = as_dict(nested(result, "extra", "tool_result_metadata"))
     raw = as_dict(kept.get("raw_tool_result"))
     if not raw:
@@ -47,7 +47,7 @@ def _claude_result(
 
 
 def _openhands_result(call: CallBuilder, text: str, line: int) -> ToolResult:
-    """The kind of the observation is gone: what tells neither a status nor a file tells nothing."""
+    """The kind of observation is lost: only a status or a file can be recovered."""
     code = stated_exit_code(text)
     output = result_of_output(call, text, line, code)
     if code is None and output.ok and output.first_line is None:
@@ -61,7 +61,7 @@ def _add_system_text(run: TrajectoryBuilder, agent: str, line: int, text: str) -
 
 
 ResultReader = Callable[[TrajectoryBuilder, CallBuilder, ObservationResult, str, int], ToolResult]
-"""Reads (run, call, result as logged, its text, line) back to what it was before the conversion."""
+"""Restore a result (run, call, logged result, its text, line) from its conversion."""
 
 
 class Dialect(NamedTuple):
@@ -71,10 +71,10 @@ class Dialect(NamedTuple):
         result, text, line
     )
     inline_calls: Callable[[str, str | None], tuple[list[str], list[InlineCall]]] | None = None
-    """(what was said, the calls) of a message and of what came back, None where nothing did; no
-    calls where the agent made none. None for agents that never write calls into their words."""
+    """Return (text, calls) of a message and its answer (None if unanswered). None for agents that
+    never write calls into their text."""
     add_system_text: Callable[[TrajectoryBuilder, str, int, str], None] = _add_system_text
-    """Adds a system step, with the skills that it lists."""
+    """Adds a system step with the Skills that it lists."""
 
 
 DIALECTS = {
@@ -97,13 +97,13 @@ DIALECTS = {
     ),
     "terminus-2": Dialect(inline_calls=terminus_calls),
 }
-"""Name of an agent -> how its steps are read."""
+"""Agent name -> dialect."""
 PLAIN = Dialect()
-"""How the steps of any other agent are read."""
+"""Dialect of any other agent."""
 
 
 def is_compaction(step: dict[str, Any], text: str) -> bool:
-    """Whether a step that is not the agent's says that what stood before it left the context."""
+    """Whether a step of the system or user replaces the context before it."""
     management = as_dict(nested(step, "extra", "context_management"))
     if management:
         return management.get("type") == "compaction" or management.get("boundary") == "replace"
@@ -113,7 +113,7 @@ def is_compaction(step: dict[str, Any], text: str) -> bool:
 def add_user_message(
     run: TrajectoryBuilder, bodies: SkillBodies, agent: str, line: int, text: str
 ) -> None:
-    """Add a user step as what it is; converters flatten everything to plain text."""
+    """Classify and add a user step; converters flatten everything to plain text."""
     add_available_skills(run, text)
     if text.startswith(BODY_PREFIX):
         bodies.add_body(agent, line, text, None)

@@ -1,7 +1,7 @@
-"""Calls that stand in the words of a step, where Harbor was told to keep replies as they came.
+"""Calls inside the text of a step, where Harbor keeps raw replies.
 
-terminus-2 and OpenHands without function calls have no tool calls of their own: the program
-reads what the model wrote. With raw content kept, a step has a message and no list of calls.
+terminus-2, and OpenHands without function calls, have no tool calls: the program parses the model's
+text. With raw content, a step has a message and no list of calls.
 """
 
 import re
@@ -11,7 +11,7 @@ from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, json_of
 from skilljuror.parsers.terminus2.episodes import decode_reply, reply_text
 
 InlineCall = tuple[str, dict[str, Any]]
-"""(name of the tool, its arguments)."""
+"""(tool name, arguments)."""
 
 _NOT_READ = "Previous response had parsing errors"
 _KEYSTROKES = re.compile(
@@ -23,8 +23,7 @@ _PARAMETER = re.compile(r"<parameter=([^>\n]{1,200})>\n?(.*?)\n?</parameter>", r
 
 
 def terminus_calls(text: str, answer: str | None) -> tuple[list[str], list[InlineCall]]:
-    """(what terminus-2 said beside its commands, the commands) of a reply; `answer` is what came
-    back, None where nothing did."""
+    """Return (text, commands) of a terminus-2 reply; `answer` is None if nothing followed."""
     if answer is None or answer.startswith(_NOT_READ):
         return [], []
     reply = decode_reply(text)
@@ -48,7 +47,7 @@ def _duration(seconds: str | None) -> dict[str, Any]:
 
 
 def openhands_calls(text: str, answer: str | None) -> tuple[list[str], list[InlineCall]]:
-    """(what OpenHands said beside its function calls, the calls) of a message."""
+    """Return (text, function calls) of an OpenHands message."""
     if "<function=" not in text:
         return [], []
     before = text.partition("<function=")[0].strip()
@@ -60,6 +59,6 @@ def openhands_calls(text: str, answer: str | None) -> tuple[list[str], list[Inli
 
 
 def _value(value: str) -> Any:
-    """A list is one (a range of lines); everything else is the text that it is."""
+    """Decode a list (a range of lines); keep anything else as text."""
     items = json_of(value) if value.startswith("[") else None
     return value if items is None else items

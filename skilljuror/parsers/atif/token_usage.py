@@ -9,11 +9,11 @@ from skilljuror.parsers.assembly.token_usage import usage_of_prompt
 from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_float, nested
 
 _ROUNDING = 1e-6
-"""Share of a cost by which two sums of the same prices may differ."""
+"""Relative cost difference that rounding of the same prices can cause."""
 
 
 def usage_of_metrics(metrics: dict[str, Any]) -> Usage | None:
-    """Usage of one step; None where the log has none."""
+    """Usage of one step, or None if not logged."""
     if not metrics:
         return None
     extra = as_dict(metrics.get("extra"))
@@ -31,10 +31,10 @@ def usage_of_metrics(metrics: dict[str, Any]) -> Usage | None:
 
 
 def usage_of_run(stated: dict[str, Any], summed: Usage | None, *, in_parts: bool) -> Usage | None:
-    """Totals of a run: what its final metrics state, and the sum of its steps for what they do not.
+    """Totals of a run: its final metrics, else the sum of its steps.
 
-    A run `in_parts` has continuations or sub-agents. Final metrics may then tell of one part
-    alone, which is so where they state fewer prompt tokens than its steps have together.
+    A run `in_parts` has continuations or sub-agents. Its final metrics cover only one part if they
+    report fewer prompt tokens than its steps do.
     """
     steps = summed or Usage()
     prompt = as_count(stated.get("total_prompt_tokens"))
@@ -62,7 +62,7 @@ def _stated(stated: dict[str, Any], prompt: int, steps: Usage) -> Usage:
 
 
 def _cost(stated: float | None, summed: float | None) -> float | None:
-    """A cost below that of the steps leaves some of them out: a resumed run states its first."""
+    """Prefer the steps' cost if it is higher: a resumed run reports only its first part."""
     if stated is None or summed is None:
         return summed if stated is None else stated
     return summed if stated < summed * (1 - _ROUNDING) else stated
@@ -80,7 +80,6 @@ def _prompt(usage: Usage) -> int | None:
 
 
 def _first(extra: dict[str, Any], *names: str) -> Any:
-    """The first of the named values that is there."""
     for name in names:
         if extra.get(name) is not None:
             return extra[name]

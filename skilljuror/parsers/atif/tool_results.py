@@ -1,4 +1,4 @@
-"""Which observation result of a step answers which of its calls."""
+"""Match observation results to the calls of their step."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,14 +7,13 @@ from skilljuror.parsers.assembly.builders import CallBuilder
 from skilljuror.parsers.raw_logs.coercion import as_dict, as_list
 
 ObservationResult = dict[str, Any]
-"""One observation result as logged."""
 
 _NO_COMMAND = "mark_task_complete"
-"""terminus-2 tells by it that it is done; the screen of the step is that of its commands."""
+"""terminus-2 calls it when done; the step's screen belongs to its commands."""
 
 
 def call_id_of(value: Any) -> str | None:
-    """An id of a call, which a careless writer gives as a number; None where there is none."""
+    """Return a call's id, also if written as a number, or None."""
     if isinstance(value, str):
         return value or None
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
@@ -23,10 +22,10 @@ def call_id_of(value: Any) -> str | None:
 def match_results(
     calls: Sequence[CallBuilder], results: Sequence[ObservationResult]
 ) -> tuple[list[tuple[CallBuilder, ObservationResult]], list[ObservationResult]]:
-    """(calls with their results, results that no call of the step takes).
+    """Return (calls with their results, unmatched results).
 
-    By id; of several calls with one id the first that has no answer yet, and of several results
-    for one call all of them. Results without an id go in order to the last calls that are left.
+    Match by id: of several calls with one id the first without an answer; one call may have several
+    results. Results without an id go in order to the last unanswered calls.
     """
     if len(calls) == 1 == len(results) and calls[0].call_id == results[0].get("source_call_id"):
         return [(calls[0], results[0])], []
@@ -56,7 +55,7 @@ def _unanswered(calls: Sequence[CallBuilder], answers: dict[int, ObservationResu
 
 
 def merge_results(first: ObservationResult, second: ObservationResult) -> ObservationResult:
-    """Two results of one call as one."""
+    """Merge two results of one call."""
     both = (first, second)
     contents = [result["content"] for result in both if result.get("content") is not None]
     return {

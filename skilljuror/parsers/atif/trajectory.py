@@ -1,6 +1,6 @@
 """Harbor's interchange format ATIF, versions 1.0 to 1.8, read tolerantly (formats.md §7).
 
-It is a conversion: where a native log of the same run exists, that one is better.
+It is a conversion: a native log of the same run is preferred.
 """
 
 import re
@@ -19,7 +19,7 @@ from skilljuror.parsers.assembly.builders import (
     total_usage,
 )
 from skilljuror.parsers.assembly.tool_calls import arguments_of
-from skilljuror.parsers.atif.continuations import continuation, file_beside, order_parts
+from skilljuror.parsers.atif.continuations import continuation, order_parts, resolve_below
 from skilljuror.parsers.atif.dialects import DIALECTS, PLAIN, add_user_message, is_compaction
 from skilljuror.parsers.atif.token_usage import usage_of_metrics, usage_of_run
 from skilljuror.parsers.atif.tool_results import ObservationResult, call_id_of, match_results
@@ -38,19 +38,21 @@ _PART = re.compile(r"^(.+)\.(?:cont-\d+|summarization-\d+-\w+)$")
 
 
 class Atif(Parser):
-    """Reads one document, its continuations and the sub-agents it embeds or names."""
+    """Reads one document with its continuations and its embedded or named sub-agents."""
 
     kind = LogKind.INTERCHANGE
 
     def sniff(self, source: Source) -> bool:
-        """An object with a schema_version that starts with ATIF-v."""
+        """An object whose schema_version starts with ATIF-v."""
         return str(parse_head(source.head).first.get("schema_version", "")).startswith("ATIF-v")
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory."""
         run = TrajectoryBuilder()
         loaded = {source.path: _load(source.path), **_others(run, source.siblings)}
-        named = {path: _goes_on(document) for path, document in loaded.items()}
+        named = {
+            path: resolve_below(path, nested(document.value, "continued_trajectory_ref"))
+            for path, document in loaded.items()
+        }
         paths = order_parts(source.path, [path for path in loaded if path != source.path], named)
         documents = [loaded[path] for path in paths]
         main = as_dict(documents[0].value)
@@ -81,7 +83,7 @@ class Atif(Parser):
         )
 
     def session_link(self, source: Source) -> SessionLink | None:
-        """Parts have the name of the first with something behind it, or are named by another."""
+        """Parts extend the name of the first file, or another file names them."""
         path = source.path
         part = _PART.match(path.stem)
         return SessionLink(
@@ -92,19 +94,19 @@ class Atif(Parser):
         )
 
     def neighbours(self, path: Path) -> Iterator[Path]:
-        """Documents whose name begins with its own."""
+        """Documents whose name begins with this file's."""
         return path.parent.glob(f"{escape(path.stem)}.*.json")
 
 
 def _load(path: Path) -> JsonDocument:
     document = JsonDocument(path)
     if not isinstance(nested(document.value, "steps"), list):
-        raise unreadable(path, "is ATIF without a list of steps")
+        raise unreadable(path, "has no list of steps")
     return document
 
 
 def _others(run: TrajectoryBuilder, paths: Iterable[Path]) -> dict[Path, JsonDocument]:
-    """The further documents of a run; one that cannot be read is missing, and the rest is not."""
+    """Read the further documents of a run; an unreadable one adds a warning."""
     loaded = {}
     for path in paths:
         try:
@@ -116,17 +118,13 @@ def _others(run: TrajectoryBuilder, paths: Iterable[Path]) -> dict[Path, JsonDoc
 
 
 def _final_metrics(documents: Iterable[JsonDocument]) -> dict[str, Any]:
-    """Those of the main agent's last document: a continuation counts on from where it goes on."""
+    """Metrics of the main agent's last document: continuations count on from the one before."""
     mains = [document for document in documents if _agent_of(document.path) == MAIN]
     return as_dict(as_dict(mains[-1].value).get("final_metrics")) if mains else {}
 
 
-def _goes_on(document: JsonDocument) -> Path | None:
-    return file_beside(document.path, nested(document.value, "continued_trajectory_ref"))
-
-
 def _agent_of(path: Path) -> str:
-    """A summarization sub-agent has a file of its own; a continuation goes on with main."""
+    """A summarization sub-agent has its own file; a continuation belongs to main."""
     match = _SUMMARIES.search(path.stem)
     return match[1] if match else MAIN
 
@@ -149,25 +147,24 @@ class _Reader:
         self._dialect = DIALECTS.get(as_str(agent.get("name")) or "", PLAIN)
         self._bodies = SkillBodies(run)
         self.embedded = False
-        """Whether a document holds a sub-agent."""
+        """Whether a document embeds a sub-agent."""
 
     def document(self, document: JsonDocument, agent: str, continued: bool) -> None:
-        """Read one file; `continued` says that another names it as its continuation."""
+        """Read one file; `continued` if another names it as its continuation."""
         if continued or _CONTINUATION.search(document.path.stem):
             self._compacted(agent)
-        for element in document.elements("steps"):
+        for element in document.elements(document.value["steps"]):
             self._step(element, agent)
-        for child in document.elements("subagent_trajectories"):
-            self._embedded(child)
+        self._embedded(document, document.value)
 
-    def _embedded(self, element: JsonElement) -> None:
-        self.embedded = True
-        child = as_dict(element.value)
-        agent = as_str(child.get("trajectory_id")) or as_str(child.get("session_id")) or "embedded"
-        for step in element.elements("steps"):
-            self._step(step, agent)
-        for deeper in element.elements("subagent_trajectories"):
-            self._embedded(deeper)
+    def _embedded(self, document: JsonDocument, parent: dict[str, Any]) -> None:
+        """Read embedded sub-agents, recursively."""
+        for child in map(as_dict, as_list(parent.get("subagent_trajectories"))):
+            self.embedded = True
+            name = as_str(child.get("trajectory_id")) or as_str(child.get("session_id"))
+            for step in document.elements(child.get("steps")):
+                self._step(step, name or "embedded")
+            self._embedded(document, child)
 
     def _step(self, element: JsonElement, agent: str) -> None:
         step = as_dict(element.value)
@@ -189,14 +186,14 @@ class _Reader:
         if is_compaction(step, text):
             self._compacted(agent)
         if text and step.get("source") == "system":
-            self._dialect.add_system_text(self.run, agent, element.line, text)
+            self._dialect.add_system_text(self.run, agent, element.number, text)
         elif text:
-            add_user_message(self.run, self._bodies, agent, element.line, text)
+            add_user_message(self.run, self._bodies, agent, element.number, text)
         for result in _results(step):
             self._unclaimed(element, agent, result)
 
     def _compacted(self, agent: str) -> None:
-        """Note a compaction; a step that tells it and the file that goes on from it are one."""
+        """Record a compaction once, although a step and the next file both report it."""
         before = len(self.run.compactions)
         self.run.add_compaction(agent)
         if self.run.compactions[-1] in self.run.compactions[:before]:
@@ -205,7 +202,7 @@ class _Reader:
     def _agent_step(
         self, element: JsonElement, agent: str, members: dict[str, Any], timestamp: float | None
     ) -> None:
-        step = self.run.add_step(agent, element.line, timestamp)
+        step = self.run.add_step(agent, element.number, timestamp)
         step.model = as_str(members.get("model_name"))
         step.usage = usage_of_metrics(as_dict(members.get("metrics")))
         results = _results(members)
@@ -223,35 +220,34 @@ class _Reader:
     def _call(self, element: JsonElement, step: StepBuilder, members: dict[str, Any]) -> None:
         call_id = call_id_of(members.get("tool_call_id"))
         name = as_str(members.get("function_name")) or "unknown"
-        line = element.line_of(call_id)
-        call = self.run.add_call(step, call_id, name, arguments_of(members.get("arguments")), line)
+        arguments = arguments_of(members.get("arguments"))
+        call = self.run.add_call(step, call_id, name, arguments, element.number)
         if call.action == "skill":
             self._bodies.add_call(step.agent, call)
 
     def _inline_calls(
         self, element: JsonElement, step: StepBuilder, text: str, results: list[ObservationResult]
     ) -> None:
-        """Calls that the message itself holds."""
+        """Add calls contained in the message."""
         if self._dialect.inline_calls is None:
             return
         answer = text_of(results[0].get("content")) if results else None
         texts, calls = self._dialect.inline_calls(text, answer)
         step.texts = texts if calls else step.texts
         for name, arguments in calls:
-            self.run.add_call(step, None, name, arguments, element.line)
+            self.run.add_call(step, None, name, arguments, element.number)
 
     def _observation(
         self, element: JsonElement, step: StepBuilder, results: list[ObservationResult]
     ) -> None:
-        """The results of a step: one that no call of it takes answers an earlier call, or nobody."""
+        """Add the results of a step; an unmatched one may answer an earlier call."""
         answered, left = match_results(step.calls, results)
         for call, result in answered:
-            by_id = result.get("source_call_id") is not None
-            self._attach(call, result, element.line_of(call.call_id) if by_id else element.line)
+            self._attach(call, result, element.number)
         for result in left:
             earlier = self.run.find_call(call_id_of(result.get("source_call_id")))
             if earlier is not None and earlier.result is None:
-                self._attach(earlier, result, element.line)
+                self._attach(earlier, result, element.number)
             else:
                 self._unclaimed(element, step.agent, result)
 
@@ -262,10 +258,10 @@ class _Reader:
         call.result = self._dialect.read_result(self.run, call, result, text, line)
 
     def _unclaimed(self, element: JsonElement, agent: str, result: ObservationResult) -> None:
-        """What answers no call (the screen of a step without commands) reaches the next step."""
+        """A result without a call (the screen of a step without commands) reaches the next step."""
         text = text_of(result.get("content"))
         if text:
-            self.run.add_message(agent, "other", text, element.line)
+            self.run.add_message(agent, "other", text, element.number)
 
 
 def _results(members: dict[str, Any]) -> list[ObservationResult]:

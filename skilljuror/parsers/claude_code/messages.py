@@ -1,7 +1,7 @@
 """Messages of Claude Code, shared by its session files and its stdout stream.
 
-Facts: formats.md §4. A step is one API message: records with the same message id belong
-together and repeat its usage. Results are joined by tool_use_id in file order.
+Facts: formats.md §4. A step is one API message: records with one message id belong together and
+repeat its usage. Results are joined by tool_use_id in file order.
 """
 
 import re
@@ -27,26 +27,26 @@ from skilljuror.parsers.raw_logs.content import IMAGE, text_of
 
 SYNTHETIC = "<synthetic>"
 _COMMAND = re.compile(r"\s*<command-(?:name|message|args)>")
-"""How the record of a slash command begins; other texts may quote one."""
+"""Start of a slash command's record; other texts may quote one."""
 _ORPHAN = "user/tool_result without call"
 _LOCAL = ("<local-command-", "[Request interrupted", "<bash-", "<task-notification>")
 
 
 class ClaudeRecord(Struct):
-    """The facts of one user or assistant record, whichever file it came from."""
+    """One user or assistant record, from either kind of file."""
 
     agent: str
     line: int
     message: dict[str, Any]
     timestamp: float | None
     from_harness: bool = False
-    """Written by the harness, not by a person."""
+    """Written by the harness rather than a person."""
     tool_use_result: Any = None
-    """What the harness keeps beside a tool result, for itself."""
+    """The harness's own copy of a tool result."""
     source_call: str | None = None
     """Call that caused it."""
     is_summary: bool = False
-    """It is the summary of a compaction."""
+    """The summary of a compaction."""
 
 
 class ClaudeMessages:
@@ -58,10 +58,10 @@ class ClaudeMessages:
         self._bodies = SkillBodies(run)
         self._background = BackgroundCommands()
         self._early_results: dict[str, tuple[ClaudeRecord, dict[str, Any]]] = {}
-        """Id of a call that did not come yet -> its result."""
+        """Id of a call that has not appeared yet -> its result."""
 
     def add_assistant(self, entry: ClaudeRecord) -> None:
-        """One record of an API message: a block of text, thinking or a call."""
+        """Read one record of an API message: a block of text, thinking or a call."""
         message = entry.message
         if message.get("model") == SYNTHETIC:
             self.run.skipped["assistant/<synthetic>"] += 1
@@ -102,14 +102,17 @@ class ClaudeMessages:
             self._tool_result(*early)
 
     def add_user(self, entry: ClaudeRecord) -> None:
-        """Results of tools, prompts, skill bodies, and what the harness puts in between."""
+        """Read tool results, prompts, Skill bodies and notes of the harness."""
         content = entry.message.get("content")
         if isinstance(content, str):
             self._text(entry, content)
             return
         blocks = as_list(content)
-        if len(blocks) > 1 and sum(map(_is_result, blocks)) > 1:
-            entry.tool_use_result = None  # it is that of one of them, and nothing says of which
+        if (
+            len(blocks) > 1
+            and sum(as_dict(block).get("type") == "tool_result" for block in blocks) > 1
+        ):
+            entry.tool_use_result = None  # it belongs to one of them; the log does not say which
         for block in blocks:
             kind = nested(block, "type")
             if kind == "tool_result":
@@ -155,13 +158,9 @@ def _is_command(text: str) -> bool:
     return "<command-name>" in text and _COMMAND.match(text) is not None
 
 
-def _is_result(block: Any) -> bool:
-    return as_dict(block).get("type") == "tool_result"
-
-
 def usage_of(usage: dict[str, Any], cost: Any = None, *, output: bool = True) -> Usage | None:
-    """The usage of one message or run, without its `output` tokens where they mean nothing; tokens
-    of thinking are a part of them, which older versions do not tell apart."""
+    """Usage of one message or run, without `output` tokens where these are meaningless; thinking
+    tokens are part of them and missing in older versions."""
     if not usage:
         return None
     thinking = as_count(nested(usage, "output_tokens_details", "thinking_tokens"))
@@ -189,8 +188,7 @@ def _append(parts: list[str], value: Any) -> None:
 
 
 def _merged_usage(before: Usage | None, now: Usage | None) -> Usage | None:
-    """Records of one message repeat its usage; output grows while it streams, and a class that
-    one of them leaves out is that of the other."""
+    """Merge the usage that records of one message repeat; output grows while it streams."""
     if before is None or now is None or before == now:
         return now or before
     early, late = (now, before) if (before.output or 0) > (now.output or 0) else (before, now)

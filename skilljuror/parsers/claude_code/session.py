@@ -1,4 +1,4 @@
-"""Claude Code session files and the sub-agent files beside them (formats.md §4.1, §4.3)."""
+"""Claude Code session files and their sub-agent files (formats.md §4.1, §4.3)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder
 from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
 from skilljuror.parsers.claude_code import AGENT, TRAITS
 from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_list, as_str, nested
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_int, as_list, as_str, nested
 from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import LONG_HEAD_BYTES, FileHead, parse_head, read_head
 from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
@@ -26,7 +26,7 @@ BUNDLED = frozenset(
      "run", "run-skill-generator", "security-review", "simplify", "update-config", "verify",
      "workflow-authoring"),
 )  # fmt: skip
-"""Skills that Claude Code itself lists (2.1.197 and 2.1.328); its listing has no paths."""
+"""Skills built into Claude Code (2.1.197 and 2.1.328); its listing has no paths."""
 
 _TYPES = frozenset({"user", "assistant", "attachment", "system", "progress"})
 _BOOKKEEPING = re.compile(rb'\{"type":"([a-z-]+)"')
@@ -34,33 +34,42 @@ _KINDS = (
     ("progress", b'"type":"progress","data":{"type":"'),
     ("attachment", b'"attachment":{"type":"'),
 )
-"""Records of many kinds: (type, what stands before the name of the kind)."""
+"""Records of many kinds: (type, text before the kind's name)."""
 _HELD = {"progress": "data", "attachment": "attachment"}
-"""The same records -> the member that holds their kind."""
+"""Same records -> member with their kind."""
 _NAME = re.compile(rb'(\w+)"')
 _HEAD = 700
-"""Bytes of a line within which its type and kind stand."""
+"""Bytes of a line that contain its type and kind."""
 _TYPE_FIRST = b'{"type":"'
 _PARENT = b'"parentUuid"'
-"""A member of every record of a conversation."""
+"""Member of every conversation record."""
 _GLUED = b'}{"'
-"""What stands where two records share a line."""
+"""Text between two records on one line."""
 _WANTED = frozenset({"agent_progress", "skill_listing", "file", "invoked_skills"})
 _READ = frozenset({b"user", b"assistant", b"attachment", b"system", b"progress"})
 
 
 def session_record(head: bytes) -> dict[str, Any]:
-    """The first record of a conversation in a file's head; {} when there is none."""
+    """First conversation record in a file's head, or {}."""
+    return next(_conversation(head), {})
+
+
+def _conversation(head: bytes) -> Iterator[dict[str, Any]]:
     first_records = parse_head(head).objects(b'"sessionId"', b'"uuid"')
     for entry in chain(first_records, _behind_bookkeeping(head)):
-        told = as_str(entry.get("sessionId")) and entry.get("uuid")
-        if told and as_str(entry.get("type")) in _TYPES:
-            return entry
-    return {}
+        identified = as_str(entry.get("sessionId")) and entry.get("uuid")
+        if identified and as_str(entry.get("type")) in _TYPES:
+            yield entry
+
+
+def _is_message(entry: dict[str, Any]) -> bool:
+    """Whether it is a prompt, an answer or a result."""
+    content = nested(entry, "message", "content")
+    return entry.get("type") in {"user", "assistant"} and isinstance(content, str | list)
 
 
 def _behind_bookkeeping(head: bytes) -> Iterator[dict[str, Any]]:
-    """What stands behind more bookkeeping than is looked at one by one."""
+    """Messages after long bookkeeping."""
     at = head.find(_PARENT) if head.startswith(_TYPE_FIRST) else -1
     if at >= 0:
         yield from FileHead(head[head.rfind(b"\n", 0, at) + 1 :]).objects()
@@ -74,11 +83,10 @@ class ClaudeSession(Parser):
     usual_folder = UsualFolder("CLAUDE_CONFIG_DIR", ".claude", "projects")
 
     def sniff(self, source: Source) -> bool:
-        """A conversation record with sessionId and uuid."""
-        return bool(session_record(source.head))
+        """A message with content in a conversation record with sessionId and uuid."""
+        return any(map(_is_message, _conversation(source.head)))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory: the session's files in order, then its sub-agents'."""
         run = TrajectoryBuilder()
         reader = _Reader(run)
         files = list(enumerate(source.files))
@@ -104,8 +112,8 @@ class ClaudeSession(Parser):
         )
 
     def session_link(self, source: Source) -> SessionLink | None:
-        """A sub-agent's file is read with its session, which goes on in another project folder,
-        under the same name, when its agent changes directory."""
+        """A sub-agent's file belongs to its session. A session continues under the same name in
+        another project folder when its agent changes directory."""
         record = session_record(source.head)
         session = as_str(record.get("sessionId"))
         if session is None:
@@ -124,13 +132,13 @@ class ClaudeSession(Parser):
 
 
 def _model(run: TrajectoryBuilder) -> str | None:
-    """The first model of the main agent; where it has none, of a sub-agent."""
+    """First model of the main agent, else of a sub-agent."""
     known = [step for step in run.steps if step.model]
     return next((step for step in known if step.agent == MAIN), known[0]).model if known else None
 
 
 def _home(run: TrajectoryBuilder, cwd: str | None) -> str | None:
-    """What stands before .claude in a skill root outside the working directory."""
+    """The parent of .claude in a Skill root outside the working directory."""
     for root in run.skill_roots:
         head, found, _ = root.partition("/.claude/")
         if found and head and not (cwd and f"{cwd}/".startswith(f"{head}/")):
@@ -141,13 +149,13 @@ def _home(run: TrajectoryBuilder, cwd: str | None) -> str | None:
 
 
 def _passed_over(line: bytes) -> str | None:
-    """Bookkeeping, recognised without decoding, where the line holds nothing else."""
+    """Name of a bookkeeping record, recognised undecoded; None if the line holds anything else."""
     name = _bookkeeping(line)
     return None if name is None or line.find(_GLUED) >= 0 else name
 
 
 def _bookkeeping(line: bytes) -> str | None:
-    """In conversation records type is never first, and a kind stands one level deep."""
+    """In conversation records type is never first, and a kind is nested one level."""
     match = _BOOKKEEPING.match(line) if line.startswith(_TYPE_FIRST) else None
     if match:
         return None if match[1] in _READ else match[1].decode()
@@ -160,7 +168,7 @@ def _bookkeeping(line: bytes) -> str | None:
 
 
 def _unread(kind: str, entry: dict[str, Any]) -> str | None:
-    """The same of a decoded record of many kinds: its members may stand in any order."""
+    """The same for a decoded record, whose members may be in any order."""
     name = as_dict(entry.get(_HELD[kind])).get("type")
     return None if isinstance(name, str) and name in _WANTED else f"{kind}/{name}"
 
@@ -170,7 +178,7 @@ Timed = tuple[float, int, int, dict[str, Any]]
 
 
 def _timed(file: int, lines: JsonLines) -> Iterator[Timed]:
-    """The records of a file, each at its time or at that of the one before it."""
+    """Records of a file with their timestamp, else the previous one."""
     latest = -inf
     for line, entry in lines:
         latest = max(latest, as_epoch(entry.get("timestamp")) or latest)
@@ -189,15 +197,15 @@ class _Reader:
         self.alone: str | None = None
         """Id of the sub-agent whose file was given without its session."""
         self.failed = False
-        """Whether the last answer so far was an error of the API."""
+        """Whether the last answer was an API error."""
         self._compacted: set[str] = set()
         """Agents whose context was compacted and who were not prompted since."""
         self._timestamp: float | None = None
-        """Time of the record being read."""
+        """Timestamp of the current record."""
         self._seen: set[str] = set()
 
     def read(self, parts: Sequence[tuple[int, Path]]) -> None:
-        """Read every record of a file, or of the files that one conversation went through."""
+        """Read all records of a file, or of the files of one conversation."""
         logs = [(index, JsonLines(path, _passed_over)) for index, path in parts]
         if len(logs) == 1:
             ((self.run.file, lines),) = logs
@@ -223,7 +231,7 @@ class _Reader:
             reader(self, line, entry)
 
     def _is_new(self, entry: dict[str, Any]) -> bool:
-        """False for a record seen before: nested in a parent's file, or copied on resuming."""
+        """False for a repeated record: nested in a parent's file, or copied on resume."""
         uuid = entry.get("uuid")
         if not isinstance(uuid, str):
             return True
@@ -234,7 +242,7 @@ class _Reader:
         return True
 
     def note(self, entry: dict[str, Any]) -> None:
-        """Take over what a record of the conversation says about the session."""
+        """Read session metadata from a conversation record."""
         if self.session is None:
             self.session = as_str(entry.get("sessionId"))
             if entry.get("isSidechain") is True:
@@ -273,11 +281,13 @@ class _Reader:
             self.failed = failed
         if failed:
             text = text_of(nested(entry, "message", "content"))
+            status = as_int(entry.get("apiErrorStatus"))
+            self.run.add_fault(self._agent(entry), f"{entry.get('error') or ''} {text}", status)
             self.run.warnings.append(f"line {line}: API error: {text[:200]}")
         self.messages.add_assistant(self._record(line, entry, self._agent(entry)))
 
     def _progress(self, line: int, entry: dict[str, Any]) -> None:
-        """Older versions nest a whole message of a sub-agent in the parent's file."""
+        """Read a sub-agent's message that older versions nest in the parent's file."""
         data = as_dict(entry.get("data"))
         inner = as_dict(data.get("message"))
         agent = as_str(data.get("agentId"))
@@ -324,7 +334,7 @@ class _Reader:
         self.run.add_message(agent, "skill_listing", text, line)
 
     def _file(self, line: int, agent: str, held: dict[str, Any]) -> None:
-        """A file in the context without a call: named in a prompt, or put back by a compaction."""
+        """A file in the context without a call: named in a prompt, or restored after compaction."""
         file = as_dict(nested(held, "content", "file"))
         path = as_str(file.get("filePath")) or as_str(held.get("filename"))
         kind: MessageKind = "reinjected" if agent in self._compacted else "other"
@@ -332,7 +342,7 @@ class _Reader:
         self.run.add_message(agent, kind, text, line, path=path)
 
     def _invoked(self, line: int, agent: str, held: dict[str, Any]) -> None:
-        """Skills that were loaded before a compaction, put back after it."""
+        """Skills restored after a compaction."""
         for given in map(as_dict, as_list(held.get("skills"))):
             name, text = as_str(given.get("name")), as_str(given.get("content"))
             if name and text and text.strip():
@@ -345,11 +355,11 @@ class _Reader:
         "system": _system,
         "progress": _progress,
     }
-    """Type of a record -> its reader; of the class, so that no reader holds on to itself."""
+    """Record type -> reader; on the class, to avoid reference cycles."""
 
 
 def _listed(entry: str) -> str | None:
-    """The name in `- name: description`; plugin names hold a colon of their own."""
+    """Name in `- name: description`; plugin names contain a colon."""
     if not entry.startswith("- "):
         return None
     return entry[2:].partition(": ")[0].rstrip(":").strip() or None

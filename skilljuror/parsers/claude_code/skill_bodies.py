@@ -1,4 +1,4 @@
-"""Skill bodies and slash commands of Claude Code: which call or command a body answers."""
+"""Match Skill bodies of Claude Code to the Skill call or slash command behind them."""
 
 import re
 
@@ -8,38 +8,36 @@ BODY_PREFIX = "Base directory for this skill: "
 _AGAIN = re.compile(
     r"\s*(?:\(Re-invocation of /(?P<one>[^\s,]+)|Skill /(?P<other>\S+) (?:is already|was) loaded )"
 )
-"""What stands in the place of a body that was loaded before."""
+"""Text in place of a body that was already loaded."""
 
 
 def reloaded_skill(text: str) -> str | None:
-    """The skill that a notice says was loaded before; None for any other text."""
+    """Skill that a notice reports as already loaded, or None."""
     found = _AGAIN.match(text)
     return (found["one"] or found["other"]) if found else None
 
 
 class SkillBodies:
-    """Pairs the text of a loaded skill with the Skill call or the slash command behind it."""
+    """Matches the text of a loaded Skill with its Skill call or slash command."""
 
     def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
         self._slash: dict[str, tuple[int, str]] = {}
-        """agent -> (line, name) of the latest slash command."""
+        """Agent -> (line, name) of the latest slash command."""
         self._waiting: dict[str, list[CallBuilder]] = {}
-        """agent -> Skill calls whose body has not come yet."""
+        """Agent -> Skill calls without a body so far."""
 
     def add_call(self, agent: str, call: CallBuilder) -> None:
-        """A Skill call was made."""
         self._waiting.setdefault(agent, []).append(call)
 
     def add_command(self, agent: str, line: int, text: str) -> None:
-        """A slash command was given; built-in ones have no body."""
+        """Add a slash command; built-in ones have no body."""
         name = text.partition("<command-name>")[2].partition("</command-name>")[0]
         name = name.strip().lstrip("/")
         self._slash[agent] = (line, name)
         self.run.add_message(agent, "slash", text, line, skill=name or None)
 
     def add_body(self, agent: str, line: int, text: str, source_call: str | None) -> None:
-        """The text of a skill arrived."""
         base = text[len(BODY_PREFIX) :].partition("\n")[0].strip().rstrip("/")
         root, _, folder = base.rpartition("/")
         call = self._answered(agent, folder, source_call)
@@ -59,7 +57,7 @@ class SkillBodies:
     def add_reload_notice(
         self, agent: str, line: int, text: str, name: str, source_call: str | None
     ) -> None:
-        """A skill was loaded that the context holds already: its body is not repeated."""
+        """Add a notice for a Skill that is already in the context."""
         call = self._answered(agent, _tail(name), source_call)
         slash = None if call else self._slash_for(agent, _tail(name))
         if call is not None or slash is not None:
@@ -73,8 +71,7 @@ class SkillBodies:
             self.run.add_message(agent, "other", text, line)
 
     def add_expansion(self, agent: str, line: int, text: str, source_call: str) -> bool:
-        """What a Skill call brought that is no skill with a folder: a command's text. False where
-        no call waits for it."""
+        """Add the text of a command that a Skill call expanded; False if no call waits for it."""
         call = self._answered(agent, "", source_call)
         if call is None:
             return False
@@ -87,7 +84,7 @@ class SkillBodies:
         return slash if slash and _tail(slash[1]) == folder else None
 
     def _answered(self, agent: str, folder: str, source_call: str | None) -> CallBuilder | None:
-        """The call by id; where the log gives none, the last waiting call of that name."""
+        """The call by id, else the last waiting call of that name."""
         waiting = self._waiting.get(agent, [])
         for call in reversed(waiting):
             by_name = source_call is None and _tail(call.fields.get("skill") or "") == folder

@@ -1,6 +1,6 @@
 """Claude Code's stdout, `--output-format stream-json` (formats.md §4.2).
 
-A second choice: it has no output tokens per message, no attachments and no attribution.
+It lacks output tokens per message, attachments and attribution, so a session file is preferred.
 """
 
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
     as_float,
+    as_int,
     as_list,
     as_str,
     nested,
@@ -33,20 +34,18 @@ def _is_init(record: dict[str, Any]) -> bool:
 
 
 class _Reader(RecordReader):
-    """Reads the records of a stream."""
-
     def __init__(self, run: TrajectoryBuilder) -> None:
         super().__init__(run)
         self._sub_agents: dict[str, str] = {}
-        """Id of the call that started a sub-agent -> id of the sub-agent."""
+        """Call id -> id of the sub-agent that it started."""
         self._unstated = 0
-        """Index of the first step that no result tells of yet."""
+        """Index of the first step not covered by a result."""
         self._compacted = False
-        """Whether the summary of a compaction is still to come."""
+        """Whether a compaction's summary is still due."""
         self._messages = ClaudeMessages(run, output_tokens=False)
 
     def finish(self) -> None:
-        """Call sub-agents by their ids, which may be told after their first messages."""
+        """Rename sub-agents to their ids, which may follow their first messages."""
         self.run.rename_agents(self._sub_agents)
 
     def _message(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
@@ -55,6 +54,9 @@ class _Reader(RecordReader):
         entry.tool_use_result = record.get("tool_use_result")
         entry.from_harness = record.get("isSynthetic") is True
         entry.is_summary = self._is_summary(entry)
+        if record["type"] == "assistant" and record.get("error"):
+            text = text_of(entry.message.get("content"))
+            self.run.add_fault(agent, f"{record['error']} {text}")
         if record["type"] == "assistant":
             self._messages.add_assistant(entry)
             return
@@ -66,7 +68,7 @@ class _Reader(RecordReader):
                 self._sub_agents.setdefault(call_id, sub_agent)
 
     def _is_summary(self, entry: ClaudeRecord) -> bool:
-        """Whether a record is the first text that the harness gives after a compaction."""
+        """Whether a record is the harness's first text after a compaction."""
         is_summary = self._compacted and entry.from_harness and entry.agent == MAIN
         self._compacted = self._compacted and not is_summary
         return is_summary
@@ -82,9 +84,12 @@ class _Reader(RecordReader):
             self._task_started(record)
         else:
             self.run.skipped[f"system/{kind}"] += 1
+        if kind == "api_retry":
+            status = as_int(record.get("error_status"))  # missing if the connection failed
+            self.run.add_fault(MAIN, f"{record.get('error')}, status {status}", status or 503)
 
     def _init(self, record: dict[str, Any]) -> None:
-        """The start of a process; a resumed session has several."""
+        """Read the start of a process; a resumed session has several."""
         if self.session is None:
             self.session = as_str(record.get("session_id"))
             self.agent_version = as_str(record.get("claude_code_version"))
@@ -105,7 +110,7 @@ class _Reader(RecordReader):
                 call.sub_agent = sub_agent
 
     def _result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
-        """The end of a process. `subtype` is "success" on errors too."""
+        """Read the end of a process. `subtype` is "success" on errors too."""
         self.ended = True
         if record.get("is_error") is True:
             self.run.warnings.append(f"line {line}: error: {text_of(record.get('result'))[:200]}")
@@ -115,13 +120,13 @@ class _Reader(RecordReader):
             self._unstated = len(self.run.steps)
             self._add_total(total_usage(map(_model_usage, models)), total_usage(steps))
         elif usage := usage_of(as_dict(record.get("usage")), record.get("total_cost_usd")):
-            self.totals.append(usage)  # the main agent's, of a version that tells it by no model
+            self.totals.append(usage)  # the main agent's, in versions without a model
 
     def _add_total(self, total: Usage | None, steps: Usage | None) -> None:
-        """Take over a stated total; `steps` is the usage of the steps since the one before.
+        """Add a reported total; `steps` is the usage of the steps since the last one.
 
-        A process that answers several prompts states its running total after each; a process
-        that resumes the session counts from zero.
+        A process with several prompts reports a running total after each; a resumed session starts
+        again from zero.
         """
         if total is None:
             return
@@ -138,8 +143,6 @@ class _Reader(RecordReader):
 
 
 class ClaudeStream(JsonLinesParser):
-    """Reads one stream."""
-
     agent = AGENT
     traits = TRAITS
     kind = LogKind.STREAM
@@ -152,8 +155,8 @@ class ClaudeStream(JsonLinesParser):
 
 
 def _is_running_total(before: Usage, total: Usage, steps: Usage | None) -> bool:
-    """Whether a total holds the one before it: no class is smaller, and the steps leave more of
-    the prompt unexplained than side requests of a new process would."""
+    """Whether a total includes the previous one: no class is smaller, and the steps leave more of
+    the prompt unexplained than a new process's side requests would."""
     classes = ((before.input, total.input), (before.cache_write, total.cache_write),
                (before.cache_read, total.cache_read), (before.output, total.output))  # fmt: skip
     grown = all((earlier or 0) <= (later or 0) for earlier, later in classes)

@@ -1,4 +1,4 @@
-"""Tool results of Claude Code: what the model saw, and what the harness knows beside it."""
+"""Tool results of Claude Code: the model's view and the harness's metadata."""
 
 import re
 from typing import Any
@@ -15,10 +15,10 @@ _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,5})(?:\n|\Z)")
 _REMINDER = "<system-reminder>"
 
 
-def read_result(call: CallBuilder, block: dict[str, Any], beside: Any, line: int) -> ToolResult:
-    """The result of a call; `beside` is toolUseResult, which sub-agents and streams may lack."""
+def read_result(call: CallBuilder, block: dict[str, Any], metadata: Any, line: int) -> ToolResult:
+    """Result of a call; `metadata` is toolUseResult, missing for sub-agents and streams."""
     text = text_of(block.get("content"))
-    facts = as_dict(beside)
+    facts = as_dict(metadata)
     failed = block.get("is_error") is True or text.startswith("<tool_use_error>")
     if call.action == "read":
         return _read_result(text, facts, line, failed)
@@ -73,7 +73,7 @@ def _shell_result(text: str, facts: dict[str, Any], line: int, failed: bool) -> 
 
 
 def _clean(text: str) -> str | None:
-    """The text without a reminder the harness put after it; None where there is none."""
+    """Remove a reminder of the harness; None if there is none."""
     if not text.rstrip().endswith("</system-reminder>"):
         return None
     at = text.rfind(_REMINDER)
@@ -91,27 +91,27 @@ _IDS = ("bash_id", "task_id", "shell_id", "shellId")
 
 
 class BackgroundCommands:
-    """The commands of a run that went on while the agent did."""
+    """Commands that run in the background."""
 
     def __init__(self) -> None:
         self._running: dict[str, CallBuilder] = {}
 
     def add_poll(self, call: CallBuilder) -> None:
-        """A call that asks for output gets the command that it asks about."""
+        """Link a polling call to the command that it polls."""
         command = self._polled_command(call)
         if command is not None:
             call.fields["command"] = command.fields.get("command")
             call.fields["workdir"] = command.fields.get("workdir")
 
-    def add_result(self, call: CallBuilder, beside: Any) -> None:
-        """Take a started command's notice for what it is, and a later answer for its output;
-        `beside` is toolUseResult, which alone tells of a command that went on after a while."""
+    def add_result(self, call: CallBuilder, metadata: Any) -> None:
+        """Read the notice of a background command, and later its output; only toolUseResult
+        (`metadata`) reports a command moved to the background later."""
         result = call.result
         if result is None:
             return
         if call.action == "shell":
             started = _STARTED.match(result.text)
-            name = started[1] if started else as_str(nested(beside, "backgroundTaskId"))
+            name = started[1] if started else as_str(nested(metadata, "backgroundTaskId"))
             if name:
                 self._running[name] = call
                 clean = "" if started else result.clean

@@ -1,8 +1,7 @@
 """The stdout of `codex exec --json` (formats.md §3.4).
 
-A last resort: it has no response boundaries, no times, no tokens per call and no inner
-calls of sub-agents. Steps are inferred: what is said before a command belongs to it, and
-commands that are started before another has ended belong together.
+A last resort without response boundaries, times, tokens per call and calls of sub-agents. Steps are
+inferred: text before a command belongs to it, and overlapping commands belong together.
 """
 
 import shlex
@@ -13,31 +12,29 @@ from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, StepBuilder,
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
 from skilljuror.parsers.base import LogKind, Source
 from skilljuror.parsers.codex import AGENT, TRAITS
+from skilljuror.parsers.codex.messages import SKILL_LIST_CUT, says_list_cut
 from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
 from skilljuror.parsers.raw_logs.coercion import as_dict, as_int, as_list, as_str, nested
 from skilljuror.parsers.raw_logs.file_head import parse_head
 
 _PARTS = {"agent_message": "texts", "reasoning": "reasoning"}
-"""Type of an item that is said -> the list of a step that it is a part of."""
+"""Item type -> list of the step that its text goes into."""
 _SHELLS = ("bash", "sh", "zsh")
 _LONGEST_WARNING = 220
 """Characters."""
 
 
 class _Reader(RecordReader):
-    """Reads the records of a stream."""
-
     def __init__(self, run: TrajectoryBuilder) -> None:
         super().__init__(run)
         self._step: StepBuilder | None = None
         self._open: dict[str, CallBuilder] = {}
-        """Items that were started and have not ended."""
+        """Started items that have not ended."""
 
     def _thread_started(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.session = self.session or as_str(record.get("thread_id"))
 
-    def _turn_started(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
-        """Nothing that the items of the turn do not say."""
+    def _turn_started(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None: ...
 
     def _turn_completed(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.ended = True
@@ -56,7 +53,9 @@ class _Reader(RecordReader):
 
     def _failed(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.ended = True
-        self._warn(line, nested(record, "error", "message") or record.get("message"))
+        message = nested(record, "error", "message") or record.get("message")
+        self.run.add_fault(MAIN, as_str(message) or "")
+        self._warn(line, message)
 
     def _warn(self, line: int, message: Any) -> None:
         warning = f"line {line}: {as_str(message) or 'error'}"
@@ -69,14 +68,16 @@ class _Reader(RecordReader):
             step = self._step_at(line, after_calls=True)
             getattr(step, _PARTS[kind]).append(as_str(item.get("text")) or "")
         elif kind == "error":
-            self._warn(line, item.get("message"))
+            message = item.get("message")
+            self._warn(line, SKILL_LIST_CUT if says_list_cut(message) else message)
         else:
             call = self._open.get(str(item.get("id"))) or self._call_started(line, kind, item)
             if record["type"] == "item.completed":
                 self._call_ended(line, call, item)
 
     def _step_at(self, line: int, *, after_calls: bool) -> StepBuilder:
-        """The step of an item: words after a call are a new response, so is a call after a result."""
+        """Step of an item: text after a call, or a call after a result, starts a new response."""
+        self.run.fault = None  # an answer, in a step that may have begun before
         if self._step is None or (self._step.calls and (after_calls or not self._open)):
             self._step = self.run.add_step(MAIN, line)
         return self._step
@@ -112,8 +113,6 @@ class _Reader(RecordReader):
 
 
 class CodexExec(JsonLinesParser):
-    """Reads one stream."""
-
     agent = AGENT
     traits = TRAITS
     kind = LogKind.STREAM

@@ -1,4 +1,4 @@
-"""Messages of Codex that no agent wrote: prompts, the skill list, injected skills."""
+"""Messages of Codex not written by the agent: prompts, the Skill list, injected Skills."""
 
 import re
 from typing import Any
@@ -15,6 +15,9 @@ _INJECTED = re.compile(
     r"<skill>\s*<name>(?P<name>[^<\n]*)</name>\s*<path>(?P<path>[^<\n]*)</path>\n?"
 )
 _BUNDLED = "/skills/.system/"
+_BUDGET = "skills context budget"
+SKILL_LIST_CUT = "the list of Skills exceeded its budget: the agent was shown less of it"
+"""Warning that `quality_flags` looks for."""
 _NOT_THE_USER = (
     "<environment_context>", "<subagent_notification>", "# AGENTS.md instructions",
     "<turn_aborted>", "<user_instructions>", "<INSTRUCTIONS>", "<apps_instructions>",
@@ -22,10 +25,15 @@ _NOT_THE_USER = (
 )  # fmt: skip
 
 
+def says_list_cut(warning: Any) -> bool:
+    """Whether a warning reports a Skill list truncated to fit a budget."""
+    return _BUDGET in str(warning)
+
+
 def add_user_message(
     run: TrajectoryBuilder, agent: str, line: int, payload: dict[str, Any]
 ) -> None:
-    """Add the parts of a user-role message, each as what it is."""
+    """Classify and add each part of a user-role message."""
     kinds = as_list(
         nested(payload, "internal_chat_message_metadata_passthrough", "content_item_kinds")
     )
@@ -40,7 +48,7 @@ def add_user_message(
 def add_user_text(
     run: TrajectoryBuilder, agent: str, line: int, text: str, kind: str | None = None
 ) -> None:
-    """Add one text of a user-role message; `kind` is what Codex says it is."""
+    """Add one text of a user-role message; `kind` is Codex's own label."""
     injected = _INJECTED.match(text)
     if injected and kind in {None, "skills.selected_skill_instructions"}:
         body = text[injected.end() :].removesuffix("</skill>")
@@ -59,10 +67,9 @@ def _kind(text: str, kind: str | None) -> MessageKind:
 def add_developer_message(
     run: TrajectoryBuilder, agent: str, line: int, payload: dict[str, Any]
 ) -> None:
-    """Add a developer or system message; a skill list in it becomes the offered skills.
+    """Add a developer or system message; its Skill list becomes the offered Skills.
 
-    A session without skills still has such a message, so the first one makes the
-    offer known: an empty list rather than unknown.
+    A session without Skills still has such a message: its offer is known to be empty.
     """
     for part in as_list(payload.get("content")):
         text = as_str(nested(part, "text"))

@@ -1,9 +1,10 @@
-"""Codex rollout files: one JSON Lines file per thread, sub-agents in files of their own.
+"""Codex rollout files: one JSON Lines file per thread, sub-agents in their own files.
 
-Facts: formats.md §3. A step is a run of model items (reasoning, assistant message, call)
-up to the next output or user message.
+Facts: formats.md §3. A step is a sequence of model items (reasoning, assistant message, call) up to
+the next output or user message.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,12 @@ from skilljuror.parsers.assembly.builders import (
 from skilljuror.parsers.assembly.tool_calls import arguments_of
 from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
 from skilljuror.parsers.codex import AGENT, TRAITS
-from skilljuror.parsers.codex.messages import add_developer_message, add_user_message
+from skilljuror.parsers.codex.messages import (
+    SKILL_LIST_CUT,
+    add_developer_message,
+    add_user_message,
+    says_list_cut,
+)
 from skilljuror.parsers.codex.token_usage import UsageMeter
 from skilljuror.parsers.codex.tool_results import read_output, without_line_numbers
 from skilljuror.parsers.raw_logs.coercion import (
@@ -42,20 +48,26 @@ _HEAD = re.compile(
     rb'\{"timestamp":"[^"]{10,40}",(?:"ordinal":\d+,)?"type":"(\w+)","payload":\{(?:"type":"(\w+)")?'
 )
 _START = 120
-"""Bytes of a line within which its type stands."""
+"""Bytes of a line that contain its type."""
 _ITEM = re.compile(rb'"item":\{"type":"(\w+)"')
-_EVENTS = frozenset({b"token_count", b"turn_aborted", b"task_complete", b"item_completed"})
+_EVENTS = frozenset({
+    b"token_count",
+    b"turn_aborted",
+    b"task_complete",
+    b"item_completed",
+    b"warning",
+})
 _ITEMS = frozenset({b"CommandExecution", b"CollabAgentToolCall"})
 
 
 def parent_thread(meta: dict[str, Any]) -> str | None:
-    """The thread that spawned this one."""
+    """Thread that spawned this one."""
     spawn = as_dict(nested(meta, "source", "subagent", "thread_spawn"))
     return as_str(meta.get("parent_thread_id")) or as_str(spawn.get("parent_thread_id"))
 
 
 def session_meta(head: bytes) -> dict[str, Any]:
-    """The payload of the first session_meta in a file's head; {} when there is none."""
+    """Payload of the first session_meta in a file's head, or {}."""
     for entry in parse_head(head).objects(b'"session_meta"'):
         if entry.get("type") == "session_meta" and nested(entry, "payload", "id"):
             return as_dict(entry["payload"])
@@ -63,18 +75,17 @@ def session_meta(head: bytes) -> dict[str, Any]:
 
 
 class CodexRollout(Parser):
-    """Reads one thread and the sub-agent threads beside it."""
+    """Reads one thread and its sub-agent threads."""
 
     agent = AGENT
     traits = TRAITS
     usual_folder = UsualFolder("CODEX_HOME", ".codex", "sessions")
 
     def sniff(self, source: Source) -> bool:
-        """A session_meta record with a payload that has an id."""
+        """A session_meta record whose payload has an id."""
         return bool(session_meta(source.head))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory: the main thread, then each sub-agent's."""
         run = TrajectoryBuilder()
         main = _Thread(run, MAIN)
         main.read(source.path)
@@ -100,7 +111,7 @@ class CodexRollout(Parser):
         )
 
     def session_link(self, source: Source) -> SessionLink | None:
-        """A sub-agent's thread is read with the thread at the root."""
+        """A sub-agent's thread is read with the root thread."""
         meta = session_meta(source.head)
         thread = as_str(meta.get("id"))
         if thread is None:
@@ -111,7 +122,7 @@ class CodexRollout(Parser):
         return SessionLink(as_str(meta.get("session_id")) or parent, thread)
 
     def neighbours(self, path: Path) -> Iterator[Path]:
-        """The threads of the same day."""
+        """Threads of the same day."""
         return path.parent.glob("rollout-*.jsonl")
 
 
@@ -124,7 +135,7 @@ def _home(run: TrajectoryBuilder) -> str | None:
 
 
 def _passed_over(line: bytes) -> str | None:
-    """Copies and bookkeeping, recognised without decoding; other spellings are decoded."""
+    """Name of a copied or bookkeeping record, recognised undecoded; other spellings are decoded."""
     if line.find(b'"event_msg"', 0, _START) < 0 and line.find(b'"world_state"', 0, _START) < 0:
         return None
     head = _HEAD.match(line)
@@ -150,7 +161,7 @@ class _Thread:
     def __init__(self, run: TrajectoryBuilder, agent: str | None) -> None:
         self.run = run
         self.agent = agent
-        """Id of the agent; None until session_meta tells it."""
+        """Id of the agent; None before session_meta."""
         self.meta: dict[str, Any] = {}
         self.model: str | None = None
         self.cwd: str | None = None
@@ -158,16 +169,15 @@ class _Thread:
         self._open: StepBuilder | None = None
         self._last: StepBuilder | None = None
         self._running: dict[str, CallBuilder] = {}
-        """Commands still running, by the session id that write_stdin polls."""
+        """Running commands by the session id that write_stdin polls."""
         self.over = False
-        """Whether the last turn so far was ended, by the agent or by a person."""
+        """Whether the last turn ended, by the agent or a person."""
 
     @property
     def _name(self) -> str:
         return self.agent or "unknown"
 
     def read(self, path: Path) -> None:
-        """Read every record of one file."""
         lines = JsonLines(path, _passed_over)
         first = stamp = None
         for line, entry in lines:
@@ -213,8 +223,8 @@ class _Thread:
     def _message(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         role = payload.get("role")
         if role == "assistant":
-            said = text_of(payload.get("content"))
-            self._step(line, stamp, payload).texts.append(said)
+            text = text_of(payload.get("content"))
+            self._step(line, stamp, payload).texts.append(text)
             return
         self._open = None
         self.over = False
@@ -284,7 +294,7 @@ class _Thread:
         self._finish_polled(call)
 
     def _finish_polled(self, poll: CallBuilder) -> None:
-        """The exit status that a poll brings is the status of the command it polls."""
+        """A poll's exit status is that of the command."""
         if poll.action != "poll" or poll.result is None or poll.result.exit_code is None:
             return
         command = self._running.pop(str(poll.arguments.get("session_id")), None)
@@ -303,6 +313,8 @@ class _Thread:
             self._task_complete(line, payload)
         elif kind == "turn_aborted":
             self._open, self.over = None, True
+        elif kind == "warning" and says_list_cut(payload.get("message")):
+            self.run.warnings.append(f"line {line}: {SKILL_LIST_CUT}")
         else:
             self.run.skipped[f"event_msg/{kind}"] += 1
 
@@ -329,6 +341,8 @@ class _Thread:
         self._open, self.over = None, True
         error = as_str(nested(payload, "error", "message"))
         if error:
+            info = nested(payload, "error", "codex_error_info")
+            self.run.add_fault(self._name, f"{error} {json.dumps(info)}" if info else error)
             self.run.warnings.append(f"line {line}: the agent ended with an error: {error[:200]}")
 
     def _token_usage(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
@@ -341,8 +355,8 @@ class _Thread:
     def _compacted(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         summary = as_str(payload.get("message")) or ""
         last, self._open = self._last, None
-        said = "\n".join(last.texts) if last else ""
-        if last and said and not last.calls and summary.endswith(said):
+        text = "\n".join(last.texts) if last else ""
+        if last and text and not last.calls and summary.endswith(text):
             self.run.remove_step(last)
             self._last = None
         self.run.add_compaction(self._name)
@@ -369,7 +383,7 @@ class _Thread:
         "token_usage_record": _token_usage,
         "compacted": _compacted,
     }
-    """Type of a record -> its reader; of the class, so that no reader holds on to itself."""
+    """Record type -> reader; on the class, to avoid reference cycles."""
 
 
 def _seconds(item: dict[str, Any]) -> float | None:

@@ -1,7 +1,7 @@
 """Token accounting of Codex, old and new (formats.md §3.2).
 
-New files have one token_usage_record per response. Old ones repeat a cumulative total,
-so its differences count, never the sum of the "last" figures.
+New files have one token_usage_record per response. Old ones repeat a cumulative total, whose
+differences count, not the sum of the "last" figures.
 """
 
 from typing import Any
@@ -29,11 +29,11 @@ class UsageMeter:
 
     @property
     def total(self) -> Usage | None:
-        """Usage of the whole thread; None when the log has none."""
+        """Usage of the thread, or None if not logged."""
         return total_usage(self._records.values() if self._records else self._differences)
 
     def usage_record(self, payload: dict[str, Any]) -> Usage | None:
-        """Book a token_usage_record; None for a response booked before."""
+        """Count a token_usage_record; None if its response was already counted."""
         response = str(payload.get("response_id") or len(self._records))
         if response in self._records:
             return None
@@ -42,7 +42,7 @@ class UsageMeter:
         return usage
 
     def token_count(self, info: dict[str, Any]) -> Usage | None:
-        """Book a token_count event; None for a repeated total and where records are kept."""
+        """Count a token_count event; None for a repeated total or if usage records exist."""
         total = _counts(as_dict(info.get("total_token_usage")))
         if self._records or total[0] is None or total == self._before:
             return None
@@ -55,7 +55,7 @@ class UsageMeter:
         return usage
 
     def _change(self, total: Counts, info: dict[str, Any]) -> Counts:
-        """Difference to the total before; after a reset (a resumed thread) the last response."""
+        """Difference to the previous total; after a reset (a resumed thread) the last response."""
         if not self._before:
             return total
         changes: list[int | None] = []

@@ -1,4 +1,4 @@
-"""The text that Codex puts around a tool's output, read back into an exit status and a clean text."""
+"""Tool outputs of Codex without their frame: exit status and plain text."""
 
 import re
 
@@ -23,24 +23,24 @@ _FRAME = re.compile(
     r"(?:Warning: truncated output \(original token count: \d+\)\n)?"
     r"(?:Total output lines: \d+\n\n?)?"
 )
-"""The frame around the output of a shell command."""
+"""Frame around a shell command's output."""
 _PATCH_FRAME = re.compile(
     r"(?:Wall time: (?:\d{1,9}(?:\.\d{1,20})?) seconds?\nOutput:\n)?"
     r"(?:Exit code: (?P<code>-?\d{1,9})\n)?Wall time: (?P<wall>\d{1,9}(?:\.\d{1,20})?) seconds?\n"
     r"(?:Total output lines: \d+\n)?Output:\n"
 )
-"""The frame around the output of apply_patch and of tools of other servers."""
+"""Frame around the output of apply_patch and of other servers' tools."""
 _FAILURES = ("unsupported call: ", "apply_patch verification failed", "write_stdin failed: ",
              "failed to parse function arguments", "exec_command failed", "aborted by user",
              "exec command rejected", "failed in sandbox", "execution error", "sandbox error")  # fmt: skip
 _OLDER = '{"output":'
-"""How the output of an older version's shell begins."""
+"""Start of a shell output in older versions."""
 _PIECES = '[{"type":"text"'
-"""How the answer of another server's tool begins."""
+"""Start of an answer from another server's tool."""
 
 
 def read_output(text: str, line: int) -> tuple[ToolResult, str | None]:
-    """(the result, the session id of a command that is still running)."""
+    """Return (result, session id of a command that is still running)."""
     if text.startswith(_OLDER):
         older = _older(text, line)
         if older is not None:
@@ -63,7 +63,7 @@ def read_output(text: str, line: int) -> tuple[ToolResult, str | None]:
 
 
 def without_line_numbers(result: ToolResult) -> ToolResult:
-    """The result of a tool that prints a number before every line of a file."""
+    """Remove the line numbers that a tool prints before a file's lines."""
     found = strip_line_numbers(result.text)
     if found is None:
         return result
@@ -71,7 +71,7 @@ def without_line_numbers(result: ToolResult) -> ToolResult:
 
 
 def _older(text: str, line: int) -> ToolResult | None:
-    """The object with output and exit code that older versions wrote; None for anything else."""
+    """Read the object with output and exit code of older versions, or None."""
     found = as_dict(json_of(text))
     output, facts = found.get("output"), as_dict(found.get("metadata"))
     if not isinstance(output, str):
@@ -88,7 +88,7 @@ def _older(text: str, line: int) -> ToolResult | None:
 
 
 def _served(text: str) -> str:
-    """The text of an answer that comes as a JSON list of pieces."""
+    """Text of an answer in the form of a JSON list of parts."""
     if not text[:60].replace(" ", "").startswith(_PIECES):
         return text
     pieces = json_of(text)

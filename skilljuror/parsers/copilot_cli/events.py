@@ -41,25 +41,23 @@ def _skipped_type(line: bytes) -> str | None:
 
 
 class _Reader(RecordReader):
-    """Reads the records of a session."""
-
     def __init__(self, run: TrajectoryBuilder) -> None:
         super().__init__(run)
         self._skills = CopilotSkills(run)
         self._running: dict[str, CallBuilder] = {}
-        """Commands still running, by the shell id that read_bash polls."""
+        """Running commands by the shell id that read_bash polls."""
 
     def read(self, line: int, record: dict[str, Any]) -> None:
-        """Read one record: a session ends with one that ends it or breaks it off, or is answered."""
+        """Read one record, and whether it ends or interrupts the session."""
         self.ended = record.get("type") in ("session.shutdown", "abort")
         super().read(line, record)
 
     def members(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Those of the data that the record wraps."""
+        """The data that the record wraps."""
         return as_dict(record.get("data"))
 
     def finish(self) -> None:
-        """A session that nothing ended is at its end once the agent has answered."""
+        """A session without an end record has ended if the agent has answered."""
         self.ended = self.ended or self.run.ends_with_answer()
 
     def _session_start(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
@@ -135,7 +133,7 @@ class _Reader(RecordReader):
                 self._skills.add_call(call)
 
     def _tool_start(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
-        """A copy of a tool request; a call of its own only where no request was logged."""
+        """Read a copy of a tool request; it is a call only if no request was logged."""
         if self.run.find_call(data.get("toolCallId")) is None and self.run.steps:
             step = self.run.steps[-1]
             self._call(line, step, data.get("toolCallId"), data.get("toolName"), data)
@@ -158,7 +156,7 @@ class _Reader(RecordReader):
             self._ended(call.arguments.get("shellId"), call.result.exit_code)
 
     def _ended(self, shell: Any, code: int) -> None:
-        """The exit status that a poll or a notification brings is that of the command."""
+        """A poll's or notification's exit status is that of the command."""
         command = self._running.get(str(shell))
         if command is not None and command.result is not None:
             command.result = replace(command.result, exit_code=code, ok=code == 0)
@@ -179,8 +177,6 @@ class _Reader(RecordReader):
 
 
 class CopilotCli(JsonLinesParser):
-    """Reads one session."""
-
     agent = "copilot-cli"
     traits = AgentTraits(finds_skills=True)
     reader = _Reader
@@ -191,7 +187,7 @@ class CopilotCli(JsonLinesParser):
         return any(map(_is_start, parse_head(source.head).objects(b'"session.start"')))
 
     def skip(self) -> Skip:
-        """Hooks, permissions and the bounds of turns are only counted."""
+        """Hooks, permissions and turn boundaries are only counted."""
         return _skipped_type
 
 

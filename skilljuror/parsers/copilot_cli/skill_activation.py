@@ -1,5 +1,4 @@
-"""Skills of Copilot CLI: a `skill` call or a slash command, the record of the invocation, and the
-text that reaches the model."""
+"""Skills of Copilot CLI: a `skill` call or slash command, its invocation record, and its text."""
 
 import re
 from collections import Counter
@@ -20,26 +19,25 @@ _SLASH = re.compile(r"\s*/(?P<name>[\w:.-]{1,200})(?=\s|\Z)")
 
 
 class CopilotSkills:
-    """Tells one activation from the records that speak of it: `skill.invoked` with the body, and a
-    user message that wraps the same body in `<skill-context>`, in either order."""
+    """Merges the records of one activation: `skill.invoked` with the body, and a user message with
+    the same body in `<skill-context>`, in either order."""
 
     def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
         self._waiting: list[CallBuilder] = []
-        """Calls of the skill tool whose skill has not come yet."""
+        """Skill calls without a body so far."""
         self._ahead: Counter[str] = Counter()
-        """Skill -> invocations told by a record (above 0) or by a wrapped text (below 0) alone."""
+        """Skill -> activations seen only as a record (above 0) or only as text (below 0)."""
         self._texts: dict[str, str] = {}
-        """Skill -> its body, which a repeated invocation does not hold again."""
+        """Skill -> its body, which a repeated activation omits."""
         self._typed: tuple[int, str] | None = None
-        """(line, skill) of the latest slash command."""
+        """(line, Skill) of the latest slash command."""
 
     def add_call(self, call: CallBuilder) -> None:
-        """The skill tool was called."""
         self._waiting.append(call)
 
     def add_invocation(self, line: int, data: dict[str, Any]) -> None:
-        """A record of an invocation; without a body the wrapped text is still to come."""
+        """Read an invocation record; without a body its text follows later."""
         name = as_str(data.get("name")) or as_str(data.get("skillName"))
         if name is None:
             return
@@ -52,8 +50,7 @@ class CopilotSkills:
             self._deliver(line, name, text, path.rpartition("/")[0] or None)
 
     def add_user_message(self, line: int, text: str, typed: str) -> str | None:
-        """What is left of a user message when the skills that it wraps are taken out: the words
-        that were typed, or None where there were none."""
+        """Remove wrapped Skills from a user message; return the typed text, or None without any."""
         slash = _SLASH.match(typed)
         if slash:
             self._typed = (line, slash["name"])

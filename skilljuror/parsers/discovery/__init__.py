@@ -1,1 +1,1 @@
-"""Which files are logs, of which format, and which belong to one run."""
+"""Find logs, detect their formats, and join the files of one run."""

@@ -1,7 +1,7 @@
-"""One run may leave several logs; each run counts once (events.md, "One run, several files").
+"""Count a run once although it may leave several logs (events.md, "One run, several files").
 
-Decisions need only a light `Capture` per log: the ids and a chain of digests over the
-main agent's steps, eight bytes each, so a corpus is never held in memory.
+A light `Capture` per log suffices: ids, and a digest of eight bytes per step of the main agent. A
+corpus is never in memory.
 """
 
 from collections.abc import Iterable
@@ -17,37 +17,32 @@ _DIGEST = 8
 
 
 class Capture(Struct, frozen=True):
-    """The light key of one log of a run."""
+    """Comparison key of one log of a run."""
 
     source: str
-    """Path of the source."""
     trajectory: str
-    """Key of the run as the log gives it."""
+    """Key of the run in the log."""
     session: str
-    """Session id that several captures share; the trajectory's key where there is none."""
+    """Session id shared by several captures; defaults to the trajectory's key."""
     kind: LogKind
-    """What the log is to its agent."""
     steps: int
     """Steps of all agents."""
     chain: tuple[bytes, ...]
-    """Per step of the main agent, the digest of everything up to it: equal at one place means
-    equal before it."""
+    """Per step of the main agent, a digest of everything up to it: equal digests mean equal history."""
 
 
 class CaptureDecision(Struct, frozen=True):
-    """What becomes of a capture."""
+    """Decision on one capture."""
 
     capture: Capture
-    """The capture."""
     kept: bool
-    """Whether it is the one to count."""
+    """Whether it counts."""
     winner: str | None = None
-    """Source that is counted in its place."""
+    """Source that counts instead."""
     reason: str | None = None
-    """Why it lost."""
     branch: str | None = None
-    """Name of its branch, where the session was rewound and went on another way; None otherwise.
-    `<trajectory>~<branch>` is then the key to store it under."""
+    """Name of its branch if the session was rewound and continued differently, else None. It is
+    stored as `<trajectory>~<branch>`."""
 
     @property
     def key(self) -> str:
@@ -58,8 +53,8 @@ class CaptureDecision(Struct, frozen=True):
 
 
 def capture_of(source: str, trajectory: Trajectory, *, alone: bool = False) -> Capture:
-    """The light key of a parsed run; of one that no other can be a capture of (`alone`) there is
-    nothing to compare, and its chain stays empty."""
+    """Return a run's comparison key; for a run that has no other captures (`alone`) the chain stays
+    empty."""
     return Capture(
         source=source,
         trajectory=trajectory.trajectory,
@@ -71,10 +66,10 @@ def capture_of(source: str, trajectory: Trajectory, *, alone: bool = False) -> C
 
 
 def deduplicate(captures: Iterable[Capture]) -> list[CaptureDecision]:
-    """One decision per capture, in the order given.
+    """Return one decision per capture, in the given order.
 
-    Among the captures of one session the most native kind wins; within it a capture that
-    is a prefix of another gives way to it; captures that diverge are all kept, as branches.
+    Per session the most native kind wins; among these, a capture that is a prefix of another is
+    dropped, and diverging captures are kept as branches.
     """
     given = list(captures)
     sessions: dict[str, list[int]] = {}
@@ -97,24 +92,24 @@ def _decide(given: list[Capture], group: list[int]) -> dict[int, CaptureDecision
         if winner is None:
             kept.append(index)
         else:
-            decisions[index] = _lost(given, index, winner, "another capture of the run holds it")
+            decisions[index] = _lost(given, index, winner, "duplicate of another log of the run")
     for index in kept:
         decisions[index] = CaptureDecision(
             given[index], kept=True, branch=_branch(given, index, kept)
         )
     for index in group:
         if index not in decisions:
-            decisions[index] = _lost(given, index, kept[0], "a more native log of the run was read")
+            decisions[index] = _lost(given, index, kept[0], "a more native log of the run is used")
     return decisions
 
 
 def _rank(capture: Capture) -> tuple[int, int, str]:
-    """Longest first; of equals the one with more sub-agent steps, then the first path."""
+    """Longest first, then most sub-agent steps, then first path."""
     return (-len(capture.chain), -capture.steps, capture.source)
 
 
 def _is_prefix(short: Capture, long: Capture) -> bool:
-    """Whether the main agent's steps are the first ones of the other's."""
+    """Whether the main agent's steps are a prefix of the other's."""
     return not short.chain or short.chain[-1] == long.chain[len(short.chain) - 1]
 
 
@@ -123,7 +118,7 @@ def _lost(given: list[Capture], index: int, winner: int, reason: str) -> Capture
 
 
 def _branch(given: list[Capture], index: int, kept: list[int]) -> str | None:
-    """The main line keeps its key; every other branch is named after its last step."""
+    """The main line keeps its key; other branches are named after their last step."""
     if index == kept[0] or not given[index].chain:
         return None
     return given[index].chain[-1].hex()[:8]
@@ -132,7 +127,7 @@ def _branch(given: list[Capture], index: int, kept: list[int]) -> str | None:
 def _chain(steps: Iterable[Step]) -> tuple[bytes, ...]:
     names = [_identity(step) for step in steps]
     while names and not names[-1]:
-        names.pop()  # cut off before the response said anything that tells it from others
+        names.pop()  # cut off before any distinguishing content
     chain: list[bytes] = []
     before = b""
     for name in names:
@@ -142,7 +137,7 @@ def _chain(steps: Iterable[Step]) -> tuple[bytes, ...]:
 
 
 def _identity(step: Step) -> str:
-    """What a step has from its first record on: its id, else its words, else its first call."""
+    """Identity of a step from its first record on: id, else text, else first call."""
     if step.key is not None or step.text or not step.calls:
         return step.key or step.text
     return step.calls[0].call_id or step.calls[0].name

@@ -1,4 +1,4 @@
-"""What tells, without opening it, whether a file is still the one that was read."""
+"""Facts that show, without opening a file, whether it changed."""
 
 import hashlib
 import os
@@ -11,26 +11,24 @@ from skilljuror.files import path_of
 
 
 class FileFacts(NamedTuple):
-    """A file as its folder tells it, or a folder that is read as a whole."""
+    """Facts from the folder entry of a file, or of a folder read as a whole."""
 
     size: int
-    """Bytes; of a folder, of all its files."""
+    """Bytes; for a folder, the sum of its files."""
     mtime_ns: int
-    """Last change, nanoseconds since the epoch; of a folder, that of any of its files."""
+    """Last change, nanoseconds since the epoch; for a folder, the latest of its files."""
     inode: int
-    """Number that its file system gives it."""
     content: str | None = None
-    """Digest of a folder's tree: names and facts of its files; of a file, where it was asked for, of
-    its bytes."""
+    """Digest of a folder's tree (names and facts of its files); for a file, of its bytes if
+    requested."""
 
 
 def facts_of(status: os.stat_result) -> FileFacts:
-    """The facts of a file."""
     return FileFacts(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def facts_at(path: Path | str) -> FileFacts | None:
-    """The facts of what a path leads to; None where nothing can be looked at."""
+    """Facts of a path's target, or None if inaccessible."""
     try:
         place = str(path_of(path)) if isinstance(path, str) else str(path)
         status = os.stat(place)  # noqa: PTH116  a hundred thousand times
@@ -40,7 +38,7 @@ def facts_at(path: Path | str) -> FileFacts | None:
 
 
 def is_gone(path: str) -> bool:
-    """Whether nothing is at a path any more; not where nobody may look."""
+    """Whether a path no longer exists; False if access is denied."""
     try:
         os.lstat(path_of(path))
     except (FileNotFoundError, NotADirectoryError):
@@ -51,10 +49,10 @@ def is_gone(path: str) -> bool:
 
 
 def with_content(path: str, facts: FileFacts) -> FileFacts:
-    """The facts with a digest of what stands in the file, or in all files of a folder."""
+    """Add a digest of the file's content, or of all files of a folder."""
     place = path_of(path)
     if facts.content is not None and (":" in facts.content or not place.is_dir()):
-        return facts  # it is there already
+        return facts
     digest = hashlib.sha256()
     try:
         for file in _files_below(str(place)) if facts.content is not None else [str(place)]:

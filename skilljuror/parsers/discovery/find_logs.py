@@ -1,4 +1,4 @@
-"""Finding the logs in files and folders: what each is, and which belong together."""
+"""Find logs in files and folders, detect their formats, and join sessions."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +14,6 @@ from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource, Source
 from skilljuror.parsers.discovery.file_facts import FileFacts, facts_at, facts_of
 from skilljuror.parsers.discovery.session_families import join_session_files, session_in_head
-from skilljuror.parsers.discovery.unsupported import unsupported_kind
 from skilljuror.parsers.raw_logs.file_head import (
     HEAD_BYTES,
     LONG_HEAD_BYTES,
@@ -22,38 +21,39 @@ from skilljuror.parsers.raw_logs.file_head import (
     read_head,
 )
 from skilljuror.parsers.read import claims, parser
+from skilljuror.parsers.unread_kinds import unread_kind
 
 _FOLDERS_UP = 8
-"""How far above a log a folder may lie that is read as a whole."""
+"""Maximum levels between a log and its folder source."""
 
 
 class LogFilter(NamedTuple):
-    """Which logs are looked for."""
+    """Which logs to look for."""
 
     since: float | None = None
-    """Seconds since the epoch: files in folders that were last changed before are left out."""
+    """Seconds since the epoch: skip files in folders that are older."""
     formats: Sequence[str] = ()
-    """Their formats, by name or as `module:attribute`; () for all that are registered."""
+    """Format names or `module:attribute`; () for all registered ones."""
 
 
 ALL_LOGS = LogFilter()
 
 
 class Located(NamedTuple):
-    """A file that was walked to, or a folder that is read as a whole; not looked into yet."""
+    """A file found, or a folder read as a whole; not opened yet."""
 
     path: str
-    """Where it is, as `path_text` writes it."""
+    """Path as `path_text` writes it."""
     target: str
-    """The same without links."""
+    """Path with links resolved."""
     facts: FileFacts | None
-    """What the folder around it tells; None where it cannot be looked at."""
+    """Facts from its folder entry; None if inaccessible."""
     named: bool = False
-    """Whether the caller named it."""
+    """Whether the user named it."""
     formats: tuple[str, ...] = ()
-    """Formats that claim a folder; () for a file."""
+    """Formats that match a folder; () for a file."""
     problem: str | None = None
-    """Why it is not looked into."""
+    """Why it is not opened."""
     broken: bool = False
     """Whether that is an error."""
 
@@ -61,17 +61,17 @@ class Located(NamedTuple):
 def discover(
     paths: Sequence[Path], since: float | None = None, formats: Sequence[str] = ()
 ) -> list[FoundSource]:
-    """Every source under the paths, in the order of the paths and sorted below each.
+    """Return all sources under the paths, in the order of the paths and sorted below each.
 
-    Folders are walked without following links out of them. `since` and `formats` are those of
-    `LogFilter`. Raises UsageError for a format that does not exist.
+    Links that leave a folder are not followed. `since` and `formats` are those of `LogFilter`.
+    Raises UsageError for an unknown format.
     """
     finder = Finder(LogFilter(since, formats))
     return finder.join(finder.locate(paths))
 
 
 def names_of(found: FoundSource) -> tuple[str, ...]:
-    """Names that tie a source to others, which have one of them too."""
+    """Names that link a source to others with the same name."""
     link, path = found.link, path_text(found.source.path)
     names = {found.session or path}
     if link is not None:
@@ -81,14 +81,14 @@ def names_of(found: FoundSource) -> tuple[str, ...]:
 
 
 def folder_source_around(path: Path, formats: Sequence[str] = ()) -> Path | None:
-    """The nearest folder around a file that a format reads as a whole; None where there is none."""
+    """Nearest parent folder that a format reads as a whole, or None."""
     finder = Finder(LogFilter(None, formats))
     folders = list(path.parents)[:_FOLDERS_UP]
     return next((folder for folder in folders if finder.claims_folder(folder)), None)
 
 
 Recall = Callable[[str, FileFacts], tuple[FileFacts, FoundSource | None]]
-"""Path and facts of a file -> its facts, and what it is; None where it must be opened."""
+"""Look up a file by path and facts: its facts, and its source or None if it must be opened."""
 
 
 def _forgetful(path: str, facts: FileFacts) -> tuple[FileFacts, FoundSource | None]:
@@ -96,23 +96,21 @@ def _forgetful(path: str, facts: FileFacts) -> tuple[FileFacts, FoundSource | No
 
 
 class Finder:
-    """Looks at files and folders for logs."""
-
     def __init__(self, wanted: LogFilter = ALL_LOGS, recall: Recall = _forgetful) -> None:
         self.formats, self.since = tuple(wanted.formats), wanted.since
         self.looked_at: dict[str, tuple[FoundSource, FileFacts]] = {}
-        """Path -> what a file is, and its facts before it was opened."""
+        """Path -> the source of a file, and its facts before it was opened."""
         self._recall = recall
         self._of_files: list[str] = []
         self._of_folders: dict[str, list[str]] = {}
-        """Name of a file -> formats of whole folders that hold one."""
+        """File name -> formats of folders that contain one."""
         for name in self.formats or FORMATS:
             marker = parser(name).folder_marker
             of_kind = self._of_files if marker is None else self._of_folders.setdefault(marker, [])
             of_kind.append(name)
 
     def locate(self, paths: Sequence[Path]) -> list[Located]:
-        """Every file under the paths, and every folder that is read as a whole; each once."""
+        """Return every file and folder source under the paths once."""
         located: dict[str, Located] = {}
         for path in paths:
             for one in self._locate_at(path):
@@ -120,16 +118,16 @@ class Finder:
         return list(located.values())
 
     def join(self, located: Iterable[Located]) -> list[FoundSource]:
-        """What was located, with those of one session joined."""
+        """Identify located files and join those of one session."""
         return join_session_files([self.find(one) for one in located], cache(self._identify))
 
     def find(self, one: Located) -> FoundSource:
-        """What a file or folder is; it is opened once, and not where it is remembered."""
+        """Identify a file or folder; it is opened at most once, and not if remembered."""
         path, before = path_of(one.path), self.looked_at.get(one.path)
         if before is not None:
             return replace(before[0], named=one.named)
         if one.problem is not None or one.facts is None:
-            problem = one.problem or "cannot be looked at"
+            problem = one.problem or "cannot be read"
             size = one.facts.size if one.facts and not one.facts.content else None
             return FoundSource(Source(path), None, one.named, problem, size=size, broken=one.broken)
         facts, found = self._recall(one.path, one.facts)
@@ -142,7 +140,7 @@ class Finder:
         return replace(found, named=one.named)
 
     def _identify(self, path: Path) -> FoundSource:
-        """What a file is that nobody asked for."""
+        """Identify a file that was not located."""
         return self.find(Located(path_text(path), "", facts_at(path)))
 
     def _locate_at(self, path: Path) -> Iterator[Located]:
@@ -155,7 +153,7 @@ class Finder:
             yield Located(path_text(path), str(path.resolve()), None, named=True, problem=problem)
 
     def _open(self, path: Path, size: int) -> FoundSource:
-        """What a file is, by its first bytes."""
+        """Identify a file by its first bytes."""
         try:
             source = Source(path, read_head(path))
             formats = self._claims(source)
@@ -204,14 +202,17 @@ class Finder:
     def _at_entry(
         self, entry: "os.DirEntry[str]", path: str, folder: str, top: str
     ) -> Located | None:
-        """A file in a folder below the resolved folder `top`; None for what is none."""
+        """Locate an entry below the resolved folder `top`, or None."""
         target = f"{folder}/{entry.name}"
         if entry.is_symlink():
             resolved = Path(path).resolve()
             target = str(resolved)
             if not resolved.is_relative_to(top):
                 return Located(
-                    _as_text(path), target, facts_at(path), problem="a link out of the folder"
+                    _as_text(path),
+                    target,
+                    facts_at(path),
+                    problem="link to a file outside the folder",
                 )
         try:
             if not entry.is_file():
@@ -222,8 +223,7 @@ class Finder:
         return Located(_as_text(path), target, facts) if self._is_recent(facts) else None
 
     def _folder_formats(self, folder: Path, names: Sequence[str]) -> tuple[str, list[str]]:
-        """(the file that marks a folder as one source, the formats that claim it); `names` are
-        those of its files."""
+        """Return (marker file, formats that match the folder); `names` are its files."""
         for name in names:
             candidates = self._of_folders.get(name)
             if candidates and (formats := claims(Source(folder), candidates)):
@@ -234,26 +234,28 @@ class Finder:
         return self.since is None or (facts is not None and facts.mtime_ns >= self.since * 1e9)
 
     def _decide(self, source: Source, formats: list[str], size: int | None) -> FoundSource:
-        """What becomes of a source that some formats claim; its head is not kept."""
+        """Decide on a source by its matching formats; its head is dropped."""
         without_head = Source(source.path, formats=source.formats)
         if len(formats) == 1:
             link = parser(formats[0]).session_link(source)
             session = link.session if link and not link.by_path else session_in_head(source)
             return FoundSource(without_head, formats[0], False, None, link, session, size)
         if formats:
-            problem = f"{' and '.join(formats)} both claim it; name one with --format"
-        elif kind := unsupported_kind(source):
-            problem = f"{kind}: this kind of log is not read"
+            problem = f"matches several formats ({', '.join(formats)}); choose one with --format"
+        elif kind := unread_kind(source):
+            problem = f"{kind.name}: {kind.reason}"
         elif line := _broken_line(source, size):
-            problem = f"damaged: line {line} is no JSON, and no format claims it"
-            return FoundSource(without_head, None, False, problem, size=size, broken=True)
+            problem = f"damaged: line {line} is not valid JSON"
+            return FoundSource(
+                without_head, None, False, problem, size=size, broken=True, damaged=True
+            )
         else:
-            problem = "no format claims it"
+            problem = "unsupported log format"
         return FoundSource(without_head, None, False, problem, size=size)
 
 
 def _may_come_later(source: Source) -> bool:
-    """Whether what tells the format may stand behind the first bytes."""
+    """Whether the format may only show after the first bytes."""
     return len(source.head) == HEAD_BYTES and source.head.lstrip()[:1] in {b"{", b"["}
 
 
@@ -262,21 +264,18 @@ def _as_text(path: str) -> str:
 
 
 def _refused(error: OSError) -> str:
-    """What is said of a file or folder that may hold what nobody will know of."""
     return f"cannot be read: {error.strerror}"
 
 
 def _broken_line(source: Source, size: int | None) -> int | None:
-    """The first of its first lines that is no JSON, where a file calls itself JSON lines."""
+    """First invalid line in the head of a .jsonl file."""
     if source.path.suffix != ".jsonl":
         return None
     return first_broken_line(source.head, whole=size is not None and size <= len(source.head))
 
 
 def _entries(folder: str) -> tuple[list[str], list["os.DirEntry[str]"]]:
-    """(names of the folders, everything else) in a folder, sorted; links to folders are neither.
-
-    Raises OSError."""
+    """Return (folder names, other entries), sorted; links to folders are excluded. Raises OSError."""
     with os.scandir(folder) as scanned:
         entries = sorted(scanned, key=attrgetter("name"))
     folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]

@@ -1,4 +1,4 @@
-"""Joining the files of one session: every child is read with the nearest head of its session."""
+"""Join the files of one session: each child is read with the nearest head of its session."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -10,27 +10,27 @@ from skilljuror.parsers.base import FoundSource, SessionLink, Source
 from skilljuror.parsers.read import parser
 
 Identify = Callable[[Path], FoundSource]
-"""Looks at a file that nobody asked for."""
+"""Identify a file that was not requested."""
 
 Member = tuple[int, SessionLink]
-"""(index into the sources, its place in its session)."""
+"""(index of the source, its role in its session)."""
 
 Heads = dict[tuple[str | None, str], list[int]]
-"""(format, session) -> indices of the heads of the session; copies of it are several."""
+"""(format, session) -> indices of the session's heads; copies make several."""
 
 _SESSION = re.compile(rb'"(?:session_id|sessionId|thread_id)"\s*:\s*"([^"]{8,80})"')
 
 
 def session_in_head(source: Source) -> str | None:
-    """The first session that the first bytes of a source name, whatever its format."""
+    """First session id in a source's first bytes, whatever its format."""
     match = _SESSION.search(source.head)
     return match[1].decode("utf-8", "replace") if match else None
 
 
 def join_session_files(sources: list[FoundSource], identify: Identify) -> list[FoundSource]:
-    """Attach children to heads as siblings. A child without its head stands alone.
+    """Attach children to heads as siblings. A child without a head stays alone.
 
-    A file that the caller named brings those of its session from the disk beside it.
+    A file that the user named adds the files of its session from disk.
     """
     members = _members(sources)
     parents = _parents(link for _, link in members)
@@ -60,7 +60,7 @@ def join_session_files(sources: list[FoundSource], identify: Identify) -> list[F
 
 
 def _members(sources: list[FoundSource]) -> list[Member]:
-    """The place of each in its session; a head that another file says it goes on in is that one's
+    """Role of each source in its session; a head that another file continues in becomes that file's
     child."""
     links = {index: found.link for index, found in enumerate(sources) if found.link is not None}
     heads = {sources[index].source.path: index for index, link in links.items() if not link.child}
@@ -92,7 +92,7 @@ def _join_parts(
     heads: Heads,
     joined: dict[int, dict[str, Path]],
 ) -> set[int]:
-    """Attach heads that are parts of one conversation to the first of them; those attached."""
+    """Attach heads that are parts of one conversation to the first; return the attached ones."""
     taken: set[int] = set()
     for group in heads.values():
         first: dict[Path, int] = {}
@@ -108,12 +108,12 @@ def _join_parts(
 
 
 def _parents(links: Iterable[SessionLink]) -> dict[str, str]:
-    """Key of a child -> key of the session that it is read with."""
+    """Child key -> key of the session that it is read with."""
     return {link.child: link.session for link in links if link.child}
 
 
 def _root(session: str, parents: dict[str, str]) -> str:
-    """The head's key: a child of a child names its parent, not the head."""
+    """Key of the head; a child of a child names only its parent."""
     for _ in range(len(parents)):
         if parents.get(session, session) == session:
             break
@@ -122,12 +122,11 @@ def _root(session: str, parents: dict[str, str]) -> str:
 
 
 def _nearest(sources: list[FoundSource], group: list[int], path: Path) -> int:
-    """The head that shares the longest path with a child; the first one of equals."""
+    """The head with the longest common path, else the first."""
     return max(group, key=lambda index: (_shared(sources[index].source.path, path), -index))
 
 
 def _shared(path: Path, other: Path) -> int:
-    """How many parts two paths have in common."""
     same = 0
     for left, right in zip(path.parts, other.parts, strict=False):
         if left != right:
@@ -137,21 +136,23 @@ def _shared(path: Path, other: Path) -> int:
 
 
 def _add(children: dict[str, Path], child: str, path: Path) -> None:
-    """Of two captures of one child the longer one is read."""
+    """Of two captures of one child keep the longer."""
     before = children.get(child)
     if before is None or path.stat().st_size > before.stat().st_size:
         children[child] = path
 
 
 def _add_neighbours(head: FoundSource, children: dict[str, Path], identify: Identify) -> None:
-    """Add files of the session of a named head that lie beside it."""
+    """Add the files of a named head's session from its folder."""
     link = head.link
     if link is None or head.format is None:
         return
     near = [head, *_neighbours(head, head.format, identify)]
     members = _members(near)
     parents = _parents(other for _, other in members)
-    parents.pop(link.session, None)  # what was named stays a head, whoever goes on in it
+    parents.pop(
+        link.session, None
+    )  # a named file stays a head, even if another file continues in it
     for index, other in members:
         path = near[index].source.path
         if index == 0 or _root(other.session, parents) != link.session:
@@ -163,7 +164,7 @@ def _add_neighbours(head: FoundSource, children: dict[str, Path], identify: Iden
 
 
 def _neighbours(head: FoundSource, format: str, identify: Identify) -> Iterator[FoundSource]:
-    """Files of a format near a named one, and near those that it goes on in."""
+    """Files of a format near a named one, and near its continuations."""
     seen = {head.source.path}
     waiting = [(head, _candidates(format, head.source.path))]
     while waiting:
@@ -180,13 +181,12 @@ def _neighbours(head: FoundSource, format: str, identify: Identify) -> Iterator[
 
 
 def _candidates(format: str, path: Path) -> list[Path]:
-    """The neighbours of a file that are files themselves."""
     near = {other for other in parser(format).neighbours(path) if other != path}
     return sorted(other for other in near if other.is_file() and not other.is_symlink())
 
 
 def _continuation(found: FoundSource) -> list[Path]:
-    """The file that one says it goes on in, where it is there, and no link out of the folder."""
+    """The continuation, if it exists and does not link out of the folder."""
     path = found.link.continuation if found.link else None
     if path is None or not path.is_file() or path.is_symlink():
         return []

@@ -1,1 +1,1 @@
-"""Which fields of a log its parser reads, found by changing each."""
+"""Find which fields of a log its parser reads, by changing each."""

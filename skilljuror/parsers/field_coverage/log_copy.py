@@ -1,4 +1,4 @@
-"""A log copied into a folder of its own, where its fields are changed and it is parsed again."""
+"""A temporary copy of a log whose fields are changed and parsed again."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,56 +33,55 @@ from skilljuror.parsers.raw_logs.file_head import read_head
 from skilljuror.parsers.read import claims, read
 
 SAMPLE = 12
-"""Occurrences of a field that are changed at one time, each to a value of its own."""
+"""Occurrences of a field changed at once, each to its own value."""
 LINES_PER_KIND = 40
-"""Lines of one kind of record that a copy keeps: a long log becomes a short one."""
+"""Lines per kind of record in a copy, to shorten long logs."""
 MAX_LINE = 256 << 10
-"""Bytes of a line above which it is left out of the copy."""
+"""Longer lines (bytes) are left out of the copy."""
 WHOLE = "(whole file)"
-"""Path of a field that stands for a file that is no JSON, or another format's log."""
+"""Field path of a file that is not JSON, or is another format's log."""
 
 Change = Literal["end", "ahead", "out"]
-"""Another value with the mark at its end, one with the mark ahead of it, or no value at all."""
+"""Append the mark, prepend it, or remove the value."""
 
 
 class Occurrence(Struct, frozen=True, order=True):
-    """Where one value stands in a copy."""
+    """Position of one value in a copy."""
 
     file: int
-    """Number of the file."""
     entry: int
-    """Number of the record in it."""
+    """Number of the record in the file."""
     place: Place
-    """Way down to it; empty for a whole file."""
+    """Path to the value; empty for a whole file."""
 
 
 class ParseOutcome(Struct, frozen=True):
-    """What finding and parsing gave."""
+    """Result of finding and parsing."""
 
     runs: tuple[Trajectory, ...]
-    """The runs; a key that is but a digest of the file's bytes is left out."""
+    """The runs, without keys that are digests of the file's bytes."""
     problems: tuple[str, ...]
     """Why a log could not be read."""
 
-    def told(self) -> bytes:
-        """Everything that was read, as JSON; the count of what was not is left out."""
+    def as_json(self) -> bytes:
+        """Everything that was read, as JSON, without the count of skipped records."""
         return msgspec.json.encode([replace(run, skipped={}) for run in self.runs])
 
     def holds_mark(self) -> bool:
-        """Whether a changed string stands in what was read."""
-        return MARK.encode() in self.told()
+        """Whether a changed string appears in the result."""
+        return MARK.encode() in self.as_json()
 
     def weight(self) -> tuple[int, int]:
-        """How much was read: values that are there, and characters of text."""
+        """Amount read: values present, and characters of text."""
         values = characters = 0
-        for _, _, value in fields_of(orjson.loads(self.told())):
+        for _, _, value in fields_of(orjson.loads(self.as_json())):
             values += value_type(value) not in EMPTY
             characters += len(value) if isinstance(value, str) else 0
         return values, characters
 
 
 class CopiedLog:
-    """One log with the files that belong to it."""
+    """A log with its sibling files."""
 
     def __init__(self, source: Source, format: str, folder: Path) -> None:
         self.format = format
@@ -97,7 +96,7 @@ class CopiedLog:
         self._whole = [self._is_whole(file) for file in self.files]
 
     def _is_whole(self, file: LogFile) -> bool:
-        """Whether a file is tried as one: no JSON, or in a folder a log of another format."""
+        """Whether a file is changed as a whole: not JSON, or another format's log in a folder."""
         if not self._is_folder:
             return not file.readable
         return not file.readable or bool(claims(Source(file.path, read_head(file.path))))
@@ -112,16 +111,18 @@ class CopiedLog:
             file.path.write_bytes(file.data({}))
 
     def shorten(self) -> None:
-        """Keep some lines of every kind of record, in order."""
+        """Keep a few lines of each kind of record, in order."""
         for file, whole in zip(self.files, self._whole, strict=True):
             if not whole and len(file.entries) > 1:
                 file.entries = [
-                    entry for entry, number in _numbered(file) if _kept(entry.raw, number)
+                    entry
+                    for entry, number in _numbered(file)
+                    if number <= LINES_PER_KIND and len(entry.raw) <= MAX_LINE
                 ]
         self._write(range(len(self.files)))
 
     def values(self) -> Iterator[tuple[Field, Occurrence, Any]]:
-        """Every value of every file, with where it stands."""
+        """Every value with its field and position."""
         for number, file in enumerate(self.files):
             label = self._label(file)
             if self._whole[number]:
@@ -133,7 +134,7 @@ class CopiedLog:
                     yield field, Occurrence(number, at, place), value
 
     def places(self) -> dict[Field, list[Occurrence]]:
-        """Some occurrences of every field that hold a value."""
+        """Some occurrences of every field with a value."""
         found: dict[Field, list[Occurrence]] = {}
         for field, where, value in self.values():
             if value_type(value) not in EMPTY:
@@ -143,7 +144,7 @@ class CopiedLog:
         return found
 
     def outcome(self) -> ParseOutcome:
-        """Find and parse the copy as it lies on the disk now."""
+        """Find and parse the copy in its current state."""
         problems: list[str] = []
         runs: list[Trajectory] = []
         for found in discover([self.folder], formats=(self.format,)):
@@ -156,7 +157,7 @@ class CopiedLog:
         return ParseOutcome(tuple(runs), tuple(problems))
 
     def changed(self, places: Sequence[Occurrence], how: Change) -> ParseOutcome:
-        """The outcome with these values changed and all others as they were."""
+        """Outcome with these values changed."""
         entries: dict[int, dict[int, list[Place]]] = {}
         for one in sorted(places):
             entries.setdefault(one.file, {}).setdefault(one.entry, []).append(one.place)
@@ -188,7 +189,7 @@ def _write_changed(file: LogFile, changes: dict[int, list[Place]], how: Change) 
 
 
 def _numbered(file: LogFile) -> Iterator[tuple[Any, int]]:
-    """Every record with its number among those of its kind."""
+    """Each record with its number within its kind."""
     seen: Counter[str] = Counter()
     for entry in file.entries:
         kinds = {field.record for field, _, _ in fields_of(entry.value)} if entry.value else ()
@@ -197,19 +198,15 @@ def _numbered(file: LogFile) -> Iterator[tuple[Any, int]]:
         yield entry, seen[kind]
 
 
-def _kept(raw: bytes, number: int) -> bool:
-    return number <= LINES_PER_KIND and len(raw) <= MAX_LINE
-
-
 def _comparable(run: Trajectory) -> Trajectory:
-    """The run without names that are but a digest of its file."""
+    """The run without names that are digests of its file."""
     named = {"trajectory": run.trajectory, "session": run.session}
     digests = {name: "file" for name, value in named.items() if (value or "").startswith("file-")}
     return replace(run, **digests) if digests else run
 
 
 def files_of(source: Source) -> list[Path]:
-    """The files of a log: its own and those read with it, or all of a folder's."""
+    """Files of a log: its own and its siblings, or all files of a folder."""
     if source.path.is_dir():
         inside = (path for path in sorted(source.path.rglob("*")) if not path.is_symlink())
         return [path for path in inside if path.is_file()]
@@ -217,7 +214,7 @@ def files_of(source: Source) -> list[Path]:
 
 
 def _base(source: Source, files: Sequence[Path]) -> Path:
-    """One folder above the one that holds them all: parents' names tie files together."""
+    """Parent of the folder that holds all files; folder names link files."""
     shared = source.path if source.path.is_dir() else source.path.parent
     while not all(path.is_relative_to(shared) for path in files):
         shared = shared.parent

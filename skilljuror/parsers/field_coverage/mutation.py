@@ -1,7 +1,6 @@
-"""Logs taken apart into fields that can be changed one kind at a time, and written back.
+"""Split logs into fields that can be changed one kind at a time, and write them back.
 
-Text never leaves this module but inside a log that is written back: what is told of a field is
-where it stands and which type its values have.
+Only a field's position and its values' types are reported, never text.
 """
 
 import re
@@ -14,30 +13,30 @@ import orjson
 from msgspec import Struct
 
 MARK = "zqxj"
-"""Stands in every changed string, so that it can be found again in what was parsed."""
+"""Part of every changed string, to find it in the parsed result."""
 
 EMPTY = frozenset({"null", "empty string", "empty list", "empty object"})
-"""Shapes of values that hold nothing, so that nothing can be said about them."""
+"""Shapes of values without content."""
 
 
 class _File:
-    """Stands for the content of a file that is not looked into."""
+    """Placeholder for the content of an unread file."""
 
 
 FILE = _File()
 
 Place = tuple[str | int, ...]
-"""Keys and indices from a record down to one of its values."""
+"""Keys and indices from a record to one of its values."""
 
 TAGS = ("type", "role", "action", "observation")
-"""Members that name the kind of an object; `source` does where nothing around it has a kind."""
+"""Members that name the kind of an object; `source` is used if no enclosing object has a kind."""
 TAG_DEPTH = 3
-"""Objects, from the record down, whose kind is told: deeper ones are arguments of tools."""
+"""Nesting depth up to which kinds are used; deeper objects are tool arguments."""
 MANY_KEYS = 64
-"""Members above which an object is a table of data, whose keys are content."""
+"""Objects with more members are tables of data, whose keys are content."""
 
 _EXACT = 2**53
-"""Numbers from here on are not all told from the next."""
+"""From here on floats no longer distinguish neighbouring integers."""
 _LATE = 9000
 _PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]{0,39}")
 _CONTENT_KEY = re.compile(r"[0-9a-f-]{12,}|.*\d{4,}.*")
@@ -47,25 +46,25 @@ _NUMBERED = re.compile(r"(?=.*\d)[0-9a-fT]+")
 
 
 class Field(Struct, frozen=True, order=True):
-    """A kind of value in a log: what all its occurrences have in common."""
+    """A kind of value in a log: the common properties of its occurrences."""
 
     file: str
-    """Which file of a folder it stands in, digits folded; "" where every file is alike."""
+    """File within a folder, digits folded; "" if all files are alike."""
     record: str
-    """Kinds of the objects around it, outermost first, joined by "/"; "" where none says any."""
+    """Kinds of the enclosing objects, outermost first, joined by "/"; "" if unknown."""
     path: str
-    """Members down to the value, `[]` for any item of a list and `*` for any key that is data."""
+    """Members down to the value, `[]` for list items and `*` for keys that are data."""
 
 
 class Entry:
-    """One JSON value of a file (a line, or the whole), or bytes that hold none."""
+    """One JSON value of a file (a line, or the whole), or bytes that are not JSON."""
 
     __slots__ = ("raw", "value")
 
     def __init__(self, raw: bytes, value: Any) -> None:
         self.raw = raw
         self.value = value
-        """None for bytes that are kept as they are."""
+        """None for bytes that are written back unchanged."""
 
 
 class LogFile:
@@ -73,22 +72,22 @@ class LogFile:
 
     def __init__(self, path: Path, data: bytes) -> None:
         self.path = path
-        """Where it is written back to."""
+        """Path to write back to."""
         self.entries = _entries(data)
 
     def data(self, changed: dict[int, bytes]) -> bytes:
-        """The file with some of its entries replaced; none stands for an entry left out."""
+        """The file with some entries replaced; None removes an entry."""
         parts = [changed.get(at, entry.raw) for at, entry in enumerate(self.entries)]
         return b"\n".join(parts) + b"\n"
 
     @property
     def readable(self) -> bool:
-        """Whether it holds JSON at all."""
+        """Whether it contains any JSON."""
         return any(entry.value is not None for entry in self.entries)
 
 
 def _entries(data: bytes) -> list[Entry]:
-    """A document becomes one line, so that no change moves another value to another line."""
+    """A document becomes one line, so that values keep their line when another changes."""
     whole = _decoded(data)
     if whole is not None:
         return [Entry(orjson.dumps(whole), whole)]
@@ -96,7 +95,7 @@ def _entries(data: bytes) -> list[Entry]:
 
 
 def _decoded(raw: bytes) -> Any:
-    """A JSON object or list that can be written back; None for anything else."""
+    """Decode a JSON object or list; None for anything else."""
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -105,7 +104,7 @@ def _decoded(raw: bytes) -> Any:
 
 
 def fields_of(value: Any, file: str = "") -> Iterator[tuple[Field, Place, Any]]:
-    """Every value of a record that is no object and no list with something in it."""
+    """Yield every value of a record except non-empty objects and lists."""
     for record, path, place, leaf in _walk(value, (), "", ()):
         yield Field(file, "/".join(record), path), place, leaf
 
@@ -140,19 +139,19 @@ def _kind(value: dict[str, Any], record: tuple[str, ...]) -> Iterator[str]:
 
 
 def _folded(key: str) -> str:
-    """A member's name; `*` where it looks like data (a path, a number, an id)."""
+    """A member's name, or `*` if it looks like data (a path, number or id)."""
     return key if _PLAIN_KEY.fullmatch(key) and not _CONTENT_KEY.fullmatch(key) else "*"
 
 
 def folded_path(path: Path) -> str:
-    """A relative path with what looks like a number or an id folded to `*`."""
+    """A relative path with numbers and ids folded to `*`."""
     pieces = re.split(r"([/._-])", path.as_posix())
     plain = "".join("*" if _NUMBERED.fullmatch(piece) else piece for piece in pieces)
     return re.sub(r"\*([._T/-]+\*)+", "*", plain)
 
 
 def value_type(value: Any) -> str:
-    """The type of a value in one word or two, never the value."""
+    """Type of a value in a word or two, never the value."""
     if isinstance(value, str):
         return _shape_of_text(value)
     return _SHAPES[type(value)]
@@ -178,10 +177,10 @@ def _shape_of_text(value: str) -> str:
 
 
 def changed_value(value: Any, number: int, *, ahead: bool = False) -> Any:
-    """A value of the same type that is another one; `number` keeps several apart.
+    """Return a different value of the same type; `number` keeps several distinct.
 
-    A string gets a mark at its end, or `ahead` of it; a time is later by seconds, a JSON text
-    stays one. None and empty containers have no other value: they come back as they are.
+    A string gets a mark at its end or, if `ahead`, at its start; times move by seconds; JSON text
+    stays JSON. None and empty containers are returned unchanged.
     """
     if isinstance(value, bool):
         return not value
@@ -194,7 +193,7 @@ def changed_value(value: Any, number: int, *, ahead: bool = False) -> Any:
 
 def _other_number(value: float, number: int) -> float:
     if isinstance(value, float) and 0 < value <= 1:
-        return value / (2 + number)  # a reward stays in its range
+        return value / (2 + number)  # keep a reward within its range
     if abs(value) < _EXACT:
         return value + 1 + number
     return value - 1 - number if isinstance(value, int) else value / 2
@@ -214,7 +213,7 @@ def _other_text(value: str, number: int, ahead: bool) -> str:
 
 
 def _other_inside(inner: Any, number: int, ahead: bool) -> Any:
-    """A JSON value with its first plain value changed, or with one more where it has none."""
+    """Change the first plain value inside a JSON value, or add one."""
     for _, _, place, leaf in _walk(inner, (), "", ()):
         if place and not isinstance(leaf, dict | list) and leaf is not None:
             set_value(inner, place, changed_value(leaf, number, ahead=ahead))
@@ -223,19 +222,17 @@ def _other_inside(inner: Any, number: int, ahead: bool) -> Any:
 
 
 def value_at(record: Any, place: Place) -> Any:
-    """One value of a record."""
     for step in place:
         record = record[step]
     return record
 
 
 def set_value(record: Any, place: Place, value: Any) -> None:
-    """Replace one value of a record."""
     value_at(record, place[:-1])[place[-1]] = value
 
 
 def remove_value(record: Any, place: Place) -> None:
-    """Take one value out of a record. Of several items of one list take the last first."""
+    """Remove one value. Of several items of a list remove the last first."""
     del value_at(record, place[:-1])[place[-1]]
 
 

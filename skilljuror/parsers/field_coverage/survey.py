@@ -1,7 +1,7 @@
-"""What a parser reads of a log, found out by changing the log.
+"""Determine which fields a parser reads, by changing a copy of a log.
 
-Every kind of field is given other values of its type, then taken out, in a copy of the log that
-is found and parsed again each time. Whatever makes no difference to the result is not read.
+Each kind of field is changed to other values of its type, then removed, and the log is found and
+parsed again. A field without any effect is not read.
 """
 
 import time
@@ -28,66 +28,62 @@ from skilljuror.parsers.field_coverage.mutation import EMPTY, Field, value_type
 from skilljuror.parsers.read import parser
 
 Reading = Literal["observed", "routes", "ignored", "empty", "untried"]
-"""observed: another value gives another result; routes: the value decides what is read or joined
-and does not stand in the result itself; ignored: neither another value nor none tells; empty: it
-never held a value; untried: time ran out. Every field met is one of these."""
+"""observed: another value changes the result; routes: the value decides what is read or joined, but
+is not in the result; ignored: no effect; empty: never had a value; untried: out of time. Every
+field gets one of these."""
 READINGS: tuple[Reading, ...] = get_args(Reading)
 
 SECONDS = 30.0
-"""How long to go on trying, by default."""
+"""Default time limit."""
 TRIED_LOGS = 3
-"""Logs in which a field is tried before it counts as not observed."""
+"""Logs in which a field is tried before it counts as ignored."""
 MAX_FILE = 64 << 20
-"""Bytes of a file above which its log is not looked at."""
+"""Logs with a larger file (bytes) are skipped."""
 
 Fields = dict[Field, list[Occurrence]]
 """Fields of one log, with some of their occurrences."""
 
 
 class FieldCoverage(Struct, frozen=True):
-    """What becomes of one kind of field."""
+    """How the parser uses one kind of field."""
 
     file: str
-    """Which file of a folder it stands in; "" where every file is alike."""
+    """File within a folder; "" if all files are alike."""
     record: str
-    """Kinds of the objects around it, outermost first; "" where none says any."""
+    """Kinds of the enclosing objects, outermost first; "" if unknown."""
     field: str
-    """Members down to it, lists and keys that are data folded."""
+    """Path of the field, with lists and data keys folded."""
     reading: Reading
-    """What the parser does with it."""
     occurrences: int
-    """How often it was met."""
     shapes: tuple[str, ...]
-    """Types of its values, the most frequent first; never a value."""
+    """Types of its values, most frequent first; never a value."""
 
 
 class Coverage(Struct, frozen=True):
-    """What one format reads of some logs."""
+    """Fields that a format reads in some logs."""
 
     format: str
-    """The format."""
     logs: int
-    """Logs that were looked at."""
+    """Logs examined."""
     left: int
-    """Logs that were not: time ran out, or one of their files is too big."""
+    """Logs skipped: out of time, or a file is too big."""
     fields: tuple[FieldCoverage, ...]
-    """Every field met, sorted by file, record and path."""
+    """All fields, sorted by file, record and path."""
 
     def count(self, reading: Reading) -> int:
-        """Fields with that reading."""
         return sum(field.reading == reading for field in self.fields)
 
 
 def coverage(paths: Sequence[Path], format: str, seconds: float = SECONDS) -> Coverage:
-    """Which fields of the logs under the paths a format reads, tried for about `seconds` at most.
+    """Return which fields of the logs under the paths a format reads, within about `seconds`.
 
-    Raises UsageError for an unknown format, a path that does not exist, and where there is no
-    log of the format; TrajectoryError where the format claims a log and cannot read it.
+    Raises UsageError for an unknown format, a missing path, and if there is no log of the format;
+    TrajectoryError if a matching log cannot be read.
     """
     parser(format)
     gone = [str(path) for path in paths if not path.exists()]
     if gone:
-        raise UsageError(f"no log at {gone[0]!r}: it does not exist", file=gone[0])
+        raise UsageError(f"{gone[0]!r} does not exist", file=gone[0])
     sources = _sources(paths, format)
     survey = _Survey(format, time.monotonic() + seconds)
     looked = sum(survey.look(source) for source in sources)
@@ -98,38 +94,38 @@ def _sources(paths: Sequence[Path], format: str) -> list[Source]:
     sources = [found.source for found in discover(paths, formats=(format,)) if found.format]
     if not sources:
         others = sorted({other.format for other in discover(paths) if other.format})
-        there = f"what lies there is {', '.join(others)}" if others else "no format claims it"
+        there = f"found {', '.join(others)}" if others else "no supported log found"
         raise UsageError(f"no {format} log at {str(paths[0])!r}: {there}", file=str(paths[0]))
     return sources
 
 
 class _Tried:
-    """What is known of one field so far."""
+    """Results for one field so far."""
 
     __slots__ = ("logs", "occurrences", "shapes", "tried")
 
     def __init__(self) -> None:
         self.tried: Reading | None = None
-        """What the logs say that it was tried in."""
+        """Result of the trials so far."""
         self.logs = 0
-        """Logs that it was tried in."""
+        """Number of logs that it was tried in."""
         self.occurrences = 0
         self.shapes: Counter[str] = Counter()
 
-    def settle(self, reading: Reading) -> None:
-        """Take in what another log says: any sign of being read counts."""
+    def add(self, reading: Reading) -> None:
+        """Add a log's result: any effect counts."""
         self.logs += 1
         if self.tried in {None, "ignored"} or reading == "observed":
             self.tried = reading
 
     @property
     def reading(self) -> Reading:
-        """What is known of it after all logs."""
+        """Final result."""
         return self.tried or ("untried" if self.shapes.keys() - EMPTY else "empty")
 
 
 class _Survey:
-    """Goes through logs and keeps what each field turned out to be."""
+    """Tries the fields of logs and collects results."""
 
     def __init__(self, format: str, deadline: float) -> None:
         self.format = format
@@ -138,11 +134,11 @@ class _Survey:
 
     @property
     def late(self) -> bool:
-        """Whether time has run out."""
+        """Whether time is up."""
         return time.monotonic() > self.deadline
 
     def look(self, source: Source) -> bool:
-        """Try the fields of one log; False when it is left out."""
+        """Try the fields of one log; False if it is skipped."""
         too_big = any(path.stat().st_size > MAX_FILE for path in files_of(source))
         if too_big or (self.late and self.fields):
             return False
@@ -160,8 +156,7 @@ class _Survey:
         return True
 
     def _try(self, experiment: "_Experiment", places: Fields) -> None:
-        """One field at a time, as long as it may be observed; what made no difference once,
-        together."""
+        """Try each field alone while it may be observed; afterwards those without effect together."""
         open_ones = {field: held for field, held in places.items() if self._is_open(field)}
         quiet: Fields = {}
         for field, held in open_ones.items():
@@ -172,26 +167,25 @@ class _Survey:
             elif (reading := experiment.reading(field, held, "end")) is None:
                 quiet[field] = held
             else:
-                self.fields[field].settle(reading)
+                self.fields[field].add(reading)
         for how in ("end", "ahead", "out"):
             for field, reading in experiment.readings(quiet, how).items():
-                self.fields[field].settle(reading)
+                self.fields[field].add(reading)
                 del quiet[field]
         for field in quiet:
-            self.fields[field].settle("ignored")
+            self.fields[field].add("ignored")
 
     def _is_open(self, field: Field) -> bool:
-        """Whether another log may still say more."""
+        """Whether another log may still change the result."""
         tried = self.fields[field]
         return tried.reading != "observed" and tried.logs < TRIED_LOGS
 
     def result(self, logs: int, left: int) -> Coverage:
-        """Everything that was found."""
-        fields = tuple(_told(field, self.fields[field]) for field in sorted(self.fields))
+        fields = tuple(_coverage_of(field, self.fields[field]) for field in sorted(self.fields))
         return Coverage(self.format, logs, left, fields)
 
 
-def _told(field: Field, tried: _Tried) -> FieldCoverage:
+def _coverage_of(field: Field, tried: _Tried) -> FieldCoverage:
     shapes = tuple(name for name, _ in tried.shapes.most_common())
     return FieldCoverage(
         field.file, field.record, field.path, tried.reading, tried.occurrences, shapes
@@ -199,16 +193,16 @@ def _told(field: Field, tried: _Tried) -> FieldCoverage:
 
 
 class _Experiment:
-    """Changes a log and compares what comes out."""
+    """Changes a log and compares the outcomes."""
 
     def __init__(self, log: CopiedLog, before: ParseOutcome) -> None:
         self.log = log
         self.before = before
-        self._told = before.told()
+        self._before_json = before.as_json()
         self._weight = before.weight()
 
     def reading(self, field: Field, places: list[Occurrence], how: Change) -> Reading | None:
-        """What one field turns out to be by one kind of change; None without a difference."""
+        """Effect of one change to one field; None without any."""
         whole = field.path == WHOLE
         after = self.log.changed(places, "out" if whole else how)
         if after == self.before:
@@ -218,7 +212,7 @@ class _Experiment:
         return "routes" if how == "out" else self._difference(after)
 
     def readings(self, fields: Fields, how: Change) -> dict[Field, Reading]:
-        """The fields that make a difference, found by halving those that together make one."""
+        """Fields with an effect, found by bisecting groups of fields."""
         if not fields:
             return {}
         if len(fields) == 1:
@@ -234,10 +228,10 @@ class _Experiment:
         return found | self.readings(dict(items[middle:]), how)
 
     def _difference(self, after: ParseOutcome) -> Reading:
-        """Whether another value shows in the result, or only lets less of the log be read."""
+        """Whether a change shows in the result, or only reduces what is read."""
         if len(after.runs) < len(self.before.runs):
             return "routes"
         if after.holds_mark():
             return "observed"
-        less = after.weight() < self._weight or after.told() == self._told
+        less = after.weight() < self._weight or after.as_json() == self._before_json
         return "routes" if less else "observed"

@@ -1,7 +1,7 @@
 """Gemini CLI chat files: a log of updates, or one older document (formats.md §5.1).
 
-The same message is written again when its calls are done: the last one wins, in the
-place of the first.
+A message is written again when its calls are done: the last version counts, at the place of the
+first.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,6 +30,8 @@ from skilljuror.parsers.raw_logs.json_document import JsonDocument
 from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
 
 _WORKSPACE = "- **Workspace Directories:**\n  - "
+REWOUND = "the session was rewound; the undone steps are counted"
+"""Warning that `quality_flags` looks for."""
 _TEMPORARY = "temporary directory is: "
 
 
@@ -46,7 +48,6 @@ class GeminiChat(Parser):
         return bool(as_str(first.get("sessionId")) and as_str(first.get("projectHash")))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory: the main chat, then each sub-agent's."""
         run = TrajectoryBuilder()
         main = _Chat(run, MAIN)
         main.read(source.path)
@@ -67,7 +68,7 @@ class GeminiChat(Parser):
         )
 
     def session_link(self, source: Source) -> SessionLink | None:
-        """A sub-agent's chat lies in a folder that is named after its session."""
+        """A sub-agent's chat is in a folder named after its session."""
         first = parse_head(source.head).first
         session = as_str(first.get("sessionId"))
         if session is None:
@@ -77,12 +78,12 @@ class GeminiChat(Parser):
         return SessionLink(session)
 
     def neighbours(self, path: Path) -> Iterator[Path]:
-        """The chats of sub-agents, in folders beside it."""
+        """Chats of sub-agents, in sibling folders."""
         return path.parent.glob("*/*.json*")
 
 
 def _join_children(run: TrajectoryBuilder) -> None:
-    """Calls of older versions name no chat: the n-th of those started the n-th chat left."""
+    """Calls of older versions name no chat: match the n-th such call with the n-th remaining chat."""
     children = list(dict.fromkeys(step.agent for step in run.steps if step.agent != MAIN))
     calls = [call for step in run.steps for call in step.calls if call.action == "agent"]
     named = {call.sub_agent for call in calls}
@@ -93,22 +94,19 @@ def _join_children(run: TrajectoryBuilder) -> None:
 
 
 class _Chat:
-    """Reads one file into the run."""
-
     def __init__(self, run: TrajectoryBuilder, agent: str | None) -> None:
         self.run = run
         self.agent = agent
         self.session: str | None = None
         self.cwd: str | None = None
         self.home: str | None = None
-        self._said: set[str] = set()
+        self._prompts: set[str] = set()
 
     @property
     def _name(self) -> str:
         return self.agent or self.session or "unknown"
 
     def read(self, path: Path) -> None:
-        """Read every message of one file."""
         for line, entry in self._messages(path):
             moment = as_epoch(entry.get("timestamp"))
             self.run.include_time(moment)
@@ -119,13 +117,15 @@ class _Chat:
                 self._user(line, entry)
             else:
                 self.run.skipped[str(kind)] += 1
+            if kind == "error":
+                self.run.add_fault(self._name, text_of(entry.get("content")))
 
     def _messages(self, path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-        """(line, message) in file order, of either shape of file."""
+        """Yield (line, message) in file order, for either shape of file."""
         lines = JsonLines(path)
         entries = iter(lines)
         first = next(entries, None)
-        if first is not None and lines.complete and "messages" not in first[1]:
+        if first is not None and "sessionId" in first[1] and "messages" not in first[1]:
             yield from self._updates([first])
             yield from self._updates(entries)
             self.run.add_diagnostics(lines)
@@ -133,8 +133,8 @@ class _Chat:
         document = JsonDocument(path)
         self.run.complete = self.run.complete and document.complete
         self._header(as_dict(document.value))
-        for element in document.elements("messages"):
-            yield element.line, as_dict(element.value)
+        for element in document.elements(nested(document.value, "messages")):
+            yield element.number, as_dict(element.value)
 
     def _updates(
         self, entries: Iterable[tuple[int, dict[str, Any]]]
@@ -145,6 +145,8 @@ class _Chat:
                     yield line, as_dict(message)
             elif "projectHash" in entry:
                 self._header(entry)
+            elif "$rewindTo" in entry:
+                self.run.warnings.append(f"line {line}: {REWOUND}")
             elif "id" in entry:
                 yield line, entry
             else:
@@ -156,11 +158,11 @@ class _Chat:
         self.cwd = self.cwd or (as_str(folders[0]) if folders else None)
 
     def _user(self, line: int, entry: dict[str, Any]) -> None:
-        """A prompt or the workspace's tree; the echo of a tool result is no turn of the user."""
+        """Add a prompt or the workspace's tree; echoes of tool results are not user turns."""
         key = str(entry.get("id"))
-        if key in self._said:
+        if key in self._prompts:
             return
-        self._said.add(key)
+        self._prompts.add(key)
         content = entry.get("content")
         parts = content if isinstance(content, list) else [content]
         for text in filter(None, map(text_of, parts)):
@@ -178,8 +180,8 @@ class _Chat:
 
     def _gemini(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
         step = self.run.step_of(self._name, as_str(entry.get("id")), line, moment)
-        said = text_of(entry.get("content"))
-        step.texts = [said] if said else []
+        text = text_of(entry.get("content"))
+        step.texts = [text] if text else []
         step.reasoning = [_thought(as_dict(thought)) for thought in as_list(entry.get("thoughts"))]
         step.model = as_str(entry.get("model"))
         step.usage = _usage(as_dict(entry.get("tokens")))
@@ -205,7 +207,7 @@ class _Chat:
 
 
 def _response(given: dict[str, Any]) -> tuple[str | None, bool]:
-    """(what the model saw, whether it is an error); None for a call without an answer."""
+    """Return (text shown to the model, whether it is an error); text is None without an answer."""
     texts: list[str] = []
     failed = as_str(given.get("status")) in {"error", "cancelled"}
     for part in as_list(given.get("result")):

@@ -1,7 +1,7 @@
 """Gemini CLI's stdout, `--output-format stream-json` (formats.md §5.2).
 
-A last resort: the text of what was read is not in it, nor any exit status. Steps are
-inferred: what is said and called up to the next result or prompt is one.
+A last resort without file contents and exit statuses. Steps are inferred: text and calls up to the
+next result or prompt.
 """
 
 from typing import Any, ClassVar
@@ -26,8 +26,6 @@ def _is_init(record: dict[str, Any]) -> bool:
 
 
 class _Reader(RecordReader):
-    """Reads the records of a stream."""
-
     def __init__(self, run: TrajectoryBuilder) -> None:
         super().__init__(run)
         self._open: StepBuilder | None = None
@@ -74,6 +72,7 @@ class _Reader(RecordReader):
         if record.get("status") == "error":
             message = as_str(nested(record, "error", "message")) or "error"
             self.run.warnings.append(f"line {line}: {message[:200]}")
+            self.run.add_fault(MAIN, message)
         stats = as_dict(record.get("stats"))
         if stats:
             self.totals.append(
@@ -94,8 +93,6 @@ class _Reader(RecordReader):
 
 
 class GeminiStream(JsonLinesParser):
-    """Reads one stream."""
-
     agent = AGENT
     traits = TRAITS
     kind = LogKind.STREAM
@@ -108,7 +105,7 @@ class GeminiStream(JsonLinesParser):
 
 
 def _ok(call: CallBuilder, record: dict[str, Any]) -> bool | None:
-    """A command that fails has status "success" too."""
+    """Success of a call; failing commands also have status "success"."""
     if record.get("status") != "success":
         return False
     return None if call.action == "shell" else True

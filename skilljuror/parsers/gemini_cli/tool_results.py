@@ -1,4 +1,4 @@
-"""Tool results of Gemini CLI as the model saw them (formats.md §5.1)."""
+"""Tool results of Gemini CLI as shown to the model (formats.md §5.1)."""
 
 import re
 
@@ -10,13 +10,13 @@ _TRAILER = re.compile(r"^(?:Exit Code: |Process Group PGID: |Signal: |Error: |Ba
 _FRAME = re.compile(
     r"(?:Command: .{0,100000}?\nDirectory: [^\n]*\n)?(?:Output|Stdout): ", re.DOTALL
 )
-"""What stands before the output of a command; older versions repeat the command there."""
+"""Frame before a command's output; older versions repeat the command there."""
 _PART = re.compile(
     r"\s*(?:IMPORTANT: The file content has been truncated|\[File content truncated).{0,300}?"
     r"lines (?P<first>\d{1,9})-\d{1,9} of (?P<total>\d{1,9}) total lines.{0,400}?(?: ---|\])\n",
     re.DOTALL,
 )
-"""What stands before a part of a file."""
+"""Notice before a part of a file."""
 _TREE_ROOT = re.compile(r"^[ \t]{0,8}(/\S[^\n]*)/$", re.MULTILINE)
 _OPEN, _CLOSE = "<untrusted_context>\n", "\n</untrusted_context>"
 
@@ -24,7 +24,7 @@ _OPEN, _CLOSE = "<untrusted_context>\n", "\n</untrusted_context>"
 def read_result(
     run: TrajectoryBuilder, call: CallBuilder, text: str, line: int, failed: bool
 ) -> ToolResult:
-    """The result of a call; `failed` is what the log says, which is never said of a command."""
+    """Result of a call; `failed` is the logged status, which is never set for commands."""
     if failed:
         return ToolResult(text=text, line=line, ok=False)
     if call.action == "shell":
@@ -41,7 +41,7 @@ def read_result(
 
 
 def _shell(text: str, line: int) -> ToolResult:
-    """Exit status 0 is not printed; an output without the usual frame says nothing."""
+    """Exit status 0 is not printed; without the usual frame the status is unknown."""
     inner = text.removeprefix(_OPEN).removesuffix(_CLOSE)
     frame = _FRAME.match(inner)
     if frame is None:
@@ -59,7 +59,7 @@ def _shell(text: str, line: int) -> ToolResult:
 
 
 def _skill(run: TrajectoryBuilder, text: str, line: int) -> ToolResult:
-    """The body of an activated skill, and the tree that tells where it lies."""
+    """The body of an activated Skill, and the tree with its location."""
     if not text.startswith("<activated_skill"):
         return ToolResult(text=text, line=line, ok=None if not text else False)
     body = text.partition("<instructions>")[2].partition("</instructions>")[0]

@@ -1,4 +1,4 @@
-"""What Harbor locked for a trial: its Skills, by digest."""
+"""Skills of a trial and their digests in Harbor's lock file."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from skilljuror.parsers.raw_logs.coercion import as_dict, as_list
 
 
 def locked_skills(trial: Path) -> dict[str, str] | None:
-    """Skill -> digest, by the lock of a trial; None without a lock that can be read."""
+    """Skill -> digest from a trial's lock; None without a readable lock."""
     try:
         lock = as_dict(orjson.loads((trial / "lock.json").read_bytes()))
     except (OSError, orjson.JSONDecodeError):
@@ -20,14 +20,14 @@ def locked_skills(trial: Path) -> dict[str, str] | None:
 
 
 def skill_digest(files: Iterable[tuple[str, str]]) -> str:
-    """The digest of a skill's folder as Harbor locks it: sha256 over the (path, sha256) of its files,
-    in the order of the paths; execute bits do not count."""
+    """Digest of a Skill's folder as in Harbor's lock: sha256 over (path, sha256) of its files, in
+    order of the paths, ignoring execute bits."""
     digest = hashlib.sha256()
     for path, content in sorted(files):
         digest.update(f"{path}\0{content}\0".encode())
     return f"sha256:{digest.hexdigest()}"
 
 
-def told(skills: Mapping[str, str]) -> str:
-    """Skills and the beginning of their digests, for a message."""
+def describe_skills(skills: Mapping[str, str]) -> str:
+    """Skills with the start of their digests, for a message."""
     return ", ".join(f"{name} {digest[7:19]}" for name, digest in sorted(skills.items())) or "none"

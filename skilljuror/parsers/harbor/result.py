@@ -25,7 +25,7 @@ PHASES = ("environment_setup", "agent_setup", "agent_execution", "verifier")
 
 
 def is_trial(folder: Path) -> bool:
-    """Whether a folder holds a trial; a job's result.json has neither of the two names."""
+    """Whether a folder is a trial; a job's result.json has neither name."""
     try:
         return _is_result(_load(folder))
     except TrajectoryError:
@@ -33,10 +33,9 @@ def is_trial(folder: Path) -> bool:
 
 
 def read_result(folder: Path) -> HarborResult:
-    """The result of the trial in a folder. Raises TrajectoryError."""
     given = _load(folder)
     if not _is_result(given):
-        problem = "is no trial of Harbor: it has no task_name and trial_name"
+        problem = "is not a Harbor trial: task_name and trial_name are missing"
         raise unreadable(folder / "result.json", problem)
     config = as_dict(nested(given, "config", "agent"))
     place = as_dict(nested(given, "config", "environment"))
@@ -79,7 +78,7 @@ def read_result(folder: Path) -> HarborResult:
 
 
 def record_fields(result: HarborResult) -> dict[str, Any]:
-    """The fields of a trial's record that its result tells; what it does not say is null."""
+    """Fields of a trial record from its result; missing values are null."""
     return {
         "status": result.status,
         "reward": result.reward,
@@ -101,8 +100,8 @@ def _iso(seconds: float | None) -> str:
 
 
 def in_local_time(folder: Path) -> bool:
-    """Whether the times of the agent's execution are without a time zone: of the host's clock, which
-    need not be UTC. Raises TrajectoryError."""
+    """Whether the agent's start and end have no time zone: they are the host's local time, not
+    necessarily UTC. Raises TrajectoryError."""
     start = as_str(nested(_load(folder), "agent_execution", "started_at"))
     try:
         return start is not None and datetime.fromisoformat(start).tzinfo is None
@@ -119,14 +118,14 @@ def _load(folder: Path) -> dict[str, Any]:
     try:
         return as_dict(orjson.loads(raw))
     except orjson.JSONDecodeError as error:
-        mended = _mended(raw)
-        if mended is None:
-            raise unreadable(path, f"is not JSON: {error}") from error
-        return mended
+        value = _lenient(raw)
+        if value is None:
+            raise unreadable(path, f"is not valid JSON: {error}") from error
+        return value
 
 
-def _mended(raw: bytes) -> dict[str, Any] | None:
-    """What Python's own writer lets through: NaN, half characters, a byte order mark."""
+def _lenient(raw: bytes) -> dict[str, Any] | None:
+    """Decode what Python's own writer produces: NaN, lone surrogates, a byte order mark."""
     try:
         value = json.loads(raw.decode("utf-8-sig", "replace"), strict=False)
     except (ValueError, RecursionError):
@@ -153,7 +152,7 @@ def _first_line(given: Any) -> str | None:
 
 
 def _tokens(outcome: dict[str, Any]) -> dict[str, int | None]:
-    """Absent counts are written as 0, so that three zeros say nothing."""
+    """Missing counts are written as 0, so three zeros are unknown."""
     found = {
         "input_tokens": as_count(outcome.get("n_input_tokens")),
         "cached_tokens": as_count(outcome.get("n_cache_tokens")),

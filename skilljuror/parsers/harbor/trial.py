@@ -1,8 +1,7 @@
-"""Harbor trial folders: result.json beside agent/ and verifier/ (harness.md A.3).
+"""Harbor trial folders: result.json, agent/ and verifier/ (harness.md A.3).
 
-The agent's most native log that can be read is read with its own format; the trial gives
-it its key and what the log does not say. A trial without a log yields no run at all, and is
-kept with what its result says.
+Reads the most native readable log with its own format; the trial adds its key and missing metadata.
+A trial without a log has no run, only its result.
 """
 
 from collections.abc import Iterator
@@ -22,12 +21,10 @@ from skilljuror.parsers.raw_logs.coercion import remainder
 from skilljuror.parsers.read import parser, read, traits_of
 
 SLACK_SECONDS = 60.0
-"""How far outside the agent's window a log may lie: clocks of hosts and containers differ."""
+"""Tolerated clock difference between host and container."""
 
 
 class HarborTrial(Parser):
-    """Reads one trial folder."""
-
     folder_marker = "result.json"
 
     def sniff(self, source: Source) -> bool:
@@ -35,7 +32,7 @@ class HarborTrial(Parser):
         return not source.head and source.path.is_dir() and is_trial(source.path)
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
-        """The trial's run first; foreign runs of a reused container are left out."""
+        """The trial's run comes first; foreign runs of a reused container are left out."""
         result = read_result(source.path)
         warnings: list[str] = []
         runs = _most_native(self._logs(source), warnings)
@@ -43,16 +40,16 @@ class HarborTrial(Parser):
         if runs and not inside and in_local_time(source.path):
             inside = runs
             warnings.append(
-                "the trial's times have no time zone, so that no log is left out by them"
+                "the trial's times have no time zone; its logs are not filtered by time"
             )
         left_out = len(runs) - len(inside)
         if left_out:
-            warnings.append(f"{left_out} logs lie outside the agent's execution and are left out")
+            warnings.append(f"logs outside the agent's execution: {left_out} skipped")
         for number, run in enumerate(inside):
             yield _with_result(run, result, number, tuple(warnings))
 
     def unlogged_trial(self, source: Source) -> tuple[UnloggedTrial, str] | None:
-        """What the result of a trial says that left no run, and why it left none."""
+        """Return the result of a trial without a run, and why it has none."""
         result = read_result(source.path)
         trial = UnloggedTrial(
             trial=result.id,
@@ -71,18 +68,18 @@ class HarborTrial(Parser):
         )
         logs = len(self._logs(source))
         if not logs:
-            return trial, "it holds no log of its agent"
-        return trial, f"none of its {logs} logs holds a run of its agent in the time of the trial"
+            return trial, "contains no log of its agent"
+        return trial, f"contains {logs} logs, but none with a run of its agent during the trial"
 
     def _logs(self, source: Source) -> list[FoundSource]:
-        """Every log of the agent, of all steps of a multi-step trial."""
+        """All logs of the agent, of all steps of a multi-step trial."""
         homes = [source.path / "agent", *sorted(source.path.glob("steps/*/agent"))]
         logs = discover([home for home in homes if home.is_dir()], formats=source.formats)
         return [log for log in logs if log.format not in {None, self.format}]
 
 
 def _most_native(logs: list[FoundSource], warnings: list[str]) -> list[Trajectory]:
-    """The runs of the most native kind of log that can be read, the longest first."""
+    """Runs of the most native readable kind of log, longest first."""
     failures: list[TrajectoryError] = []
     for kind in sorted({parser(log.format or "").kind for log in logs}):
         runs: list[tuple[str, Trajectory]] = []
@@ -113,7 +110,7 @@ def _distinct(runs: list[tuple[str, Trajectory]]) -> list[Trajectory]:
 
 
 def _inside(run: Trajectory, result: HarborResult) -> bool:
-    """Whether a run can be the trial's: its time meets the agent's window, where both are known."""
+    """Whether a run overlaps the agent's time window, if both are known."""
     if result.agent_window is None or run.started_at is None or run.finished_at is None:
         return True
     start, end = result.agent_window
@@ -138,7 +135,7 @@ def _with_result(
 
 
 def _usage(result: HarborResult) -> Usage | None:
-    """Harbor's totals, where the log has none."""
+    """Harbor's totals, used if the log has none."""
     if result.input_tokens is None and result.output_tokens is None:
         return None
     return Usage(

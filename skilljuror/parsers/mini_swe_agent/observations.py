@@ -1,4 +1,4 @@
-"""mini-swe-agent without tool calls: a command in a fence, its output in the next user message."""
+"""mini-swe-agent without tool calls: fenced commands, with the output in the next user message."""
 
 import re
 from typing import Any
@@ -11,11 +11,11 @@ from skilljuror.parsers.raw_logs.content import text_between_tags
 _SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
-def read_result(call: CallBuilder, text: str, line: int, beside: dict[str, Any]) -> ToolResult:
-    """The result of a command; `beside` is the message's extra with the plain output."""
-    facts = as_dict(json_of(text) if text.startswith("{") else None) or beside
+def read_result(call: CallBuilder, text: str, line: int, extra: dict[str, Any]) -> ToolResult:
+    """Result of a command; `extra` is the message's member with the plain output."""
+    facts = as_dict(json_of(text) if text.startswith("{") else None) or extra
     exit_code = as_int(facts.get("returncode"))
-    clean = facts.get("output", beside.get("raw_output"))
+    clean = facts.get("output", extra.get("raw_output"))
     if _SUBMIT in (call.fields.get("command") or ""):
         return ToolResult(text=text, line=line, ok=True, clean=as_str(clean))
     ok = None if exit_code is None else exit_code == 0
@@ -32,7 +32,7 @@ _CODE = re.compile(r"<returncode>\s*(-?\d{1,6})\s*</returncode>")
 
 
 def fenced_command(text: str, extra: dict[str, Any]) -> str | None:
-    """The one command of a message; None for a message without one, or with several."""
+    """The only command of a message; None for none or several."""
     actions = [as_str(nested(action, "command")) for action in as_list(extra.get("actions"))]
     known = [command for command in actions if command]
     found = known or _FENCE.findall(text)
@@ -40,7 +40,7 @@ def fenced_command(text: str, extra: dict[str, Any]) -> str | None:
 
 
 def observation_result(text: str, line: int, extra: dict[str, Any]) -> ToolResult:
-    """What the command printed; a message that holds no output says that it was not run."""
+    """Output of a command; a message without output reports that it was not run."""
     code = _CODE.search(text[:2000])
     given = extra.get("returncode")
     if code is None and not isinstance(given, int):
@@ -54,7 +54,7 @@ def observation_result(text: str, line: int, extra: dict[str, Any]) -> ToolResul
 
 
 def _printed(text: str) -> str | None:
-    """The output in its tags; of a long one the beginning and the end."""
+    """Output between its tags; of a long one the start and the end."""
     whole = text_between_tags(text, "output")
     if whole is not None:
         return whole

@@ -36,18 +36,15 @@ from skilljuror.parsers.raw_logs.jsonl import file_key, unreadable
 
 
 class MiniSweAgent(Parser):
-    """Reads one trajectory."""
-
     agent = "mini-swe-agent"
 
     def sniff(self, source: Source) -> bool:
-        """A trajectory_format of that name; it stands last, so info.mini_version counts too."""
+        """trajectory_format names it; that member is last, so info.mini_version counts too."""
         first = parse_head(source.head).first
         named = str(first.get("trajectory_format", "")).startswith("mini-swe-agent")
         return named or "mini_version" in as_dict(first.get("info"))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory."""
         document = JsonDocument(source.path)
         given = as_dict(document.value)
         if not isinstance(given.get("messages"), list):
@@ -55,10 +52,11 @@ class MiniSweAgent(Parser):
         run = TrajectoryBuilder()
         run.complete = document.complete
         reader = _Reader(run)
-        for element in document.elements("messages"):
+        for element in document.elements(given["messages"]):
             reader.message(element, as_dict(element.value))
         info = as_dict(given.get("info"))
         config = as_dict(info.get("config"))
+        run.add_fault(MAIN, as_str(info.get("exit_status")) or "")
         yield run.build(
             self,
             source.files,
@@ -74,15 +72,14 @@ class MiniSweAgent(Parser):
 
 
 class _Reader:
-    """Reads messages of all shapes: chat, raw API responses, and commands in fences."""
+    """Reads messages of all shapes: chat, raw API responses, and fenced commands."""
 
     def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
         self._asked: CallBuilder | None = None
-        """A command without a call id, which the next message answers."""
+        """Command without a call id; the next message answers it."""
 
     def message(self, element: JsonElement, given: dict[str, Any]) -> None:
-        """Read one message."""
         extra = as_dict(given.get("extra"))
         moment = as_epoch(extra.get("timestamp"))
         self.run.include_time(moment)
@@ -96,13 +93,13 @@ class _Reader:
         elif extra.get("interrupt_type") == "FormatError":
             self._format_error(element, given, extra)
         elif given.get("role") == "system":
-            self.run.add_message(MAIN, "system", text_of(given.get("content")), element.line)
+            self.run.add_message(MAIN, "system", text_of(given.get("content")), element.number)
         elif given.get("role") == "user" and self._asked is not None:
             text = text_of(given.get("content"))
-            self._asked.result = observation_result(text, element.line, extra)
+            self._asked.result = observation_result(text, element.number, extra)
             self._asked = None
         elif given.get("role") == "user":
-            self.run.add_message(MAIN, "prompt", text_of(given.get("content")), element.line)
+            self.run.add_message(MAIN, "prompt", text_of(given.get("content")), element.number)
         else:
             self.run.skipped[str(given.get("role") or given.get("type"))] += 1
 
@@ -113,12 +110,12 @@ class _Reader:
         given: dict[str, Any],
         response: dict[str, Any],
     ) -> StepBuilder:
-        step = self.run.add_step(MAIN, element.line, moment)
+        step = self.run.add_step(MAIN, element.number, moment)
         step.key = as_str(response.get("id"))
         step.model = as_str(response.get("model"))
         cost = as_float(nested(given, "extra", "cost"))
         step.usage = usage_of_response(response)
-        if step.usage is not None and cost:  # 0 is no price
+        if step.usage is not None and cost:  # 0 means no price
             step.usage = replace(step.usage, cost_usd=cost)
         for text, parts in (
             (text_of(given.get("content")), step.texts),
@@ -133,14 +130,14 @@ class _Reader:
         return step
 
     def _fenced(self, element: JsonElement, step: StepBuilder, given: dict[str, Any]) -> None:
-        """The command of a model that calls no tools."""
+        """The command of a model without tool calls."""
         self._asked = None
         if given.get("role") != "assistant" or step.calls:
             return
         command = fenced_command(text_of(given.get("content")), as_dict(given.get("extra")))
         if command is not None:
             arguments = {"command": command}
-            self._asked = self.run.add_call(step, None, "bash", arguments, element.line)
+            self._asked = self.run.add_call(step, None, "bash", arguments, element.number)
 
     def _items(self, element: JsonElement, step: StepBuilder, response: dict[str, Any]) -> None:
         for item in map(as_dict, as_list(response.get("output"))):
@@ -158,7 +155,7 @@ class _Reader:
         call_id = as_str(key)
         name = as_str(function.get("name")) or "unknown"
         arguments = arguments_of(function.get("arguments"))
-        self.run.add_call(step, call_id, name, arguments, element.line_of(call_id))
+        self.run.add_call(step, call_id, name, arguments, element.number)
 
     def _result(self, element: JsonElement, given: dict[str, Any], extra: dict[str, Any]) -> None:
         call = self.run.find_call(given.get("tool_call_id") or given.get("call_id"))
@@ -166,12 +163,12 @@ class _Reader:
             self.run.skipped["result without call"] += 1
             return
         text = text_of(given.get("content")) or text_of(given.get("output"))
-        call.result = read_result(call, text, element.line, extra)
+        call.result = read_result(call, text, element.number, extra)
 
     def _format_error(
         self, element: JsonElement, given: dict[str, Any], extra: dict[str, Any]
     ) -> None:
-        """A billed response without a usable call: its calls were never run."""
+        """A billed response without a valid call: its calls were never run."""
         response = as_dict(extra.get("response"))
         choices = as_list(response.get("choices"))
         message = as_dict(nested(choices[0], "message")) if choices else {}
@@ -182,13 +179,13 @@ class _Reader:
             step.texts.append(spoken)
         text = text_of(given.get("content"))
         for call in step.calls:
-            call.result = ToolResult(text=text, line=element.line, ok=False)
+            call.result = ToolResult(text=text, line=element.number, ok=False)
         if not step.calls:
-            self.run.add_message(MAIN, "other", text, element.line)
+            self.run.add_message(MAIN, "other", text, element.number)
 
 
 def _with_cost(usage: Usage | None, stated: float | None) -> Usage | None:
-    """The usage with the cost of the whole run where no message has one; 0 is no price."""
+    """Add the cost of the run if no message has one; 0 means no price."""
     if not stated or (usage is not None and usage.cost_usd is not None):
         return usage
     return replace(usage or Usage(), cost_usd=stated)

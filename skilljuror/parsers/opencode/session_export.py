@@ -1,5 +1,4 @@
-"""OpenCode session exports: one document per session, sub-agents in exports of their own
-(formats.md §11)."""
+"""OpenCode session exports: one document per session, sub-agents in their own (formats.md §11)."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +30,7 @@ _WRAPPED = re.compile(r"<(file|content)>\n")
 
 
 def session_info(head: bytes) -> dict[str, Any]:
-    """The info of an export; {} where the file is none."""
+    """The info of an export, or {}."""
     first = parse_head(head).first
     info = as_dict(first.get("info"))
     known = as_str(info.get("id")) and ({"directory", "time", "parentID"} & set(info))
@@ -39,7 +38,7 @@ def session_info(head: bytes) -> dict[str, Any]:
 
 
 class OpenCode(Parser):
-    """Reads one export and those of its sub-agents."""
+    """Reads one export and its sub-agents' exports."""
 
     agent = "opencode"
     traits = AgentTraits(finds_skills=True)
@@ -49,7 +48,6 @@ class OpenCode(Parser):
         return bool(session_info(source.head))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory: the session, then each sub-agent's."""
         run = TrajectoryBuilder()
         main = _read(run, source.path, MAIN)
         info = as_dict(main.value.get("info"))
@@ -76,17 +74,17 @@ class OpenCode(Parser):
         return SessionLink(parent or session, session if parent else None) if session else None
 
     def neighbours(self, path: Path) -> Iterator[Path]:
-        """The exports beside it."""
+        """Exports in the same folder."""
         return path.parent.glob("*.json")
 
 
 def _read(run: TrajectoryBuilder, path: Path, agent: str | None) -> JsonDocument:
     document = JsonDocument(path)
     if not isinstance(document.value, dict):
-        raise unreadable(path, "is no OpenCode export")
+        raise unreadable(path, "is not an OpenCode export")
     run.complete = run.complete and document.complete
     name = agent or as_str(nested(document.value, "info", "id")) or "unknown"
-    for element in document.elements("messages"):
+    for element in document.elements(document.value.get("messages")):
         _message(run, element, name)
     return document
 
@@ -101,7 +99,7 @@ def _message(run: TrajectoryBuilder, element: JsonElement, agent: str) -> None:
     if info.get("role") == "user":
         for part in parts:
             if part.get("type") == "text":
-                _text(run, agent, text_of(part), element.line, made=part.get("synthetic") is True)
+                _text(run, agent, text_of(part), element.number, made=part.get("synthetic") is True)
         return
     if info.get("summary") is True:
         run.add_compaction(agent)
@@ -109,7 +107,7 @@ def _message(run: TrajectoryBuilder, element: JsonElement, agent: str) -> None:
 
 
 def _text(run: TrajectoryBuilder, agent: str, text: str, line: int, *, made: bool) -> None:
-    """A text of the user's side; one that wraps a skill is the body of a slash command."""
+    """A text of the user; one that wraps a Skill is the body of a slash command."""
     skill = _SKILL.match(text)
     if skill is None:
         run.add_message(agent, "other" if made else "prompt", text, line)
@@ -124,14 +122,14 @@ def _text(run: TrajectoryBuilder, agent: str, text: str, line: int, *, made: boo
 def _assistant(
     run: TrajectoryBuilder, element: JsonElement, agent: str, info: dict[str, Any], parts: list[Any]
 ) -> None:
-    """One step per model response; step-finish parts carry its tokens, else the message does."""
+    """One step per model response; tokens are in step-finish parts, else in the message."""
     started = as_epoch(nested(info, "time", "created"))
     step: StepBuilder | None = None
     finished = any(part.get("type") == "step-finish" for part in parts)
     for part in parts:
         kind = part.get("type")
         if step is None or (kind == "step-start" and (step.calls or step.texts)):
-            step = run.add_step(agent, element.line_of(as_str(part.get("id"))), started)
+            step = run.add_step(agent, element.number, started)
             step.model = as_str(info.get("modelID"))
             step.key = as_str(info.get("id"))
         if kind == "step-finish":
@@ -154,10 +152,9 @@ def _part(
         call_id = as_str(part.get("callID"))
         state = as_dict(part.get("state"))
         name = as_str(part.get("tool")) or "unknown"
-        line = element.line_of(call_id)
-        call = run.add_call(step, call_id, name, as_dict(state.get("input")), line)
+        call = run.add_call(step, call_id, name, as_dict(state.get("input")), element.number)
         call.sub_agent = as_str(nested(state, "metadata", "sessionId"))
-        call.result = _result(call, state, line)
+        call.result = _result(call, state, element.number)
     elif kind not in {"step-start", "patch", "snapshot"}:
         run.skipped[f"part/{kind}"] += 1
 
@@ -179,7 +176,7 @@ def _result(call: CallBuilder, state: dict[str, Any], line: int) -> ToolResult |
 
 
 def _file(text: str) -> tuple[str | None, int | None]:
-    """The numbered lines between the tags around a file."""
+    """The numbered lines between a file's tags."""
     wrapped = _WRAPPED.search(text)
     return strip_line_numbers(text[wrapped.end() :] if wrapped else text) or (None, None)
 

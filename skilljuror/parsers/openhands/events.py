@@ -1,7 +1,7 @@
 """OpenHands event lists, event lines, event folders and `output.jsonl` (formats.md §8).
 
-Observations name the action they answer (`cause`); actions of one model response are one
-step. Old histories have no ids: there an observation answers the action before it.
+Observations name their action (`cause`); actions of one model response are one step. Old histories
+have no ids: an observation answers the action before it.
 """
 
 import re
@@ -27,11 +27,11 @@ from skilljuror.parsers.raw_logs.coercion import (
 )
 from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import LONG_HEAD_BYTES, parse_head, read_head
-from skilljuror.parsers.raw_logs.json_document import JsonDocument
+from skilljuror.parsers.raw_logs.json_document import JsonDocument, sort_keys
 from skilljuror.parsers.raw_logs.jsonl import JsonLines, file_key
 
 Events = list[tuple[int, int, dict[str, Any]]]
-"""(file, line, event)."""
+"""(file, line or number of the event in a list, event)."""
 
 _STATE = frozenset((
     "change_agent_state",
@@ -41,29 +41,33 @@ _STATE = frozenset((
     "condensation",
     "condensation_request",
 ))
-"""Actions that are the controller's and no step of the model."""
+"""Actions of the controller, which are not steps of the model."""
 _TRAILER = re.compile(
     r"(?:\s*\[(?:The command (?:completed|has no new output|timed out)|Command finished|Current working directory|Python interpreter"
     r"|Jupyter (?:current working directory|Python interpreter))[^\n]{0,400}\]){1,6}\Z"
 )
-"""What is told after an output: exit status, folder, interpreter."""
+"""Text after an output: exit status, folder, interpreter."""
 _EXIT = re.compile(
     r"^\[(?:The command completed|Command finished) with exit code (-?\d{1,9})\.?\]", re.MULTILINE
 )
 _FIRST_BYTES = 64
-"""Bytes that tell a list from lines."""
+"""Bytes that distinguish a list from lines."""
 _NEAR_END = 3000
-"""Characters at the end in which that stands."""
+"""Characters at the end that contain the trailer."""
 _VIEWED = "Here's the result of running `cat -n` on "
 
 
 def _is_event(entry: Any) -> bool:
     given = as_dict(entry)
-    return "source" in given and bool({"action", "observation"} & set(given))
+    named = as_str(given.get("action")) or as_str(given.get("observation"))
+    return "source" in given and named is not None
 
 
 def _is_instance(entry: dict[str, Any]) -> bool:
-    return "instance_id" in entry and isinstance(entry.get("history"), list)
+    history = entry.get("history")
+    if "instance_id" not in entry or not isinstance(history, list):
+        return False
+    return not history or any(map(_is_event, _flat(history[:8])))
 
 
 class OpenHands(Parser):
@@ -80,7 +84,6 @@ class OpenHands(Parser):
         return _is_event(shape.first) or _is_instance(shape.first)
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory per history."""
         head = parse_head(source.head or read_head(source.path, LONG_HEAD_BYTES))
         if not head.is_list and _is_instance(head.first):
             yield from self._instances(source)
@@ -94,11 +97,14 @@ class OpenHands(Parser):
         yield run.build(self, paths, trajectory=file_key(source.path), model=model)
 
     def _instances(self, source: Source) -> Iterator[Trajectory]:
-        for line, entry in JsonLines(source.path):
+        for line, entry, whole in _instance_entries(source.path):
             run = TrajectoryBuilder()
+            run.complete = whole
             history = _flat(as_list(entry.get("history")))
             config = as_dict(nested(entry, "metadata", "llm_config"))
-            model = _read_events(run, [(0, line, event) for event in history])
+            model = _read_events(
+                run, [(0, number, event) for number, event in enumerate(history, 1)]
+            )
             yield run.build(
                 self,
                 source.files[:1],
@@ -107,7 +113,7 @@ class OpenHands(Parser):
             )
 
     def session_link(self, source: Source) -> SessionLink | None:
-        """A folder of one event per file, named by number, is one history."""
+        """A folder with one event per numbered file is one history."""
         path = source.path
         if path.parent.name != "events" or not path.stem.isdecimal():
             return None
@@ -115,12 +121,25 @@ class OpenHands(Parser):
         return SessionLink(str(path.parent), child, by_path=True)
 
     def neighbours(self, path: Path) -> Iterator[Path]:
-        """The events of the same folder."""
         return path.parent.glob("[0-9]*.json")
 
 
+def _instance_entries(path: Path) -> Iterator[tuple[int, dict[str, Any], bool]]:
+    """Yield (line, instance, whether it is complete) of an output.jsonl, or of a file with one
+    instance."""
+    found = False
+    for line, entry in JsonLines(path):
+        if "instance_id" in entry:
+            found = True
+            sort_keys(entry)
+            yield line, entry, True
+    if not found:
+        document = JsonDocument(path)
+        yield 1, as_dict(document.value), document.complete
+
+
 def _read_events(run: TrajectoryBuilder, events: Events) -> str | None:
-    """Read the events of one history; the model that they name."""
+    """Read the events of one history; return its model."""
     reader = _Reader(run)
     for file, line, event in events:
         run.file = file
@@ -133,7 +152,7 @@ def _number(path: Path) -> tuple[int, str]:
 
 
 def _flat(events: list[Any]) -> list[dict[str, Any]]:
-    """Events in order; old histories hold [action, observation] pairs."""
+    """Events in order; old histories contain [action, observation] pairs."""
     flat: list[dict[str, Any]] = []
     for event in events:
         flat.extend(as_dict(part) for part in (event if isinstance(event, list) else [event]))
@@ -152,14 +171,12 @@ def _events(path: Path, run: TrajectoryBuilder) -> Iterator[tuple[int, dict[str,
     run.complete = run.complete and document.complete
     if isinstance(document.value, dict):
         yield 1, document.value
-    for element in document.elements():
+    for element in document.elements(document.value):
         for event in _flat([element.value]):
-            yield element.line, event
+            yield element.number, event
 
 
 class _Reader:
-    """Reads the events of one history."""
-
     def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
         self.model: str | None = None
@@ -170,13 +187,12 @@ class _Reader:
         """Accumulated prompt, cached and completion tokens so far."""
 
     def event(self, line: int, event: dict[str, Any]) -> None:
-        """Read one event."""
         self.run.include_time(as_epoch(event.get("timestamp")))
         if "observation" in event:
             self._observation(line, event)
         elif as_str(event.get("action")) in _STATE:
             self._aside(line, event)
-        elif event.get("source") == "agent":
+        elif event.get("source") == "agent" and "action" in event:
             self._action(line, event)
         elif event.get("action") == "message":
             self.run.add_message(MAIN, "prompt", text_of(nested(event, "args", "content")), line)
@@ -220,14 +236,14 @@ class _Reader:
         step.key = as_str(response.get("id"))
         step.model = as_str(response.get("model"))
         self.model = self.model or step.model
-        said = _message(response).get("content") or nested(event, "args", "thought")
-        if text := text_of(said):
+        content = _message(response).get("content") or nested(event, "args", "thought")
+        if text := text_of(content):
             step.texts.append(text)
         step.usage = usage_of_response(response) or self._accumulated(event)
         return step
 
     def _accumulated(self, event: dict[str, Any]) -> Usage | None:
-        """The growth of the accumulated usage, where a response has none of its own."""
+        """Increase of the accumulated usage, for responses without their own usage."""
         total = as_dict(nested(event, "llm_metrics", "accumulated_token_usage"))
         names = ("prompt_tokens", "cache_read_tokens", "completion_tokens")
         now = [as_count(total.get(name)) for name in names]
@@ -247,7 +263,7 @@ class _Reader:
         call.result = _result(call, event, line)
 
     def _exposed(self, line: int, event: dict[str, Any]) -> None:
-        """Instructions that a recall put into the context; everything else is bookkeeping."""
+        """Add instructions that a recall put into the context; skip other bookkeeping."""
         knowledge = as_list(nested(event, "extras", "microagent_knowledge"))
         for entry in map(as_dict, knowledge):
             text, path = text_of(entry.get("content")), as_str(entry.get("name"))
@@ -262,7 +278,7 @@ def _message(response: dict[str, Any]) -> dict[str, Any]:
 
 
 def _arguments(response: dict[str, Any], call_id: str | None) -> dict[str, Any]:
-    """The arguments as the model wrote them; the event has them translated."""
+    """Arguments as the model wrote them; the event has them translated."""
     for call in map(as_dict, as_list(_message(response).get("tool_calls"))):
         given = nested(call, "function", "arguments")
         if call.get("id") == call_id and isinstance(given, str):
@@ -280,13 +296,13 @@ def _result(call: CallBuilder, event: dict[str, Any], line: int) -> ToolResult:
 
 
 def stated_exit_code(text: str) -> int | None:
-    """The exit status that is told after an output; None where none is."""
+    """Exit status in the trailer of an output, or None."""
     codes = _EXIT.findall(text[-_NEAR_END:])
     return int(codes[-1]) if codes else None
 
 
 def result_of_output(call: CallBuilder, text: str, line: int, exit_code: int | None) -> ToolResult:
-    """The result of a call as the model saw it, with the exit status that is known of it."""
+    """Result of a call as the model saw it, with its exit status if known."""
     clean = first = None
     if call.action == "read":
         body = text.partition("\n")[2] if text.startswith(_VIEWED) else text

@@ -1,1 +1,1 @@
-"""Raw files as JSON values with their lines, whatever state the file is in."""
+"""Tolerant reading of raw files as JSON values with line numbers."""

@@ -1,17 +1,16 @@
-"""The text of what a record shows a model: a string, parts, or parts of parts."""
+"""Text that a record shows a model: a string, parts, or nested parts."""
 
 from typing import Any
 
 _IMAGES = ("image", "input_image", "image_url")
 _DEEPEST = 32
-"""Lists in lists whose text is read."""
+"""Maximum nesting of lists."""
 IMAGE = "[image]"
-"""What stands for an image in a result's text."""
+"""Placeholder of an image in a result's text."""
 
 
 def text_of(value: Any, depth: int = 0) -> str:
-    """The text of polymorphic content: a string, an object with text, or a list of such; lists
-    in lists are followed to a depth that no agent needs."""
+    """Return the text of a string, an object with text, or a (nested) list of such."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
@@ -24,8 +23,7 @@ def text_of(value: Any, depth: int = 0) -> str:
 
 
 def text_between_tags(value: str, tag: str) -> str | None:
-    """What stands between `<tag>` and the next `</tag>`, without a line break at either end; None
-    where there is no such pair."""
+    """Text between `<tag>` and the next `</tag>` without surrounding line breaks, or None."""
     at = value.find(f"<{tag}>") + len(tag) + 2
     end = value.find(f"</{tag}>", at)
     if at < len(tag) + 2 or end < 0:

@@ -1,4 +1,4 @@
-"""What the first bytes of a file say: complete records, or the members of one large document."""
+"""Decode the first bytes of a file: complete records, or part of one large document."""
 
 import json
 import re
@@ -13,58 +13,57 @@ from jiter import from_json
 
 HEAD_BYTES = 64 * 1024
 LONG_HEAD_BYTES = 4 * 1024 * 1024
-"""Second look at a JSON file whose first 64 KiB claim nothing: a screenshot can come first."""
+"""Head size for a second look at JSON files: a screenshot can come first."""
 _BLANK = " \t\r\n\x00\ufeff"
 _RECORDS = 64
 _HALF_CHARACTERS = re.compile(
     rb"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)", re.DOTALL
 )
-"""Escapes of halves of a pair of surrogates, in group 1; what else begins with a backslash is passed
-over where it might be taken for one."""
+"""Escapes of lone surrogates in group 1; matches and skips other backslashes that could be mistaken
+for one."""
 
 
 class FileHead:
-    """The shape of a file's head; no more of it is decoded than is asked for."""
+    """A file's head, decoded lazily."""
 
     def __init__(self, head: bytes) -> None:
         self._head = head
         self._at: int | None = 0
-        """Where the next line starts that may be a record; None after the last."""
+        """Start of the next line that may be a record; None after the last."""
         self._found: list[dict[str, Any]] = []
 
     @property
     def records(self) -> tuple[dict[str, Any], ...]:
-        """Whole JSON objects that stand on lines of their own, in order."""
+        """Complete JSON objects on their own lines, in order."""
         return tuple(self._records())
 
     @cached_property
     def document(self) -> Any:
-        """The first JSON value as far as the head goes: unfinished members and items are left
-        out, unfinished objects hold what is there; None when the file is no JSON."""
+        """The first JSON value as far as the head goes: incomplete members and items are dropped,
+        incomplete objects are kept; None if the file is not JSON."""
         if self._start not in {b"{", b"["}:
             return None
         return parse_partial(self._head.decode("utf-8", "replace"))
 
     @property
     def is_list(self) -> bool:
-        """Whether the document begins as a list."""
         return self._start == b"["
 
     @property
     def items(self) -> list[Any]:
-        """The document where it is a list, as far as the head goes; [] where it is none."""
+        """The document's items if it is a list, else []."""
         value = self.document if self.is_list else None
         return value if isinstance(value, list) else []
 
     @cached_property
     def first(self) -> dict[str, Any]:
-        """The first object: of the lines, else the document itself; {} for neither."""
+        """The first object: of the lines, else the document, else {}."""
         for entry in self._records():
             return entry
         return self.document if isinstance(self.document, dict) else {}
 
     def objects(self, *needles: bytes) -> Iterator[dict[str, Any]]:
-        """The records, or the document where there are none; nothing where the head lacks a needle."""
+        """The document and records, if the head contains all needles."""
         if all(needle in self._head for needle in needles):
             yield self.first
             yield from self._records()
@@ -80,7 +79,7 @@ class FileHead:
             at += 1
 
     def _decode_next(self) -> bool:
-        """Decode one more record; False when there is none."""
+        """Decode one more record; False at the end."""
         while self._at is not None and len(self._found) < _RECORDS:
             line = self._next_line(self._at)
             try:
@@ -92,7 +91,7 @@ class FileHead:
         return False
 
     def _next_line(self, start: int) -> bytes:
-        """The line that starts there; steps on to the next one that starts like an object."""
+        """Return the line at `start` and advance to the next line that starts like an object."""
         end = self._head.find(b"\n", start)
         line = self._head[start:] if end < 0 else self._head[start:end]
         after = self._head.find(b"\n{", max(start, end)) if end >= 0 else -1
@@ -102,33 +101,32 @@ class FileHead:
 
 @lru_cache(maxsize=1)
 def parse_head(head: bytes) -> FileHead:
-    """The first bytes of a file, which the formats look at one after the other."""
+    """Cached, because all formats look at the same head in turn."""
     return FileHead(head)
 
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
-    """The first bytes of a file. Raises OSError."""
     with path.open("rb", buffering=0) as log:
         return log.read(size)
 
 
 def first_broken_line(head: bytes, *, whole: bool) -> int | None:
-    """The 1-based first line that is no JSON; None where there is none. `whole` says that the file ends
-    with the head, so that its last line is no line cut by us."""
+    """1-based number of the first line that is not JSON, or None. `whole` means that the file ends
+    with the head, so that its last line is complete."""
     lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     for number, line in enumerate(lines if whole else lines[:-1], start=1):
         try:
             json.loads(line.strip() or b"0")
         except ValueError:
             return number
-        except RecursionError:  # as deep as no log is, and JSON all the same
+        except RecursionError:  # too deep for any real log, but still JSON
             return None
     return None
 
 
 def parse_partial(text: str) -> Any:
-    """A JSON value as far as the text goes, or as far as it is JSON: unfinished strings and numbers
-    are left out, unfinished objects and lists hold what is there. None where nothing is whole."""
+    """Decode the valid beginning of a JSON text: incomplete strings and numbers are dropped,
+    incomplete objects and lists are kept. None without any value."""
     data = text.lstrip(_BLANK).encode()
     if _begins_json(data):
         return from_json(data, partial_mode=True)

@@ -1,7 +1,7 @@
-"""Raw JSON lines: one object at a time, with its 1-based line, whatever state the file is in.
+"""Raw JSON lines: one object at a time with its 1-based line, tolerant of damage.
 
-Two objects glued on one line, a missing final newline, invalid UTF-8, NUL padding and a
-cut last line all occur in real logs (formats.md §12) and none of them may lose a record.
+Real logs contain two objects on one line, a missing final newline, invalid UTF-8, NUL padding and a
+truncated last line (formats.md §12); no record may be lost.
 """
 
 import hashlib
@@ -16,27 +16,27 @@ import orjson
 from skilljuror.errors import TrajectoryError
 
 Skip = Callable[[bytes], str | None]
-"""Names the record type of a raw line that need not be decoded, or None to decode it."""
+"""Return the record type of a raw line to skip, or None to decode the line."""
 
 BUFFER_BYTES = 1 << 18
 _DECODER = json.JSONDecoder(strict=False)
 _DEEPEST = 200
-"""Lists and objects inside one another that are kept of a value that had to be mended."""
+"""Maximum nesting kept of a repaired value."""
 _PADDING = " \t\r\n\x00\ufeff"
 
 
 class JsonLines:
-    """Iterates over (line, object) of one file; what was odd about it is told afterwards."""
+    """Iterates over (line, object) of one file; diagnostics are available afterwards."""
 
     def __init__(self, path: Path, skip: Skip | None = None) -> None:
         self.path = path
         self.skip = skip
         self.skipped: Counter[str] = Counter()
-        """Record types passed over undecoded."""
+        """Types of records skipped undecoded."""
         self.warnings: list[str] = []
-        """Lines that hold no JSON, one message each."""
+        """One message per invalid line."""
         self.complete = True
-        """False when the last line is cut off."""
+        """False if the last line is cut off."""
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
         skip = self.skip
@@ -49,12 +49,12 @@ class JsonLines:
                 try:
                     value = orjson.loads(line)
                 except orjson.JSONDecodeError:
-                    yield from self._mend(number, line)
+                    yield from self._repair(number, line)
                     continue
                 if isinstance(value, dict):
                     yield number, value
 
-    def _mend(self, number: int, line: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _repair(self, number: int, line: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         values, whole = decode_glued(line)
         for value in values:
             if isinstance(value, dict):
@@ -62,18 +62,18 @@ class JsonLines:
         if whole:
             return
         if line.endswith(b"\n"):
-            self.warnings.append(f"line {number} is not JSON and was passed over")
+            self.warnings.append(f"line {number} is not valid JSON; skipped")
         else:
             self.complete = False
 
 
 def unreadable(path: Path, problem: str) -> TrajectoryError:
-    """What to raise about a log: its name, and what is wrong with it."""
+    """Return an error that names the file and the problem."""
     return TrajectoryError(f"{str(path)!r} {problem}", file=str(path))
 
 
 def open_log(path: Path) -> Any:
-    """A raw log, opened for reading bytes. Raises TrajectoryError."""
+    """Open a raw log for reading bytes. Raises TrajectoryError."""
     try:
         return path.open("rb", buffering=BUFFER_BYTES)
     except OSError as error:
@@ -82,13 +82,13 @@ def open_log(path: Path) -> Any:
 
 
 def file_key(path: Path) -> str:
-    """Key of a run whose log has no session id: a digest of the raw bytes."""
+    """Key of a run without a session id: a digest of the raw bytes."""
     with open_log(path) as log:
         return f"file-{hashlib.file_digest(log, 'sha256').hexdigest()[:16]}"
 
 
 def decode_glued(line: bytes) -> tuple[list[Any], bool]:
-    """Every JSON value at the start of a line, and whether that was all of the line."""
+    """Return all JSON values at the start of a line, and whether they fill the line."""
     plain = line.decode("utf-8", "replace")
     values: list[Any] = []
     at = 0
@@ -110,8 +110,8 @@ def _next_value(plain: str, at: int) -> int:
 
 
 def without_surrogates(value: Any, depth: int = 0) -> Any:
-    """The value with lone surrogates replaced, so that every string can be encoded; what lies
-    deeper than any record of an agent is null."""
+    """Replace lone surrogates, so that every string can be encoded; values nested too deeply become
+    None."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if depth > _DEEPEST:

@@ -1,7 +1,7 @@
 """terminus-2's own trajectory with the skills patch: a list of prompts and replies (formats.md §9).
 
-Every reply is a step. What its commands print, or the skill it asks for, stands in the
-next prompt. Episode 0 occurs twice: once to load a skill, once to go on.
+Every reply is a step. The next prompt contains its commands' output or the requested Skill. Episode
+0 occurs twice: once to load a Skill, once to continue.
 """
 
 import re
@@ -20,9 +20,9 @@ from skilljuror.parsers.raw_logs.jsonl import decode_glued, file_key, unreadable
 _LISTING = re.compile(r"available_skills:\s*(\[)")
 _LOADED = "Loaded skill: "
 _MEMBERS = frozenset({"analysis", "plan", "commands", "task_complete", "load_skill"})
-"""What a reply is made of."""
+"""Members of a reply."""
 _BRACES = 32
-"""Braces in the words around a reply that are tried."""
+"""Opening braces to try in the text around a reply."""
 _FAILED = ("Skill not found", "Failed to load skill", "Unknown skill")
 
 
@@ -31,8 +31,6 @@ def _is_episode(entry: Any) -> bool:
 
 
 class Terminus2(Parser):
-    """Reads one list of episodes."""
-
     agent = "terminus-2"
     traits = AgentTraits(keeps_folder=True)
 
@@ -41,11 +39,10 @@ class Terminus2(Parser):
         return any(map(_is_episode, parse_head(source.head).items[:1]))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory."""
         document = JsonDocument(source.path)
-        elements = [one for one in document.elements() if _is_episode(one.value)]
+        elements = [one for one in document.elements(document.value) if _is_episode(one.value)]
         if not elements:
-            raise unreadable(source.path, "holds no episode")
+            raise unreadable(source.path, "has no episodes")
         run = TrajectoryBuilder()
         run.complete = document.complete
         waiting: CallBuilder | None = None
@@ -58,18 +55,17 @@ class Terminus2(Parser):
 def _prompt(
     run: TrajectoryBuilder, element: JsonElement, waiting: CallBuilder | None, *, first: bool
 ) -> None:
-    """The task, or what came back from the reply before."""
+    """Add the task, or the output of the previous reply."""
     text = text_of(element.value.get("prompt"))
-    line = element.line_of("prompt")
     if first:
         _offer(run, text)
-        run.add_message(MAIN, "prompt", text, line)
+        run.add_message(MAIN, "prompt", text, element.number)
     elif waiting is None:
-        run.add_message(MAIN, "other", text, line)
+        run.add_message(MAIN, "other", text, element.number)
     elif waiting.action == "skill":
-        waiting.result = _loaded(text, line)
+        waiting.result = _loaded(text, element.number)
     else:
-        waiting.result = ToolResult(text=text, line=line)
+        waiting.result = ToolResult(text=text, line=element.number)
 
 
 def _loaded(text: str, line: int) -> ToolResult:
@@ -80,48 +76,47 @@ def _loaded(text: str, line: int) -> ToolResult:
 
 
 def _offer(run: TrajectoryBuilder, text: str) -> None:
-    """The skill list of the prompt, a JSON list after `available_skills:`."""
+    """Add the prompt's Skill list, JSON after `available_skills:`. A Skill is loaded by its
+    folder's name; real lists also use the first heading of its text (`# # docx`)."""
     listing = _LISTING.search(text)
     if listing is None:
         return
     values, _ = decode_glued(text[listing.start(1) :].encode("utf-8", "replace"))
     skills = []
     for entry in map(as_dict, as_list(values[0] if values else None)):
-        place = as_str(entry.get("location"))
-        name = as_str(entry.get("name"))
+        place = (as_str(entry.get("location")) or "").rstrip("/")
+        name = place.rpartition("/")[2] or as_str(entry.get("name"))
         if name is None:
             continue
-        run.add_skill_root(place.rstrip("/").rpartition("/")[0] if place else None)
+        run.add_skill_root(place.rpartition("/")[0])
         skills.append(OfferedSkill(name, path=f"{place}/SKILL.md" if place else None))
     run.add_offered(skills)
 
 
 def _reply(run: TrajectoryBuilder, element: JsonElement) -> CallBuilder | None:
-    """The step of a reply; the call that the next prompt answers, where there is one."""
+    """Add the step of a reply; return the call that the next prompt answers, if any."""
     given = element.value.get("response")
     text = text_of(given)
-    line = element.line_of("response")
-    step = run.add_step(MAIN, element.line)
+    step = run.add_step(MAIN, element.number)
     reply = given if isinstance(given, dict) else decode_reply(text)
     step.texts = reply_text(reply) or ([] if reply else [text])
     skill = as_str(reply.get("load_skill"))
     if skill is not None:
-        return run.add_call(step, None, "load_skill", {"name": skill}, line)
+        return run.add_call(step, None, "load_skill", {"name": skill}, element.number)
     call = None
     for command in map(as_dict, as_list(reply.get("commands"))):
-        call = run.add_call(step, None, "bash_command", command, line)
+        call = run.add_call(step, None, "bash_command", command, element.number)
     return call
 
 
 def reply_text(reply: dict[str, Any]) -> list[str]:
-    """What a reply says beside its commands."""
-    said = (as_str(reply.get("analysis")), as_str(reply.get("plan")))
-    return [part for part in said if part]
+    """Text of a reply without its commands."""
+    texts = (as_str(reply.get("analysis")), as_str(reply.get("plan")))
+    return [part for part in texts if part]
 
 
 def decode_reply(text: str) -> dict[str, Any]:
-    """The JSON of a reply, which may stand between other words or be quoted as a string; {} where
-    there is none."""
+    """Decode the JSON of a reply, also inside other text or quoted as a string; {} if there is none."""
     whole = json_of(text)
     if isinstance(whole, str):
         whole = json_of(whole)
@@ -129,7 +124,7 @@ def decode_reply(text: str) -> dict[str, Any]:
 
 
 def _inside(text: str) -> dict[str, Any]:
-    """The first object that is a reply; a brace in the words before it begins none."""
+    """The first object that is a reply; braces in the text before it are skipped."""
     first: dict[str, Any] = {}
     at = text.find("{")
     for _ in range(_BRACES):

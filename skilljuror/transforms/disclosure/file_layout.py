@@ -1,7 +1,7 @@
-"""Lay text out for Progressive Disclosure: which file holds what, before any link is set."""
+"""Assign the text of a flat skill to files for Progressive Disclosure, before links are set."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -12,9 +12,8 @@ from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
 from skilljuror.knowledge.markdown.block_index import markdown_index, visible_text
 from skilljuror.knowledge.markdown.headings import Heading, can_shift, slug
 from skilljuror.knowledge.markdown.text_file import without_blank_edges
-from skilljuror.knowledge.plans.render import BundleTexts
-from skilljuror.knowledge.plans.working_folders import WorkingFolders, is_told
-from skilljuror.models.bundle import Bundle
+from skilljuror.knowledge.plans.working_folders import WorkingFolders, names_folder
+from skilljuror.knowledge.units.normalised_text import folders_above
 from skilljuror.models.plan import Copy, Generated, PlannedFile
 from skilljuror.models.resource_class import is_markdown
 from skilljuror.tokens import estimate
@@ -30,90 +29,86 @@ from skilljuror.transforms.editing.links import link_between
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
 LONG_LINES = 100
-"""Lines from which a reference opens with a list of its contents."""
+"""Lines from which a reference opens with a table of contents."""
 SPLIT_TOKENS = 6_000
 """Estimated tokens from which an embedded Markdown file is split into parts."""
 PART_TOKENS = 3_000
 PART_TITLES = 500
-"""Characters of the headings that the row of a part names."""
+"""Characters of headings in the row of a part."""
 
 
 @dataclass(slots=True)
 class ReferenceFile:
-    """A Markdown file that the root routes to."""
+    """A Markdown file to which the root routes."""
 
     page: PageBuilder
     titles: tuple[str, ...]
-    """Headings that say what it is about, the widest first."""
+    """Headings that describe it, the widest first."""
     embedded: EmbeddedFile | None = None
-    """The embedded file it comes from; None for sections of the root."""
+    """Its embedded file; None for sections of the root."""
     part_of: "ReferenceFile | None" = None
     """The file it is a part of."""
     skill: str = ""
-    """Folder of the source skill it comes from, where the page holds several."""
+    """Folder of its source skill, if the page holds several."""
     parent_heading: str = ""
-    """The heading that its sections stood under, where that is not the skill's own title."""
+    """The heading above its sections, other than the skill's title."""
 
 
 class FileLayout:
-    """Which file of a variant holds what of a flat skill."""
+    """The assignment of a flat skill's text to the files of a variant."""
 
-    def __init__(self, parent: Bundle, parent_texts: BundleTexts, flat: FlatSkill) -> None:
+    def __init__(self, flat: FlatSkill) -> None:
         self.flat = flat
-        self.parent = parent
-        self.parent_texts = parent_texts
         self.folder = str(PurePosixPath(flat.path).parent)
-        """The skill's folder."""
-        self.data_files = [path for path in parent.files if path != flat.path]
+        self.data_files = [path for path in flat.bundle.files if path != flat.path]
         self.references: list[ReferenceFile] = []
         self.moved_units: list[tuple[FileUnit, str]] = []
-        """Sections that left the root, and the file they went to."""
+        """Sections that left the root, and their new file."""
         self.verbatim_files: list[tuple[EmbeddedFile, PlannedFile]] = []
-        """Embedded files that become files again, byte for byte."""
+        """Embedded files that are extracted byte for byte."""
         self.variant_paths: dict[str, str] = {}
         """Path in a marker -> path in the variant."""
         fixed = [f"{self.folder}/{one.path}" for one in flat.embedded_files if self.keeps_path(one)]
         self._taken = {path.casefold() for path in [*self.data_files, flat.path, *fixed]}
-        self._taken_folders = {one for path in self._taken for one in _folders_above(path)}
+        self._taken_folders = {one for path in self._taken for one in folders_above(path)}
         linked = {path.casefold() for path in flat.linked_paths}
         self._taken |= linked - self._taken_folders
         self._last_count: dict[str, int] = {}
-        """Path that several files would have -> the last number that was put to it."""
+        """Contested path -> last number appended to it."""
         self._references_folder = self._free_folder("references")
 
     def shown(self, path: str) -> str:
-        """A path of the variant as its root names it: below the skill's folder."""
+        """Return a variant path relative to the skill's folder."""
         return path.removeprefix(f"{self.folder}/")
 
     def keeps_path(self, file: EmbeddedFile) -> bool:
-        """Whether an embedded file goes back to its own path: all but a SKILL.md, since a second one
-        would be taken for a skill."""
+        """Whether an embedded file keeps its path: all but SKILL.md, which would become a second skill."""
         return PurePosixPath(file.path).name.lower() != "skill.md"
 
     def reserve_path(self, name: str) -> str:
-        """A path beside the root, by this name or one like it, that no other file will take."""
+        """Reserve and return a free path next to the root, named `name` or similar."""
         return self._free(f"{self.folder}/{name}")
 
     def skill_of_reference(self, reference: ReferenceFile) -> str:
-        """The folder of the source skill that a reference is of; "" outside of any."""
+        """Return the source skill's folder, or "" for shared files."""
         file = (reference.part_of or reference).embedded
         return self.flat.owner_at(file.heading.start) if file else reference.skill
 
     def skill_of_data(self, path: str) -> str:
-        """The source skill whose folder holds a data file; "" outside of any."""
+        """Return the source skill whose folder holds a data file, or "" for shared files."""
         shown = self.shown(path)
         holders = [skill for _, skill in self.flat.skills if shown.startswith(f"{skill}/")]
         return max(holders, key=len, default="")
 
     def add_sections(self, moved: Sequence[SectionGroup], merge_tokens: int) -> None:
-        """References out of sections that leave the root."""
+        """Add references made of sections that leave the root."""
         before: tuple[FileUnit, PageBuilder] | None = None
         for unit in file_units(moved, merge_tokens, self.flat.processes):
             first = unit.tops[0]
             title = visible_text(first.title) or visible_text("".join(first.path[-1:]))
             title = title or PurePosixPath(self.folder).name
             path = self._free(f"{self._folder_of(first.skill)}/{slug(title)}.md")
-            page = PageBuilder(path, self.parent_texts)
+            page = PageBuilder(path, self.flat.texts)
             self._fill(
                 page, unit.ranges, topics([one.title or title for one in unit.tops]) or title
             )
@@ -131,7 +126,6 @@ class FileLayout:
             before = unit, page
 
     def _folder_of(self, skill: str) -> str:
-        """The folder of the references of a source skill."""
         folder = f"{self.folder}/{self._references_folder}"
         return f"{folder}/{slug(skill)}" if skill else folder
 
@@ -141,7 +135,7 @@ class FileLayout:
         return group.path[-1] if len(group.path) > own else ""
 
     def add_embedded(self) -> None:
-        """Files out of markers: Markdown as references, everything else as it was."""
+        """Add embedded files: Markdown as references, everything else unchanged."""
         for file in self.flat.embedded_files:
             path = self._path_of(file)
             self.variant_paths[file.path] = path
@@ -151,7 +145,7 @@ class FileLayout:
                 self._add_markdown(path, file)
 
     def has(self, path: str) -> bool:
-        """Whether the layout has a file or a folder at the path."""
+        """Whether the layout has a file or folder at `path`."""
         files = [*self.data_files, self.flat.path]
         files += [reference.page.path for reference in self.references]
         files += [planned.path for _, planned in self.verbatim_files]
@@ -165,15 +159,15 @@ class FileLayout:
         return self._free(f"{self._folder_of(skill)}/{name}.md")
 
     def _free_folder(self, name: str) -> str:
-        """A folder name that no file of the variant has."""
         candidate, count = name, 2
         while f"{self.folder}/{candidate}".casefold() in self._taken:
             candidate, count = f"{name}-{count}", count + 1
         return candidate
 
     def _free(self, path: str) -> str:
-        """A path that no other file or folder takes, whatever the case, and no link of the source names:
-        one that led nowhere would lead to other matter."""
+        """Reserve a path that differs, ignoring case, from all files and folders and from link targets of
+        the source: a broken link must not lead to unrelated text.
+        """
         pure = PurePosixPath(path)
         candidate, count = path, self._last_count.get(path, 1)
         while self._is_taken(candidate):
@@ -181,7 +175,7 @@ class FileLayout:
             candidate = str(pure.with_name(f"{pure.stem}-{count}{pure.suffix}"))
         self._last_count[path] = count
         self._taken.add(candidate.casefold())
-        self._taken_folders.update(_folders_above(candidate.casefold()))
+        self._taken_folders.update(folders_above(candidate.casefold()))
         return candidate
 
     def _is_taken(self, path: str) -> bool:
@@ -189,7 +183,7 @@ class FileLayout:
         return key.endswith("/skill.md") or key in self._taken or key in self._taken_folders
 
     def _fill(self, page: PageBuilder, ranges: Sequence[LineRange], title: str) -> None:
-        """Copy ranges, promoted so that the page opens with one heading of level one."""
+        """Copy ranges, promoted so that the page opens with one level-1 heading."""
         headings = self.headings_in(ranges)
         level = min((heading.level for heading in headings), default=1)
         tops = [heading for heading in headings if heading.level == level]
@@ -200,8 +194,7 @@ class FileLayout:
         self._copy_ranges(page, ranges, shift if can_shift(headings, shift) else 0)
 
     def _copy_ranges(self, page: PageBuilder, ranges: Sequence[LineRange], shift: int) -> None:
-        """Copy ranges with gaps between them; commands are told their folder, and a long page gets a
-        list of its contents."""
+        """Copy ranges; add the working folder of commands and, to a long page, a table of contents."""
         rest = merged_ranges(ranges)
         headings = self.headings_in(rest)
         lines = sum(end - start for start, end in rest)
@@ -214,7 +207,7 @@ class FileLayout:
         opens = bool(headings) and headings[0].start == rest[0][0]
         opens = opens and headings[0].level + shift == 1
         long = lines > LONG_LINES and len(listed) >= 3 and not has_list
-        folder = self._folder_to_tell(rest)
+        folder = self._missing_folder(rest)
         if opens and (long or folder):
             page.copy(self.flat.path, headings[0].start + 1, headings[0].end, shift)
             rest[0] = (headings[0].end, rest[0][1])
@@ -227,19 +220,19 @@ class FileLayout:
             page.gap()
             self.copy_trimmed(page, start, end, shift)
 
-    def _folder_to_tell(self, ranges: Sequence[LineRange]) -> str | None:
-        """The folder from which to run the commands in the ranges, where no line in them says so."""
+    def _missing_folder(self, ranges: Sequence[LineRange]) -> str | None:
+        """The folder to run the commands in the ranges from, unless one of the lines names it."""
         needed = (one for start, end in ranges for one in self._working_folders.needed(start, end))
         _, folder = next(needed, (0, None))
         lines = [line for start, end in ranges for line in self.flat.lines[start:end]]
-        return None if folder is None or is_told(lines, folder) else folder
+        return None if folder is None or names_folder(lines, folder) else folder
 
     @cached_property
     def _working_folders(self) -> WorkingFolders:
-        return WorkingFolders(self.parent, self.flat.path, self.flat.markdown)
+        return WorkingFolders(self.flat.bundle, self.flat.path, self.flat.markdown)
 
     def headings_in(self, ranges: Sequence[LineRange]) -> list[Heading]:
-        """The top-level headings within the ranges."""
+        """Return the top-level headings within the ranges."""
         headings, starts = self.flat.markdown.headings, self._heading_starts
         numbers = {
             number
@@ -253,7 +246,7 @@ class FileLayout:
         return [heading.start for heading in self.flat.markdown.headings]
 
     def copy_trimmed(self, page: PageBuilder, start: int, end: int, shift: int = 0) -> None:
-        """Copy lines without the blank ones at the edges."""
+        """Copy lines without leading and trailing blank lines."""
         start, end = without_blank_edges(self.flat.lines, start, end)
         if end > start:
             page.copy(self.flat.path, start + 1, end, shift)
@@ -271,7 +264,7 @@ class FileLayout:
         headings = self.headings_in(ranges)
         level = min((heading.level for heading in headings), default=1)
         shift = 1 - level if can_shift(headings, 1 - level) else 0
-        page = PageBuilder(path, self.parent_texts)
+        page = PageBuilder(path, self.flat.texts)
         titles = tuple(heading.title for heading in headings)
         reference = ReferenceFile(page, titles, file, skill=self.flat.skill_at(file.start))
         self.references.append(reference)
@@ -284,7 +277,7 @@ class FileLayout:
             self._add_part(reference, part)
 
     def _parts(self, file: EmbeddedFile, top: int) -> list[list[LineRange]]:
-        """The sections of a large embedded file, in runs small enough to be read alone."""
+        """Group the sections of a large embedded file into parts of at most `PART_TOKENS`, if possible."""
         if estimate("\n".join(file.text.lines)) <= SPLIT_TOKENS:
             return []
         headings = self.headings_in([(file.start, file.end)])
@@ -308,14 +301,13 @@ class FileLayout:
         titles = tuple(heading.title for heading in self.headings_in(ranges))
         folder = str(PurePosixPath(whole.page.path).with_suffix(""))
         path = self._free(f"{folder}/{slug(visible_text(titles[0]))}.md")
-        page = PageBuilder(path, self.parent_texts)
+        page = PageBuilder(path, self.flat.texts)
         self._fill(page, ranges, topics(titles[:3]))
         part = ReferenceFile(page, titles, whole.embedded, whole)
         self.references.append(part)
         self._route_part(whole.page, part)
 
     def _route_part(self, page: PageBuilder, part: ReferenceFile) -> None:
-        """A row, in the file that was split, for one of its parts."""
         if not (page.pieces and _is_row(page.pieces[-1])):
             page.gap()
             page.generate("routing")
@@ -328,18 +320,10 @@ class FileLayout:
 
 
 def next_row(path: str, unit: FileUnit) -> tuple[str, dict[str, str]]:
-    """The row that leads to where something goes on; `path` is a link to there."""
+    """Return the row that leads to the continuation of a text; `path` is a link to it."""
     about = topics(one.title for one in unit.tops) or PurePosixPath(path).stem
     return "row-next", {"path": unquote(path), "link": path, "topics": about}
 
 
 def _is_row(piece: Copy | Generated) -> bool:
     return isinstance(piece, Generated) and piece.template.startswith("row-")
-
-
-def _folders_above(path: str) -> Iterator[str]:
-    """Every folder that a path lies in."""
-    folder = path.rpartition("/")[0]
-    while folder:
-        yield folder
-        folder = folder.rpartition("/")[0]

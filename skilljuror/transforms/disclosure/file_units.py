@@ -1,4 +1,4 @@
-"""Which sections that left the root go together into one file: whole subtrees of the outline."""
+"""Group sections that leave the root into files; each file holds whole subtrees of the outline."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -6,49 +6,46 @@ from dataclasses import dataclass, replace
 from skilljuror.transforms.disclosure.sections import LineRange, SectionGroup
 
 MERGED = 4
-"""Most sections that share one file."""
+"""Maximum number of sections that share a file."""
 SMALL = 3
-"""Parts of what a shared file may hold that a section in it may at most take."""
+"""A section may take at most 1/`SMALL` of a shared file's limit."""
 SEQUENCE_TOKENS = 5_000
-"""Estimated tokens up to which what is read one after another stays in one file."""
+"""Estimated tokens up to which ordered text stays in one file."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileUnit:
-    """What goes into one file."""
+    """The content of one file."""
 
     groups: tuple[SectionGroup, ...]
     tops: tuple[SectionGroup, ...]
-    """The sections that it holds whole, which name it; a heading above the first is none of them."""
+    """The complete sections, which name the file; a heading above the first does not count."""
 
     @property
     def ranges(self) -> list[LineRange]:
-        """Its lines."""
         return [lines for group in self.groups for lines in group.ranges]
 
     @property
     def tokens(self) -> int:
-        """Estimated."""
         return sum(group.tokens for group in self.groups)
 
     def goes_on(self, before: "FileUnit") -> bool:
-        """Whether it is the rest of what was begun in the file before."""
+        """Whether it continues the text of the file before."""
         first = self.groups[0]
         return first.continued and first.sequence == before.groups[-1].sequence
 
     def joined(self, other: "FileUnit") -> "FileUnit":
-        """Both in one file."""
         return FileUnit(self.groups + other.groups, self.tops + other.tops)
 
 
 def file_units(
     moved: Sequence[SectionGroup], merge_tokens: int, processes: frozenset[int] = frozenset()
 ) -> list[FileUnit]:
-    """The files for sections in document order.
+    """Return the files for sections in document order.
 
-    A section with all below it is one file; where it alone is over `merge_tokens`, it is cut between
-    its own children. Small neighbours below one heading share a file. What is read in order, the
-    rest of a sequence or one of the `processes`, is cut only where it is too long for one file.
+    A section and its subsections form one file; above `merge_tokens`, it is cut between its children.
+    Small neighbours below one heading share a file. Ordered text, such as one of the `processes`, is cut
+    only if it is too long for one file.
     """
     units: list[FileUnit] = []
     for section in _sections(moved, processes):
@@ -65,7 +62,7 @@ def file_units(
 def _sections(
     moved: Sequence[SectionGroup], processes: frozenset[int] = frozenset()
 ) -> Iterator[list[SectionGroup]]:
-    """The groups by subtree; a process, and the rest of any sequence, is one."""
+    """Group sections by subtree; a process, or the rest of a sequence, is one subtree."""
     section: list[SectionGroup] = []
     for group in moved:
         first = section[0] if section else None
@@ -103,7 +100,7 @@ def _by_outline(section: Sequence[SectionGroup], limit: int) -> list[FileUnit]:
 
 
 def _in_order(section: Sequence[SectionGroup]) -> list[FileUnit]:
-    """One file, or several that are each begun where the one before is full."""
+    """One file, or several that are each filled up before the next."""
     units: list[FileUnit] = []
     parts = list(_sections([replace(group, continued=False) for group in section]))
     if len(parts) == 1 and sum(group.tokens for group in section) > SEQUENCE_TOKENS:

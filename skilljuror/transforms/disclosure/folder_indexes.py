@@ -1,8 +1,7 @@
-"""Index pages of folders: where a page would need too many rows, those of a folder get a page.
+"""Index pages of folders, for pages that would otherwise need too many rows.
 
-The index of a folder is a page `<folder>.md` beside it, or below it where the folder is cut into
-runs, so that a row which names the folder names its indexes too. All paths of an index start at its
-own folder.
+The index of a folder is a page `<folder>.md` next to it, or below it if the folder is cut into runs, so
+that a row which names the folder names its indexes too. All paths of an index start at its own folder.
 """
 
 import re
@@ -20,25 +19,23 @@ from skilljuror.transforms.disclosure.trigger_cues import MAX_TOPIC_CHARS, topic
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
 TABLE_LINES = 7
-"""Lines of an index that are no rows: its title, the table's heading and lead, blank lines."""
+"""Lines of an index besides rows: its title, the table's heading and lead, blank lines."""
 RUN_ROWS = 40
-"""Rows of an index that holds a run of a folder too large for one page."""
+"""Rows per index of a folder that is too large for one page."""
 _OVERVIEWS = ("readme", "index", "overview")
-"""Names of the file that tells what its folder is about."""
 _FOLDER_ROWS = frozenset({"row-folder", "row-data-folder", "row-parts"})
-"""Rows whose path is a folder."""
 _CODE = re.compile(r"`([^`]+)`")
 
 
 class FolderIndexes:
-    """Makes the index pages of folders of one layout."""
+    """The index pages of folders of one layout."""
 
     def __init__(self, layout: FileLayout, limit: int) -> None:
-        """`limit` is the most lines of a page."""
+        """`limit` is the maximum number of lines of a page."""
         self.layout = layout
         self.room = max(RUN_ROWS, limit - TABLE_LINES)
         self.pages: list[PageBuilder] = []
-        """The index pages made so far."""
+
         self._own_sections = {
             layout.shown(reference.page.path)
             for reference in layout.references
@@ -51,13 +48,11 @@ class FolderIndexes:
         }
 
     def fitted(self, rows: Sequence[RoutingRow], room: int, folder: str = "") -> list[RoutingRow]:
-        """The rows of a page, `room` at most: as they are where they fit, else rows of indexes in
-        the place of those of files; sections of the page itself keep their rows as far as half the
-        room goes.
+        """Return at most `room` rows for a page: the given rows if they fit, else index rows in place of
+        file rows. Sections of the page itself keep their rows in up to half of the room.
 
-        `folder` is the one below the root's that the page tells of; its indexes lie in it. All
-        paths are as the root names them. As many rows as a run has always fit: a page that is full
-        of text gains nothing by fewer.
+        `folder` is the folder that the page describes, relative to the root's; its indexes go into it, and all
+        paths are relative to the root's folder. `room` is at least `RUN_ROWS`.
         """
         room = max(RUN_ROWS, room)
         own = [row for row in rows if row[1]["path"] in self._own_sections]
@@ -75,14 +70,13 @@ class FolderIndexes:
         return fitted if len(fitted) <= room else self._runs(fitted, room, folder)
 
     def _groupings(self, rows: Sequence[RoutingRow], folder: str) -> Iterator[list["_FolderRows"]]:
-        """The rows grouped by the folders of each depth below one, the deepest first."""
+        """Yield the rows grouped by folder at each depth below `folder`, deepest first."""
         least = len(_parts(folder)) + 1
         deepest = max(len(_parts(_folder_of(row))) for row in rows)
         for depth in range(max(least, deepest), least - 1, -1):
             yield _grouped(rows, depth)
 
     def _index_row(self, folder: str, rows: Sequence[RoutingRow]) -> RoutingRow:
-        """Makes the index of a folder; its row."""
         path = self._reserved(f"{folder}.md")
         overview = next((row for row in rows if _is_overview(row, folder)), None)
         title = self._titles.get(overview[1]["path"], "") if overview else ""
@@ -95,7 +89,7 @@ class FolderIndexes:
         return "row-guide-folders", params
 
     def _runs(self, rows: Sequence[RoutingRow], room: int, folder: str) -> list[RoutingRow]:
-        """Makes indexes of rows side by side; a row for each, which names all that it tells of."""
+        """Split rows into index pages and return a row for each page that names its content."""
         count = min(room, ceil(len(rows) / RUN_ROWS))
         edges = [len(rows) * number // count for number in range(count + 1)]
         name = PurePosixPath(folder or self.layout.folder).name
@@ -110,12 +104,12 @@ class FolderIndexes:
         return index_rows
 
     def _title(self, rows: Sequence[RoutingRow], folder: str) -> str:
-        """The name of a folder that the source has; of one of references, headings in it."""
+        """The name of a folder of the source, or the headings in a folder of references."""
         references = all(row[1]["path"] in self._own_sections for row in rows)
         return (topics(self._topic(row) for row in rows) if references else "") or folder
 
     def _add_page(self, path: str, title: str, rows: Sequence[RoutingRow]) -> None:
-        page = PageBuilder(f"{self.layout.folder}/{path}", self.layout.parent_texts)
+        page = PageBuilder(f"{self.layout.folder}/{path}", self.layout.flat.texts)
         page.generate("reference-title", title=title)
         rebased = [_rebased(row, dirname(path)) for row in rows]
         self.pages.append(root_page(self.layout, [], rebased, index=page))
@@ -125,7 +119,6 @@ class FolderIndexes:
         return {"path": path, "link": quote(path), "topics": about or other}
 
     def _topic(self, row: RoutingRow) -> str:
-        """What a row's file is about in one heading."""
         path = row[1]["path"]
         return self._titles.get(path) or row[1].get("topics", "") or PurePosixPath(path).stem
 
@@ -134,11 +127,11 @@ class FolderIndexes:
 
 
 _FolderRows = tuple[str, list[RoutingRow]]
-"""A folder with its rows, or "" with a row that stays."""
+"""A folder with its rows, or "" with one ungrouped row."""
 
 
 def _grouped(rows: Sequence[RoutingRow], depth: int) -> list[_FolderRows]:
-    """The rows with those of each folder of a depth put together, where its first stood."""
+    """Group the rows of each folder at `depth` in the place of the first one."""
     by_folder: dict[str, list[RoutingRow]] = {}
     for number, row in enumerate(rows):
         parts = _parts(_folder_of(row))
@@ -154,7 +147,6 @@ def _grouped(rows: Sequence[RoutingRow], depth: int) -> list[_FolderRows]:
 
 
 def _folder_of(row: RoutingRow) -> str:
-    """The folder that holds what a row names."""
     return dirname(row[1]["path"])
 
 
@@ -163,21 +155,19 @@ def _parts(folder: str) -> list[str]:
 
 
 def _is_overview(row: RoutingRow, folder: str) -> bool:
-    """Whether a row is of the file that tells what its folder is about."""
     path = PurePosixPath(row[1]["path"])
     named = path.stem.lower() in {*_OVERVIEWS, PurePosixPath(folder).name.lower()}
     return str(path.parent) == folder and named and path.suffix.lower() == ".md"
 
 
 def _names(row: RoutingRow) -> list[str]:
-    """What a row names, as code: its file or folder, and the folders that an index tells of."""
     template, params = row
     own = f"`{params['path']}/`" if template in _FOLDER_ROWS else f"`{params['path']}`"
     return [own, *(f"`{name}`" for name in _CODE.findall(params.get("folders", "")))]
 
 
 def _rebased(row: RoutingRow, base: str) -> RoutingRow:
-    """A row for a page in a folder."""
+    """Make the paths of a row relative to the folder `base`."""
     template, params = row
     rebased = dict(params)
     for hole in rebased.keys() & {"path", "whole"}:
@@ -191,5 +181,4 @@ def _rebased(row: RoutingRow, base: str) -> RoutingRow:
 
 
 def _from(path: str, base: str) -> str:
-    """A path below the root's folder as a page in a folder names it."""
     return relpath(path, base or ".") + ("/" if path.endswith("/") else "")

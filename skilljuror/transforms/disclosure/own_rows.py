@@ -1,7 +1,7 @@
-"""Rows that a source has of its own: sentences, items and table rows of its page that lead to a file.
+"""Rows of the source's author: sentences, items and table rows of a page that lead to a file.
 
-Where they stay in the root they do their work, in the author's words and at the step that needs
-them; a section that is little else is a routing table, and stays.
+Rows that stay in the root route in the author's words, at the step that needs the file. A section that
+consists mostly of such rows is a routing table, and stays.
 """
 
 import re
@@ -12,16 +12,16 @@ from pathlib import PurePosixPath
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
 from skilljuror.knowledge.markdown.block_index import visible_text
 from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup
-from skilljuror.transforms.disclosure.trigger_cues import sentences
+from skilljuror.transforms.disclosure.trigger_cues import name_pattern, sentences
 
 ROUTING_TOKENS = 300
 """Estimated tokens up to which a section that mostly names files is a routing table."""
 MOSTLY = 0.5
-"""Share of its paragraphs, items and rows that name a file, from which it mostly does."""
+"""Share of a routing table's paragraphs, items and rows that name a file."""
 LEAST = 3
-"""Words beside the file's name from which a row tells something."""
+"""Words besides the file's name in an informative row."""
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
-_SAYS_WHEN = re.compile(
+_USAGE = re.compile(
     r"\b(?:when|whenever|if|for|before|after|while|during|until|unless|because|to|where|why|how"
     r"|needs?|needed|see|read|open|use|with|about)\b",
     re.IGNORECASE,
@@ -29,42 +29,39 @@ _SAYS_WHEN = re.compile(
 
 
 def names_of(flat: FlatSkill, file: EmbeddedFile) -> list[str]:
-    """How text may name an embedded file: whole path, path in its skill, file name."""
+    """Return the names of an embedded file in text: whole path, path in its skill, file name."""
     names = [file.path, flat.inner_path(file), PurePosixPath(file.path).name]
     return list(dict.fromkeys(names))
 
 
 Place = tuple[int, str]
-"""First line of a paragraph, an item, a heading or a row, and the sentence of it that names files."""
+"""First line of a paragraph, item, heading or row, and its sentence that names files."""
 
 
 class OwnRows:
-    """Where the own text of a flat page names its embedded files."""
+    """The places where a flat page's own text names its embedded files."""
 
     def __init__(self, flat: FlatSkill) -> None:
         self.flat = flat
         self._files: dict[Place, dict[str, tuple[EmbeddedFile, int]]] = defaultdict(dict)
-        """Place -> path of each file that it names: the file, and the line with its name."""
+        """Place -> path of each named file -> the file, and the line with its name."""
         for file in flat.embedded_files:
             for line, sentence in self._lines_naming(file):
                 self._files[self._first_line(line), sentence][file.path] = file, line
         self._naming = {line for line, _ in self._files}
-        self._mute = {heading.start for heading in flat.headings} - self._naming
-        """Headings that name no file."""
+        self._plain_headings = {heading.start for heading in flat.headings} - self._naming
 
     def _lines_naming(self, file: EmbeddedFile) -> Iterator[tuple[int, str]]:
-        """(line, sentence) of the page's own text that name a file, or link to its section."""
+        """(line, sentence) of the page's own text that name a file or link to its section."""
         flat, names = self.flat, names_of(self.flat, file)
         anchor = flat.markdown.anchor_at.get(file.heading.start)
         link = f"](#{anchor})" if anchor else names[0]
         skill = flat.skill_at(file.heading.start)
-        pattern = re.compile(
-            rf"(?<![\w.-])(?:{'|'.join(map(re.escape, names))})(?![\w-]|\.\w)", re.IGNORECASE
-        )
+        pattern = name_pattern(tuple(names))
         for line in flat.lines_naming([*names, link]):
             own = line in flat.markdown.prose_lines and not flat.in_embedded_file(line)
-            said = self._sentences_at(line) if own and flat.skill_at(line) == skill else ()
-            for sentence in said:
+            found = self._sentences_at(line) if own and flat.skill_at(line) == skill else ()
+            for sentence in found:
                 if pattern.search(sentence) or link in sentence:
                     yield line, sentence
 
@@ -81,26 +78,26 @@ class OwnRows:
             return False
         lines = {line for start, end in group.ranges for line in range(start, end)}
         places = {self._first_line(line) for line in lines & self.flat.markdown.prose_lines}
-        places -= self._mute
+        places -= self._plain_headings
         return bool(places) and len(places & self._naming) >= max(1, MOSTLY * len(places))
 
-    def told_in(self, kept: Sequence[SectionGroup]) -> frozenset[str]:
-        """Paths in their markers of the files to which a row in these sections leads: it names no
-        other file, and says something of when or what for."""
+    def routed_in(self, kept: Sequence[SectionGroup]) -> frozenset[str]:
+        """Return marker paths of the files that have a row in these sections. A row names no other file
+        and says when to open the file or what for.
+        """
         lines = {line for group in kept for one in group.ranges for line in range(*one)}
         return frozenset(
             file.path
             for (_, sentence), files in self._files.items()
             for file, line in files.values()
-            if line in lines and len(files) == 1 and self._tells(sentence, line, file)
+            if line in lines and len(files) == 1 and self._is_informative(sentence, line, file)
         )
 
-    def _tells(self, sentence: str, line: int, file: EmbeddedFile) -> bool:
-        """Whether a sentence says something of a file, and does so on the line that names it."""
+    def _is_informative(self, sentence: str, line: int, file: EmbeddedFile) -> bool:
         for text in map(visible_text, (sentence, self.flat.lines[line])):
             for name in names_of(self.flat, file):
                 text = text.replace(name, " ")
-            if len(_LETTERS.findall(text)) < LEAST or not _SAYS_WHEN.search(text):
+            if len(_LETTERS.findall(text)) < LEAST or not _USAGE.search(text):
                 return False
         return True
 
@@ -113,25 +110,27 @@ def keep_routing(
     *,
     must_move: bool,
 ) -> tuple[list[SectionGroup], list[SectionGroup]]:
-    """(what stays, what moves) with sections that mostly name files kept, and the headings without
-    text above them, as long as what stays has so many lines at most; steps of a process stay with the
-    others. Unchanged where nothing would be left that must move."""
+    """Return (kept, moved) with routing sections, and empty headings above them, moved to `kept`.
+
+    `kept` grows up to `lines`; steps of a process stay together. Unchanged if nothing would be left that
+    must move.
+    """
     heads = {one.start: one for one in moved if one.is_head}
-    brought: dict[int, SectionGroup] = {}
+    routing: dict[int, SectionGroup] = {}
     size = _size(kept)
     for group in moved:
         above = [heads[start] for start in group.above if start in heads]
         alone = group.sequence == group.start and group.sequence not in own.flat.processes
         routes = alone and not (group.is_head or group.continued) and own.routes(group)
         if routes and all(one.heading_only for one in above):
-            more = {one.start: one for one in (*above, group) if one.start not in brought}
+            more = {one.start: one for one in (*above, group) if one.start not in routing}
             if size + _size(more.values()) <= lines:
                 size += _size(more.values())
-                brought |= more
-    goes = [one for one in moved if one.start not in brought]
-    if must_move and all(group.heading_only for group in goes):
+                routing |= more
+    leaving = [one for one in moved if one.start not in routing]
+    if must_move and all(group.heading_only for group in leaving):
         return list(kept), list(moved)
-    return sorted([*kept, *brought.values()], key=lambda one: one.start), goes
+    return sorted([*kept, *routing.values()], key=lambda one: one.start), leaving
 
 
 def _size(groups: Iterable[SectionGroup]) -> int:

@@ -1,14 +1,16 @@
-"""What changes inside copied lines when text moves: links and mentions, in prose alone."""
+"""Correct links and file mentions in copied lines after text moves."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from skilljuror.knowledge.markdown.inline_text import command_spans
 from skilljuror.models.plan import Copy, Generated, PlannedFile, Substitution, SubstitutionKind
 from skilljuror.transforms.disclosure.file_layout import FileLayout
-from skilljuror.transforms.disclosure.path_mentions import PathMentions
 from skilljuror.transforms.editing.links import (
     is_local,
     link_between,
+    link_spans,
     resolve_from,
     rewrite_links,
     split_target,
@@ -17,7 +19,7 @@ from skilljuror.transforms.editing.page_builder import PageBuilder
 
 
 class LineRelocator:
-    """Rewrites the copied lines of the pages of one layout."""
+    """Rewrite the copied lines of the pages of one layout."""
 
     def __init__(self, layout: FileLayout, pages: Sequence[PageBuilder]) -> None:
         self.layout = layout
@@ -36,7 +38,7 @@ class LineRelocator:
         self._mentions = PathMentions(layout)
 
     def planned(self, page: PageBuilder) -> PlannedFile:
-        """The finished page."""
+        """Return the finished page."""
         pieces = [
             piece if isinstance(piece, Generated) else self._relocated(piece, page)
             for piece in page.pieces
@@ -44,7 +46,7 @@ class LineRelocator:
         return PlannedFile(page.path, tuple(pieces))
 
     def line(self, number: int, page: str) -> str:
-        """A line (0-based) of the flat file as it should stand on a page."""
+        """Return line `number` (0-based) of the flat file, corrected for a page."""
         return self._relocated_line(number, page)[0]
 
     def _relocated(self, piece: Copy, page: PageBuilder) -> Copy:
@@ -62,7 +64,7 @@ class LineRelocator:
                 yield Substitution(number, before, after, kind)
 
     def _relocated_line(self, line: int, page: str) -> tuple[str, SubstitutionKind]:
-        """A line of code stays as it is, whatever it names: it must mean the same in every layout."""
+        """Correct a line of prose. Code is unchanged: it must mean the same in every layout."""
         before = self.flat.lines[line]
         if line not in self.flat.markdown.link_lines:
             return before, "link"
@@ -86,8 +88,7 @@ class LineRelocator:
         return None if new == target else new
 
     def _place(self, anchor: str) -> tuple[str, str] | None:
-        """(file, anchor there) of an anchor in the flat file; only pages that hold its heading are
-        read. Of a heading that stands on several pages the last one counts."""
+        """(file, anchor there) of an anchor in the flat file; the last page counts if several hold its heading."""
         if anchor not in self._places:
             place = None
             for line in self._lines.get(anchor, ()):
@@ -106,3 +107,55 @@ class LineRelocator:
             self._anchors[page.path] = [(line, name) for _, line, name in page.copied_headings()]
         names = [name for line, name in self._anchors[page.path] if line in lines]
         return (page.path, names[-1]) if names else None
+
+
+Renaming = tuple[re.Pattern[str], Mapping[str, str]]
+"""Pattern of the old names, and the new name of each."""
+
+
+class PathMentions:
+    """New names of one layout's files, relative to the skill's folder."""
+
+    def __init__(self, layout: FileLayout) -> None:
+        self.layout = layout
+        self._renamings = {
+            skill: _renaming(names) for skill, names in self._new_names().items() if names
+        }
+
+    def renamed(self, text: str, skill: str) -> str:
+        """Return text of a source skill with mentions of moved files corrected."""
+        for key in dict.fromkeys((skill, "")):
+            renaming = self._renamings.get(key)
+            if renaming is not None:
+                text = _rename_in_prose(text, *renaming)
+        return text
+
+    def _new_names(self) -> dict[str, dict[str, str]]:
+        """Source skill ("" for any) -> old name of a moved file -> path from the root."""
+        flat, anywhere = self.layout.flat, dict[str, str]()
+        new_names: dict[str, dict[str, str]] = {"": anywhere}
+        for file in flat.embedded_files:
+            path = self.layout.shown(self.layout.variant_paths[file.path])
+            if path != file.path:
+                anywhere[file.path] = path
+                skill = flat.skill_at(file.heading.start)
+                new_names.setdefault(skill, {})[flat.inner_path(file)] = path
+        return new_names
+
+
+def _renaming(names: Mapping[str, str]) -> Renaming:
+    longest = sorted(names, key=lambda name: (-len(name), name))
+    alternatives = "|".join(re.escape(name) for name in longest)
+    return re.compile(rf"(?<![\w./-])(?:{alternatives})(?![\w/-]|\.\w)"), names
+
+
+def _rename_in_prose(text: str, pattern: re.Pattern[str], names: Mapping[str, str]) -> str:
+    """Replace names outside link targets and commands."""
+    kept = sorted([*link_spans(text), *command_spans(text)])
+    parts, place = [], 0
+    for start, end in [*kept, (len(text), len(text))]:
+        if start >= place:
+            parts.append(pattern.sub(lambda match: names[match[0]], text[place:start]))
+            parts.append(text[start:end])
+            place = end
+    return "".join(parts)

@@ -1,4 +1,4 @@
-"""A layout with its root page: what stays, pointers to what left, the routing table; and its plan."""
+"""The root page and the plan of a layout."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ from skilljuror.transforms.editing.page_builder import PageBuilder
 
 @dataclass(slots=True)
 class DisclosureDraft:
-    """A layout with a root, which may yet turn out too long."""
+    """A layout with a root, which may be too long."""
 
     layout: FileLayout
     root: PageBuilder
     indexes: list[PageBuilder] = field(default_factory=list)
-    """Pages that route to the files of one source skill or folder each."""
+    """Index pages of source skills or folders."""
 
     def plan(self, variant: str) -> Plan:
-        """The plan, links and labels set right."""
+        """Return the plan, with links and labels corrected."""
         flat = self.layout.flat
         pages = [self.root, *self.indexes, *(one.page for one in self.layout.references)]
         relocator = LineRelocator(self.layout, pages)
@@ -30,7 +30,7 @@ class DisclosureDraft:
             supply_definitions(page, flat.markdown, relocator.line)
         files = [relocator.planned(page) for page in pages]
         files += [planned for _, planned in self.layout.verbatim_files]
-        flags = self.root.parent_texts.text(flat.path).flags
+        flags = flat.texts.text(flat.path).flags
         return Plan(
             variant,
             "baseline",
@@ -44,8 +44,9 @@ class DisclosureDraft:
 def continuations(
     layout: FileLayout, kept: Sequence[SectionGroup]
 ) -> Iterator[tuple[int, RoutingRow]]:
-    """Where the rest of something of which a first part stays would follow: (line, row) for where it
-    went."""
+    """Yield (line, row) for each text of which only the first part stays: where the pointer goes, and where
+    the rest went.
+    """
     parted = {group.sequence for group in kept}
     for unit, path in layout.moved_units:
         first = unit.groups[0]
@@ -61,10 +62,12 @@ def root_page(
     pointers: Sequence[tuple[int, RoutingRow]] = (),
     index: PageBuilder | None = None,
 ) -> PageBuilder:
-    """The root: frontmatter, what stays with pointers in its place to what left, the table. Or an
-    `index`, an empty page so far, which is the same without frontmatter."""
+    """Return a root page: frontmatter, kept text with pointers to moved text, and the routing table.
+
+    An `index`, an empty page, gets the same without frontmatter.
+    """
     flat = layout.flat
-    page = index or PageBuilder(flat.path, layout.parent_texts)
+    page = index or PageBuilder(flat.path, flat.texts)
     if index is None:
         page.copy(flat.path, 1, flat.markdown.frontmatter_lines)
     place = 0
@@ -92,7 +95,6 @@ def _add_pointers(page: PageBuilder, rows: Sequence[RoutingRow]) -> None:
 
 
 def _omitted(flat: FlatSkill, files: Sequence[PlannedFile]) -> tuple[Omitted, ...]:
-    """The lines of the flat file that no file carries."""
     covered = {
         line
         for file in files

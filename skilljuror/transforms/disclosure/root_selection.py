@@ -1,9 +1,9 @@
-"""What stays in the root: what everybody must know, within a budget.
+"""Select the text that stays in the root within a budget: what every reader must know.
 
-In this order, each as far as it fits: titles with their text; short sections that bind, overviews and
-prerequisites; what stands before the first process, for the process builds on it; the processes,
-up to half of the budget; then whatever says most of what must be done per token. Sections read one
-after another are parted at most once: a first part stays, the rest moves as one.
+In this order, as far as each fits: titles with their text; short sections that bind, overviews and
+prerequisites; text before the first process, on which the process builds; the processes, up to half of
+the budget; then the text with the most duties per token. A sequence is split at most once: its first
+part stays, the rest moves as one.
 """
 
 import re
@@ -20,43 +20,42 @@ from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup
 ROOT_TOKENS = 3_000
 """Estimated tokens of the root's copied text."""
 SHARE = 0.7
-"""Largest share of all text to be read, embedded references included, that stays in the root when
-anything can move."""
+"""Maximum share of all prose, embedded references included, that stays in the root."""
 SMALL_TOKENS = 1_000
-"""Estimated tokens of text that is so little that all of it may stay."""
+"""Estimated tokens of a text that may stay as a whole."""
 SHORT_TOKENS = 80
-"""Estimated tokens up to which a section that binds always stays."""
+"""Estimated tokens of a section that always stays if it binds."""
 OPENING_SHARE = 0.25
-"""Share of the budget for what stands before the first process."""
+"""Share of the budget for text before the first process."""
 PROCESS_SHARE = 0.5
-"""Share of the budget for the processes, before anything else is asked."""
+"""Share of the budget for processes."""
 DENSITY = 0.003
-"""Worth per token from which text stays: one duty in some 300 tokens."""
+"""Minimum worth per token of kept text: one duty in about 300 tokens."""
 STEPS = 3
-"""Items that follow another one, from which a section is a process."""
+"""Minimum number of ordered items in a process."""
 APART = 0.01
-"""Worth per token from which a section stays while others below its heading leave."""
+"""Minimum worth per token of a section that stays while its siblings leave."""
 TOP_UP = 0.35
-"""Share of the text that the root is filled up to in document order."""
+"""Share of the text up to which the root is filled in document order."""
 TOP_UP_TOKENS = 600
 LEAST_TOKENS = 120
 LEAST_SHARE = 0.2
-"""Estimated tokens, and share of the text, below which a root says too little."""
+"""Minimum estimated tokens, and share of the text, of a root."""
 
 _ALWAYS = re.compile(r"\b(?:overview|prerequisites?|pre-?requirements?)\b", re.IGNORECASE)
-"""Titles of what is read first, wherever it stands."""
+"""Titles of sections that always stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class RootBudget:
-    """What the copied text of the root may take."""
+    """Maximum size of the root's copied text."""
 
     lines: int
     tokens: int = ROOT_TOKENS
 
 
 class _Kept:
-    """Groups that stay, in the order in which they were chosen, and what they take."""
+    """Groups that stay, in the order of selection, and their total size."""
 
     def __init__(self) -> None:
         self._groups: dict[int, SectionGroup] = {}
@@ -73,32 +72,28 @@ class _Kept:
         return len(self._groups)
 
     def add(self, groups: Iterable[SectionGroup]) -> None:
-        """Keep groups that are not kept yet."""
         for group in groups:
             self._groups[id(group)] = group
             self._lines[group.skill] += group.lines
             self._tokens[group.skill] += group.tokens
 
     def drop(self, groups: Iterable[SectionGroup]) -> None:
-        """Let go of groups that are kept."""
         for group in groups:
             del self._groups[id(group)]
             self._lines[group.skill] -= group.lines
             self._tokens[group.skill] -= group.tokens
 
     def lines(self, skill: str | None = None) -> int:
-        """Lines, of one skill or of all."""
+        """Lines of one skill, or of all."""
         return self._lines.total() if skill is None else self._lines[skill]
 
     def tokens(self, skill: str | None = None) -> int:
-        """Estimated tokens, of one skill or of all."""
+        """Estimated tokens of one skill, or of all."""
         return self._tokens.total() if skill is None else self._tokens[skill]
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The first groups of those that are read one after another."""
-
     groups: Sequence[SectionGroup]
     lines: int
     tokens: int
@@ -107,7 +102,7 @@ class _Part:
 
 
 class RootSelector:
-    """Picks groups for the root, an equal share for every source skill on the page."""
+    """Select groups for the root, with an equal share for every source skill on the page."""
 
     def __init__(self, flat: FlatSkill, groups: Sequence[SectionGroup], budget: RootBudget) -> None:
         self.flat = flat
@@ -122,15 +117,15 @@ class RootSelector:
         )
         self.total = own
         self.most = max(SMALL_TOKENS, SHARE * (own + references))
-        """Tokens that may stay."""
+
         self.essential: set[int] = set()
-        """What stays even where something has to leave, by id."""
+        """Ids of groups that stay even if something must leave."""
         self._kept = _Kept()
 
     def choose(self, *, must_move: bool) -> tuple[list[SectionGroup], list[SectionGroup]]:
-        """(what stays, what moves), each in document order; together they are all the text.
+        """Return (kept, moved), each in document order; together they are the whole text.
 
-        With `must_move` something moves as long as there are two things to tell apart.
+        With `must_move`, something moves if the text can be divided.
         """
         self._keep_titles()
         skills = list(dict.fromkeys(group.skill for group in self.groups))
@@ -142,9 +137,9 @@ class RootSelector:
             self._top_up(skill, 1 / len(skills))
         self._keep_best(None, 1.0)
         self._keep_lone()
-        self._say_something()
+        self._keep_minimum()
         if must_move:
-            self._leave_something()
+            self._move_something()
         kept = self._staying()
         stays = {id(group) for group in kept}
         parted = {group.sequence for group in kept}
@@ -157,8 +152,7 @@ class RootSelector:
         return kept, moved
 
     def _staying(self) -> list[SectionGroup]:
-        """What stays, in document order; a heading without text does as long as something below it
-        does."""
+        """Kept groups in document order; a heading without text stays if something below it stays."""
         texts = [group for group in self.groups if not group.heading_only]
         over_texts = {start for group in texts for start in group.above}
         over_kept = {start for group in texts if group in self._kept for start in group.above}
@@ -181,13 +175,12 @@ class RootSelector:
         return sum(self.flat.worth.worth(group.ranges) for group in groups)
 
     def _is_code(self, group: SectionGroup) -> bool:
-        """Whether more than half of a group's lines stand in fences of code."""
         fences = [fence for lines in group.ranges for fence in self.flat.fences_in(*lines)]
         code = sum(one.end - one.start for one in fences if not self.flat.worth.is_prose_fence(one))
         return code > group.lines / 2
 
     def _is_process(self, rest: Sequence[SectionGroup]) -> bool:
-        """Whether it tells what to do in which order: by its headings, or in a list of steps."""
+        """Whether a sequence describes steps in order, by its headings or in a list."""
         steps = sum(self.flat.worth.steps(group.ranges) for group in rest)
         return rest[-1].sequence in self.flat.processes or steps >= STEPS
 
@@ -195,10 +188,7 @@ class RootSelector:
         """Whether the page, or a skill of a union, begins with a group."""
         return group is self.groups[0] or group.start in self.flat.skill_openings
 
-    # What fits
-
     def _fits(self, part: _Part, share: float = 1.0, skill: str | None = None) -> bool:
-        """Whether groups fit a share of the budget beside what is kept, of one skill or of all."""
         return (
             self._kept.lines(skill) + part.lines <= self.budget.lines * share
             and self._kept.tokens(skill) + part.tokens <= self.budget.tokens * share
@@ -206,7 +196,7 @@ class RootSelector:
         )
 
     def _first_parts(self, rest: Sequence[SectionGroup]) -> Iterator[_Part]:
-        """The first parts of a sequence that end in text, the shortest first."""
+        """First parts of a sequence that end in text, the shortest first."""
         lines, tokens, worth = 0, 0, 0.0
         for n, group in enumerate(rest, 1):
             lines, tokens = lines + group.lines, tokens + group.tokens
@@ -218,7 +208,7 @@ class RootSelector:
         return _Part(groups, _lines(groups), _tokens(groups), self._sum(groups))
 
     def _left(self, skill: str | None) -> dict[int, list[SectionGroup]]:
-        """What is not kept yet, by sequence: of each only a first part can be kept next."""
+        """Groups that are not kept, by sequence; only a first part of each can be kept next."""
         left: dict[int, list[SectionGroup]] = defaultdict(list)
         for group in self.groups:
             if group not in self._kept and skill in {None, group.skill}:
@@ -226,7 +216,6 @@ class RootSelector:
         return left
 
     def _rests(self, skill: str | None) -> list[list[SectionGroup]]:
-        """What is not kept yet, a list for each sequence that could go on."""
         heads = self._heads()
         rests = (self._rest(groups, heads) for groups in self._left(skill).values())
         return [rest for rest in rests if rest]
@@ -234,8 +223,9 @@ class RootSelector:
     def _rest(
         self, groups: Sequence[SectionGroup], heads: Mapping[int, SectionGroup]
     ) -> list[SectionGroup]:
-        """The groups of a sequence that are left, below the headings that must stay where they do;
-        empty where none of them can be kept."""
+        """The remaining groups of a sequence, with the headings above them that must stay in place; empty if
+        none can be kept.
+        """
         if not groups or groups[0].continued or all(group.heading_only for group in groups):
             return []
         above = (heads[start] for start in groups[0].above if start in heads)
@@ -245,13 +235,11 @@ class RootSelector:
         ]
 
     def _heads(self) -> dict[int, SectionGroup]:
-        """First line -> the heading with its text, of those that are no titles."""
+        """First line -> heading with its text, titles excluded."""
         return {one.start: one for one in self.groups if one.is_head and not one.is_title}
 
-    # What is kept
-
     def _keep_titles(self) -> None:
-        """Titles and the text before the first sections; cut at a block where it is too long."""
+        """Keep titles and the text before the first section; cut them at a block if too long."""
         share = self.budget.tokens // max(1, len({group.skill for group in self.groups}))
         for group in list(self.groups):
             if not group.is_title:
@@ -263,7 +251,6 @@ class RootSelector:
                 self._kept.add([self._cut(group, room, share) or group])
 
     def _cut(self, group: SectionGroup, lines: int, tokens: int) -> SectionGroup | None:
-        """The first part of a group that is put in two; None where it cannot be cut."""
         halves = self.flat.split(group, lines, tokens)
         if halves is None:
             return None
@@ -272,8 +259,7 @@ class RootSelector:
         return halves[0]
 
     def _keep_essentials(self, skill: str, share: float) -> None:
-        """Short sections that bind, overviews and prerequisites, and what stands before the first
-        process."""
+        """Keep short sections that bind, overviews and prerequisites, and text before the first process."""
         before = True
         room = OPENING_SHARE * share * self.budget.tokens
         for rest in self._rests(skill):
@@ -291,7 +277,6 @@ class RootSelector:
                 self.essential |= {id(group) for group in rest}
 
     def _keep_processes(self, skill: str, share: float) -> None:
-        """The processes up to a share: of the one that says most a first part, others whole."""
         rests = [rest for rest in self._rests(skill) if self._is_process(rest)]
         lines = self.budget.lines * share * PROCESS_SHARE
         tokens = self.budget.tokens * share * PROCESS_SHARE
@@ -310,14 +295,14 @@ class RootSelector:
                 lines, tokens = lines - best.lines, tokens - best.tokens
 
     def _keep_best(self, skill: str | None, share: float) -> None:
-        """First parts of what is left, those worth most per token first.
+        """Keep first parts of the remaining sequences, those with the most worth per token first.
 
-        What is kept takes room, so that a part never fits better than when it was queued: a sequence is
-        looked at anew where its part no longer fits, and where a part of it, or a heading above, is kept.
+        Kept text takes room, so a queued part never fits better than before. A sequence is reconsidered if its
+        part no longer fits, or if a part of it or a heading above it is kept.
         """
         heads, left = self._heads(), self._left(skill)
         touched: dict[int, set[int]] = defaultdict(set)
-        """First line of a group -> the sequences that change when it is kept."""
+        """First line of a group -> sequences that change if it is kept."""
         for sequence, groups in left.items():
             for start in {line for group in groups for line in (group.start, *group.above)}:
                 touched[start].add(sequence)
@@ -339,7 +324,7 @@ class RootSelector:
     def _take(
         self, queue: list[tuple[float, int, int, int]], offers: Mapping[int, _Part | None]
     ) -> tuple[set[int], _Part | None]:
-        """The sequence that offers what is worth most, and its part; none where nothing is left."""
+        """The sequence with the best offer, and its part; empty if nothing is left."""
         while queue:
             *rank, _, sequence = heappop(queue)
             part = offers[sequence]
@@ -350,7 +335,6 @@ class RootSelector:
     def _best_part(
         self, rest: Sequence[SectionGroup], share: float, skill: str | None
     ) -> _Part | None:
-        """The first part that fits and is worth most per token, the shortest of several."""
         best: _Part | None = None
         least = DENSITY if rest and rest[-1].is_top else APART
         for part in self._first_parts(rest):
@@ -361,33 +345,33 @@ class RootSelector:
         return best
 
     def _rank(self, part: _Part) -> tuple[float, int]:
-        """What is worth most per token is the least, and of several what stands first."""
+        """Sort key: most worth per token first, then document order."""
         return -self._worth(part), part.groups[0].start
 
     def _top_up(self, skill: str, share: float) -> None:
-        """Sections in document order, until the root says enough of a skill."""
+        """Keep sections in document order until the root says enough of a skill."""
         total = sum(group.tokens for group in self.groups if group.skill == skill)
         enough = min(TOP_UP * total, TOP_UP_TOKENS * share)
         for rest in self._rests(skill):
             if self.total > SMALL_TOKENS and self._kept.tokens(skill) >= enough:
                 return
-            telling = len(rest) == 1 and rest[0].is_top and not self._is_code(rest[0])
-            if telling and self._fits(self._part(rest), share, skill):
+            prose = len(rest) == 1 and rest[0].is_top and not self._is_code(rest[0])
+            if prose and self._fits(self._part(rest), share, skill):
                 self._kept.add(rest)
 
     def _keep_lone(self) -> None:
-        """What is as short as its row and would be alone in its file."""
+        """Keep a section that is as short as its row and would be alone in its file."""
         for before, group, after in zip(
             [None, *self.groups], self.groups, [*self.groups[1:], None], strict=False
         ):
-            beside = [one for one in (before, after) if one and one.above == group.above]
-            alone = all(one in self._kept for one in beside) and group not in self._kept
+            siblings = [one for one in (before, after) if one and one.above == group.above]
+            alone = all(one in self._kept for one in siblings) and group not in self._kept
             lone = alone and group.sequence == group.start and not group.is_head
             if lone and group.tokens <= SHORT_TOKENS and self._fits(self._part([group])):
                 self._kept.add([group])
 
-    def _say_something(self) -> None:
-        """A root that says next to nothing keeps the head of the section that fits it best."""
+    def _keep_minimum(self) -> None:
+        """Keep the head of the best section if the root says almost nothing."""
         used = sum(group.tokens for group in self._kept if not group.heading_only)
         firsts = [next(self._first_parts(rest)).groups[-1] for rest in self._rests(None)]
         rests = [group for group in firsts if len(group.ranges) == 1]
@@ -397,8 +381,8 @@ class RootSelector:
         head = self._cut(best, self.budget.lines // 2, max(60, best.tokens // 2))
         self._kept.add([head] if head else [])
 
-    def _leave_something(self) -> None:
-        """Where all would stay, the least worth moves, or the tail of the longest text."""
+    def _move_something(self) -> None:
+        """If everything would stay, move the least valuable text, or the tail of the longest one."""
         if any(group not in self._kept and not group.heading_only for group in self.groups):
             return
         sequences: dict[int, list[SectionGroup]] = {}
@@ -423,7 +407,6 @@ class RootSelector:
 
 
 def _lines(groups: Iterable[SectionGroup]) -> int:
-    """Lines, the blank ones between sections included."""
     return sum(group.lines for group in groups)
 
 
@@ -432,7 +415,7 @@ def _tokens(groups: Iterable[SectionGroup]) -> int:
 
 
 def without_bare_structure(kept: Sequence[SectionGroup]) -> list[SectionGroup]:
-    """The groups without markers, and titles over files of no skill, below which nothing stayed."""
+    """Return the groups without markers, and without shared titles that have no text below."""
     return [
         group for group in kept if not (group.heading_only and is_structural_heading(group.title))
     ]

@@ -1,4 +1,4 @@
-"""The routing table: every file the root does not hold, when to open it, and why."""
+"""The routing table: every file outside the root, when to open it, and why."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,15 +15,15 @@ from skilljuror.models.plan import Copy
 from skilljuror.models.resource_class import is_licence, is_markdown
 from skilljuror.transforms.disclosure.file_layout import FileLayout, ReferenceFile
 from skilljuror.transforms.disclosure.own_rows import names_of
-from skilljuror.transforms.disclosure.path_mentions import PathMentions
+from skilljuror.transforms.disclosure.relocated_lines import PathMentions
 from skilljuror.transforms.disclosure.row_cues import (
     LEAST,
     MAX_CUE,
     Candidate,
     Vocabulary,
     chosen_cues,
-    said_in_file,
-    said_of_file,
+    cues_in_file,
+    cues_of_mentions,
     whole_cue,
 )
 from skilljuror.transforms.disclosure.sections import LineRange
@@ -40,27 +40,26 @@ from skilljuror.transforms.disclosure.trigger_cues import (
 )
 
 FOLDED = 2
-"""Files of one folder that may share a row."""
+"""Minimum number of files of one folder that share a row."""
 CROWDED = 60
-"""Files from which rows are short, and helpers share a row by folder."""
+"""Number of files above which rows are short and helpers share a row by folder."""
 SHORT = 110
-"""Characters of the sections that use a helper, and of cues in a crowded table."""
+"""Maximum characters of the sections that use a helper, and of cues in a crowded table."""
 MAX_TITLES = 500
-"""Characters of the headings that a row names."""
+"""Maximum characters of headings in a row."""
 MAX_DEEPER = 180
-"""The same up to which headings of lower levels are named too."""
-
+"""Maximum characters of headings in a row that lists lower levels too."""
 USES = 3
-"""Sections that a row names as the places where a helper is used."""
+"""Maximum number of sections in the row of a helper that they use."""
 MAX_NAMES = 200
-"""Characters of file names that a folder's row lists."""
+"""Maximum characters of file names in a folder's row."""
 
 RoutingRow = tuple[str, dict[str, str]]
 """Template and parameters."""
 
 
 class RoutingTable:
-    """Makes the rows of one layout, or of one source skill in it."""
+    """Create the rows of one layout, or of one source skill in it."""
 
     def __init__(
         self,
@@ -68,16 +67,18 @@ class RoutingTable:
         skill: str | None = None,
         *,
         indexed: bool = False,
-        told: frozenset[str] = frozenset(),
+        described: frozenset[str] = frozenset(),
     ) -> None:
-        """`skill` is the folder of the one skill whose files are told of, "" for what is outside of
-        any. Rows that go on `indexed` pages have room; their files are so many that names repeat,
-        and only a name that a single file has counts as a mention of it. Files `told` have a row of
-        the source's own on the same page, which theirs do not repeat."""
+        """`skill` limits the rows to the files of one skill, "" to shared files.
+
+        An `indexed` table leaves room for long rows. Its files are so many that names repeat, so a name counts
+        as a mention only if one file has it. Files that are `described` have a row of the author on the same
+        page, which the generated rows do not repeat.
+        """
         self.layout = layout
         self.flat = layout.flat
         self.path_mentions = PathMentions(layout)
-        self._told = {layout.variant_paths.get(path, "") for path in told}
+        self._described = {layout.variant_paths.get(path, "") for path in described}
         self.references = [
             reference
             for reference in layout.references
@@ -98,7 +99,7 @@ class RoutingTable:
         self._shared_names = {name for name, count in names.items() if indexed and count > 1}
 
     def rows(self) -> list[RoutingRow]:
-        """References in document order, then helpers, then data."""
+        """Return rows of references in document order, then of helpers, then of data."""
         order = [skill for _, skill in self.flat.skills]
         references = sorted(
             self.whole_references,
@@ -108,13 +109,12 @@ class RoutingTable:
         rows += [*self._part_rows(), *self._helper_rows(), *self._data_rows()]
         return [(template, self._finished(params)) for template, params in rows]
 
-    def untold_rows(self) -> list[RoutingRow]:
-        """The rows of the files that have none of the source's own."""
-        shown = {self.layout.shown(path) for path in self._told}
+    def undescribed_rows(self) -> list[RoutingRow]:
+        """Return the rows of files without a row of the author."""
+        shown = {self.layout.shown(path) for path in self._described}
         return [row for row in self.rows() if row[1]["path"] not in shown]
 
     def _finished(self, params: dict[str, str]) -> dict[str, str]:
-        """Cues name files as the variant does."""
         finished = dict(params)
         if "cue" in finished:
             finished["cue"] = self._renamed(finished["cue"])
@@ -132,7 +132,6 @@ class RoutingTable:
         return {"path": shown, "link": quote(shown)}
 
     def _names(self, file: EmbeddedFile) -> list[str]:
-        """How text may name an embedded file: whole path, path in its skill, file name."""
         names = names_of(self.flat, file)
         return [one for one in names if one == file.path or one not in self._shared_names]
 
@@ -142,38 +141,38 @@ class RoutingTable:
 
     @cached_property
     def _cues(self) -> dict[str, str]:
-        """Path -> what its row tells of it."""
+        """Path -> cue of its row."""
         limit = SHORT if self.crowded else MAX_CUE
         candidates: dict[str, list[Candidate]] = {}
         for reference in self.whole_references:
-            said = said_in_file(self.flat.markdown, _ranges(reference), self._vocabulary, limit)
-            candidates[reference.page.path] = [*said, *self._said_of(reference.embedded, limit)]
+            own = cues_in_file(self.flat.markdown, _ranges(reference), self._vocabulary, limit)
+            mentioned = self._cues_of_mentions(reference.embedded, limit)
+            candidates[reference.page.path] = [*own, *mentioned]
         for file, planned in self.verbatim_files:
-            said = self._said_in(file, limit)
-            candidates[planned.path] = [*said, *self._said_of(file, limit)]
+            own = self._cues_in_fenced(file, limit)
+            candidates[planned.path] = [*own, *self._cues_of_mentions(file, limit)]
         for path in self.data_files:
             names = list(dict.fromkeys([self.layout.shown(path), PurePosixPath(path).name]))
             found = mentions(self.flat, names, (0, 0)) if not is_licence(path) else []
-            candidates[path] = list(said_of_file(found, names, limit))
-        return chosen_cues(candidates, self._told)
+            candidates[path] = list(cues_of_mentions(found, names, limit))
+        return chosen_cues(candidates, self._described)
 
-    def _said_of(self, file: EmbeddedFile | None, limit: int) -> Iterator[Candidate]:
+    def _cues_of_mentions(self, file: EmbeddedFile | None, limit: int) -> Iterator[Candidate]:
         if file is not None:
             names = self._names(file)
-            yield from said_of_file(self._mentions(file, names), names, limit)
+            yield from cues_of_mentions(self._mentions(file, names), names, limit)
 
-    def _said_in(self, file: EmbeddedFile, limit: int) -> Iterator[Candidate]:
-        """What a file that came out of a fence says of itself: its text, or a helper's docstring,
-        which comes before all mentions."""
+    def _cues_in_fenced(self, file: EmbeddedFile, limit: int) -> Iterator[Candidate]:
+        """Cues in a fenced file: Markdown text, or the docstring of a helper, which precedes all mentions."""
         if is_markdown(file.path):
             markdown = MarkdownIndex(file.text.lines)
             whole = [(0, len(markdown.lines))]
-            yield from said_in_file(markdown, whole, self._vocabulary, limit)
+            yield from cues_in_file(markdown, whole, self._vocabulary, limit)
         elif file.is_helper:
-            told = code_cue(file.path, "\n".join(file.text.lines))
-            cue = whole_cue(told, limit=limit)
+            sentence = code_cue(file.path, "\n".join(file.text.lines))
+            cue = whole_cue(sentence, limit=limit)
             if len(cue.split()) > LEAST:
-                yield Candidate(told, cue, inf)
+                yield Candidate(sentence, cue, inf)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -181,14 +180,14 @@ class RoutingTable:
         return Vocabulary(pages)
 
     def _titles(self, reference: ReferenceFile, levels: int) -> list[str]:
-        """The headings of a file's first levels, as they stand in it; its parts' too."""
+        """The headings of the first levels of a file and its parts, as written."""
         headings = self.layout.headings_in(_ranges(reference))
         top = min((heading.level for heading in headings), default=1)
         under = 0 if reference.embedded or self._opens_alone(reference, headings, top) else 1
         return [one.title for one in headings if one.level < top + levels - under]
 
     def _opens_alone(self, reference: ReferenceFile, headings: Sequence[Heading], top: int) -> bool:
-        """Whether a file of sections opens with the one heading that holds all others."""
+        """Whether a file of sections opens with a heading that holds all others."""
         first = _ranges(reference)[0][0]
         return [one.start for one in headings if one.level == top] == [first]
 
@@ -204,7 +203,6 @@ class RoutingTable:
         return _read_row(self._link(path), below_heading(heading, about), cue)
 
     def _part_rows(self) -> list[RoutingRow]:
-        """One row for all parts of a file that was split."""
         parts: dict[str, list[str]] = {}
         for reference in self.references:
             if reference.part_of is not None:
@@ -223,7 +221,7 @@ class RoutingTable:
         ]
 
     def _verbatim_row(self, file: EmbeddedFile, path: str) -> RoutingRow:
-        """A file that came out of a fence: Markdown is read, anything else is used."""
+        """The row of a fenced file: Markdown is read, anything else is used."""
         cue = self._cues.get(path, "")
         text = "\n".join(file.text.lines)
         if is_markdown(path):
@@ -244,15 +242,14 @@ class RoutingTable:
         return template, params
 
     def _module_mentions(self, file: EmbeddedFile) -> list[Mention]:
-        """Where the text names a script as a module: without its suffix."""
+        """Mentions of a script as a module, without its suffix."""
         stem = PurePosixPath(file.path).stem
         if not stem.strip("_") or not ("_" in stem.strip("_") or "-" in stem):
             return []
         return self._mentions(file, [file.path, stem])
 
     def _helper_rows(self) -> list[RoutingRow]:
-        """Rows of the helpers; those of a folder of which nothing is said share one, and all of a
-        folder do in a crowded table."""
+        """Rows of helpers. Helpers without cues share a row per folder; in a crowded table, all of a folder do."""
         rows = {
             planned.path: self._verbatim_row(file, planned.path)
             for file, planned in self.verbatim_files
@@ -265,7 +262,7 @@ class RoutingTable:
         ]
 
     def _by_folder(self, paths: Iterable[str]) -> dict[str, list[str]]:
-        """Folder as the root names it -> its paths."""
+        """Folder relative to the root -> its paths."""
         folders: dict[str, list[str]] = {}
         for path in paths:
             folders.setdefault(dirname(self.layout.shown(path)), []).append(path)
@@ -288,7 +285,7 @@ class RoutingTable:
 
 
 def _ranges(reference: ReferenceFile) -> list[LineRange]:
-    """The lines of the flat skill that a file holds, those of its parts too."""
+    """The lines of the flat skill that a file and its parts hold."""
     file = reference.embedded
     if file is not None:
         return [(file.start, file.end)]
@@ -305,7 +302,6 @@ def _read_row(link: dict[str, str], about: str, cue: str) -> RoutingRow:
 
 
 def _shares(folder: str, paths: Sequence[str]) -> bool:
-    """Whether the files of a folder may share a row."""
     return folder != "" and len(paths) >= FOLDED
 
 

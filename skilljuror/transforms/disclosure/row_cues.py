@@ -1,4 +1,4 @@
-"""Which sentence of the source a row tells: whole, telling, and of one file alone."""
+"""Choose the sentence of the source that a row quotes: complete, informative, and about one file alone."""
 
 import re
 from collections import Counter, defaultdict
@@ -10,34 +10,28 @@ from pathlib import PurePosixPath
 
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex, Passage, visible_text
 from skilljuror.transforms.disclosure.sections import LineRange
-from skilljuror.transforms.disclosure.trigger_cues import (
-    Mention,
-    sentences,
-    without_file_name,
-)
+from skilljuror.transforms.disclosure.trigger_cues import Mention, sentences, without_file_name
 
 MAX_CUE = 240
-"""Characters of a cue. A longer sentence is not told: half of one is worse than none."""
+"""Maximum characters of a cue; a longer sentence is not quoted in part."""
 LEAST_CHARS = 20
-"""Characters of a sentence that a file opens with, from which it can stand alone."""
+"""Minimum characters of a cue from the file itself."""
 LEAST = 3
-"""Words beside the file's name without which a mention tells nothing."""
+"""Minimum words of a mention besides the file's name."""
 LEAST_BACK = 6
-"""The same for a sentence that points back to what was said before it."""
+"""The same for a sentence that refers to the text before it."""
 LEAST_LEAD = 4
-"""Words from which a line before a colon can tell something."""
+"""Minimum words of an informative line before a colon."""
 LEAST_ITEM = 6
-"""Words from which a list item without a full stop is a sentence."""
+"""Minimum words of a list item without a full stop that counts as a sentence."""
 LEAST_BEFORE_COMMAND = 8
-"""Words from which a sentence that points to a command tells something without it."""
+"""Minimum words of a sentence that is quoted without the command after it."""
 PASSAGES = 16
-"""Paragraphs of a file whose sentences may be told."""
+"""Paragraphs of a file whose sentences may be quoted."""
 EARLIER = 0.25
-"""What each paragraph before it takes from a sentence's rank."""
-
+"""Loss of a sentence's rank for each paragraph before it."""
 NAMED = 10.0
-"""What a sentence that names the file is worth beside all others."""
-
+"""Rank of a sentence that names the file, above all others."""
 _BOLD = re.compile(r"\*\*|__")
 _POINTS_ON = re.compile(
     r"\b(?:following|below|these|this|here|include[sd]?|are|is|when|if)\b", re.IGNORECASE
@@ -55,14 +49,14 @@ _CONDITION = re.compile(
     r"(?:use (?:this|it|when|for|if)|when|whenever|if|before|after|for|unless|while|once|to)\b",
     re.IGNORECASE,
 )
-"""How a sentence begins that says when."""
+"""The beginning of a sentence that states a condition."""
 _ENDED = re.compile(r"[.!。！][\"'”’)*_`]{0,3}$")
 _OPEN_END = re.compile(
     r"\b(?:a|an|the|of|to|in|on|at|by|for|with|from|into|as|that|which|who|when|if|and|or|but|not"
     r"|is|are|was|be|its|their|your|than|via|see|using)$|\.\.\.$|…$",
     re.IGNORECASE,
 )
-"""A sentence ends so only where something of it is missing."""
+"""The end of an incomplete sentence."""
 _ASIDE = re.compile(r" ?\([^()]*\)")
 _STATES_FIRST = re.compile(r"\w [—–-] |\w[:;] ")
 """A question after a statement."""
@@ -71,32 +65,32 @@ _CODE = re.compile(r"`[^`]*`")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _LONGER = re.compile(r"[^\W\d_]{4,}")
 _STEM = 5
-"""Letters by which two words are one."""
+"""Leading letters by which two words count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence that a row could tell."""
+    """A sentence that a row could quote."""
 
     source: str
-    """As it stands."""
+    """As written."""
     cue: str
-    """As the row would say it."""
+    """As quoted in the row."""
     rank: float
     named: bool = False
-    """Whether it names the file: what it says is of that file, wherever it stands."""
+    """Whether it names the file, and so describes that file in any place."""
 
 
 class Vocabulary:
-    """How telling a word is: the fewer files have it, the more."""
+    """The rarity of words across files."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         stems = [_stems(text) for text in texts]
         self._files = len(stems)
         self._having = Counter(stem for one in stems for stem in one)
 
-    def share(self, sentence: str) -> float:
-        """From 0, words of every file, to 1, words of one file alone; the mean of its words."""
+    def rarity(self, sentence: str) -> float:
+        """Return the mean rarity of a sentence's words: 0 for words of every file, 1 for words of one file."""
         stems = _stems(sentence)
         if self._files < 2 or not stems:
             return 0.0
@@ -110,15 +104,16 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def whole_cue(source: str, names: Sequence[str] = (), limit: int = MAX_CUE) -> str:
-    """A sentence as a row can say it; "" where it is no whole one, asks, or leads to what is not
-    told. A command after it is left out, the file's name where the row gives it already, and of a
-    sentence that is too long what stands in parentheses."""
+    """Return a sentence as a row quotes it; "" if it is incomplete, a question, or refers to text that is not quoted.
+
+    A command after it, the file's name in front of it and, if it is too long, parentheses are left out.
+    """
     head, mark, _ = source.partition(": `")
     cut = mark and len(head.split()) >= LEAST_LEAD and head.count("(") == head.count(")")
     text = visible_text(_BOLD.sub("", head if cut else source)).strip()
     if cut and len(text.split()) < LEAST_BEFORE_COMMAND and _POINTS_ON.search(text):
         return ""
-    if text.endswith(":") and not _tells_alone(text, names):
+    if text.endswith(":") and not _is_complete(text, names):
         return ""
     text = without_file_name(text, names).rstrip(" :")
     text = text if len(text) <= limit else " ".join(_ASIDE.sub("", text).split())
@@ -126,17 +121,16 @@ def whole_cue(source: str, names: Sequence[str] = (), limit: int = MAX_CUE) -> s
     return "" if asks or _OPEN_END.search(text) or len(text) > limit else text
 
 
-def _tells_alone(lead: str, names: Sequence[str]) -> bool:
-    """Whether a line before a colon says something without what follows it."""
+def _is_complete(lead: str, names: Sequence[str]) -> bool:
     words = len(_ASIDE.sub("", lead).split())
     named = any(name in lead for name in names)
     return named or (words >= LEAST_LEAD and not _POINTS_ON.search(lead))
 
 
-def said_of_file(
+def cues_of_mentions(
     mentions: Sequence[Mention], names: Sequence[str], limit: int
 ) -> Iterator[Candidate]:
-    """What the text says of a file where it names it."""
+    """Yield the sentences that mention a file."""
     for number, mention in enumerate(mentions):
         cue = whole_cue(mention.sentence, names, limit)
         if not cue:
@@ -151,24 +145,23 @@ def said_of_file(
             yield Candidate(mention.sentence, cue, NAMED + rank - number / 1000, named=True)
 
 
-def said_in_file(
+def cues_in_file(
     markdown: MarkdownIndex, ranges: Sequence[LineRange], vocabulary: Vocabulary, limit: int
 ) -> Iterator[Candidate]:
-    """What the first paragraphs of a file say of its matter, the telling and the early ones first."""
+    """Yield the first sentence of each of a file's first paragraphs."""
     passages = [passage for lines in ranges for passage in markdown.passages_in(*lines)]
     for number, passage in enumerate(passages[:PASSAGES]):
         source = next(iter(sentences(passage.text)), "")
         cue = whole_cue(source, limit=limit)
         if len(cue) < LEAST_CHARS or not _is_sentence(cue, source, passage):
             continue
-        rank = vocabulary.share(cue) - EARLIER * number
+        rank = vocabulary.rarity(cue) - EARLIER * number
         rank += 0.5 * bool(_CONDITION.match(cue)) + 0.5 * bool(_ENDED.search(source))
         yield Candidate(source, cue, rank - 0.5 * passage.is_item)
 
 
 def _is_sentence(cue: str, source: str, passage: Passage) -> bool:
-    """Whether what a paragraph opens with says something: no speech, no list of labels, no
-    aside, no tag, no fragment."""
+    """Whether the opening of a paragraph is a statement: no speech, label list, aside, tag or fragment."""
     speech = any(mark in cue[:16] for mark in '"“') or cue.startswith("User:")
     labels = len(_LABELLED.findall(cue)) > 1
     if speech or labels or cue.startswith(("(", "<")) or _POINTS_BACK.match(cue):
@@ -178,26 +171,28 @@ def _is_sentence(cue: str, source: str, passage: Passage) -> bool:
 
 
 def chosen_cues(
-    candidates: Mapping[str, Sequence[Candidate]], told: Collection[str] = ()
+    candidates: Mapping[str, Sequence[Candidate]], described: Collection[str] = ()
 ) -> dict[str, str]:
-    """Path -> the best sentence that is told of that file alone.
+    """Return path -> the best sentence about that file alone.
 
-    A sentence that several rows could tell tells none of them from the others, unless it names a
-    file: then it is that file's, and not the one's in which it stands. Of the files `told` the page
-    says already what names them.
+    A sentence that fits several rows is not used, unless it names a file: then it belongs to that file, not
+    to the one that holds it. For `described` files, the page already has the sentences that name them.
     """
-    every = [
-        (path, one, key) for path, said in candidates.items() for one in said for key in _keys(one)
+    keyed = [
+        (path, one, key)
+        for path, every in candidates.items()
+        for one in every
+        for key in _keys(one)
     ]
-    named = {key for _, one, key in every if one.named}
+    named = {key for _, one, key in keyed if one.named}
     owners: dict[str, set[str]] = defaultdict(set)
-    for path, one, key in every:
+    for path, one, key in keyed:
         if one.named or key not in named:
             owners[key].add(path)
     chosen = {}
-    for path, said in candidates.items():
-        own = [one for one in said if all(owners[key] == {path} for key in _keys(one))]
-        own = [one for one in own if not (one.named and path in told)]
+    for path, every in candidates.items():
+        own = [one for one in every if all(owners[key] == {path} for key in _keys(one))]
+        own = [one for one in own if not (one.named and path in described)]
         best = max(own, key=lambda one: one.rank, default=None)
         if best:
             chosen[path] = best.cue

@@ -1,7 +1,7 @@
-"""What text is worth in a root: how much of it says what must be done, in which order, and with what.
+"""The worth of text in a root: how much it says about duties, steps and files.
 
-A reader who opens nothing else must not miss a duty, a step or the way to a file. Examples and
-catalogues are worth little there, however long they are.
+A reader who opens only the root must not miss a duty, a step or the way to a file. Examples and
+catalogues are worth little there, whatever their length.
 """
 
 import re
@@ -15,23 +15,23 @@ from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.knowledge.units.prose import markdown_units
 
 DUTY = 1.0
-"""A statement, item or row that binds whoever follows the skill."""
+"""A statement, item or row that binds the agent."""
 STEP = 0.5
-"""One thing to do after another, or a box to tick."""
+"""An ordered item, or a box to tick."""
 ROUTE = 0.5
-"""A line that names a file of the skill, or a row that leads from a task to a tool."""
+"""A line that names a file of the skill, or a row from a task to a tool."""
 PLAIN = 0.02
 """Any other sentence."""
 PROSE_DENSITY = 0.04
-"""Share of modal words from which an untagged fence is prose; sentences that bind have one in 10 to
-25 words, trees and transcripts have none."""
+"""Minimum share of modal words in an untagged fence of prose. Sentences that bind have one in 10 to 25
+words, trees and transcripts have none."""
 
 _BINDING = frozenset({
-    "must", "must not", "mustn't", "shall", "shall not", "never", "always", "do not", "don't",
-    "mandatory", "forbidden", "prohibited", "only",
+    "must", "must not", "shall", "shall not", "never", "always", "do not", "mandatory", "forbidden",
+    "prohibited", "only",
 })  # fmt: skip
 _STRESSED = frozenset({"NO", "NOT", "WITHOUT", "ALL", "ANY", "CRITICAL", "IMPORTANT", "WARNING"})
-"""Words that bind where they stand in capitals."""
+"""Words that bind if capitalised."""
 _EXCLUDING = frozenset({"no", "without"})
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _FLAG = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*")
@@ -39,10 +39,9 @@ _BOX = re.compile(r"\[[ xX]\] ")
 
 
 class SectionWorth:
-    """The worth of each line of a flat page, its embedded files left out."""
+    """The worth of each line of a flat page, without its embedded files."""
 
     def __init__(self, lines: Sequence[str], fences: Iterable[Block], names: Iterable[str]) -> None:
-        """`names` are those of the files of the skill."""
         self._names = frozenset(names)
         prose = {
             line
@@ -53,12 +52,12 @@ class SectionWorth:
         worth, duties, steps = ([0.0] * len(lines) for _ in range(3))
         for unit in markdown_units(lines):
             place = unit.start - 1
-            told = unit.kind in {"statement", "item", "row"} or (
+            prose_unit = unit.kind in {"statement", "item", "row"} or (
                 unit.kind == "code" and place in prose
             )
-            duties[place] += told and is_duty(unit.text)
+            duties[place] += prose_unit and is_duty(unit.text)
             steps[place] += unit.kind == "step"
-            worth[place] += STEP * (unit.kind == "step") + told * self._worth_of(unit)
+            worth[place] += STEP * (unit.kind == "step") + prose_unit * self._worth_of(unit)
         self._worth, self._duties, self._steps = map(_sums, (worth, duties, steps))
         self._prose = sorted(prose)
 
@@ -70,8 +69,6 @@ class SectionWorth:
         return ROUTE if self._routes(unit) else PLAIN
 
     def _routes(self, unit: RawUnit) -> bool:
-        """Whether a unit names a file, or is a row whose first cell says a task in words and a later
-        one names what does it."""
         tokens = critical_tokens(unit.text)
         if any(token.partition(":")[2].rpartition("/")[2] in self._names for token in tokens):
             return True
@@ -79,26 +76,24 @@ class SectionWorth:
         return unit.kind == "row" and not _names_tool(first) and _names_tool(rest)
 
     def worth(self, ranges: Iterable[tuple[int, int]]) -> float:
-        """What the lines of the ranges are worth."""
+        """Return the total worth of the lines."""
         return _within(self._worth, ranges)
 
     def duties(self, ranges: Iterable[tuple[int, int]]) -> float:
-        """How many units of the ranges bind."""
+        """Return the number of units that bind."""
         return _within(self._duties, ranges)
 
     def steps(self, ranges: Iterable[tuple[int, int]]) -> float:
-        """How many items of the ranges follow another one."""
+        """Return the number of items that follow another one."""
         return _within(self._steps, ranges)
 
     def is_prose_fence(self, fence: Block) -> bool:
-        """Whether a fence holds sentences."""
         place = bisect_left(self._prose, fence.start + 1)
         return place < len(self._prose) and self._prose[place] == fence.start + 1
 
 
 def is_duty(text: str) -> bool:
-    """Whether a sentence binds: it holds must, never, always, only, do not and the like, in capitals
-    or plain."""
+    """Whether a sentence binds: it has must, never, always, only, do not or the like, capitalised or plain."""
     words = {token.partition(":")[2] for token in critical_tokens(text) if token[:4] in _MODAL}
     plain = {word.lower() for word in words}
     return bool(words & _STRESSED or plain & _BINDING or plain >= _EXCLUDING)
@@ -108,8 +103,7 @@ _MODAL = frozenset({"mod:", "cmp:"})
 
 
 def is_prose(lines: Sequence[str]) -> bool:
-    """Whether the lines of a fence without a language are sentences that say what to do: as many of
-    their words are modal as in prose."""
+    """Whether a fence without a language holds instructions: modal words are as frequent as in prose."""
     text = _FLAG.sub("", "\n".join(lines))
     modal = sum(token.startswith("mod:") for token in critical_tokens(text))
     return modal > 0 and modal >= PROSE_DENSITY * len(_WORD.findall(text))

@@ -1,4 +1,4 @@
-"""The sections of a flat SKILL.md, and the groups of them that can move together."""
+"""The sections of a flat SKILL.md, and the groups of them that move together."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -9,20 +9,22 @@ from pathlib import PurePosixPath
 
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile, embedded_files
 from skilljuror.knowledge.generated.templates import template_of_heading
-from skilljuror.knowledge.markdown.block_index import Block, MarkdownIndex
+from skilljuror.knowledge.markdown.block_index import Block
 from skilljuror.knowledge.markdown.headings import Heading
 from skilljuror.knowledge.markdown.text_file import JoinedTexts
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.knowledge.units.sequences import in_order
+from skilljuror.models.bundle import Bundle
 from skilljuror.models.resource_class import is_markdown
 from skilljuror.tokens import estimate
 from skilljuror.transforms.disclosure.section_worth import SectionWorth
 from skilljuror.transforms.editing.links import linked_paths
 
 GROUP_TOKENS = 1_200
-"""Estimated tokens up to which a section and all below it move as one; less in a short skill."""
+"""Estimated tokens up to which a section and its subsections move as one; less in a short skill."""
 LEAST_GROUP = 250
 GROUP_SHARE = 6
-"""Parts of a short skill's text that a section may at most take to move as one."""
+"""In a short skill, such a section has at most 1/`GROUP_SHARE` of the text."""
 _OPENING = re.compile(
     r"^(?:Configuration for|Run the commands of this section from the) `([^`]+)`"
     r"(?::| directory\.)$"
@@ -37,15 +39,14 @@ LineRange = tuple[int, int]
 
 @dataclass(slots=True)
 class SectionNode:
-    """A heading and what belongs to it; lines are 0-based and half-open."""
+    """A heading and its content; lines are 0-based and half-open."""
 
     level: int
     title: str
     start: int
     text_start: int
-    """Line where the heading's own text starts."""
     text_end: int
-    """Line where its own text ends: the next heading of any level."""
+    """Start of the next heading of any level."""
     children: list["SectionNode"] = field(default_factory=list)
 
 
@@ -60,35 +61,32 @@ class SectionGroup:
     tokens: int
     """Estimated."""
     is_head: bool = False
-    """Whether it is a heading and its own text, without the sections below it."""
+    """Whether it is a heading and its own text, without subsections."""
     heading_only: bool = False
-    """Whether it is a heading without any text of its own."""
+    """Whether it is a heading without text."""
     continued: bool = False
     """Whether it is the rest of a text that was cut, so that it must open its file."""
     skill: str = ""
-    """Folder of the source skill it comes from, where the page holds several."""
+    """Folder of its source skill, if the page holds several."""
     above: tuple[int, ...] = ()
     """First lines of the headings above, outermost first."""
     is_title: bool = False
     """Whether it is a title with its own text, or the text before any heading."""
     is_top: bool = True
-    """Whether nothing but titles stands above it, or above the process that it is a part of."""
+    """Whether only titles are above it, or above its process."""
     sequence: int = -1
-    """First line of the process that it is a part of, else its own. Of a process only a first part
-    may stay."""
+    """First line of its process, else its own. Only a first part of a process may stay."""
 
     @property
     def start(self) -> int:
-        """First line."""
         return self.ranges[0][0]
 
     @property
     def lines(self) -> int:
-        """Number of lines."""
         return sum(end - start for start, end in self.ranges)
 
     def below(self, headings: Sequence["SectionGroup"]) -> "SectionGroup":
-        """The group with the headings that stand above it put before its text."""
+        """Return the group with the headings above it put before its text."""
         if not headings:
             return self
         ranges = [*(one for heading in headings for one in heading.ranges), *self.ranges]
@@ -100,11 +98,14 @@ class SectionGroup:
 
 
 class FlatSkill:
-    """A flat SKILL.md, taken apart; all lines are 0-based."""
+    """The structure of a flat SKILL.md; all lines are 0-based."""
 
-    def __init__(self, path: str, markdown: MarkdownIndex) -> None:
-        self.path = path
-        self.markdown = markdown
+    def __init__(self, bundle: Bundle) -> None:
+        """`bundle` must have exactly one skill."""
+        self.bundle = bundle
+        self.texts = BundleTexts(bundle.files)
+        self.path = bundle.skills[0].path
+        self.markdown = markdown = self.texts.markdown(self.path)
         self.lines = markdown.lines
         self.embedded_files: tuple[EmbeddedFile, ...] = embedded_files(markdown)
         self.embedded_ranges = [
@@ -116,16 +117,16 @@ class FlatSkill:
             if not self.in_embedded_file(heading.start)
             and not self.lines[heading.start].startswith(" ")
         )
-        """The headings of its own text."""
+        """Headings outside of embedded files."""
         starts = {heading.start for heading in self.headings}
         starts |= {start for start, _ in self.embedded_ranges}
         self._edges = sorted(starts | {len(self.lines)})
         self.skills: list[tuple[int, str]] = list(self._find_skills())
-        """(first line, folder) of each source skill, where the page holds several."""
+        """(first line, folder) of each source skill, if the page holds several."""
 
     @cached_property
     def linked_paths(self) -> frozenset[str]:
-        """The paths that links name, looked up as a reader of the page or of the source skill would."""
+        """Paths named by links, resolved from the page and from the source skill."""
         folder = PurePosixPath(self.path).parent
         return frozenset(
             path
@@ -135,22 +136,22 @@ class FlatSkill:
         )
 
     def in_embedded_file(self, line: int) -> bool:
-        """Whether the line belongs to the section of an embedded file."""
+        """Whether the line is in the section of an embedded file."""
         return any(start <= line < end for start, end in self.embedded_ranges)
 
     def embedded_range_at(self, line: int) -> LineRange:
-        """The section of the embedded file to which the line belongs; (-1, -1) outside of any."""
+        """Return the section of the embedded file at the line; (-1, -1) outside of any."""
         inside = (one for one in self.embedded_ranges if one[0] <= line < one[1])
         return next(inside, (-1, -1))
 
     def inner_path(self, file: EmbeddedFile) -> str:
-        """The path of an embedded file inside the source skill that it comes from."""
+        """Return the path of an embedded file inside its source skill."""
         skill = self.skill_at(file.heading.start)
         return file.path.removeprefix(f"{skill}/") if skill else file.path
 
     @cached_property
     def _readable_lines(self) -> JoinedTexts:
-        """The lines in lower case, those of embedded code left blank."""
+        """The lines in lower case, with those of embedded code blank."""
         code = {
             line
             for file in self.embedded_files
@@ -162,35 +163,31 @@ class FlatSkill:
         )
 
     def lines_naming(self, names: Sequence[str]) -> list[int]:
-        """The lines that hold one of the names, in any case; embedded code does not count, only
-        what a reader is told."""
+        """Return the lines with one of the names, ignoring case and embedded code."""
         wanted = {name.lower() for name in names}
         shortest = [name for name in wanted if not any(other in name for other in wanted - {name})]
         return sorted({line for name in shortest for line in self._readable_lines.holding(name)})
 
     def text(self, ranges: Sequence[LineRange]) -> str:
-        """The lines of the ranges as one string."""
         return "\n".join("\n".join(self.lines[start:end]) for start, end in ranges)
 
     def tokens(self, ranges: Sequence[LineRange]) -> int:
-        """Estimated tokens of the ranges."""
         return estimate(self.text(ranges))
 
     def has_text(self, ranges: Sequence[LineRange]) -> bool:
-        """Whether the ranges hold a line that is not blank."""
         return any(self.lines[line].strip() for start, end in ranges for line in range(start, end))
 
     def skill_at(self, line: int) -> str:
-        """The folder of the source skill that the line comes from; "" for a page of one."""
+        """Return the folder of the line's source skill; "" for a page of one."""
         return next((skill for start, skill in reversed(self.skills) if start <= line), "")
 
     def owner_at(self, line: int) -> str:
-        """The same, but "" for what was outside of any skill."""
+        """Return the same, but "" for shared files."""
         return "" if line >= self._shared_start else self.skill_at(line)
 
     @cached_property
     def _shared_start(self) -> int:
-        """First line of what was outside of any skill; it stands last."""
+        """First line of the files outside of any skill; they come last."""
         last = max((start for start, _ in self.skills), default=-1)
         starts = [
             heading.start
@@ -203,8 +200,7 @@ class FlatSkill:
 
     @cached_property
     def skill_openings(self) -> dict[int, int]:
-        """First line of each source skill's section -> end of what must stay with its title: its
-        configuration and its directory."""
+        """First line of each source skill -> end of its configuration and directory, which stay with its title."""
         openings = {start: start + 1 for start, _ in self.skills}
         for block in self.markdown.blocks:
             start = max((line for line in openings if line <= block.start), default=None)
@@ -226,7 +222,7 @@ class FlatSkill:
         yield from ((start, skill) for skill, start in starts.items())
 
     def tree(self) -> SectionNode:
-        """The sections under a root section that holds the text before the first heading."""
+        """Return the sections below a root section, which holds the text before the first heading."""
         first = self.markdown.frontmatter_lines
         root = SectionNode(0, "", first, first, self._next_edge(first - 1))
         stack = [root]
@@ -242,15 +238,14 @@ class FlatSkill:
         return root
 
     def _next_edge(self, line: int) -> int:
-        """The first line behind another one where a section or an embedded file begins."""
         at = bisect_right(self._edges, line)
         return self._edges[at] if at < len(self._edges) else len(self.lines)
 
     def groups(self, limit: int | None = None) -> list[SectionGroup]:
-        """Everything but the frontmatter and the embedded files, in document order.
+        """Return everything but the frontmatter and the embedded files, in document order.
 
-        A section and all below it are one group up to `limit` estimated tokens, by default a share
-        of a short skill's text; a larger one is its own text and the groups of its children.
+        A section and its subsections are one group up to `limit` estimated tokens, by default a share of a
+        short skill's text. A larger one gives its own text and the groups of its children.
         """
         tree = self.tree()
         if limit is None:
@@ -290,13 +285,13 @@ class FlatSkill:
 
     @property
     def processes(self) -> frozenset[int]:
-        """First lines of the sequences that tell what to do in which order."""
+        """First lines of the sequences of steps."""
         return frozenset(self._outline.sequences.values()) - self._outline.counted
 
     def split(
         self, group: SectionGroup, lines: int, tokens: int
     ) -> tuple[SectionGroup, SectionGroup] | None:
-        """A group cut after the blocks that fit; None when it is a single block or fits none."""
+        """Split a group after the blocks that fit; None if it is a single block or no block fits."""
         if len(group.ranges) != 1:
             return None
         start, end = group.ranges[0]
@@ -323,12 +318,11 @@ class FlatSkill:
 
     @cached_property
     def _list_starts(self) -> list[int]:
-        """First lines of the ordered lists."""
         return [b.start for b in self.markdown.blocks if b.kind == "ordered_list_open"]
 
     @cached_property
     def worth(self) -> SectionWorth:
-        """What its own text is worth in a root."""
+        """The worth of its own text in a root."""
         own = ["" if self.in_embedded_file(n) else line for n, line in enumerate(self.lines)]
         own[: self.markdown.frontmatter_lines] = [""] * self.markdown.frontmatter_lines
         names = (PurePosixPath(file.path).name for file in self.embedded_files)
@@ -336,7 +330,6 @@ class FlatSkill:
         return SectionWorth(own, fences, names)
 
     def fences_in(self, start: int, end: int) -> Sequence[Block]:
-        """The fenced blocks that begin in a range of lines."""
         first, last = bisect_left(self._fence_starts, start), bisect_left(self._fence_starts, end)
         return self._fences[first:last]
 
@@ -349,8 +342,7 @@ class FlatSkill:
         return [block.start for block in self._fences]
 
     def _parts_steps(self, start: int, cut: int, end: int) -> bool:
-        """Whether a cut would leave the first steps of a procedure on one side and the next ones, a
-        list that goes on counting, on the other."""
+        """Whether a cut separates the first steps of a procedure from a list that continues the count."""
         starts = self._list_starts
         lists = starts[bisect_left(starts, start) : bisect_left(starts, end)]
         after = next((line for line in lists if line >= cut), None)
@@ -361,16 +353,13 @@ class FlatSkill:
 
 
 class _Outline:
-    """Which sections are titles, and which are parts of a process."""
-
     def __init__(self, root: SectionNode, tokens: Callable[[Sequence[LineRange]], int]) -> None:
         self.titles: set[int] = {root.start}
-        """First lines of titles: of a page, of a skill on it, and of a section below one that holds
-        most of its text."""
+        """First lines of titles: of a page, of a skill on it, and of a subsection with most of its text."""
         self.sequences: dict[int, int] = {}
-        """First line of each section of a process -> that of the process."""
+        """First line of each section of a process -> first line of the process."""
         self.counted: set[int] = set()
-        """Those of them that are topics with a number each, and say of no order."""
+        """First lines of processes that are only numbered topics, without an order."""
         self._tokens = tokens
         self._known: dict[int, int] = {}
         self._find(root)
@@ -408,7 +397,6 @@ class _Outline:
 
 
 def _is_process(section: SectionNode, *, without_numbers: bool = False) -> bool:
-    """Whether a section has steps below it that are taken in their order; bare numbers may count."""
     titles = [child.title for child in section.children]
     if without_numbers:
         titles = [_BARE.sub("", title) for title in titles]
@@ -422,7 +410,7 @@ def _ranges(section: SectionNode) -> Iterator[LineRange]:
 
 
 def merged_ranges(ranges: Sequence[LineRange]) -> list[LineRange]:
-    """Ranges in order, neighbours made one."""
+    """Return the ranges in order, with adjacent ones joined."""
     merged: list[LineRange] = []
     for start, end in sorted(ranges):
         if merged and merged[-1][1] == start:

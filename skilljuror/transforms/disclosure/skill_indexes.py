@@ -1,7 +1,7 @@
-"""Index pages of skills: one for each skill of a large union, so that the root needs a row for each.
+"""Index pages of skills: in a large union, the root has one row per skill.
 
-An index is to its skill what a root is to a bundle: its configuration, what should be known at once,
-and a row for each of its files. It lies beside the root, so that all paths start at one folder.
+An index is to its skill what a root is to a bundle: configuration, essential text, and a row for each
+file. It is next to the root, so that all paths start at one folder.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,7 @@ from skilljuror.knowledge.markdown.block_index import visible_text
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.markdown.headings import slug
 from skilljuror.knowledge.plans.block_inventory import distinct_words
-from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
-from skilljuror.models.bundle import Bundle
 from skilljuror.transforms.disclosure.file_layout import FileLayout
 from skilljuror.transforms.disclosure.folder_indexes import TABLE_LINES, FolderIndexes
 from skilljuror.transforms.disclosure.root_page import DisclosureDraft, continuations, root_page
@@ -29,16 +27,14 @@ from skilljuror.transforms.disclosure.trigger_cues import opening_sentences, wit
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
 MANY_SKILLS = 12
-"""Skills from which a page that does not fit its root gets indexes at once."""
+"""Number of skills from which an oversized page gets indexes at once."""
 MAX_DESCRIPTION_CUE = 300
-"""Characters of a skill's description in its row."""
+"""Maximum characters of a skill's description in its row."""
 
 
-def with_skill_indexes(
-    parent: Bundle, parent_texts: BundleTexts, flat: FlatSkill, limit: int, merge_tokens: int
-) -> DisclosureDraft:
-    """The draft of a union: a root with a row for each skill, and an index page behind each row."""
-    layout = FileLayout(parent, parent_texts, flat)
+def with_skill_indexes(flat: FlatSkill, limit: int, merge_tokens: int) -> DisclosureDraft:
+    """Return the draft of a union: a root with a row for each skill, and an index page behind each row."""
+    layout = FileLayout(flat)
     skills = [skill for _, skill in flat.skills]
     paths = {skill: layout.reserve_path(f"{slug(skill)}.md") for skill in skills}
     groups = flat.groups()
@@ -48,9 +44,9 @@ def with_skill_indexes(
         own = [group for group in groups if flat.owner_at(group.start) == skill]
         files = sum(flat.owner_at(file.heading.start) == skill for file in flat.embedded_files)
         budget = RootBudget(max(24, limit - files - 8))
-        stays, goes = _divide(flat, own, budget)
+        stays, leaves = _divide(flat, own, budget)
         kept[skill] = without_bare_structure(stays)
-        moved += goes
+        moved += leaves
     layout.add_sections(sorted(moved, key=lambda group: group.start), merge_tokens)
     layout.add_embedded()
     folders = FolderIndexes(layout, limit)
@@ -60,7 +56,7 @@ def with_skill_indexes(
             kept[skill],
             folders.fitted(RoutingTable(layout, skill).rows(), limit - _lines(kept[skill]), skill),
             list(continuations(layout, kept[skill])),
-            PageBuilder(paths[skill], parent_texts),
+            PageBuilder(paths[skill], flat.texts),
         )
         for skill in skills
     ]
@@ -72,14 +68,14 @@ def with_skill_indexes(
 
 
 def _lines(kept: Sequence[SectionGroup]) -> int:
-    """Lines of a page that are no rows."""
+    """Lines of a page besides rows."""
     return sum(group.lines + 1 for group in kept) + TABLE_LINES
 
 
 def _divide(
     flat: FlatSkill, groups: Sequence[SectionGroup], budget: RootBudget
 ) -> tuple[list[SectionGroup], list[SectionGroup]]:
-    """(what an index keeps, what moves): a skill that fits its index stays whole."""
+    """(kept in the index, moved); a skill that fits its index stays whole."""
     lines = sum(group.lines for group in groups)
     tokens = sum(group.tokens for group in groups)
     if lines <= budget.lines and tokens <= budget.tokens:
@@ -88,7 +84,6 @@ def _divide(
 
 
 def _row(layout: FileLayout, skill: str, path: str) -> RoutingRow:
-    """What the root says of a skill: its title, its description, and where its files lie."""
     flat = layout.flat
     start = next(line for line, name in flat.skills if name == skill)
     headings = flat.markdown.headings
@@ -105,7 +100,6 @@ def _row(layout: FileLayout, skill: str, path: str) -> RoutingRow:
 
 
 def _folders(layout: FileLayout, skill: str) -> set[str]:
-    """The folders below the root's that hold a skill's files: its own and that of its references."""
     paths = [one.page.path for one in layout.references if layout.skill_of_reference(one) == skill]
     paths += [
         planned.path
@@ -122,7 +116,7 @@ def _folders(layout: FileLayout, skill: str) -> set[str]:
 
 
 def _description(flat: FlatSkill, start: int) -> str:
-    """The skill's description, where its page says it in the same words and terms."""
+    """The skill's description, if its page has it in the same words and terms."""
     lines = list(_configuration(flat, start))
     fields, _ = parse_frontmatter(["---", *lines, "---"])
     description = without_brackets(plain_field(fields, "description") or "")
@@ -133,7 +127,6 @@ def _description(flat: FlatSkill, start: int) -> str:
 
 
 def _configuration(flat: FlatSkill, start: int) -> Sequence[str]:
-    """The lines of the frontmatter that a skill's section opens with."""
     end = flat.skill_openings.get(start, start)
     blocks = (block for block in flat.markdown.blocks if start < block.start < end)
     fence = next((block for block in blocks if block.kind == "fence"), None)

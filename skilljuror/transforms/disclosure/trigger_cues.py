@@ -1,4 +1,4 @@
-"""Cues: the words of the source that say when a file is wanted and why."""
+"""Cues: words of the source that say when and why to open a file."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ MAX_TOPICS = 5
 MAX_TOPIC_CHARS = 180
 MAX_HEADING = 90
 LEAST = 3
-"""Words beside the file's name without which a sentence tells nothing."""
+"""Minimum words of a sentence besides the file's name."""
 GENERIC = frozenset({
     "overview", "introduction", "quick reference", "quick start", "getting started", "summary",
     "usage", "example", "examples", "setup", "installation", "notes", "note", "references",
@@ -24,7 +24,7 @@ GENERIC = frozenset({
     "table of contents", "background", "general", "appendix", "faq", "related", "other", "added",
     "fixed", "changed", "removed",
 })  # fmt: skip
-"""Headings that say nothing about when a file is wanted."""
+"""Headings that do not say when a file is needed."""
 CONTENTS = frozenset({"contents", "table of contents"})
 _SENTENCE_END = re.compile(
     r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)[*_]{0,3}\s|(?<=[。！？])"
@@ -36,41 +36,39 @@ _LABEL = re.compile(
     r"|requires?|requirements|dependencies|from|context|note|date)\b[^.]{0,20}:",
     re.IGNORECASE,
 )
-"""Lines of a leading comment that follow what the script is for, and do not tell it."""
+"""Lines of a leading comment that do not describe the script's purpose."""
 _DEFINES = re.compile(
     r"^(?:export\s)?(?:async\s)?(?:def|class|function|func|fn|theorem|lemma)\s+(\w+)", re.MULTILINE
 )
-
-
 _ROUND = str.maketrans("[]", "()")
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A place where the text names a file."""
+    """A place in the text that names a file."""
 
     sentence: str
-    """The sentence as it stands, or the cells of a row; "" for code."""
+    """The sentence as written, or the cells of a row; "" for code."""
     heading: str
-    """Title of the section it stands in; "" before the first."""
+    """Title of its section; "" before the first."""
 
 
 def topics(titles: Iterable[str], limit: int = MAX_TOPIC_CHARS, count: int = MAX_TOPICS) -> str:
-    """The distinct headings that tell something, joined; cut to whole headings."""
+    """Return distinct, specific headings, joined; cut to whole headings."""
     named = [title for title in dict.fromkeys(_topic(title) for title in titles) if title]
-    telling = [one for one in named if one.lower() not in GENERIC] or named
-    return ", ".join(_within(telling, limit)[:count])
+    specific = [one for one in named if one.lower() not in GENERIC] or named
+    return ", ".join(_within(specific, limit)[:count])
 
 
 def all_topics(titles: Iterable[str], limit: int) -> str:
-    """Every distinct heading but that of a list of contents, joined; cut to whole headings."""
+    """Return every distinct heading but "Contents", joined; cut to whole headings."""
     named = dict.fromkeys(_topic(title) for title in titles)
     kept = [title for title in named if title and title.lower() not in CONTENTS]
     return ", ".join(_within(kept, limit))
 
 
 def _within(titles: Sequence[str], limit: int) -> list[str]:
-    """The titles that fit the limit together; the first whatever its length."""
+    """The titles that fit the limit together, at least one."""
     chosen: list[str] = []
     size = 0
     for title in titles:
@@ -86,12 +84,12 @@ def _topic(title: str) -> str:
 
 
 def without_brackets(text: str) -> str:
-    """A cue without square brackets, which could catch a label of the page."""
+    """Replace square brackets, which could match a link label of the page."""
     return text.translate(_ROUND)
 
 
 def clip(text: str, limit: int) -> str:
-    """The text up to the last whole word that fits."""
+    """Cut the text after the last whole word that fits."""
     folded = " ".join(text.split())
     if len(folded) <= limit:
         return folded
@@ -99,23 +97,22 @@ def clip(text: str, limit: int) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a paragraph, with their marks."""
+    """Return the sentences of a paragraph, with punctuation."""
     return [sentence for sentence in _SENTENCE_END.split(text) if sentence]
 
 
 def opening_sentences(text: str, limit: int) -> str:
-    """As many whole sentences as the limit takes; the first whatever its length."""
-    told, *rest = sentences(" ".join(text.split())) or [""]
+    """Return as many whole sentences as fit, at least one."""
+    opening, *rest = sentences(" ".join(text.split())) or [""]
     for sentence in rest:
-        if len(told) + len(sentence) >= limit:
+        if len(opening) + len(sentence) >= limit:
             break
-        told = f"{told} {sentence}"
-    return told
+        opening = f"{opening} {sentence}"
+    return opening
 
 
 def without_file_name(sentence: str, names: Iterable[str]) -> str:
-    """The sentence without a file's name before a dash or a colon, or after one at its end: its row
-    already gives it."""
+    """Remove a file's name before a dash or colon, or after one at the end: its row already has it."""
     if not sentence:
         return ""
     alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
@@ -127,7 +124,7 @@ def without_file_name(sentence: str, names: Iterable[str]) -> str:
 
 
 def below_heading(parent: str, topics: str) -> str:
-    """Topics below the heading that they stood under, unless they name it themselves."""
+    """Prefix topics with the heading above them, unless they contain it."""
     topic = _topic(parent)
     if not topic or topic.lower() in GENERIC or topic.lower() in topics.lower():
         return topics
@@ -135,13 +132,13 @@ def below_heading(parent: str, topics: str) -> str:
 
 
 def code_cue(path: str, text: str) -> str:
-    """What a script says of itself: docstring or leading comment; "" when it says nothing."""
+    """Return the first sentence of a script's docstring or leading comment, or ""."""
     description = _docstring(path, text) or _leading_comment(text)
     return sentences(description)[0] if description else ""
 
 
 def defined_names(text: str) -> str:
-    """The first names a script defines."""
+    """Return the first names that a script defines."""
     return ", ".join(list(dict.fromkeys(_DEFINES.findall(text)))[:4])
 
 
@@ -156,7 +153,7 @@ def _docstring(path: str, text: str) -> str:
 
 
 def _untitled(lines: Sequence[str]) -> str:
-    """The lines as one, without a first line that only repeats a title."""
+    """Join the lines, without a first line that is only a title."""
     texts = [" ".join(line.split()) for line in lines if any(char.isalpha() for char in line)]
     labels = (number for number, line in enumerate(texts) if number and _LABEL.match(line))
     texts = texts[: next(labels, len(texts))]
@@ -165,27 +162,26 @@ def _untitled(lines: Sequence[str]) -> str:
 
 
 def _leading_comment(source: str) -> str:
-    said: list[str] = []
+    comments: list[str] = []
     for line in source.split("\n")[:30]:
         match = _COMMENT.match(line)
         comment = match[1].strip() if match and not line.startswith("#!") else ""
         comment = comment if any(char.isalnum() for char in comment) else ""
         if comment:
-            said.append(comment)
-        elif said or not (match or not line.strip()):
+            comments.append(comment)
+        elif comments or not (match or not line.strip()):
             break
-    text = _untitled(said)
+    text = _untitled(comments)
     return text if len(text) >= 10 and any(char.isalpha() for char in text) else ""
 
 
 def mentions(
     flat: FlatSkill, names: Sequence[str], own: tuple[int, int], skill: str = ""
 ) -> list[Mention]:
-    """Where the text outside `own` (the file's section) names the file, or links to its section,
-    in order.
+    """Return mentions of a file, or links to its section, outside `own` (its section), in order.
 
-    The first name is the file's whole path and counts everywhere; the others count in the text of
-    the same source skill only. Embedded code never counts: only what a reader is told.
+    The first name is the file's whole path and counts everywhere; the others count only in text of the same
+    source skill. Embedded code never counts.
     """
     anchor = flat.markdown.anchor_at.get(own[0])
     links = [f"](#{anchor})"] if anchor else []
@@ -194,14 +190,15 @@ def mentions(
         if own[0] <= line < own[1]:
             continue
         text = flat.lines[line]
-        pattern = _named(tuple(names if flat.skill_at(line) == skill else names[:1]))
+        pattern = name_pattern(tuple(names if flat.skill_at(line) == skill else names[:1]))
         if pattern.search(text) or any(link in text for link in links):
             mentions_found += _mention(flat, line, pattern, links)
     return mentions_found
 
 
 @lru_cache(maxsize=8)
-def _named(names: tuple[str, ...]) -> re.Pattern[str]:
+def name_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern that matches any of the names of a file."""
     alternatives = "|".join(re.escape(name) for name in names)
     return re.compile(rf"(?<![\w.-])(?:{alternatives})(?![\w-]|\.\w)", re.IGNORECASE)
 
@@ -235,7 +232,7 @@ def _mention(
 
 
 def _opening_below(flat: FlatSkill, line: int) -> str:
-    """The first sentence of the paragraph that follows a heading, which names what it is about."""
+    """The first sentence of the paragraph after a heading."""
     blocks = flat.markdown.blocks
     place = bisect_left(blocks, line, key=lambda block: block.start)
     if place == len(blocks) or blocks[place].kind != "paragraph_open":

@@ -1,4 +1,4 @@
-"""Link reference definitions and footnotes: labels that reach across merged or split texts."""
+"""Link reference definitions and footnotes, whose labels reach across merged or split texts."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +13,7 @@ _FOOTNOTE = re.compile(r"^ {0,3}\[(\^[^\[\]\s]+)\]:")
 
 
 class LabelScope:
-    """Labels of the texts on one page; a text fits when no label of one reaches another."""
+    """Labels of the texts on one page; a text fits if its labels do not collide."""
 
     def __init__(self) -> None:
         self.defined: set[str] = set()
@@ -21,24 +21,23 @@ class LabelScope:
         self.empty = True
 
     def fits(self, lines: Sequence[str]) -> bool:
-        """Whether the text can join without capturing, or being captured by, another's label."""
+        """Whether the text can join without a label that matches another text's."""
         defined, used = defined_labels(lines), used_labels(lines)
         return not (defined & (self.used | self.defined)) and not (used & self.defined)
 
     def add(self, lines: Sequence[str]) -> None:
-        """Remember a text that joined the page."""
         self.defined |= defined_labels(lines)
         self.used |= used_labels(lines)
         self.empty = False
 
 
 def folded_label(label: str) -> str:
-    """A label as it is compared: white space folded, case folded both ways."""
+    """Return a label as it is compared: white space folded, case folded both ways."""
     return " ".join(label.split()).lower().upper()
 
 
 def defined_labels(lines: Sequence[str]) -> set[str]:
-    """Labels that the text defines: link references and footnotes."""
+    """Return labels of link references and footnotes that the text defines."""
     if not any("]:" in line for line in lines):
         return set()
     markdown = markdown_index(tuple(lines))
@@ -46,12 +45,12 @@ def defined_labels(lines: Sequence[str]) -> set[str]:
 
 
 def used_labels(lines: Sequence[str]) -> set[str]:
-    """Everything in square brackets, code included: a superset of the labels used."""
+    """Return everything in square brackets, code included: a superset of the labels used."""
     return {folded_label(label) for label in _BRACKETS.findall("\n".join(lines))}
 
 
 def _definitions(markdown: MarkdownIndex) -> Iterator[tuple[str, int, int]]:
-    """(label, first line, end) of every definition, then of every footnote that is none."""
+    """(label, first line, end) of every definition, then of every other footnote."""
     links = [
         (definition.label, definition.start, definition.end) for definition in markdown.definitions
     ]
@@ -66,7 +65,6 @@ def _definitions(markdown: MarkdownIndex) -> Iterator[tuple[str, int, int]]:
 
 @lru_cache(maxsize=4)
 def _first_places(markdown: MarkdownIndex) -> dict[str, tuple[int, tuple[int, int]]]:
-    """Label -> rank, first line and end of its first definition; asked for every page that a text goes to."""
     places: dict[str, tuple[int, tuple[int, int]]] = {}
     for label, start, end in _definitions(markdown):
         places.setdefault(label, (len(places), (start, end)))
@@ -74,14 +72,14 @@ def _first_places(markdown: MarkdownIndex) -> dict[str, tuple[int, tuple[int, in
 
 
 RelocatedLine = Callable[[int, str], str]
-"""(0-based line of the flat file, page) -> the line as it should stand on that page."""
+"""(0-based line of the flat file, page) -> the line as corrected for that page."""
 
 
 def supply_definitions(page: PageBuilder, flat: MarkdownIndex, line: RelocatedLine) -> None:
-    """Add to a page the definitions that its labels had in the flat file and lost by moving.
+    """Add definitions that the page's labels had in the flat file and lost by moving.
 
-    They go to its end; where the page has another definition of the label, which never counted,
-    they go to its start, since the first of a label counts.
+    They go to its end; if the page has another definition of the label, to its start, since the first one
+    counts.
     """
     wanted = _lost(page, flat)
     if not wanted:
@@ -100,7 +98,7 @@ def supply_definitions(page: PageBuilder, flat: MarkdownIndex, line: RelocatedLi
 
 
 def _lost(page: PageBuilder, flat: MarkdownIndex) -> list[tuple[str, tuple[int, int]]]:
-    """Labels used on the page whose first definition in the flat file did not come along."""
+    """Labels used on the page whose first definition in the flat file is not on it."""
     used = used_labels(page.lines)
     copied = {
         number
@@ -114,7 +112,7 @@ def _lost(page: PageBuilder, flat: MarkdownIndex) -> list[tuple[str, tuple[int, 
 
 
 def _texts(flat: MarkdownIndex, start: int, end: int, page: str, line: RelocatedLine) -> list[str]:
-    """The lines of a definition, out of any quote or list it stood in."""
+    """The lines of a definition, without the marks of a quote or list around it."""
     return [_bare(line(number, page)) for number in range(start, min(end, len(flat.lines)))]
 
 
@@ -125,7 +123,7 @@ def _bare(text: str) -> str:
 
 
 def _opening(page: PageBuilder) -> int:
-    """Number of pieces before the text of the page: its frontmatter."""
+    """Number of pieces of frontmatter at the start of the page."""
     first = page.pieces[0] if page.pieces else None
     skip = (
         page.parent_texts.markdown(first.source).frontmatter_lines if isinstance(first, Copy) else 0

@@ -1,7 +1,7 @@
-"""Link targets inside lines: found outside code, replaced without touching anything else."""
+"""Find link targets in lines, outside code, and replace them in place."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from posixpath import dirname, join, normpath, relpath
 from urllib.parse import quote, unquote
 
@@ -18,9 +18,9 @@ TargetRewrite = Callable[[str], str | None]
 
 
 def rewrite_links(line: str, rewrite: TargetRewrite) -> str:
-    """The line with every local link target replaced that `rewrite` wants replaced."""
+    """Return the line with the local link targets replaced as `rewrite` says."""
     parts, place = [], 0
-    for start, end in sorted(_spans(line)):
+    for start, end in link_spans(line):
         target = line[start:end]
         new = rewrite(unescaped_target(target))
         if new is not None:
@@ -30,21 +30,19 @@ def rewrite_links(line: str, rewrite: TargetRewrite) -> str:
 
 
 def link_spans(line: str) -> list[tuple[int, int]]:
-    """Where link targets stand in the line."""
-    return sorted(_spans(line))
-
-
-def _spans(line: str) -> Iterator[tuple[int, int]]:
+    """Return the positions of link targets in the line."""
     if "](" not in line and "]:" not in line:
-        return
+        return []
     code = code_spans(line)
-    for first, last in link_target_spans(line):
-        if not any(start <= first < end for start, end in code):
-            yield first, last
+    return [
+        (first, last)
+        for first, last in link_target_spans(line)
+        if not any(start <= first < end for start, end in code)
+    ]
 
 
 def linked_paths(line: str, source: str) -> list[str]:
-    """The bundle paths that the local links of a line in `source` name."""
+    """Return the bundle paths of the local links of a line in `source`."""
     targets = [unescaped_target(line[start:end]) for start, end in link_spans(line)]
     paths = [split_target(target)[0] for target in targets if is_local(target)]
     return [resolve_from(source, path) for path in paths if path]
@@ -56,18 +54,18 @@ def is_local(target: str) -> bool:
 
 
 def split_target(target: str) -> tuple[str, str]:
-    """(path, anchor) of a local target, percent escapes undone."""
+    """Return (path, anchor) of a local target, unquoted."""
     path, _, anchor = target.partition("#")
     return unquote(path), unquote(anchor)
 
 
 def resolve_from(source: str, path: str) -> str:
-    """The bundle path that a relative link in `source` names."""
+    """Return the bundle path of a relative link in `source`."""
     return normpath(join(dirname(source), path))
 
 
 def link_between(source: str, target: str, anchor: str = "") -> str:
-    """A relative link from one file to another."""
+    """Return a relative link from one file to another."""
     same_page = source == target and bool(anchor)
     path = "" if same_page else quote(relpath(target, dirname(source) or "."))
     return f"{path}#{quote(anchor, safe='-_')}" if anchor else path

@@ -1,4 +1,4 @@
-"""Builds the pieces of one output file, with the lines to which they will render."""
+"""Build the pieces of an output file together with its lines."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from skilljuror.models.plan import Copy, Generated, PlannedFile
 
 
 class PageBuilder:
-    """The pieces of one output file, in order, with their lines as they will stand."""
+    """The pieces of one output file, in order, and its lines as rendered."""
 
     def __init__(self, path: str, parent_texts: BundleTexts) -> None:
         self.path = path
@@ -24,12 +24,12 @@ class PageBuilder:
         self.lines.append(fill_template(template, params))
 
     def gap(self) -> None:
-        """Make the last line blank, unless the page is empty or it is already."""
+        """Add a blank line, unless the page is empty or ends with one."""
         if self.lines and self.lines[-1].strip():
             self.generate("blank")
 
     def copy(self, source: str, start: int, end: int, shift: int = 0) -> None:
-        """Add lines `start..end` (1-based, inclusive) of a parent file; none when end < start."""
+        """Add lines `start..end` (1-based, inclusive) of a parent file; nothing if end < start."""
         self.pieces.append(Copy(source, start, end, shift))
         lines = list(self.parent_texts.text(source).lines[start - 1 : end])
         if shift:
@@ -40,7 +40,7 @@ class PageBuilder:
         self.lines += lines
 
     def contents(self, titles: Sequence[str]) -> None:
-        """Add a list of contents."""
+        """Add a table of contents."""
         self.gap()
         self.generate("contents")
         self.generate("blank")
@@ -48,18 +48,18 @@ class PageBuilder:
             self.generate("contents-row", title=title)
 
     def insert(self, place: int, generated: Sequence[Generated]) -> None:
-        """Put generated lines before piece number `place`, with blank lines around them."""
+        """Insert generated lines before piece number `place`, with blank lines around them."""
         pieces = [Generated("blank", {}), *generated, Generated("blank", {})]
         line = sum(piece.size for piece in self.pieces[:place])
         self.pieces[place:place] = pieces
         self.lines[line:line] = [fill_template(one.template, one.params) for one in pieces]
 
     def anchor_at(self) -> dict[int, str]:
-        """Line of each heading of the page as it is now -> its anchor."""
+        """Return the line of each heading of the page -> its anchor."""
         return markdown_index(tuple(self.lines)).anchor_at
 
     def copied_headings(self) -> Iterator[tuple[str, int, str]]:
-        """(parent file, 0-based line in it, anchor on the page) of each copied heading."""
+        """Yield (parent file, 0-based line in it, anchor on the page) of each copied heading."""
         parent_lines: list[tuple[str, int] | None] = []
         for piece in self.pieces:
             if isinstance(piece, Copy):
@@ -73,11 +73,12 @@ class PageBuilder:
                 yield (*copied, anchor)
 
     def is_fenced(self, piece: Copy) -> bool:
-        """Whether a piece stands inside a generated fence."""
+        """Whether a piece is inside a generated fence."""
         place = next(number for number, one in enumerate(self.pieces) if one is piece)
         before = self.pieces[place - 1] if place else None
         return isinstance(before, Generated) and before.template == "fence-open"
 
     def planned(self, *, executable: bool = False) -> PlannedFile:
-        """The finished file: LF line ends, a final newline."""
+        """Return the finished file, with LF line ends and a final newline; for transforms of other
+        packages."""
         return PlannedFile(self.path, tuple(self.pieces), executable)

@@ -1,4 +1,4 @@
-"""Names and descriptions of a skill that is made out of several."""
+"""Names and descriptions of a skill made from several."""
 
 import json
 import re
@@ -16,12 +16,12 @@ _STOPS = (". ", "; ", ", ", " ")
 
 
 def skill_slug(text: str) -> str:
-    """A valid skill name: lower-case letters, digits and single hyphens."""
+    """Return a valid skill name."""
     return slug(text, MAX_NAME, "skill")
 
 
 def joined_descriptions(descriptions: Sequence[str], limit: int = MAX_DESCRIPTION) -> str:
-    """The descriptions one after the other; each cut at a sentence when they do not fit."""
+    """Join descriptions; cut each at a sentence if they do not fit."""
     whole = " ".join(descriptions)
     if len(whole) <= limit:
         return whole
@@ -36,7 +36,7 @@ def joined_descriptions(descriptions: Sequence[str], limit: int = MAX_DESCRIPTIO
 
 
 def cut_at_sentence(text: str, limit: int) -> str:
-    """The text up to the last sentence, clause or word that fits."""
+    """Cut the text after the last sentence, clause or word that fits."""
     if len(text) <= limit:
         return text
     head = text[: limit + 1]
@@ -48,8 +48,7 @@ def cut_at_sentence(text: str, limit: int) -> str:
 
 
 def _at_word(text: str, limit: int) -> str:
-    """The text up to the end of the last whole word that fits; "" when none does. A writing without
-    blanks is cut at its marks."""
+    """Cut the text after the last whole word that fits, "" if none does; without blanks, at punctuation."""
     end = min(limit, len(text))
     while 0 < end < len(text) and _is_inside(text, end):
         end -= 1
@@ -61,7 +60,7 @@ def _is_inside(text: str, place: int) -> bool:
 
 
 def yaml_quoted(description: str) -> str:
-    """The description as a double-quoted YAML scalar on one line, without `---` inside."""
+    """Return the description as a double-quoted YAML scalar on one line, without `---` inside."""
     safe = re.sub(r"-{3,}", "--", description)
     shown = json.dumps(safe, ensure_ascii=False)
     return "".join(
@@ -70,8 +69,10 @@ def yaml_quoted(description: str) -> str:
 
 
 def description_of(skill: Skill, lines: Sequence[str]) -> str:
-    """The skill's description; without one, or where its file spells it in other words, as an
-    escaped line break does, its first paragraph, its first heading or its name."""
+    """Return the skill's description, or its first paragraph, first heading or name.
+
+    The description is not used if its file spells it in other words, as an escaped line break does.
+    """
     if skill.description and distinct_words([skill.description]) <= distinct_words(lines):
         return skill.description
     markdown = MarkdownIndex(lines)

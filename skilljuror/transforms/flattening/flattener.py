@@ -1,4 +1,4 @@
-"""One flat SKILL.md out of skills and their files: what origin-flat and baseline share."""
+"""Flatten skills and their files into one SKILL.md, as origin-flat and baseline do."""
 
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -28,11 +28,11 @@ MARKER_LEVEL = 2
 
 @dataclass(slots=True)
 class PlanParts:
-    """The parts of a plan that flattening gathers."""
+    """The parts of a plan, gathered during flattening."""
 
     pages: list[PageBuilder] = field(default_factory=list)
     sections: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Source file -> its page, and the 0-based line of the heading of its section there."""
+    """Source file -> its page, and the 0-based line of its section's heading."""
     sidecars: dict[str, str] = field(default_factory=dict)
     dropped: dict[str, str] = field(default_factory=dict)
     flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class PlanParts:
 
 
 class Flattener:
-    """Writes skills and files onto one page."""
+    """Write skills and files onto one page."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Flattener:
         parts: PlanParts,
         paths_below: str = "",
     ) -> None:
-        """`paths_below` is the folder at which the paths in markers start."""
+        """`paths_below` is the folder to which marker paths are relative."""
         self.bundle = bundle
         self.parent_texts = parent_texts
         self.page = page
@@ -61,19 +61,19 @@ class Flattener:
         self.folder = str(PurePosixPath(page.path).parent)
         self._prefix = f"{paths_below}/" if paths_below else ""
         self._commanded = {path for _, path in commanded_paths(bundle)}
-        """What commands name by path."""
+        """Paths in commands."""
         self.tags_fences = has_marker_headings(bundle, parent_texts)
-        """Whether our fences say so, since the source has headings that look like our markers."""
+        """Whether fences of carried files are tagged, because the source has headings like markers."""
 
     def flatten(self, skill: Skill) -> None:
-        """A whole skill: frontmatter, body, files."""
+        """Add a whole skill: frontmatter, body, files."""
         self.frontmatter(skill)
         self.body(skill, least=1)
         for path in files_of_skill(self.bundle, skill):
             self.embed(path)
 
     def frontmatter(self, skill: Skill) -> None:
-        """The skill's frontmatter verbatim, or a generated one where it has none."""
+        """Add the skill's frontmatter verbatim, or a generated one if missing."""
         lines = self.parent_texts.text(skill.path).lines
         end = frontmatter_end(lines)
         if end:
@@ -84,15 +84,17 @@ class Flattener:
         self.parts.notes.append(f"{skill.path}: has no frontmatter; one was made from its text")
 
     def generated_frontmatter(self, name: str, description: str) -> None:
-        """A frontmatter of these two fields; `description` is already quoted."""
+        """Add frontmatter of two fields; `description` is already quoted."""
         self.page.generate("rule")
         self.page.generate("field-name", name=name)
         self.page.generate("field-description", description=description)
         self.page.generate("rule")
 
     def body(self, skill: Skill, least: int) -> None:
-        """The skill's body with no heading above `least`; a body that cannot stand among others
-        goes into a fence, whole."""
+        """Add the skill's body with headings of level `least` or lower.
+
+        A body with colliding labels or a block that cannot be closed goes into a fence.
+        """
         text = self.parent_texts.text(skill.path)
         self._note_flags(skill.path)
         start = frontmatter_end(text.lines)
@@ -115,7 +117,7 @@ class Flattener:
             self.parts.notes.append(f"{skill.path}: a block is left open at its end and was closed")
 
     def embed(self, path: str) -> None:
-        """One file: under a marker, beside the page as data, or dropped when empty."""
+        """Add a file: below a marker, next to the page as data, or dropped if empty."""
         blob = self.bundle.files[path]
         kind = resource_class(path, blob)
         if not blob.data.strip() and kind != "code":
@@ -127,7 +129,6 @@ class Flattener:
             self._embed_text(path, code=kind == "code")
 
     def _shown(self, path: str) -> str:
-        """The path as it is shown to a reader of the page."""
         return path.removeprefix(self._prefix)
 
     def _embed_text(self, path: str, *, code: bool) -> None:
@@ -144,7 +145,6 @@ class Flattener:
         self._embed_in_fence(path, shown, 1, code=code)
 
     def _embed_in_fence(self, path: str, shown: str, start: int, *, code: bool = False) -> None:
-        """A file under a marker, in one fence."""
         text = self.parent_texts.text(path)
         lines = text.lines[start - 1 :]
         executable = self.bundle.files[path].executable and code
@@ -172,7 +172,7 @@ class Flattener:
 
 
 def files_of_skill(bundle: Bundle, skill: Skill) -> list[str]:
-    """The files of a skill without its root, in the order its body first names them."""
+    """Return the files of a skill, without its root, in the order of their first mention in the body."""
     body = bundle.files[skill.path].text or ""
     prefix = f"{skill.directory}/"
     files = [path for path in bundle.files if path.startswith(prefix) and path != skill.path]
@@ -185,13 +185,13 @@ def files_of_skill(bundle: Bundle, skill: Skill) -> list[str]:
 
 
 def files_beside(bundle: Bundle) -> list[str]:
-    """The files that lie in no skill."""
+    """Return the files outside of any skill."""
     prefixes = tuple(f"{skill.directory}/" for skill in bundle.skills)
     return [path for path in bundle.files if not path.startswith(prefixes)]
 
 
 def has_marker_headings(bundle: Bundle, parent_texts: BundleTexts) -> bool:
-    """Whether any Markdown of the source has a heading in the form of a marker."""
+    """Whether a Markdown heading of the source looks like a marker."""
     return any(
         is_marker_heading(heading.title)
         for path in bundle.files
@@ -201,14 +201,14 @@ def has_marker_headings(bundle: Bundle, parent_texts: BundleTexts) -> bool:
 
 
 def _demotion(markdown: MarkdownIndex, least: int) -> int:
-    """Levels to add so that no heading stands above `least`; 0 when that cannot be done."""
+    """Levels to add so that no heading is above `least`; 0 if impossible."""
     top = min((heading.level for heading in markdown.headings), default=least)
     levels = max(0, least - top)
     return levels if can_shift(markdown.headings, levels) else 0
 
 
 def _levels_as_prose(markdown: MarkdownIndex) -> int | None:
-    """Levels to add so that a file may stand as prose below its marker; None when it may not."""
+    """Levels to add to a file that becomes prose below its marker; None if it cannot."""
     kinds = [block.kind for block in markdown.blocks]
     if markdown.frontmatter_lines or kinds == ["fence"] or closing_line(markdown) != "":
         return None
@@ -218,7 +218,7 @@ def _levels_as_prose(markdown: MarkdownIndex) -> int | None:
 
 
 def finish_plan(variant: str, parent: str, parts: PlanParts, parent_texts: BundleTexts) -> Plan:
-    """The plan from its gathered parts, links set right."""
+    """Return the plan from its parts, with links corrected."""
     files = ShownFiles(parts.pages, parts.sections, parts.sidecars)
     return Plan(
         variant,
@@ -233,6 +233,6 @@ def finish_plan(variant: str, parent: str, parts: PlanParts, parent_texts: Bundl
 
 
 def require_skills(parent: Bundle) -> None:
-    """Raises TransformError for a bundle without any skill."""
+    """Raise TransformError for a bundle without a skill."""
     if not parent.skills:
         raise TransformError(f"bundle {parent.name!r} {missing_root(parent.files)}")

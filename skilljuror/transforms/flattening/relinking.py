@@ -1,4 +1,4 @@
-"""Links of a flat page: what pointed at a file points at the section that carries it."""
+"""Relink a flat page: a link to a file becomes a link to the section that carries it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -20,7 +20,7 @@ _Place = tuple[str, str]
 
 
 class ShownFiles:
-    """Where the source's files stand in the variant; the pages are read when a link asks."""
+    """The places of the source's files in the variant, computed on demand."""
 
     def __init__(
         self,
@@ -28,14 +28,14 @@ class ShownFiles:
         sections: Mapping[str, tuple[str, int]],
         sidecars: Mapping[str, str],
     ) -> None:
-        """`sections`: source file -> (page, 0-based line of the heading of its section);
-        `sidecars`: path in the variant -> source file."""
+        """`sections`: source file -> (page, 0-based line of its section's heading); `sidecars`: variant path ->
+        source file.
+        """
         self._pages, self._sections = pages, sections
         self.sidecars = {source: path for path, source in sidecars.items()}
 
     def find(self, path: str, anchor: str, *, whole: bool) -> _Place | None:
-        """The place of a heading of a source file, or else of the whole file where that will do;
-        None for one that no page shows."""
+        """Return the place of a heading, or of the `whole` file if allowed; None if no page has it."""
         if path not in self._sections and path not in self._copied:
             return None
         files, headings = self._places
@@ -48,7 +48,6 @@ class ShownFiles:
 
     @cached_property
     def _places(self) -> tuple[dict[str, _Place], dict[_Place, _Place]]:
-        """Where each source file, and each heading of one, stands now."""
         files: dict[str, _Place] = {}
         headings: dict[_Place, _Place] = {}
         for page in self._pages:
@@ -66,7 +65,7 @@ class ShownFiles:
 def relink_pages(
     pages: Sequence[PageBuilder], files: ShownFiles, parent_texts: BundleTexts
 ) -> list[PlannedFile]:
-    """The pages with the local links of their prose pointing at where things stand now."""
+    """Return the pages with local links of prose corrected."""
     planned = []
     for page in pages:
         pieces = [
@@ -99,7 +98,7 @@ def _substitutions(
 
 
 def _new_target(target: str, source: str, page: str, files: ShownFiles) -> str | None:
-    """The new target of a link, or None when it is right as it stands or was never right."""
+    """The new target of a link; None if it is correct, or was already broken."""
     if not is_local(target):
         return None
     path, anchor = split_target(target)

@@ -1,4 +1,4 @@
-"""baseline: one skill, one flat SKILL.md that holds everything the source says."""
+"""baseline: one skill in one flat SKILL.md with the whole source."""
 
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
@@ -27,19 +27,17 @@ from skilljuror.transforms.flattening.flattener import (
 
 
 class Baseline:
-    """The union of the source's skills in one root; files under markers, data beside it."""
+    """The union of the source's skills in one root; files below markers, data next to it."""
 
     variant: ClassVar[str] = "baseline"
     parent: ClassVar[str] = "source"
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """The plan; one skill keeps its frontmatter, several get a generated one."""
+        """Return the plan; one skill keeps its frontmatter, several get a generated one."""
         require_skills(parent)
         parts, parent_texts = PlanParts(), BundleTexts(parent.files)
         beside = files_beside(parent)
-        alone = len(parent.skills) == 1 and not any(
-            _says_something(parent, path) for path in beside
-        )
+        alone = len(parent.skills) == 1 and not any(_has_text(parent, path) for path in beside)
         if alone:
             folder, paths_below = parent.skills[0].directory, parent.skills[0].directory
         else:
@@ -54,14 +52,13 @@ class Baseline:
         return finish_plan(self.variant, self.parent, parts, parent_texts)
 
 
-def _says_something(bundle: Bundle, path: str) -> bool:
-    """Whether a file is text that an agent reads or runs, and not empty."""
+def _has_text(bundle: Bundle, path: str) -> bool:
+    """Whether a file is text for an agent to read or run, and not empty."""
     blob = bundle.files[path]
     return resource_class(path, blob) != "data" and bool(blob.data.strip())
 
 
 def _union(flattener: Flattener) -> None:
-    """Several skills on one page."""
     bundle, texts = flattener.bundle, flattener.parent_texts
     descriptions = [description_of(skill, texts.text(skill.path).lines) for skill in bundle.skills]
     description = yaml_quoted(joined_descriptions(descriptions))
@@ -71,7 +68,6 @@ def _union(flattener: Flattener) -> None:
 
 
 def _section(flattener: Flattener, skill: Skill) -> None:
-    """One skill as a section of its own: title, frontmatter in a fence, body, files."""
     page, files = flattener.page, files_of_skill(flattener.bundle, skill)
     page.generate("blank")
     flattener.parts.sections[skill.path] = (page.path, len(page.lines))
@@ -87,14 +83,13 @@ def _section(flattener: Flattener, skill: Skill) -> None:
 
 
 def _title(skill: Skill) -> str:
-    """The skill's name, or its folder's where a heading would not read as the name."""
+    """The skill's name, or its folder's if the name is no valid heading."""
     name = skill.name.strip()
     unfit = not name or is_marker_heading(name) or name.endswith("#")
     return skill.directory if unfit else name
 
 
 def _configuration(flattener: Flattener, skill: Skill) -> None:
-    """The skill's frontmatter, in a fence."""
     page = flattener.page
     lines = flattener.parent_texts.text(skill.path).lines
     end = frontmatter_end(lines)
@@ -112,8 +107,7 @@ def _configuration(flattener: Flattener, skill: Skill) -> None:
 
 
 def _files_beside(flattener: Flattener, beside: list[str]) -> None:
-    """Files that lie in no skill."""
-    if any(_says_something(flattener.bundle, path) for path in beside):
+    if any(_has_text(flattener.bundle, path) for path in beside):
         flattener.page.gap()
         flattener.page.generate("shared")
     for path in beside:

@@ -1,4 +1,4 @@
-"""origin: the source as it is."""
+"""origin: the source unchanged."""
 
 from typing import Any, ClassVar
 
@@ -13,5 +13,4 @@ class Origin:
     parent: ClassVar[str] = "source"
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """A plan of copies only."""
         return Plan(self.variant, self.parent, (), sidecars={path: path for path in parent.files})

@@ -1,4 +1,4 @@
-"""origin-flat: every skill of the source becomes one self-contained SKILL.md; roots stay apart."""
+"""origin-flat: one self-contained SKILL.md for every skill of the source."""
 
 from typing import Any, ClassVar
 
@@ -17,13 +17,13 @@ from skilljuror.transforms.flattening.flattener import (
 
 
 class OriginFlat:
-    """One SKILL.md for each skill, its own files inlined; data stays beside it."""
+    """One SKILL.md per skill, with its files inlined; data is next to it."""
 
     variant: ClassVar[str] = "origin-flat"
     parent: ClassVar[str] = "source"
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """The plan; files that lie in no skill go to the first one."""
+        """Return the plan; files outside of any skill go to the first one."""
         require_skills(parent)
         parent_texts, parts = BundleTexts(parent.files), PlanParts()
         for number, skill in enumerate(parent.skills):

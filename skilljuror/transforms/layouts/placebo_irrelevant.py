@@ -1,4 +1,4 @@
-"""Words about nothing that a task needs: they fill a page line for line, to a given length."""
+"""placebo-irrelevant: filler about an unrelated subject, as long as the baseline line by line."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar
@@ -11,8 +11,10 @@ from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 
 
 class IrrelevantPlacebo:
-    """The frontmatter of the baseline, so that it is offered and opened alike, over a body of the
-    same outline and length that says nothing about any task."""
+    """The baseline's frontmatter, so that it is offered and opened alike, over irrelevant text.
+
+    The body has the same outline and length, and says nothing about any task.
+    """
 
     variant: ClassVar[str] = "placebo-irrelevant"
     parent: ClassVar[str] = "baseline"
@@ -20,9 +22,9 @@ class IrrelevantPlacebo:
     expected: ClassVar[tuple[str, ...]] = ("knowledge.*", "hygiene.empty-heading")
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """The plan; data beside the page is left out, for it says something, terms of use stay."""
-        flat, parent_texts = flat_skill(parent, self.variant)
-        flags = parent_texts.text(flat.path).flags
+        """Return the plan; data next to the page is dropped because it is informative, licences stay."""
+        flat = flat_skill(parent, self.variant)
+        flags = flat.texts.text(flat.path).flags
         skip = flat.markdown.frontmatter_lines
         body = list(flat.lines[skip:])
         headings = {heading.start - skip for heading in flat.markdown.headings}
@@ -65,19 +67,17 @@ ENDS = (
     "on quiet afternoons", "under a pale sky", "in the memory of the older families",
     "through most of the winter",
 )  # fmt: skip
-
-
 HERDS = ("gulls", "boats", "dunes", "reeds", "tides", "herons", "limpets")
 REST = ("rest", "linger", "gather here", "stay apart", "return by evening")
 RESTS = ("rests", "lingers", "waits here", "stands apart", "waits for evening")
 LONG_SENTENCE = 13.0
-"""Room, as weight, from which on a long sentence is put; the lightest weighs 12."""
+"""Minimum remaining weight for a long sentence; the lightest weighs 12."""
 SHORT_SENTENCE = 4.0
-"""Room, as weight, that one more short sentence takes."""
+"""Minimum remaining weight for one more short sentence."""
 
 
 def sentences() -> Iterator[str]:
-    """One sentence after another; none comes twice among the first 17,017."""
+    """Yield sentences; the first 17,017 are distinct."""
     number = 0
     while True:
         parts = (choices[number % len(choices)] for choices in (SUBJECTS, VERBS, PLACES, ENDS))
@@ -86,7 +86,7 @@ def sentences() -> Iterator[str]:
 
 
 def _short_sentences() -> Iterator[str]:
-    """Sentences of few words, shorter ones after longer ones, over and over."""
+    """Sentences of few words, from long to short, over and over."""
     number = 0
     while True:
         subject, verb, place = (
@@ -100,7 +100,7 @@ def _short_sentences() -> Iterator[str]:
 
 
 def _titles() -> Iterator[str]:
-    """Titles, shorter ones after longer ones, over and over; a title ends in what it names."""
+    """Titles from long to short, over and over; each ends in a noun."""
     number = 0
     while True:
         bare = [name.partition(" ")[2] for name in SUBJECTS]
@@ -120,38 +120,40 @@ def _sentence(words: str) -> str:
 
 
 _ROUND = 20
-"""Short texts that are looked at for the one that fits."""
+"""Short texts among which the best fit is chosen."""
 
 
 class _Filler:
-    """Text by length: the same for the same requests in the same order."""
+    """Text by length, the same for the same requests in the same order."""
 
     def __init__(self) -> None:
         self.long, self.short, self.titles = sentences(), _short_sentences(), _titles()
 
     def title(self, room: float) -> str:
-        """A title of about so much weight."""
+        """Return a title of about the given weight."""
         return self._fitting(self.titles, room)
 
     def prose(self, room: float) -> str:
-        """Sentences of about so much weight together: long ones, and a short one at the end."""
-        told: list[str] = []
+        """Return sentences of about the given total weight: long ones, then a short one."""
+        chosen: list[str] = []
         while room >= LONG_SENTENCE:
-            told.append(next(self.long))
-            room -= weight(told[-1])
-        if not told or room >= SHORT_SENTENCE:
-            told.append(self._fitting(self.short, room))
-        return " ".join(told)
+            chosen.append(next(self.long))
+            room -= weight(chosen[-1])
+        if not chosen or room >= SHORT_SENTENCE:
+            chosen.append(self._fitting(self.short, room))
+        return " ".join(chosen)
 
     @staticmethod
     def _fitting(texts: Iterator[str], room: float) -> str:
-        """Of the next few texts the first one that comes nearest."""
+        """Of the next `_ROUND` texts, the first one with the closest weight."""
         return min((next(texts) for _ in range(_ROUND)), key=lambda text: abs(weight(text) - room))
 
 
 def like(lines: Sequence[str], headings: Collection[int]) -> list[str]:
-    """As many lines, blank where these are, with about as many estimated tokens in all; `headings`
-    (0-based) keep their level and are titles, every other line is whole sentences."""
+    """Return as many lines, blank in the same places, with about as many estimated tokens in total.
+
+    `headings` (0-based) become titles of the same level, other lines become whole sentences.
+    """
     filler, owed, filled = _Filler(), 0.0, []
     for number, line in enumerate(lines):
         owed += weight(line)
@@ -166,7 +168,7 @@ def like(lines: Sequence[str], headings: Collection[int]) -> list[str]:
 
 
 def _mark(line: str, heading: bool) -> str:
-    """What opens a heading or a bullet, so that the page keeps its outline."""
+    """The mark that opens a heading or bullet, so that the page keeps its outline."""
     first = line.split(maxsplit=1)[0]
     if heading and set(first) == {"#"}:
         return f"{first} "

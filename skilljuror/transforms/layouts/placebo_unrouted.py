@@ -1,4 +1,4 @@
-"""placebo-unrouted: pd without its routing. It separates the cues of the root from the layout."""
+"""placebo-unrouted: pd without routing, to separate the effect of the root's cues from the layout."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,16 +13,16 @@ from skilljuror.transforms.editing.links import is_local, rewrite_links, split_t
 from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 
 UNNAMED = "a supporting file"
-"""What stands for the name of a file."""
+"""Replacement for the name of a file."""
 
 _BEFORE = r"(?<![\w./-])(?:[\w.~$@{}-]{0,255}+/){0,64}"
-"""The folders before a name; bounded, so that a long line of slashes costs no minutes."""
+"""The folders before a name; bounded, so that a long line of slashes stays cheap."""
 
 
 class UnroutedPlacebo:
-    """Every file of pd, and a root that names none of them: no table, no pointers, no mentions.
+    """All files of pd, and a root that names none of them: no table, pointers or mentions.
 
-    Commands of the root lose the names of their scripts too. The frontmatter stays as it is.
+    Commands of the root lose the names of their scripts too. The frontmatter is unchanged.
     """
 
     variant: ClassVar[str] = "placebo-unrouted"
@@ -37,14 +37,12 @@ class UnroutedPlacebo:
     )
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """The plan."""
-        flat, parent_texts = flat_skill(parent, self.variant)
+        flat = flat_skill(parent, self.variant)
         others = [path for path in parent.files if path != flat.path]
         skip = flat.markdown.frontmatter_lines
         left = set(_routing(flat.lines, skip))
-        quiet = _Unnaming(flat.path, others)
-        pieces = tuple(_pieces(flat.path, flat.lines, left, skip, quiet))
-        text = parent_texts.text(flat.path)
+        pieces = tuple(_pieces(flat.path, flat.lines, left, skip, _Unnaming(flat.path, others)))
+        text = flat.texts.text(flat.path)
         root = PlannedFile(flat.path, pieces, False, text.final_newline, text.bom, text.crlf)
         return Plan(
             self.variant,
@@ -58,7 +56,7 @@ class UnroutedPlacebo:
 
 
 def _routing(lines: tuple[str, ...], skip: int) -> Iterator[int]:
-    """The lines (0-based) of the table and of the pointers to what left."""
+    """The lines (0-based) of the table and of pointers to moved text."""
     prose = markdown_index(lines).prose_lines
     table = _table(lines)
     yield from table
@@ -87,7 +85,6 @@ def _is_row(line: str) -> bool:
 def _pieces(
     path: str, lines: tuple[str, ...], omitted: set[int], skip: int, unname: "_Unnaming"
 ) -> Iterator[Copy]:
-    """Copies of what stays, run by run."""
     start = 0
     for stop in [*sorted(omitted), len(lines)]:
         if start < stop:
@@ -101,8 +98,6 @@ def _pieces(
 
 
 class _Unnaming:
-    """Takes the names of files out of a line."""
-
     def __init__(self, root: str, others: Iterable[str]) -> None:
         folder = f"{PurePosixPath(root).parent}/"
         shown = [path.removeprefix(folder) for path in others]

@@ -1,9 +1,8 @@
-"""pd: Progressive Disclosure. A short root that routes to files opened on demand."""
+"""pd: Progressive Disclosure, a short root that routes to files opened on demand."""
 
 from typing import Any, ClassVar
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Plan
 from skilljuror.models.resource_class import is_markdown
@@ -22,60 +21,56 @@ from skilljuror.transforms.disclosure.sections import FlatSkill
 from skilljuror.transforms.disclosure.skill_indexes import MANY_SKILLS, with_skill_indexes
 
 ROOT_LINES = 220
-"""Lines of the root, frontmatter and routing table included."""
+"""Maximum lines of the root, frontmatter and routing table included."""
 MERGE_TOKENS = 800
 """Estimated tokens up to which neighbouring sections share a reference."""
 GROWN = 1.1
-"""Share of the source's own pages from which a root is too long to repeat rows that they have."""
+"""Size of a root, relative to the source's pages, above which it does not repeat their rows."""
 ROUNDS = 10
 STUCK = 3
-"""Rounds that change nothing, after which the root is as short as it gets."""
+"""Rounds without progress after which the root cannot get shorter."""
 
 
 class ProgressiveDisclosure:
-    """Reorganises a flat baseline, and nothing but the baseline."""
+    """Reorganise a flat baseline."""
 
     variant: ClassVar[str] = "pd"
     parent: ClassVar[str] = "baseline"
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """The plan. `params["root_lines"]` overrides the root's budget of lines."""
-        flat, parent_texts = flat_skill(parent, self.variant)
+        """Return the plan. `params["root_lines"]` overrides the root's maximum of lines."""
         limit = int(params.get("root_lines", ROOT_LINES))
-        draft = _draft_within(parent, parent_texts, flat, limit)
-        return draft.plan(self.variant)
+        return _draft_within(flat_skill(parent, self.variant), limit).plan(self.variant)
 
 
-def flat_skill(parent: Bundle, variant: str) -> tuple[FlatSkill, BundleTexts]:
-    """The one skill of a flat bundle. Raises TransformError for any other bundle."""
+def flat_skill(parent: Bundle, variant: str) -> FlatSkill:
+    """Return the one skill of a flat bundle. Raises TransformError for any other bundle."""
     if len(parent.skills) != 1:
         raise TransformError(
-            f"{variant!r} is made from a bundle of exactly one skill; {parent.name!r} has "
+            f"{variant!r} needs a bundle with exactly one skill, but {parent.name!r} has "
             f"{len(parent.skills)}; build the baseline first"
         )
-    parent_texts = BundleTexts(parent.files)
-    path = parent.skills[0].path
-    return FlatSkill(path, parent_texts.markdown(path)), parent_texts
+    return FlatSkill(parent)
 
 
 def _own_tokens(flat: FlatSkill) -> int:
-    """Estimated tokens of the page without its embedded files: what the source's roots had."""
+    """Estimated tokens of the page without embedded files, which is the size of the source's roots."""
     edges = [0, *(line for lines in flat.embedded_ranges for line in lines), len(flat.lines)]
     return flat.tokens(list(zip(edges[::2], edges[1::2], strict=True)))
 
 
-def _draft_within(
-    parent: Bundle, parent_texts: BundleTexts, flat: FlatSkill, limit: int
-) -> DisclosureDraft:
-    """The draft whose root keeps within the limit: first less text stays, then rows are shared;
-    of a union that still does not fit, every skill gets an index page, of one skill its folders do."""
+def _draft_within(flat: FlatSkill, limit: int) -> DisclosureDraft:
+    """The draft whose root fits the limit: first less text stays, then rows are shared.
+
+    If that fails, the skills of a union, or the folders of one skill, get index pages.
+    """
     lines = max(24, limit - flat.markdown.frontmatter_lines - len(flat.embedded_files) - 8)
     merge = MERGE_TOKENS
     excess: list[int] = []
     rows = sum(not file.fenced for file in flat.embedded_files)
     hopeless = len(flat.skills) >= MANY_SKILLS or flat.markdown.frontmatter_lines + rows > limit
     for _ in range(ROUNDS):
-        draft = _draft(parent, parent_texts, flat, RootBudget(lines), merge)
+        draft = _draft(flat, RootBudget(lines), merge)
         over = len(draft.root.lines) - limit
         if over <= 0:
             return draft
@@ -87,35 +82,33 @@ def _draft_within(
         lines = min(lines, copied - flat.markdown.frontmatter_lines)
         lines = max(24, lines - over * len(excess))
     if len(flat.skills) > 1:
-        return with_skill_indexes(parent, parent_texts, flat, limit, MERGE_TOKENS)
+        return with_skill_indexes(flat, limit, MERGE_TOKENS)
     budget = RootBudget(max(24, (limit - flat.markdown.frontmatter_lines) // 2))
-    indexed = _draft(parent, parent_texts, flat, budget, MERGE_TOKENS, limit)
+    indexed = _draft(flat, budget, MERGE_TOKENS, limit)
     return indexed if indexed.indexes else draft
 
 
 def _draft(
-    parent: Bundle,
-    parent_texts: BundleTexts,
     flat: FlatSkill,
     budget: RootBudget,
     merge: int,
     limit: int | None = None,
 ) -> DisclosureDraft:
-    """One try; with a limit of lines, rows that would break it go to index pages of folders."""
+    """One attempt; with a limit of lines, excess rows go to index pages of folders."""
     must_move = not any(is_markdown(file.path) for file in flat.embedded_files)
     kept, moved = RootSelector(flat, flat.groups(), budget).choose(must_move=must_move)
     own = OwnRows(flat)
     kept, moved = keep_routing(own, kept, moved, budget.lines, must_move=must_move)
     kept = without_bare_structure(kept)
-    layout = FileLayout(parent, parent_texts, flat)
+    layout = FileLayout(flat)
     layout.add_sections(moved, merge)
     layout.add_embedded()
     pointers = list(continuations(layout, kept))
     if limit is None:
-        table = RoutingTable(layout, told=own.told_in(kept))
+        table = RoutingTable(layout, described=own.routed_in(kept))
         root = root_page(layout, kept, table.rows(), pointers)
         if estimate("\n".join(root.lines)) > GROWN * _own_tokens(flat):
-            root = root_page(layout, kept, table.untold_rows(), pointers)
+            root = root_page(layout, kept, table.undescribed_rows(), pointers)
         return DisclosureDraft(layout, root)
     folders = FolderIndexes(layout, limit)
     room = limit - len(root_page(layout, kept, [], pointers).lines) - TABLE_LINES

@@ -1,7 +1,7 @@
-"""pd by assignment: a model decides what goes where, the renderer moves the text.
+"""pd by assignment: a model decides the layout, the renderer moves the text.
 
-The answer is data: ids of sections, paths, one trigger sentence per file. The text itself never
-passes through the model, so the variant is lossless by construction and proved as any other.
+The answer is data: section ids, paths, one trigger sentence per file. The text never passes through the
+model, so the variant is lossless by construction and verified like any other.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.plans.render import BundleTexts, render
+from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.trigger_sentences import (
     TRIGGER_ROW,
     split_trigger,
@@ -32,10 +32,10 @@ from skilljuror.transforms.llm.prompts import Prompt
 from skilljuror.transforms.llm.sections_offered import OfferedSection, OfferedSections
 
 SHOWN_CHARS = 200_000
-"""Characters of the skill's text that a model is shown; beyond, every section is cut evenly."""
+"""Maximum characters of the skill's text in a request; above it, every section is cut evenly."""
 LEAST_CHARS = 200
 REFERENCE_TOKENS = 6_000
-"""Estimated tokens of a reference that holds several sections; more is better split."""
+"""Maximum estimated tokens of a reference with several sections."""
 
 
 class AssignedDisclosure:
@@ -45,26 +45,24 @@ class AssignedDisclosure:
     parent: ClassVar[str] = "baseline"
 
     def __init__(self, client: ModelClient, prompt: Prompt) -> None:
-        """`prompt` is the transformation Skill that the model follows."""
         self.client = client
         self.prompt = prompt
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """The plan as the model answered; `params["root_lines"]` overrides the root's budget.
+        """Return the plan of the model's answer; `params["root_lines"]` overrides the root's maximum of lines.
 
-        A skill in which nothing can move is not asked about. Raises TransformError for a bundle
-        that is not one flat skill, ModelError when no answer can be used.
+        No request is sent if nothing can move. Raises TransformError for a bundle that is not one flat skill,
+        ModelError if no answer is usable.
         """
-        flat, parent_texts = flat_skill(parent, self.variant)
         limit = int(params.get("root_lines", ROOT_LINES))
-        request = AssignmentRequest(parent, parent_texts, flat, limit)
+        request = AssignmentRequest(flat_skill(parent, self.variant), limit)
         if request.nothing_moves:
             return request.plan(Assignment(root=tuple(request.offer.by_id), files=()))
         answer, _ = self.client.ask_for(Assignment, self.messages(request), request.problem)
         return request.plan(answer)
 
     def messages(self, request: "AssignmentRequest") -> list[Message]:
-        """The Skill as instructions; everything from the bundle as delimited data."""
+        """Return the Skill as instructions, and everything from the bundle as delimited data."""
         return [
             {"role": "system", "content": self.prompt.text},
             {"role": "user", "content": request.shown()},
@@ -72,24 +70,19 @@ class AssignedDisclosure:
 
 
 class AssignmentRequest:
-    """One flat skill, what is asked about it, and what becomes of an answer."""
+    """The request for one flat skill, and the plan of an answer."""
 
-    def __init__(
-        self, parent: Bundle, parent_texts: BundleTexts, flat: FlatSkill, limit: int
-    ) -> None:
-        self.parent = parent
-        self.parent_texts = parent_texts
+    def __init__(self, flat: FlatSkill, limit: int) -> None:
+        self.parent = flat.bundle
         self.flat = flat
         self.limit = limit
         self.offer = OfferedSections(flat)
 
     @property
     def nothing_moves(self) -> bool:
-        """Whether there is nothing to decide."""
         return not self.offer.documents and all(one.opens for one in self.offer.sections)
 
     def shown(self) -> str:
-        """What the model is asked about, as data."""
         share = self._share()
         task = {
             "skill": self.parent.skills[0].name,
@@ -118,7 +111,7 @@ class AssignmentRequest:
         }
 
     def _share(self) -> int:
-        """Characters of each section and document that are shown."""
+        """Maximum characters shown of each section and document."""
         sizes = [len(self.flat.text(one.group.ranges)) for one in self.offer.sections]
         sizes += [sum(map(len, file.text.lines)) for file in self.offer.documents.values()]
         if sum(sizes) <= SHOWN_CHARS:
@@ -126,23 +119,22 @@ class AssignmentRequest:
         return max(LEAST_CHARS, SHOWN_CHARS // len(sizes))
 
     def problem(self, answer: Assignment) -> str | None:
-        """Why an answer cannot be used; None when it can."""
-        layout = self._layout()
-        problems = assignment_problems(answer, self.offer, layout.is_taken)
+        """Return why an answer is unusable; None if it is usable."""
+        problems = assignment_problems(answer, self.offer, AssignedLayout(self.flat).is_taken)
         problems = problems or list(self._too_long(answer))
         if problems:
             return joined_problems(problems)
         draft = self._draft(answer)
         over = len(draft.root.lines) - self.limit
         if over > 0 and any(not self.offer.by_id[name].opens for name in answer.root):
-            return f"the root has {over} lines more than {self.limit}; move more of its sections"
+            return f"the root is {over} lines longer than {self.limit}; move more of its sections"
         plan = draft.plan(AssignedDisclosure.variant)
         made = Bundle(self.parent.name, render(plan, self.parent), self.parent.skills)
         triggers = [f"the trigger of {path!r} {why}" for path, why in trigger_problems(plan, made)]
         return joined_problems(triggers) or None
 
     def _too_long(self, answer: Assignment) -> Iterator[str]:
-        """Files of several sections that are too long to be opened for one of them."""
+        """Files of several sections that are too long for a reader who needs one of them."""
         for file in answer.files:
             tokens = sum(self.offer.by_id[name].group.tokens for name in file.sections)
             if tokens > REFERENCE_TOKENS and len(file.sections) > 1:
@@ -152,14 +144,10 @@ class AssignmentRequest:
                 )
 
     def plan(self, answer: Assignment) -> Plan:
-        """The plan of a usable answer."""
         return self._draft(answer).plan(AssignedDisclosure.variant)
 
-    def _layout(self) -> AssignedLayout:
-        return AssignedLayout(self.parent, self.parent_texts, self.flat)
-
     def _draft(self, answer: Assignment) -> DisclosureDraft:
-        layout = self._layout()
+        layout = AssignedLayout(self.flat)
         file_of = {name: file.path for file in answer.files for name in file.sections}
         kept, moved = self.offer.divide(file_of)
         for file in answer.files:
@@ -168,7 +156,6 @@ class AssignmentRequest:
         return DisclosureDraft(layout, root_page(layout, kept, self._rows(layout, answer)))
 
     def _rows(self, layout: AssignedLayout, answer: Assignment) -> list[RoutingRow]:
-        """The routing table, with the answer's triggers in the rows of its files."""
         triggers = {layout.shown_path(file.path): file.trigger for file in answer.files}
         for document in answer.documents:
             file = self.offer.documents[document.document]

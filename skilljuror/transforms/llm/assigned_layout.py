@@ -1,4 +1,4 @@
-"""A file layout that a model chose: each file holds sections from anywhere."""
+"""A file layout chosen by a model: each file holds sections from anywhere."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -6,22 +6,20 @@ from pathlib import PurePosixPath
 
 from skilljuror.knowledge.markdown.block_index import visible_text
 from skilljuror.knowledge.markdown.headings import can_shift
-from skilljuror.knowledge.plans.render import BundleTexts
-from skilljuror.models.bundle import Bundle
 from skilljuror.transforms.disclosure.file_layout import LONG_LINES, FileLayout, ReferenceFile
 from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup, merged_ranges
 from skilljuror.transforms.disclosure.trigger_cues import topics
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
 LISTED = 3
-"""Sections from which a long file opens with a list of its contents."""
+"""Sections from which a long file opens with a table of contents."""
 
 
 class AssignedLayout(FileLayout):
-    """Embedded files are placed first, so that the paths they take are known."""
+    """A layout that places embedded files first, so that their paths are known."""
 
-    def __init__(self, parent: Bundle, parent_texts: BundleTexts, flat: FlatSkill) -> None:
-        super().__init__(parent, parent_texts, flat)
+    def __init__(self, flat: FlatSkill) -> None:
+        super().__init__(flat)
         self.add_embedded()
         self._embedded_references = self.references
         self.references = []
@@ -31,17 +29,17 @@ class AssignedLayout(FileLayout):
         return self._is_taken(self._variant_path(path))
 
     def shown_path(self, path: str) -> str:
-        """The path of an answer, or of the variant, as the root names it."""
+        """Return a path of an answer or of the variant, relative to the root's folder."""
         inside = path.startswith(f"{self.folder}/")
         return self.shown(path if inside else self._variant_path(path))
 
     def _variant_path(self, path: str) -> str:
-        """Where a file goes that an answer puts below `references/`."""
+        """The variant path of a file that an answer puts below `references/`."""
         return f"{self._folder_of('')}/{path.removeprefix('references/')}"
 
     def add_file(self, path: str, groups: Sequence[SectionGroup]) -> None:
-        """A reference at `path` that holds the groups in the order given."""
-        page = PageBuilder(self._free(self._variant_path(path)), self.parent_texts)
+        """Add a reference at `path` with the groups in the given order."""
+        page = PageBuilder(self._free(self._variant_path(path)), self.flat.texts)
         ranges = [lines for group in groups for lines in group.ranges]
         runs = [list(run) for _, run in groupby(groups, lambda group: (group.path, group.skill))]
         if len(runs) == 1:
@@ -53,11 +51,11 @@ class AssignedLayout(FileLayout):
         self.references.append(ReferenceFile(page, tuple(titles)))
 
     def finish(self) -> None:
-        """Put the references of embedded files behind those that were added."""
+        """Move the references of embedded files behind those that were added."""
         self.references += self._embedded_references
 
     def _title(self, groups: Sequence[SectionGroup]) -> str:
-        """Headings of what is inside; of a text that stands first without its heading, that one."""
+        """The headings inside; for text that starts without its heading, that heading."""
         continued = not self.headings_in(groups[0].ranges[:1])
         titles = [group.title or "".join(group.path[-1:]) for group in groups]
         return topics(titles[:1] if continued else titles) or PurePosixPath(self.folder).name
@@ -65,7 +63,6 @@ class AssignedLayout(FileLayout):
     def _fill_runs(
         self, page: PageBuilder, runs: Sequence[Sequence[SectionGroup]], title: str
     ) -> None:
-        """Sections from several places of the document, each brought to level two."""
         page.generate("reference-title", title=title)
         titles = [visible_text(run[0].title) for run in runs if visible_text(run[0].title)]
         if len(titles) >= LISTED and sum(group.lines for run in runs for group in run) > LONG_LINES:

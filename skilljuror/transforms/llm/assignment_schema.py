@@ -1,4 +1,4 @@
-"""What a model answers when it decides where sections go, and whether that can be done."""
+"""The answer of a model that assigns sections to files, and its validation."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from skilljuror.transforms.llm.sections_offered import OfferedSections
 
 MAX_PATH = 80
 SHOWN = 6
-"""Problems of one answer that are told at once."""
+"""Maximum number of problems reported at once."""
 _PATH = re.compile(r"references/(?:[a-z0-9][a-z0-9-]*/)?[a-z0-9][a-z0-9-]*\.md")
 
 
@@ -26,7 +26,7 @@ class NewFile(Record):
 
 
 class DocumentTrigger(Record):
-    """The trigger of a file that the skill carries already."""
+    """The trigger of a file that the skill already carries."""
 
     document: str
     """Id of the document."""
@@ -35,7 +35,7 @@ class DocumentTrigger(Record):
 
 
 class Assignment(Record):
-    """Where every section goes."""
+    """The place of every section."""
 
     root: tuple[str, ...]
     """Ids of the sections that stay in SKILL.md."""
@@ -48,10 +48,10 @@ class Assignment(Record):
 def assignment_problems(
     answer: Assignment, offer: OfferedSections, is_taken: Callable[[str], bool]
 ) -> list[str]:
-    """Why the sections cannot be placed as answered, in words for the one who answered.
+    """Return the problems of an answer, as messages to the model.
 
-    `is_taken` knows the paths, below the skill's folder, that other files have. What the triggers
-    say is judged later, against the files as they come out.
+    `is_taken` knows the paths, below the skill's folder, of other files. Triggers are checked later,
+    against the resulting files.
     """
     problems = [
         *_section_problems(answer, offer),
@@ -63,13 +63,12 @@ def assignment_problems(
 
 
 def joined_problems(problems: list[str]) -> str:
-    """Problems as one line."""
+    """Return problems as one line."""
     more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
     return "; ".join(problems[:SHOWN]) + more
 
 
 def _section_problems(answer: Assignment, offer: OfferedSections) -> Iterator[str]:
-    """Every section stands exactly once, and something moves."""
     named = [*answer.root, *(name for file in answer.files for name in file.sections)]
     counts, known = Counter(named), offer.by_id
     for name in known:
@@ -77,12 +76,12 @@ def _section_problems(answer: Assignment, offer: OfferedSections) -> Iterator[st
             yield f"section {name} is placed {counts[name] or 'nowhere'}{_times(counts[name])}"
     for name in counts:
         if name not in known:
-            yield f"there is no section {_cut(name)!r}"
+            yield f"unknown section {_cut(name)!r}"
     for section in offer.sections:
         if section.opens and section.id not in answer.root:
-            yield f"section {section.id} opens the skill and stays in the root"
+            yield f"section {section.id} opens the skill and must stay in the root"
     if not answer.files and not offer.documents:
-        yield "no section moves; at least one must"
+        yield "no section moves; move at least one"
 
 
 def _times(count: int) -> str:
@@ -99,24 +98,24 @@ def _path_problems(answer: Assignment, is_taken: Callable[[str], bool]) -> Itera
         path = file.path
         if len(path) > MAX_PATH or not _PATH.fullmatch(path):
             yield (
-                f"{_cut(path)!r} is no path of a reference: references/<name>.md in lower-case"
-                f" letters, digits and hyphens, at most {MAX_PATH} characters"
+                f"invalid path {_cut(path)!r}: use references/<name>.md in lower-case letters,"
+                f" digits and hyphens, at most {MAX_PATH} characters"
             )
         elif path in seen or is_taken(path):
-            yield f"the path {path!r} is taken; each file needs its own"
+            yield f"path {path!r} is already in use; each file needs its own"
         seen.add(path)
         if not file.sections:
-            yield f"{_cut(path)!r} holds no section"
+            yield f"{_cut(path)!r} has no sections"
 
 
 def _document_problems(answer: Assignment, offer: OfferedSections) -> Iterator[str]:
     counts = Counter(document.document for document in answer.documents)
     for name in offer.documents:
         if counts[name] != 1:
-            yield f"document {name} needs exactly one trigger, it has {counts[name]}"
+            yield f"document {name} needs exactly one trigger, but has {counts[name]}"
     for name in counts:
         if name not in offer.documents:
-            yield f"there is no document {_cut(name)!r}"
+            yield f"unknown document {_cut(name)!r}"
 
 
 def _trigger_problems(answer: Assignment) -> Iterator[str]:
@@ -128,12 +127,12 @@ def _trigger_problems(answer: Assignment) -> Iterator[str]:
 
 
 def _heading_problems(answer: Assignment, offer: OfferedSections) -> Iterator[str]:
-    """A section leaves the root only with those that stand below its heading."""
+    """A section may leave the root only together with its subsections."""
     root = set(answer.root)
     for section in offer.sections:
         left = [inner.id for inner in offer.below(section) if inner.id in root]
         if section.id not in root and left:
             yield (
-                f"section {section.id} is the head of {', '.join(left[:SHOWN])}, which stay in the"
+                f"section {section.id} is the heading of {', '.join(left[:SHOWN])}, which stay in the"
                 " root; keep it there too, or move them"
             )

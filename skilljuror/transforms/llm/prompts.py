@@ -9,27 +9,26 @@ from skilljuror.files import data_dir, digest_tree
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A transformation Skill as a model gets it."""
+    """A transformation Skill as sent to a model."""
 
     name: str
-    """Name of the Skill."""
     text: str
-    """All of its text: the root first, then its references in path order."""
+    """The root, then the references in path order."""
     sha256: str
-    """Tree digest of the Skill's folder, so that a result names the exact prompt."""
+    """Tree digest of the Skill's folder, which identifies the exact prompt."""
 
 
 @lru_cache(maxsize=8)
 def load_prompt(name: str) -> Prompt:
-    """A packaged Skill. Raises UsageError, with the choices, for a name that is none.
+    """Load a packaged Skill, with its references, since a model without tools cannot open files.
 
-    A model without tools cannot open files, so it gets the references too.
+    Raises UsageError for an unknown name.
     """
     folder = data_dir("transforms") / name
     root = folder / "SKILL.md"
     if "/" in name or not root.is_file():
         known = sorted(path.parent.name for path in data_dir("transforms").glob("*/SKILL.md"))
-        raise UsageError(f"no transformation Skill {name!r}; choose one of {', '.join(known)}")
+        raise UsageError(f"unknown transformation Skill {name!r}; choose one of {', '.join(known)}")
     files = [root, *sorted(folder.glob("references/*.md"))]
     parts = [
         f"=== {path.relative_to(folder).as_posix()} ===\n\n{path.read_text(encoding='utf-8')}"

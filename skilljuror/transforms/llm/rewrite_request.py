@@ -1,4 +1,4 @@
-"""What a rewriting starts from: the Markdown to rewrite, and everything that is not rewritten."""
+"""The request to rewrite a layout: the Markdown to rewrite, and everything that stays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,37 +20,37 @@ from skilljuror.transforms.llm.placeholders import (
 )
 
 MAX_SHOWN = 400_000
-"""Characters of Markdown that a model is asked to rewrite at once."""
+"""Maximum characters of Markdown to rewrite."""
 GROWTH = 2
-"""Most characters of an answer, as a multiple of what was shown, beyond `SPARE`."""
+"""Maximum characters of an answer, in addition to `SPARE`, relative to the request."""
 SPARE = 4_000
 """Characters for headings and routing rows, whatever the size."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteRequest:
-    """One layout that a model is to write."""
+    """The request for one layout."""
 
     layout: str
     """baseline or pd."""
     folder: str
     """The skill's folder in the variant."""
     head: tuple[str, ...]
-    """Lines of the frontmatter, both `---` included; they are ours, not the model's."""
+    """Lines of the frontmatter, both `---` included; the model does not write them."""
     shown: dict[str, str]
     """Path -> Markdown to rewrite."""
     files: tuple[PlaceholderFile, ...]
-    """Text files that are no Markdown: behind placeholders on a flat page, else files."""
+    """Text files except Markdown: behind placeholders on a flat page, else files."""
     data: dict[str, Blob]
-    """Path in the variant -> file that stands there byte for byte."""
+    """Path in the variant -> file that is copied byte for byte."""
 
     @property
     def most(self) -> int:
-        """Characters that an answer may have."""
+        """Maximum characters of an answer."""
         return GROWTH * sum(map(len, self.shown.values())) + SPARE
 
     def request(self) -> dict[str, Any]:
-        """The task as JSON values; words and paths in it are foreign."""
+        """Return the task as JSON values; its words and paths are foreign."""
         return {
             "layout": self.layout,
             "frontmatter": "\n".join(self.head),
@@ -60,15 +60,15 @@ class RewriteRequest:
         }
 
     def bundle(self) -> list[dict[str, str]]:
-        """The Markdown as JSON values."""
+        """Return the Markdown as JSON values."""
         return [{"path": path, "text": text} for path, text in self.shown.items()]
 
 
 def baseline_request(source: Bundle) -> RewriteRequest:
-    """A whole source into one SKILL.md.
+    """Return the request to rewrite a source as one SKILL.md.
 
-    The plan engine's baseline says which files are embedded under which marker, which are data, and
-    what the frontmatter is. Raises TransformError for a source without a skill or too large.
+    The plan engine's baseline determines the embedded files and their markers, the data, and the
+    frontmatter. Raises TransformError for a source without a skill, or too large.
     """
     plan = Baseline().plan(source, {})
     root = plan.files[0].path
@@ -93,11 +93,12 @@ def baseline_request(source: Bundle) -> RewriteRequest:
 
 
 def disclosure_request(flat: Bundle) -> RewriteRequest:
-    """A flat baseline into a root and references; embedded files get their own paths again.
+    """Return the request to split a flat baseline into a root and references.
 
-    Raises TransformError for a bundle that is not one flat skill, or is too large.
+    Embedded files get their own paths. Raises TransformError for a bundle that is not one flat skill, or
+    is too large.
     """
-    skill, _ = flat_skill(flat, "pd")
+    skill = flat_skill(flat, "pd")
     markdown, folder = skill.markdown, str(PurePosixPath(skill.path).parent)
     embedded = placeholder_files(markdown)
     data = {path: blob for path, blob in flat.files.items() if path != skill.path}
@@ -122,7 +123,7 @@ def _checked_size(request: RewriteRequest) -> RewriteRequest:
     size = sum(map(len, request.shown.values()))
     if size > MAX_SHOWN:
         raise TransformError(
-            f"{request.folder!r} has {size} characters of Markdown, a rewriting takes at most"
+            f"{request.folder!r} has {size} characters of Markdown, the maximum for rewriting is"
             f" {MAX_SHOWN}; use the engine 'assign' or 'plan'"
         )
     return request

@@ -1,4 +1,4 @@
-"""The sections of a flat skill that a model may place, each with an id to name it by."""
+"""The sections of a flat skill that a model can place, each with an id."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
 from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup
 
 SECTION_TOKENS = 300
-"""Estimated tokens up to which a section and all below it are offered as one."""
+"""Estimated tokens up to which a section and its subsections are offered as one."""
 MOST_SECTIONS = 120
-"""Offered sections from which they are opened less deeply."""
+"""Maximum number of sections; above it, they are divided less deeply."""
 OPENING_LINES = 60
 OPENING_TOKENS = 900
-"""Size from which the text before the first section is cut, so that its tail can move."""
+"""Size above which the text before the first section is cut, so that its tail can move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class OfferedSection:
 
     @property
     def opens(self) -> bool:
-        """Whether the skill starts with it, so that it stays in the root."""
+        """Whether the skill starts with it, so that it must stay in the root."""
         return self.id == "s1"
 
 
 class OfferedSections:
-    """What a flat skill offers to a chooser."""
+    """The sections and documents of a flat skill that a model can place."""
 
     def __init__(self, flat: FlatSkill) -> None:
         self.flat = flat
@@ -40,7 +40,7 @@ class OfferedSections:
         self.documents: dict[str, EmbeddedFile] = {
             f"d{number}": file for number, file in enumerate(readable, start=1)
         }
-        """Embedded files that are read, not run: they keep their text whole and want a trigger."""
+        """Embedded files that are read, not run: they stay whole and need a trigger."""
         self.groups = _groups(flat)
         """All text in document order, headings without text included."""
         _cut_opening(flat, self.groups, must_move=not self.documents)
@@ -52,7 +52,7 @@ class OfferedSections:
         self.by_id = {section.id: section for section in self.sections}
 
     def below(self, section: OfferedSection) -> list[OfferedSection]:
-        """The sections that stand below the heading that this one is the text of."""
+        """Return the subsections of the heading whose text is this section."""
         return self._inside(section.place) if section.group.is_head else []
 
     def _inside(self, place: int) -> list[OfferedSection]:
@@ -64,10 +64,10 @@ class OfferedSections:
     def divide(
         self, file_of: Mapping[str, str]
     ) -> tuple[list[SectionGroup], dict[str, list[SectionGroup]]]:
-        """(what stays in the root, file -> what goes there), each in document order.
+        """Return (kept in the root, file -> its groups), each in document order.
 
-        `file_of` says which file a section goes to, by its id; one that it does not name stays. A
-        heading without text stays with any section below it, else it goes with the first of them.
+        `file_of` maps the id of a section to its file; others stay. A heading without text stays with any
+        section below it, else it goes with the first of them.
         """
         kept: list[SectionGroup] = []
         moved: dict[str, list[SectionGroup]] = {}
@@ -87,7 +87,7 @@ class OfferedSections:
 
 
 def _groups(flat: FlatSkill) -> list[SectionGroup]:
-    """The sections, opened as deep as the number of parts allows."""
+    """The sections, divided as deeply as their number allows."""
     limit = SECTION_TOKENS
     while True:
         groups = flat.groups(limit)
@@ -97,7 +97,7 @@ def _groups(flat: FlatSkill) -> list[SectionGroup]:
 
 
 def _cut_opening(flat: FlatSkill, groups: list[SectionGroup], *, must_move: bool) -> None:
-    """Cut the first text where it is long, or where it is all there is, so that its tail moves."""
+    """Cut the first text if it is long, or is all there is, so that its tail can move."""
     with_text = [group for group in groups if not group.heading_only]
     if not with_text:
         return

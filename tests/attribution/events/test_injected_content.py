@@ -41,7 +41,7 @@ def test_a_skill_call_whose_log_drops_the_body_is_still_full():
     assert (event.ok, event.content_exposed, event.note) == (
         True,
         "full",
-        "the log holds no text of the body",
+        "no text of the body in the log",
     )
 
 

@@ -3,10 +3,7 @@
 import pytest
 
 from skilljuror.attribution.resolution.skill_catalog import SkillCatalog
-from skilljuror.models.trajectory import (
-    Message,
-    OfferedSkill,
-)
+from skilljuror.models.trajectory import Message, OfferedSkill, ToolCall, ToolResult
 from tests.support.attribution_runs import (
     BUNDLE,
     ROOT,
@@ -66,8 +63,70 @@ def test_the_agents_own_skills_are_kept_apart():
 def test_a_skill_keeps_the_name_under_which_it_was_offered():
     offered = (OfferedSkill("books:ledger"),)
     call = ran(f"cat {BUNDLE}/SKILL.md", SKILL)
-    (event,) = events_of(call, offered=offered)
-    assert (event.skill, event.witness, event.resource_class) == ("books:ledger", "both", "root")
+    (event,) = events_of(call, offered=offered, manifest=None)
+    assert (event.skill, event.resource_class) == ("books:ledger", "root")
+
+
+def test_a_skill_of_the_manifest_goes_by_its_folder():
+    call = ran(f"cat {BUNDLE}/SKILL.md", SKILL)
+    (event,) = events_of(call, offered=(OfferedSkill("books:ledger"),))
+    assert (event.skill, event.witness, event.resource_class) == ("ledger", "both", "root")
+
+
+PLUGINS = "/root/.claude/plugins/cache/market"
+
+
+def opened(*paths, offered, **more):
+    calls = [
+        ran(f"cat {path}/SKILL.md", f"# {path}\n", call_id=f"c{at}", line=5 * at + 1)
+        for at, path in enumerate(paths)
+    ]
+    found = events_of(*calls, offered=tuple(map(OfferedSkill, offered)), **more)
+    return [(event.skill, event.phantom) for event in found]
+
+
+def test_skills_of_two_plugins_are_two_by_their_paths():
+    first, second = (f"{PLUGINS}/{plugin}/1.0/skills/ledger" for plugin in ("books", "bank"))
+    offered = ("books:ledger", "bank:ledger")
+    found = opened(first, second, first, offered=offered, manifest=None)
+    assert [skill for skill, _ in found] == ["books:ledger", "bank:ledger", "books:ledger"]
+    own = opened("/w/.claude/skills/ledger", first, offered=("ledger", *offered), manifest=None)
+    assert [skill for skill, _ in own] == ["ledger", "books:ledger"]
+
+
+def test_a_path_that_names_no_plugin_is_told_by_its_folder():
+    found = opened(
+        "/w/.claude/skills/ledger", offered=("books:ledger", "bank:ledger"), manifest=None
+    )
+    assert [skill for skill, _ in found] == ["ledger"]
+
+
+def test_a_skill_that_is_listed_without_its_plugin_is_called_with_it():
+    result = ToolResult(text=SKILL, line=4, ok=True)
+    call = ToolCall(
+        call_id="c0", name="Skill", action="skill", line=3, skill="books:ledger", result=result
+    )
+    read = ran("cat /w/.claude/skills/ledger/SKILL.md", SKILL, call_id="c1", line=9)
+    found = events_of(call, read, offered=(OfferedSkill("ledger"),), manifest=None)
+    assert {event.skill for event in found} == {"ledger"}
+
+
+def test_a_plugin_adds_nothing_to_the_manifests_skill_of_that_name():
+    plugin = f"{PLUGINS}/bank/1.0/skills/ledger"
+    found = opened(BUNDLE, plugin, offered=("ledger", "bank:ledger"))
+    assert found == [("ledger", False), ("bank:ledger", True)]
+
+
+def test_resources_of_one_plugin_are_none_of_another():
+    catalog = SkillCatalog()
+    for name in ("books:ledger", "bank:ledger"):
+        catalog.add_skill(name, f"/p/{name.partition(':')[0]}/skills/ledger", listed=True)
+    catalog.add_resource("books:ledger", "references/Rates.md")
+    assert catalog.has("books:ledger", "references/rates.md")
+    assert not catalog.has("bank:ledger", "references/rates.md")
+    assert [place.skill for place in catalog.expand("/p/*/skills/ledger/references/*")] == [
+        "books:ledger"
+    ]
 
 
 def test_two_roots_of_one_skill_are_one_resource():

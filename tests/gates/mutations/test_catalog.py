@@ -2,9 +2,10 @@
 
 import pytest
 
+from skilljuror.build.audit import audit
 from skilljuror.gates.mutations.catalog import MUTATIONS
 from skilljuror.gates.mutations.sites import MutationTarget, said_lines
-from skilljuror.pipeline.construction.audit import audit
+from tests.support.every import every
 from tests.support.gate_pairs import rebuilt
 from tests.support.knowledge_bundles import bundle
 
@@ -93,7 +94,7 @@ def mutants(name):
     return [target.mutant(site) for site in MUTATIONS[name].sites(target)]
 
 
-@pytest.mark.parametrize("name", DRIFT)
+@every("name", DRIFT)
 def test_drift_is_caught_under_both_policies(name):
     made = mutants(name)
     assert made
@@ -103,7 +104,7 @@ def test_drift_is_caught_under_both_policies(name):
         assert audit(SOURCE, mutant, "other", "edited").verdict != "pass"
 
 
-@pytest.mark.parametrize("name", BENIGN)
+@every("name", BENIGN)
 def test_harmless_changes_pass(name):
     made = mutants(name)
     assert made
@@ -112,13 +113,13 @@ def test_harmless_changes_pass(name):
     )
 
 
-@pytest.mark.parametrize("name", ["none", "rewrap", "emphasis", "bullets"])
+@every("name", ["none", "rewrap", "emphasis", "bullets"])
 def test_other_marks_for_the_same_words_pass_under_strict(name):
     for mutant in mutants(name):
         assert audit(SOURCE, mutant, "other", "strict").own == ()
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
+@every("name", MUTATIONS)
 def test_a_site_tells_what_it_changes(name):
     target = MutationTarget(SOURCE)
     for site in MUTATIONS[name].sites(target):

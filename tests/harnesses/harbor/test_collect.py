@@ -4,8 +4,15 @@ import os
 import pytest
 
 from skilljuror.errors import HarnessError
-from skilljuror.harnesses.harbor.collect import collect, finished_trials, remove_kept
+from skilljuror.harnesses.harbor.collect import (
+    collect,
+    collect_stopped,
+    finished_trials,
+    remove_kept,
+    stopped_trials,
+)
 from skilljuror.harnesses.harbor.job import HarborJob
+from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import LEFT_OUT
 from tests.support.harbor_jobs import lock_skill
 from tests.support.harbor_trials import copied_trial
 from tests.support.harness_tasks import make_job, make_task, make_variant
@@ -106,21 +113,52 @@ def test_a_skill_in_the_arm_without_one_is_refused(job, tmp_path):
         kept(job, trial, tmp_path / "raw")
 
 
+def broken_off(job, tmp_path, end, task="tea", **more):
+    """A trial without an end of its own, and its job."""
+    place = tmp_path / "job" / "harbor" / "pd-1-1"
+    place.mkdir(parents=True)
+    config = {"task": {"path": str(tmp_path / task)}}
+    cancelled = {"exception_type": "CancelledError", "exception_message": ""}
+    more |= {"verifier_result": None} if end == "by a signal" else {}
+    exception = cancelled if end == "cancelled" else None
+    change = result(config=config, exception_info=exception, **more)
+    trial = copied_trial(place, change, lambda text: text[:99] if end == "half a result" else text)
+    (trial / "config.json").write_text(json.dumps(config))
+    if end == "no result":
+        (trial / "result.json").unlink()
+    return trial, HarborJob(tmp_path / "job", {"tea": job})
+
+
 @pytest.mark.parametrize(
     "end", ["cancelled", "by a signal", "no result", "half a result", "of another task"]
 )
 def test_a_trial_that_never_ended_is_none(job, tmp_path, end):
-    place = tmp_path / "job" / "harbor" / "pd-1-1"
-    place.mkdir(parents=True)
-    config = {"task": {"path": str(tmp_path / ("milk" if end == "of another task" else "tea"))}}
-    cancelled = {"exception_type": "CancelledError", "exception_message": ""}
-    more = {"verifier_result": None} if end == "by a signal" else {}
-    exception = cancelled if end == "cancelled" else None
-    change = result(config=config, exception_info=exception, **more)
-    trial = copied_trial(place, change, lambda text: text[:99] if end == "half a result" else text)
-    if end == "no result":
-        (trial / "result.json").unlink()
-    assert finished_trials(HarborJob(tmp_path / "job", {"tea": job})) == {}
+    _, left = broken_off(job, tmp_path, end, "milk" if end == "of another task" else "tea")
+    assert finished_trials(left) == {}
+
+
+@pytest.mark.parametrize("end", ["cancelled", "by a signal", "no result", "half a result"])
+def test_what_was_broken_off_is_handed_out_once_with_what_is_known(job, tmp_path, end):
+    trial, left = broken_off(job, tmp_path, end)
+    assert stopped_trials(left) == {"tea": trial}
+    (tmp_path / "raw").mkdir()
+    record = collect_stopped(job, trial, tmp_path / "raw", "bwrap")
+    assert (record.agent_seconds is None) is ("result" in end)
+    assert (tmp_path / "raw" / "config.json").exists()
+    remove_kept(left, {(job.trial.trial, record.started_at)})
+    assert stopped_trials(left) == {}
+
+
+def test_a_trial_whose_agent_never_started_spent_nothing(job, tmp_path):
+    _, left = broken_off(job, tmp_path, "cancelled", agent_execution=None)
+    assert stopped_trials(left) == {}
+
+
+def test_what_was_not_copied_out_of_the_sandbox_is_on_the_record(job, tmp_path):
+    trial = copied_trial(tmp_path, rewards(reward=1.0))
+    (trial / LEFT_OUT).write_text('["/logs/agent/x: 4 bytes are more than the 3 left"]')
+    record = kept(job, trial, tmp_path / "raw")
+    assert record.left_out == ("/logs/agent/x: 4 bytes are more than the 3 left",)
 
 
 def test_a_trial_that_ended_is_found_by_its_task(job, tmp_path):

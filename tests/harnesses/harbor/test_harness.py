@@ -14,15 +14,22 @@ from skilljuror.harnesses.local import LocalHarness
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.harbor import SKILL_ROOTS
 from skilljuror.models.study import TrialRecord
-from skilljuror.pipeline.execution.check import check_study
-from skilljuror.pipeline.execution.run import run_study
+from skilljuror.run.check import check_study
+from skilljuror.run.run import run_study
 from tests.support.cli_process import call
-from tests.support.harbor_studies import TASKS, make_harbor_study
 from tests.support.harbor_venv import HARBOR, PYTHON, needs_harbor
 from tests.support.harness_tasks import SKILL, make_job, make_task, make_variant, write_tree
-from tests.support.small_studies import edit_study
+from tests.support.studies import PACKAGED, edit_study, make_study
 
 pytestmark = needs_harbor
+
+
+def packaged_study(base, *, agent="scripted", **more):
+    """A study of packaged tasks in two arms, run by the real Harbor."""
+    harbor = {"name": "harbor", "options": {"program": str(HARBOR)}}
+    fields = {"harness": harbor, "agent": {"name": agent}, "trials": 1} | more
+    arms = {"no_skill": None, "pd": "pd"}
+    return make_study(base, packaged=PACKAGED, variants=arms, file=f"{agent}.yaml", **fields)
 
 
 def records(out):
@@ -38,7 +45,7 @@ def records(out):
 def scripted(tmp_path_factory):
     """The scripted agent in two arms of three trials: folder of the study, summary."""
     base = tmp_path_factory.mktemp("scripted")
-    summary = run_study(make_harbor_study(base), base / "out", jobs=6)
+    summary = run_study(packaged_study(base), base / "out", jobs=6)
     return base / "out", summary
 
 
@@ -71,7 +78,7 @@ def test_the_roots_of_skills_are_those_of_the_installed_harbor():
 
 def test_the_outcomes_are_those_of_the_local_sandbox(scripted, tmp_path):
     out, _ = scripted
-    run_study(make_harbor_study(tmp_path, harness="local"), tmp_path / "out", jobs=2)
+    run_study(packaged_study(tmp_path, harness={"name": "local"}), tmp_path / "out", jobs=2)
     local = records(tmp_path / "out")
     assert {name: record.reward for name, record in records(out).items()} == {
         name: record.reward for name, record in local.items()
@@ -107,7 +114,7 @@ BARE = [{"name": "a", "variant": None}, {"name": "b", "variant": None}]
 def test_agents_of_harbor_run_by_their_names(tmp_path):
     rewards = {}
     for agent in ("oracle", "nop"):
-        study = make_harbor_study(tmp_path, agent=agent, conditions=BARE)
+        study = packaged_study(tmp_path, agent=agent, conditions=BARE)
         summary = run_study(study, tmp_path / agent, jobs=6)
         assert summary.statuses == {"scored": 6}
         found = records(tmp_path / agent).values()
@@ -121,24 +128,30 @@ def test_agents_of_harbor_run_by_their_names(tmp_path):
 
 @pytest.mark.slow
 def test_tasks_are_proved_in_harbor_where_the_study_runs_there(tmp_path):
-    summary = check_study(make_harbor_study(tmp_path), jobs=2)
+    summary = check_study(packaged_study(tmp_path), jobs=2)
     assert summary.isolation == "bwrap"
     assert {(one.task, one.verdict, one.solution) for one in summary.tasks} == {
-        (task, "ok", 1.0) for task in TASKS
+        (task, "ok", 1.0) for task in PACKAGED
     }
     assert all(one.empty is not None and one.empty < 1 for one in summary.tasks)
 
 
 @pytest.mark.slow
 def test_an_agent_that_takes_no_skills_is_refused_where_some_are_offered(tmp_path):
-    done = call("run", make_harbor_study(tmp_path, agent="oracle"), "--out", tmp_path / "out")
+    done = call("run", packaged_study(tmp_path, agent="oracle"), "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "agent 'oracle' takes no Skills in Harbor" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.slow
 def test_what_harbor_refuses_stops_the_run_in_one_line(tmp_path):
-    study = make_harbor_study(tmp_path, options={"environment": "no-such-place"})
+    study = packaged_study(
+        tmp_path,
+        harness={
+            "name": "harbor",
+            "options": {"program": str(HARBOR), "environment": "no-such-place"},
+        },
+    )
     done = call("run", study, "--out", tmp_path / "out")
     assert done.returncode == 2
     line = done.stderr.splitlines()[-1]
@@ -192,7 +205,7 @@ def test_an_agent_of_ours_finds_in_harbor_what_it_finds_locally(tmp_path, folder
 
 @pytest.mark.slow
 def test_a_budget_stops_between_blocks_and_trials_run_again_keep_their_attempts(tmp_path):
-    study, out = make_harbor_study(tmp_path), tmp_path / "out"
+    study, out = packaged_study(tmp_path), tmp_path / "out"
     edit_study(study, budget={"minutes": 0.0001}, trials_per_cell=2)
     first = run_study(study, out, jobs=4)
     assert first.stopped is not None

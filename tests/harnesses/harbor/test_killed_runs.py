@@ -11,11 +11,12 @@ import time
 import pytest
 
 from skilljuror.files import StudyFolder, read_record
-from skilljuror.models.study import TrialRecord
-from skilljuror.pipeline.execution.run import run_study
+from skilljuror.models.study import Budget, TrialRecord
+from skilljuror.run.budget import Spending
+from skilljuror.run.run import run_study
 from tests.support.harbor_venv import HARBOR, needs_harbor
 from tests.support.harness_tasks import alive, make_task
-from tests.support.small_studies import edit_study, make_study, start, until
+from tests.support.studies import edit_study, make_study, start, until
 
 pytestmark = [needs_harbor, pytest.mark.slow]
 
@@ -26,7 +27,7 @@ def study_of(base, trials, seconds):
     """A study of five tasks in two arms whose agent takes its time."""
     study = make_study(
         base, trials=trials, variants={"a": None, "b": "baseline"},
-        script=f"sleep {seconds}; echo done > out.txt; echo log > $2/log",
+        script=f"echo said > $2/early; sleep {seconds}; echo done > out.txt; echo log > $2/log",
     )  # fmt: skip
     for task in TASKS[1:]:
         make_task(base / task)
@@ -34,6 +35,18 @@ def study_of(base, trials, seconds):
     tasks = [{"path": task, "skills": "brew"} for task in TASKS]
     edit_study(study, tasks=tasks, harness=harness)
     return study
+
+
+def stopped_attempts(out):
+    """Folder and record of every attempt that a stop or a kill broke off."""
+    folder = StudyFolder(out)
+    found = [folder.attempt(*one) for one in folder.earlier_attempts()]
+    records = [(path, read_record(TrialRecord, path / "trial.json")) for path in found]
+    assert all(
+        (record.status, record.reward, record.exception) == ("error", None, "RunStoppedError")
+        for _, record in records
+    )
+    return records
 
 
 def results(folder):
@@ -91,13 +104,54 @@ def test_thirty_trials_killed_ten_times_are_thirty_trials(tmp_path, monkeypatch)
 def test_a_run_that_is_stopped_takes_harbor_and_its_trials_along(tmp_path, sign):
     study, out = study_of(tmp_path, trials=1, seconds=77.7), tmp_path / "out"
     process = start(study, out)
-    until(lambda: len(alive("sleep 77.7")) > 1)
+    until(lambda: alive("sleep\x0077.7"))
     process.send_signal(sign)
     process.communicate(timeout=60)
     until(lambda: not alive(str(out / "jobs")) and not alive("sleep 77.7"))
     assert not results(out)
-    assert list((out / "jobs").glob("*/harbor/*/*/config.json")), "attempts are kept"
     assert not list((out / "trials").iterdir())
+    attempts = stopped_attempts(out)
+    if sign == signal.SIGTERM:  # which ends this run at once, and the next one keeps what it left
+        assert not attempts
+        assert list((out / "jobs").glob("*/harbor/*/*/config.json"))
+        return
+    for path in (out / "jobs").glob("*/harbor/*/*/result.json"):
+        assert json.loads(path.read_bytes())["agent_execution"] is None, "it is handed out"
+    assert all(record.agent_seconds > 0 for _, record in attempts)
+    assert "said\n" in [path.read_text() for path in (out / "attempts").glob("*/raw/agent/early")]
+    assert Spending(StudyFolder(out), Budget(minutes=1)).minutes > 0
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["the run", "the run and Harbor"])
+def test_what_a_kill_broke_off_counts_in_the_next_run(tmp_path, both):
+    """Harbor ends by itself when its run is killed, and fetches the logs; killed as well, nobody knows."""
+    study, out = study_of(tmp_path, trials=1, seconds=8.9), tmp_path / "out"
+    arms = [{"name": "a", "variant": None}]
+    edit_study(study, tasks=[{"path": "tea", "skills": "brew"}], conditions=arms)
+    process = start(study, out)
+    until(lambda: alive("sleep\x008.9"))
+    harbor = alive(str(out / "jobs"))
+    os.killpg(process.pid, signal.SIGKILL)
+    for one in harbor if both else ():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one, signal.SIGKILL)
+    process.communicate()
+    until(lambda: not alive(str(out / "jobs")) and not alive("sleep 8.9"))
+    assert not stopped_attempts(out)
+    edit_study(study, budget={"minutes": 0.0001})
+    summary = run_study(study, out)
+    ((path, record),) = stopped_attempts(out)
+    assert record.trial == "tea__a__1"
+    if both:
+        assert (record.agent_seconds, summary.stopped) == (None, None)
+        assert any(
+            "the duration of 1 stopped attempts is unknown" in note for note in summary.notes
+        )
+    else:
+        assert record.agent_seconds > 0
+        assert (path / "raw/agent/early").exists()
+        assert (summary.finished, summary.ran) == (0, 0)
+        assert "budget.minutes" in str(summary.stopped)
 
 
 def test_under_a_budget_block_goes_after_block(tmp_path):

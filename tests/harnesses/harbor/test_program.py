@@ -3,7 +3,7 @@ import pytest
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.harbor.program import find_harbor
 from tests.support.cli_process import call, complaint
-from tests.support.harbor_studies import make_harbor_study
+from tests.support.studies import PACKAGED, make_study
 
 
 def fake(folder, version):
@@ -26,7 +26,8 @@ def test_another_version_is_refused(tmp_path, version):
 
 
 def test_a_program_that_is_not_there_is_one_line(tmp_path):
-    study = make_harbor_study(tmp_path, options={"program": str(tmp_path / "none")})
+    harbor = {"name": "harbor", "options": {"program": str(tmp_path / "none")}}
+    study = make_study(tmp_path, packaged=PACKAGED, harness=harbor)
     line = complaint(call("run", study, "--out", tmp_path / "out"))
     assert "there is no program `harbor`" in line
     assert "uv tool install" in line

@@ -9,7 +9,7 @@ from tests.support.cli_process import call
 from tests.support.harbor_venv import HARBOR, needs_harbor
 from tests.support.live_agents import AGENTS, LIVE, rows, why_not
 from tests.support.model_server import model_server
-from tests.support.small_studies import make_study
+from tests.support.studies import make_study
 
 KEY = "sk-live-0123456789/+abcdefghijklmnop"
 TRIALS = """

@@ -9,6 +9,8 @@ import pytest
 from skilljuror.harnesses.harbor.job import INSIDE
 from skilljuror.harnesses.process import Command, OutputFiles
 from skilljuror.harnesses.sandbox import BubblewrapSandbox, host_parts
+from skilljuror.harnesses.seal import unsealed
+from tests.support import talker
 from tests.support.harbor_venv import PYTHON, needs_harbor
 from tests.support.harness_tasks import alive, write_tree
 from tests.support.places import ROOT
@@ -31,6 +33,8 @@ def told(tmp_path_factory):
         "HARBOR_TEST_SECRET": "x",
     }
     script = ROOT / "tests" / "support" / "sandbox_in_harbor.py"
+    talker.call(talker.KEYCTL, 1, None)  # a session keyring of this test's own
+    talker.put_key(talker.RINGS["session"], b"operator")
     done = subprocess.run(
         [PYTHON, script, place, json.dumps(host_parts()), LISTING],
         env=env,
@@ -53,6 +57,12 @@ def test_commands_have_no_privilege_and_see_nothing_of_the_host(told):
     assert int(user) > 0
     assert int(capabilities, 16) == 0
     assert (told["host env"], told["host files"], told["write"] != 0) == ("0", "0", True)
+
+
+@pytest.mark.skipif(bool(unsealed()), reason="this machine lacks a part of the seal")
+def test_commands_are_sealed_as_those_of_our_own_sandbox(told):
+    assert told["doors"] == {"families": [1, 2, 10, 16], "user namespaces": [], "io_uring": False}
+    assert told["find operator"] == []
 
 
 def test_of_the_host_they_see_what_our_own_sandbox_shows(told, tmp_path):
@@ -106,6 +116,25 @@ def test_files_go_in_and_plain_files_come_out(told):
     assert (said, owner) == (["a", "a"], told["user"][0])
     assert told["download"] == ["d", "d/x", "hard", "log"]
     assert told["one"] == "log\n"
+
+
+def test_what_is_copied_out_has_limits_and_the_rest_is_named(told):
+    kept, left_out = told["sparse"]
+    assert kept == ["a", "d"]
+    assert sorted(line.partition(":")[0] for line in left_out) == [
+        "/logs/sparse/b",
+        "/logs/sparse/c",
+    ]
+    assert "3900000000 bytes are more than" in left_out[0]
+    assert told["deep"][:2] == [True, "File name too long"]
+    assert told["deep"][2].endswith(" more")
+    assert told["many"] == [5, 1, "more than 5 files and folders"]
+    assert told["late"] == [[], ["/logs/late: reading took 0 s"]]
+
+
+def test_copying_out_ends_in_time_and_follows_no_link(told):
+    assert told["pipe"] == "Command timed out after 1.0 seconds"
+    assert told["link"] == []
 
 
 def test_logs_of_a_start_that_failed_are_none(told):

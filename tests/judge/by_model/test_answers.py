@@ -6,23 +6,24 @@ from skilljuror.judge.by_model.answers import (
     LONGEST_QUOTE,
     Answer,
     Answers,
-    Settled,
+    Outcome,
     merged,
+    outcome_of,
     read_answers,
-    settled,
 )
+from skilljuror.models.measure import UptakeCategory
 from tests.support.model_judging import FOLLOWED, RULE, RUN, excerpt, verdict
 
-YES = Settled("yes", "implementation")
-NO = Settled("no", "background")
-UNPARSED = Settled("unknown", "unparsed")
-FABRICATED = Settled("unknown", "unverified_quote")
-OPEN = Settled("unknown", "insufficient_context")
+YES = Outcome("yes", UptakeCategory.IMPLEMENTATION)
+NO = Outcome("no", UptakeCategory.BACKGROUND)
+UNPARSED = Outcome("unknown", UptakeCategory.UNPARSED)
+FABRICATED = Outcome("unknown", UptakeCategory.UNVERIFIED_QUOTE)
+OPEN = Outcome("unknown", UptakeCategory.INSUFFICIENT_CONTEXT)
 
 
 def come_to(run=None, **changes):
     run = run or excerpt()
-    return settled(Answer(**verdict(**changes)), run.events[0], run)
+    return outcome_of(Answer(**verdict(**changes)), run.events[0], run)
 
 
 def test_a_yes_whose_quotes_stand_in_the_log_is_one():
@@ -96,6 +97,24 @@ def test_a_silent_helper_is_quoted_by_its_command():
         {"exec": "scripts/sum.py", "command": "python sum.py --out a.json", "shows": ""}, RUN[1]
     )
     assert come_to(run, source="python sum.py --out a.json").label == "yes"
+
+
+@pytest.mark.parametrize(
+    ("task", "ok", "label"),
+    [
+        ("Write out/summary.json.", True, "yes"),
+        ("Write out/summary.json.", False, "unknown"),
+        ("Run scripts/sum.py.", True, "unknown"),
+        ("Sum it up.", True, "unknown"),
+    ],
+    ids=["asked for", "it failed", "its own name", "not asked for"],
+)
+def test_a_helper_that_wrote_what_the_task_asks_for_is_taken_up_by_its_own_call(task, ok, label):
+    command = "python scripts/sum.py --out out/summary.json"
+    helper = {"exec": "scripts/sum.py", "command": command, "shows": "done", "ok": ok}
+    run = excerpt(helper, {"say": "All is as it should be."}, prompt=task)
+    one = come_to(run, source=command, quote=command, step=1)
+    assert (one.label, one.step) == (label, 1 if label == "yes" else None)
 
 
 def test_calls_beside_the_access_are_not_later():

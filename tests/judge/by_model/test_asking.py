@@ -25,7 +25,7 @@ def ask(script, run=None, retries=1, **sizes):
 
 
 def the_one(said):
-    (one,) = said.settled.values()
+    (one,) = said.outcomes.values()
     return one
 
 
@@ -60,12 +60,35 @@ def test_an_answer_that_cannot_be_used_is_asked_again_and_then_unparsed_never_no
     assert the_one(mended).label == "yes"
 
 
+def test_a_long_run_is_not_asked_again_about_a_use_that_an_earlier_part_showed():
+    other = {"read": "references/other.md", "shows": "Sign every page of the ledger."}
+    work = [{"run": f"step {n} {'word ' * 300}", "prints": ""} for n in range(60)]
+
+    def script(body, before):
+        told = blocks(body["messages"])["accesses"]
+        no = {"label": "no", "category": "background", "source": "", "quote": "", "step": None}
+        return answer(
+            *(verdict(one["event"], **({} if one["event"] == "e0" else no)) for one in told)
+        )
+
+    said, requests = ask(script, excerpt(RUN[0], other, RUN[1], *work), budget=8_000, overlap=2_000)
+    asked = [[one["event"] for one in blocks(r["messages"])["accesses"]] for r in requests]
+    assert asked[0] == ["e0", "e1"]
+    assert asked[1:] == [["e1"]] * (len(requests) - 1) != []
+    earlier = [[one["event"] for one in blocks(r["messages"])["earlier"]] for r in requests[1:]]
+    assert earlier == [["e0"]] * len(earlier)
+    assert {event: one.label for event, one in said.outcomes.items()} == {
+        "run#0": "yes",
+        "run#1": "no",
+    }
+
+
 def test_one_bad_object_leaves_the_other_events_judged():
     run = excerpt(RUN[0], *RUN)
     good, bad = verdict("e1", step=3), verdict("e0", label="maybe")
     said, requests = ask(lambda body, n: answer(bad, good), run)
     assert len(requests) == 2
-    assert {event: one.category for event, one in said.settled.items()} == {
+    assert {event: one.category for event, one in said.outcomes.items()} == {
         "run#0": "unparsed", "run#1": "implementation",
     }  # fmt: skip
 
@@ -94,7 +117,7 @@ def test_orders_in_a_skill_and_in_an_output_reach_the_model_as_data_and_change_n
         ])
 
     said, _ = ask(obedient, run)
-    assert [one.category for one in said.settled.values()] == ["unverified_quote"] * 2
+    assert [one.category for one in said.outcomes.values()] == ["unverified_quote"] * 2
 
 
 def test_a_yes_in_any_part_of_a_long_log_wins():
@@ -135,7 +158,7 @@ def test_what_was_read_stays_where_asking_again_is_refused():
     good, bad = verdict("e1", step=3), verdict("e0", label="maybe")
     said, requests = ask(lambda body, n: 413 if n else answer(bad, good), run)
     assert (len(requests), len(said.answers)) == (2, 1)
-    assert {event: one.category for event, one in said.settled.items()} == {
+    assert {event: one.category for event, one in said.outcomes.items()} == {
         "run#0": "unparsed", "run#1": "implementation",
     }  # fmt: skip
     assert said.refused

@@ -4,16 +4,15 @@ import base64
 from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
-from typing import get_args
 
 import pytest
 
 from skilljuror.judge.by_model.questions import (
     QUESTION_TOKENS,
     clipped,
-    load_rubric,
     questions_of,
 )
+from skilljuror.judge.definition import load_definition
 from skilljuror.models.measure import UptakeCategory
 from skilljuror.tokens import count
 from tests.support.model_judging import FOLLOWED, RULE, RUN, excerpt
@@ -33,14 +32,15 @@ def test_the_beginning_is_the_same_for_every_run():
     assert first.messages[0]["role"] == "system"
 
 
-def test_every_category_of_the_prompt_is_one_of_ours_under_its_label():
-    labels = load_rubric().labels
-    assert set(labels) <= set(get_args(UptakeCategory))
-    assert {labels["implementation"], labels["alias_check"], labels["also_elsewhere"]} == {
-        "yes", "no", "unknown",
-    }  # fmt: skip
-    for name in labels:
-        assert f"    {name}: " in load_rubric().system
+def test_the_prompt_holds_the_definition_and_every_category_that_a_model_may_name():
+    definition = load_definition()
+    assert definition.question in definition.prompt
+    assert all(rule in definition.prompt for rule in definition.rules)
+    unknown = {one for one in definition.categories if one.label == "unknown"}
+    assert unknown == {UptakeCategory.ALSO_ELSEWHERE, UptakeCategory.INSUFFICIENT_CONTEXT}
+    assert definition.categories - unknown == {c for c in UptakeCategory if c.label != "unknown"}
+    for one in definition.categories:
+        assert f"    {one}: {one.legend}" in definition.prompt
 
 
 def test_what_was_shown_and_done_and_the_task_are_told_as_data():
@@ -188,6 +188,35 @@ def test_many_accesses_share_questions_and_one_that_nothing_follows_is_in_none()
     assert sorted(set(asked)) == list(range(12))
     alone = questions_of(excerpt(RUN[1], RUN[0]))
     assert list(alone) == []
+
+
+def test_all_earlier_accesses_of_the_agent_are_told_shortened_though_they_are_not_asked_about():
+    steps = (
+        {"read": "SKILL.md", "shows": RULE},
+        {"read": "references/long.md", "shows": "A line of it. " * 4_000},
+        *RUN,
+        {"read": "references/late.md", "shows": "Too late."},
+        {"say": "Done."},
+    )
+    whole = excerpt(*steps)
+    run = replace(whole, events=whole.events[2:3], others=(*whole.events[:2], *whole.events[3:]))
+    (question,) = questions_of(run)
+    told = blocks(question.messages)
+    assert [one["event"] for one in told["accesses"]] == ["e2"]
+    assert [one["event"] for one in told["earlier"]] == ["e0", "e1"]
+    assert told["earlier"][0]["shown"] == RULE
+    assert len(told["earlier"][1]["shown"]) < 700
+
+
+def test_hundreds_of_earlier_accesses_leave_a_question_its_size():
+    reads = [{"read": f"references/{n}.md", "shows": f"{n} rule. " * 100} for n in range(400)]
+    whole = excerpt(*reads, *RUN)
+    run = replace(whole, events=whole.events[-1:], others=whole.events[:-1])
+    (question,) = questions_of(run)
+    assert count(question.messages[1]["content"]) < QUESTION_TOKENS + FIXED
+    earlier = [one["event"] for one in blocks(question.messages)["earlier"]]
+    assert earlier[-1] == "e399"
+    assert len(earlier) > 50
 
 
 def test_a_text_that_is_too_long_keeps_both_ends():

@@ -1,7 +1,7 @@
 import pytest
 
 from skilljuror.judge.features.extraction import company, entry_feature, features_of, name_weight
-from skilljuror.judge.features.tokenisation import content_words, words_of
+from skilljuror.judge.features.tokenisation import content_words, tokenize
 
 NOTHING_COMMON = frozenset[str]()
 
@@ -83,7 +83,7 @@ def test_a_short_line_is_a_phrase_in_code_only():
 
 
 def test_scripts_without_spaces_have_words():
-    assert content_words(words_of("设置页眉行")) == 5
+    assert content_words(tokenize("设置页眉行")) == 5
     assert weights("必须设置页眉行")
 
 

@@ -44,12 +44,29 @@ def test_an_echo_after_the_use_changes_nothing():
     assert owners.used(["x"]) == ({"x": A}, {})
 
 
-def test_a_second_showing_takes_over_what_was_not_used():
+def test_a_second_showing_takes_nothing_from_the_first():
     owners = ownership()
     owners.shown(A, ["x", "y"], step=1)
     owners.used(["y"])
-    owners.shown(AGAIN, ["x", "y"], step=2)
+    owners.shown(AGAIN, ["x", "y", "z"], step=2)
+    assert owners.used(["x", "y", "z"])[0] == {"x": A, "y": A, "z": AGAIN}
+
+
+def test_another_line_of_the_same_resource_takes_over_and_a_line_shown_before_does_not():
+    owners = ownership()
+    owners.shown(A, ["x", "y"], 1, {"x": "see x", "y": "first y"}, ["see x", "first y", "then y"])
+    owners.shown(
+        AGAIN, ["x", "y"], 2, {"x": "x once more", "y": "then y"}, ["x once more", "then y"]
+    )
     assert owners.used(["x", "y"])[0] == {"x": AGAIN, "y": A}
+
+
+def test_a_second_showing_after_a_compaction_takes_over_what_was_not_used():
+    owners = ownership()
+    owners.shown(A, ["x"], step=1)
+    owners.compact()
+    owners.shown(AGAIN, ["x"], step=5)
+    assert owners.used(["x"])[0] == {"x": AGAIN}
 
 
 def test_a_compaction_makes_results_new_again_and_prompts_not():

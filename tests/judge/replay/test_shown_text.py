@@ -70,9 +70,11 @@ def test_a_skill_call_shows_its_body_message():
     assert shown.events_at == {(0, 0): (0,), (-1, 0): (0,)}
 
 
-def test_a_slash_command_is_found_at_its_own_line():
+def test_a_slash_command_is_found_at_its_own_place():
     body = Message(agent="main", kind="skill_body", text=ROOT, line=9, step=0, command_line=7)
-    shown = ShownText(trajectory([], messages=(body,)), (event(0, "activate", line=7),), None)
+    shown = ShownText(
+        trajectory([], messages=(body,)), (event(0, "activate", line=7, via="slash"),), None
+    )
     assert shown.events_at == {(-1, 0): (0,)}
 
 

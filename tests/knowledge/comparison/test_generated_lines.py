@@ -9,7 +9,7 @@ from skilljuror.knowledge.comparison.generated_lines import (
     GeneratedLineProvenance,
     _FileMentions,
 )
-from skilljuror.knowledge.comparison.unit_matching import match_units
+from skilljuror.knowledge.comparison.unit_matching import MatchedBundles, match_units
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.models.knowledge import Unit
@@ -38,6 +38,8 @@ def test_a_heading_of_many_words_is_cut_at_few_places() -> None:
     title = " ".join(f"word{n}" for n in range(3_000))
     parent = skill(f"# {title}\n\nText.\n")
     units = units_of(parent)
-    matched = match_units(units, units, TextNormaliser((parent, parent), (units, units)))
-    titles = GeneratedLineProvenance((parent, parent), (units, units), matched)._titles
+    normaliser = TextNormaliser((parent, parent), (units, units))
+    matching = match_units(units, units, normaliser)
+    both = MatchedBundles(parent, parent, units, units, normaliser, matching)
+    titles = GeneratedLineProvenance(both)._titles
     assert sum(len(words) >= LEAST_CUT for words in titles) <= MOST_CUT

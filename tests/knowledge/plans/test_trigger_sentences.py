@@ -48,7 +48,7 @@ def test_words_are_free_where_nothing_is_demanded(sentence):
         ("a value\nmoves", "it overflows", "one line"),
         ("a value moves\u202e", "it overflows", "one line"),
         ("a value moves " * 20, "it overflows", "200 characters"),
-        ("starting anything", "everything begins here", "telling words"),
+        ("starting anything", "everything begins here", "specific words"),
     ],
     ids=[
         "number",

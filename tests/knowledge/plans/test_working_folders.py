@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.gates.code_paths import unresolved_paths
+from skilljuror.gates.hygiene import unresolved_paths
 from skilljuror.knowledge.generated.templates import fill_template
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify

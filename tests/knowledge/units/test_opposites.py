@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.knowledge.units.opposites import contrasts, turned_round
+from skilljuror.knowledge.units.opposites import contrasts, has_opposites
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,8 @@ from skilljuror.knowledge.units.opposites import contrasts, turned_round
     ],
 )  # fmt: skip
 def test_a_word_and_its_opposite(before, after):
-    assert turned_round(before, after)
-    assert turned_round(after, before)
+    assert has_opposites(before, after)
+    assert has_opposites(after, before)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_word_and_its_opposite(before, after):
     ],
 )  # fmt: skip
 def test_words_that_turn_nothing_round(before, after):
-    assert not turned_round(before, after)
+    assert not has_opposites(before, after)
 
 
 @pytest.mark.parametrize(
@@ -55,5 +55,5 @@ def test_words_that_a_text_sets_against_each_other(text, pair):
 
 def test_a_contrast_of_the_source_turns_its_sentences_round():
     pairs = contrasts(["Mend it at the root, not at the branch."])
-    assert turned_round("Look at the roots first.", "Look at the branches first.", pairs)
-    assert not turned_round("Look at the roots first.", "Look at the leaves first.", pairs)
+    assert has_opposites("Look at the roots first.", "Look at the branches first.", pairs)
+    assert not has_opposites("Look at the roots first.", "Look at the leaves first.", pairs)

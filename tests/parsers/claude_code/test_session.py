@@ -85,10 +85,9 @@ def test_the_order_of_members_says_nothing(tmp_path, seed):
     assert parsed(tmp_path, *(turned(one, order) for one in rows)) == plain
 
 
-def test_a_session_that_only_started_is_an_empty_run(tmp_path):
-    run = parsed(tmp_path, SNAPSHOT, progress(1, "hook_progress", hookEvent="SessionStart"))
-    assert (run.trajectory, run.steps, run.offered, run.usage) == (SESSION, (), None, None)
-    assert (run.agent_version, run.cwd, run.complete) == ("2.1.0", "/w", False)
+def test_a_session_that_only_started_is_no_run(tmp_path):
+    rows = SNAPSHOT, progress(1, "hook_progress", hookEvent="SessionStart")
+    assert runs(write_lines(tmp_path / f"{SESSION}.jsonl", *rows)) == []
 
 
 @pytest.mark.parametrize("count", [3, 64, 900])

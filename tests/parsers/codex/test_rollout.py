@@ -2,7 +2,8 @@
 
 import json
 
-from skilljuror.pipeline.ingestion.rows import trajectory_row
+from skilljuror.ingest.rows import trajectory_row
+from skilljuror.parsers.codex.messages import SKILL_LIST_CUT
 from tests.support.parsed_logs import calls_of, read_one
 
 
@@ -50,7 +51,9 @@ def test_an_input_count_that_leaves_its_cache_out_is_handed_on(tmp_path):
     info = {
         "total_token_usage": {"input_tokens": 30, "cached_input_tokens": 500, "output_tokens": 7}
     }
-    run = codex(tmp_path, ("event_msg", {"type": "token_count", "info": info}))
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go."}]}
+    counted = {"type": "token_count", "info": info}
+    run = codex(tmp_path, ("response_item", said), ("event_msg", counted))
     assert run.usage is not None
     assert (run.usage.input, run.usage.cache_read) == (-470, 500)
     row = trajectory_row(run, None)
@@ -65,3 +68,23 @@ def test_codex_counts_the_lines_of_its_own_reader_from_one(tmp_path):
     assert (call.start, call.count) == (5, 2)
     assert call.result is not None
     assert (call.result.clean, call.result.first_line, call.result.ok) == ("five\n", 5, True)
+
+
+def test_a_list_of_skills_that_was_cut_says_so(tmp_path):
+    said = "Skill descriptions were shortened to fit the skills context budget."
+    run = codex(tmp_path, CALL, ("event_msg", {"type": "warning", "message": said}))
+    assert [one.partition(": ")[2] for one in run.warnings] == [SKILL_LIST_CUT]
+
+
+def test_a_stream_says_so_too(tmp_path):
+    said = "Exceeded skills context budget. All skill descriptions were removed."
+    item = {"id": "item_0", "type": "error", "message": said}
+    log = tmp_path / "codex.jsonl"
+    records = [
+        {"type": "thread.started", "thread_id": "t1"}, {"type": "turn.started"},
+        {"type": "item.completed", "item": item},
+        {"type": "item.completed", "item": {"id": "item_1", "type": "agent_message", "text": "ok"}},
+        {"type": "turn.completed", "usage": {"input_tokens": 5, "output_tokens": 1}},
+    ]  # fmt: skip
+    log.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    assert read_one(log, "codex-exec").warnings == (f"line 3: {SKILL_LIST_CUT}",)

@@ -33,14 +33,14 @@ def test_the_native_log_wins():
     )
     assert kept(choices) == ["file2"]
     assert [choice.winner for choice in choices] == ["file2", "file2", None]
-    assert choices[0].reason == "a more native log of the run was read"
+    assert choices[0].reason == "a more native log of the run is used"
 
 
 def test_a_prefix_gives_way():
     choices = deduplicate(captures(run("ab"), run("abcd"), run("")))
     assert kept(choices) == ["file1"]
     assert choices[1].branch is None
-    assert choices[0].reason == "another capture of the run holds it"
+    assert choices[0].reason == "duplicate of another log of the run"
 
 
 def test_branches_are_all_kept():

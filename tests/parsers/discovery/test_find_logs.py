@@ -30,7 +30,7 @@ def test_unclaimed_files_say_so(tmp_path):
     assert (found[0].named, found[0].format, found[0].problem) == (
         True,
         None,
-        "no format claims it",
+        "unsupported log format",
     )
 
 
@@ -44,7 +44,7 @@ def test_two_claims_name_both(tmp_path):
     both = {"sessionId": "s", "projectHash": "h", "schema_version": "ATIF-v1.7", "steps": []}
     found = discover([write_json(tmp_path / "both.json", both)])
     assert found[0].format is None
-    assert "atif and gemini-chat both claim it" in str(found[0].problem)
+    assert "matches several formats (atif, gemini-chat)" in str(found[0].problem)
 
 
 def test_a_path_given_twice_counts_once(tmp_path):
@@ -65,7 +65,7 @@ def test_links_are_not_followed_out(tmp_path):
     (tmp_path / "in" / "link.txt").symlink_to(outside)
     (tmp_path / "in" / "folder").symlink_to(outside.parent)
     found = discover([tmp_path / "in"])
-    assert [one.problem for one in found] == ["a link out of the folder"]
+    assert [one.problem for one in found] == ["link to a file outside the folder"]
 
 
 def test_a_large_first_record_is_looked_at_again(tmp_path):

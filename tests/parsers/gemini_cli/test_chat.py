@@ -2,6 +2,9 @@
 
 import json
 
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.gemini_cli.chat import REWOUND
+from skilljuror.parsers.read import read
 from tests.support.parsed_logs import calls_of, read_one
 
 
@@ -31,3 +34,12 @@ def test_gemini_calls_are_joined_to_the_chat_they_name(tmp_path):
     ):
         calls = calls_of(gemini(tmp_path, *named), "agent")
         assert [call.agent for call in calls] == expected
+
+
+def test_a_rewound_session_says_so(tmp_path):
+    log = tmp_path / "session.jsonl"
+    head = {"sessionId": "s", "projectHash": "p"}
+    answer = {"id": "a", "type": "gemini", "content": "Done."}
+    log.write_text("\n".join(map(json.dumps, [head, answer, {"$rewindTo": "a"}])), encoding="utf-8")
+    (run,) = read(Source(log), "gemini-chat")
+    assert run.warnings == (f"line 3: {REWOUND}",)

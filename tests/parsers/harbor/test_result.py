@@ -53,7 +53,7 @@ def test_a_folder_without_a_result(tmp_path):
 
 def test_a_job_is_no_trial(tmp_path):
     (tmp_path / "result.json").write_text('{"id": "x", "stats": {}}')
-    with pytest.raises(TrajectoryError, match="no task_name and trial_name"):
+    with pytest.raises(TrajectoryError, match="task_name and trial_name are missing"):
         read_result(tmp_path)
 
 

@@ -57,7 +57,7 @@ def test_a_broken_native_log_falls_back(tmp_path):
 def test_only_broken_logs_are_an_error(tmp_path):
     trial = without(tmp_path, "agent/sessions", "agent/codex.txt")
     (trial / "agent" / "trajectory.json").write_text('{"schema_version": "ATIF-v1.7"}')
-    with pytest.raises(TrajectoryError, match="ATIF without a list of steps"):
+    with pytest.raises(TrajectoryError, match="has no list of steps"):
         list(read(Source(trial), "harbor-trial"))
 
 

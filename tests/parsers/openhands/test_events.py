@@ -26,8 +26,8 @@ def test_a_list_with_one_event_per_line(tmp_path):
     run = read_claimed(tmp_path, shown, "openhands")
     assert run.complete
     assert run.warnings == ()
-    assert [step.line for step in run.steps] == [2, 4]
-    assert [step.calls[0].result.line for step in run.steps] == [3, 5]
+    assert [step.line for step in run.steps] == [1, 3]
+    assert [step.calls[0].result.line for step in run.steps] == [2, 4]
 
 
 def test_a_condensation_is_no_step(tmp_path):
@@ -42,6 +42,14 @@ def test_a_condensation_is_no_step(tmp_path):
     assert [(one.kind, one.text, one.step) for one in run.messages] == [
         ("summary", "It listed.", 1)
     ]
+
+
+def test_an_event_cut_off_before_its_kind_is_no_step(tmp_path):
+    """An agent's event that says neither what it did nor what it saw."""
+    shown = json.dumps([action(1), seen(2, 1), {"id": 3, "source": "agent", "observation": "run"}])
+    run = read_claimed(tmp_path, shown[: shown.index(', "observation": "run"}]')], "openhands")
+    assert not run.complete
+    assert len(run.steps) == 1
 
 
 @pytest.mark.parametrize("code", [True, "0", None, [1], {}])

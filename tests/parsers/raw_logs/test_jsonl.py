@@ -60,7 +60,7 @@ def test_cut_last_line(tmp_path):
 def test_a_line_that_is_no_json(tmp_path):
     values, lines = read(tmp_path, b'{"a":1}\nwarning: x\n{"b":2}\n')
     assert [line for line, _ in values] == [1, 3]
-    assert lines.warnings == ["line 2 is not JSON and was passed over"]
+    assert lines.warnings == ["line 2 is not valid JSON; skipped"]
 
 
 def test_deep_nesting_is_no_crash(tmp_path):

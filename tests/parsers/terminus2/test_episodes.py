@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from skilljuror.attribution.attribute import attribute
 from tests.support.parsed_logs import read_claimed
 
 ANSWER = {"analysis": "a", "plan": "p", "commands": [{"keystrokes": "ls\n", "duration": 0.1}]}
@@ -38,3 +39,14 @@ def test_replies_of_terminus_that_are_none(tmp_path, response):
     given = [{"episode": 0, "prompt": "do", "response": response}]
     (step,) = read_claimed(tmp_path, given, "terminus-2").steps
     assert step.calls == ()
+
+
+def test_a_skill_is_known_by_its_folder_where_the_list_names_it_otherwise(tmp_path):
+    listing = [{"name": " # # docx", "location": "/root/.claude/skills/docx"}]
+    given = [
+        {"episode": 0, "prompt": f"available_skills:\n{json.dumps(listing)}", "response": '{"load_skill": "docx"}'},
+        {"episode": 0, "prompt": "Loaded skill: docx\n---\n# Docx\n", "response": QUOTED},
+    ]  # fmt: skip
+    run = read_claimed(tmp_path, given, "terminus-2")
+    assert [skill.name for skill in run.offered] == ["docx"]
+    assert {event.skill for event in attribute(run, None).events} == {"docx"}

@@ -6,7 +6,7 @@ from skilljuror.bundles.reader import make_bundle
 from skilljuror.gates.knowledge import KnowledgeGate
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.models.bundle import Blob
-from skilljuror.transforms.disclosure.row_cues import Vocabulary, said_in_file, whole_cue
+from skilljuror.transforms.disclosure.row_cues import Vocabulary, cues_in_file, whole_cue
 from tests.support.laid_out import laid_out
 
 FRONT = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n\n# Kiln\n\n"
@@ -37,7 +37,7 @@ def cue(row: str) -> str:
 def told(text: str) -> str:
     """The best sentence of a file that stands alone."""
     lines = text.split("\n")
-    said = said_in_file(MarkdownIndex(lines), [(0, len(lines))], Vocabulary([text]), 240)
+    said = cues_in_file(MarkdownIndex(lines), [(0, len(lines))], Vocabulary([text]), 240)
     return max(said, key=lambda one: one.rank).cue
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.gates.code_paths import unwritten_files
+from skilljuror.gates.hygiene import unwritten_files
 from skilljuror.knowledge.generated.templates import announced_path
 from tests.support.knowledge_bundles import bundle
 from tests.support.laid_out import laid_out

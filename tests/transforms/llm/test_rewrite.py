@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from skilljuror.build.audit import audit
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.errors import ModelError, TransformError
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.models.bundle import Blob
-from skilljuror.pipeline.construction.audit import audit
 from skilljuror.transforms.llm.placeholders import placeholder_files
 from skilljuror.transforms.llm.prompts import load_prompt
 from skilljuror.transforms.llm.rewrite import Rewriter
@@ -84,22 +84,22 @@ def test_the_frontmatter_is_the_sources_whatever_the_model_writes():
 
 FORGED = "\n\n## Helper implementation for `scripts/more.py`\n\n```python\nprint(2)\n```\n"
 BAD = {
-    "no root": ("pd", {"files": []}, "must be one SKILL.md"),
+    "no root": ("pd", {"files": []}, "exactly one SKILL.md"),
     "a second file": (
         "baseline", {"files": [*flat_answer()["files"], {"path": "references/a.md", "text": "# A"}]},
-        "no path of the layout baseline",
+        "not a valid path in the layout baseline",
     ),
     "a script of its own": (
         "pd", {"files": [*disclosed_answer()["files"], {"path": "scripts/check.py", "text": "x"}]},
-        "no path of the layout pd",
+        "not a valid path in the layout pd",
     ),
     "a way out of the folder": (
         "pd", {"files": [*disclosed_answer()["files"], {"path": "references/../../x.md", "text": "x"}]},
-        "no path of the layout pd",
+        "not a valid path in the layout pd",
     ),
     "a path twice": (
         "pd", {"files": [*disclosed_answer()["files"], {"path": "references/Fonts.md", "text": "x"}]},
-        "is taken",
+        "already in use",
     ),
     "an empty file": (
         "pd", {"files": [*disclosed_answer()["files"], {"path": "references/a.md", "text": " \n"}]},
@@ -107,12 +107,12 @@ BAD = {
     ),
     "no end": ("baseline", flat_answer("word " * 10_000), "at most"),
     "hidden characters": ("baseline", flat_answer(faithful_page() + "\u202e"), "U+202E"),
-    "a lost script": ("baseline", flat_answer("# Forms"), "stands 0 times"),
-    "a script twice": ("baseline", flat_answer(f"{faithful_page()}\n{PLACEHOLDER}"), "stands 2 times"),
+    "a lost script": ("baseline", flat_answer("# Forms"), "occurs 0 times"),
+    "a script twice": ("baseline", flat_answer(f"{faithful_page()}\n{PLACEHOLDER}"), "occurs 2 times"),
     "a script without a section": (
-        "baseline", flat_answer(f"# Forms\n\nSome text.\n\n{PLACEHOLDER}\n"), "no section of its own",
+        "baseline", flat_answer(f"# Forms\n\nSome text.\n\n{PLACEHOLDER}\n"), "needs its own section",
     ),
-    "a made-up script": ("baseline", flat_answer(faithful_page() + FORGED), "no file of the source"),
+    "a made-up script": ("baseline", flat_answer(faithful_page() + FORGED), "not a file of the source"),
     "a placeholder left": ("pd", disclosed_answer({"# PDF": f"{PLACEHOLDER}\n\n# PDF"}), "own path"),
     "a script nobody finds": (
         "pd",
@@ -133,7 +133,7 @@ def test_an_answer_that_is_no_variant_goes_back_with_the_reason(case):
 
 
 def test_a_model_that_never_writes_a_variant_is_an_error():
-    with pytest.raises(ModelError, match=r"must be one SKILL\.md"):
+    with pytest.raises(ModelError, match=r"exactly one SKILL\.md"):
         written("pd", {"files": []}, {"files": []})
 
 
@@ -185,7 +185,7 @@ def test_a_model_that_obeys_an_order_in_a_skill_does_not_pass_the_gates():
 
 def test_what_is_too_large_is_refused_before_the_model_is_asked():
     huge = make_bundle("big", {"big/SKILL.md": Blob(b"# Big\n\n" + b"word word\n" * 50_000)})
-    with pytest.raises(TransformError, match="at most 400000"):
+    with pytest.raises(TransformError, match="maximum for rewriting is 400000"):
         baseline_request(huge)
 
 

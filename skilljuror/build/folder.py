@@ -1,0 +1,157 @@
+"""The folder of a build: its files, its saved source, and which folders a build may replace."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from skilljuror.build.manifests import plan_from_json
+from skilljuror.bundles.reader import make_bundle
+from skilljuror.bundles.tarball import load_tar
+from skilljuror.errors import TransformError, UsageError
+from skilljuror.files import fresh_dir, sha256, write_atomic
+from skilljuror.knowledge.plans.render import rebuild
+from skilljuror.models.build import BuildRecord
+from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.plan import Plan
+
+RECORD = "build.json"
+GATE_RESULTS = "gates.jsonl"
+"""Results of every gate for every variant."""
+KNOWLEDGE = "knowledge.jsonl"
+"""Place of every source unit in every variant."""
+CALLS = "calls.jsonl"
+"""Model answers used by the build."""
+ROUNDS = "rounds.jsonl"
+"""Gate verdicts of each text that a model wrote."""
+DRAFTS = "rounds"
+"""Folder of rejected texts: rounds/<variant>/<round>/."""
+SOURCE = "source.tar"
+REVIEWS = "reviews.jsonl"
+"""Waivers and decisions of people."""
+RUBRIC = "rubric.jsonl"
+"""Rubric verdicts of a model."""
+SIGNATURE = f"{RECORD}.sig"
+VARIANTS = "variants"
+IGNORED = ".DS_Store"
+"""A file that desktops create in any folder."""
+JUDGED = (REVIEWS, RUBRIC)
+"""Files that survive a rebuild."""
+APART = {RECORD, SIGNATURE, *JUDGED}
+"""Files that the record does not cover."""
+PARTS = {
+    RECORD, GATE_RESULTS, KNOWLEDGE, CALLS, ROUNDS, DRAFTS, SOURCE, *JUDGED, SIGNATURE, VARIANTS, IGNORED
+}  # fmt: skip
+"""All names at the top of a build."""
+BLANK_FILES = (b"", b"\n", b"\r\n", b"\n\n", b" \n")
+"""Contents of a blank file, which only the variant `origin` has."""
+
+
+def safe_target(target: Path, source: Path) -> Path:
+    """Return the real path of the folder that a build of `source` replaces.
+
+    Raises UsageError if that would delete the source, the working directory or foreign files, and
+    for a source that is itself a build.
+    """
+    _refuse_build(source)
+    place, origin = target.resolve(), source.resolve()
+    if place == origin or place in origin.parents:
+        raise _unfit_target(target, f"holds the source {str(source)!r}", "name a folder elsewhere")
+    if origin in place.parents:
+        raise _unfit_target(
+            target, f"is inside the source {str(source)!r}", "name a folder outside of it"
+        )
+    if place == Path.cwd() or place in Path.cwd().parents:
+        raise _unfit_target(target, "is the current folder", "name a folder below it")
+    _refuse_foreign(target, place)
+    return place
+
+
+@contextmanager
+def fresh_build(place: Path) -> Iterator[Path]:
+    """Yield a staging folder that replaces a build atomically and keeps its `JUDGED` files."""
+    with fresh_dir(place) as staging:
+        yield staging
+        for name in JUDGED:
+            if (place / name).is_file():
+                files = [file for file in (place / name, staging / name) if file.is_file()]
+                rows = [line for file in files for line in file.read_bytes().splitlines()]
+                lines = dict.fromkeys(reversed(rows))  # the last row counts
+                write_atomic(staging / name, b"".join(line + b"\n" for line in reversed(lines)))
+
+
+def _refuse_build(source: Path) -> None:
+    around = [source.parent] if source.name == VARIANTS else []
+    for place in (source, *around, *_inside(source)):
+        if (place / RECORD).is_file() and (place / VARIANTS).is_dir():
+            chosen = place / VARIANTS / "origin"
+            raise UsageError(
+                f"{str(source)!r} is the output of a build, not a source;"
+                f" name a source, or one variant of it, such as {str(chosen)!r}",
+                file=str(source),
+            )
+
+
+def _inside(source: Path) -> list[Path]:
+    return sorted(place.parent for place in source.glob(f"*/{RECORD}"))
+
+
+def _refuse_foreign(target: Path, place: Path) -> None:
+    if not place.exists():
+        return
+    if not place.is_dir():
+        raise _unfit_target(target, "is a file", "name a folder")
+    there = sorted(entry.name for entry in place.iterdir())
+    foreign = [name for name in there if name not in PARTS or RECORD not in there]
+    if foreign:
+        raise _unfit_target(
+            target,
+            f"contains {foreign[0]!r}, which is not part of a build",
+            "name a new or empty folder",
+        )
+
+
+def _unfit_target(target: Path, why: str, fix: str) -> UsageError:
+    return UsageError(
+        f"--out {str(target)!r} {why}; a build replaces its whole folder: {fix}",
+        file=str(target),
+        field="out",
+    )
+
+
+def saved_source(build: Path, record: BuildRecord, variants: Mapping[str, Bundle]) -> Bundle | None:
+    """Load the saved source, or restore that of a format 1 build from a variant and its plan; None if
+    neither works. Raises BundleError for an invalid file."""
+    if record.format_version > 1:
+        return load_tar(build / SOURCE, record.name)
+    return _source_by_plan(record, variants)
+
+
+def _source_by_plan(record: BuildRecord, variants: Mapping[str, Bundle]) -> Bundle | None:
+    for entry in record.variants:
+        known = entry.variant in record.plans and entry.variant in variants
+        if entry.parent != "source" or not known:
+            continue
+        plan = plan_from_json(record.plans[entry.variant])
+        source = _rebuild_source(record, plan, variants[entry.variant])
+        if source is not None and source.digest == record.source.tree_digest:
+            return source
+    return None
+
+
+def _rebuild_source(record: BuildRecord, plan: Plan, variant: Bundle) -> Bundle | None:
+    """Restore the recorded files from a variant and its plan; blank files are in no variant."""
+    try:
+        contents, problems = rebuild(plan, variant.files)
+    except TransformError:
+        return None
+    for target, path in plan.sidecars.items():
+        if target in variant.files:
+            contents[path] = variant.files[target].data
+    blank = {sha256(data): data for data in BLANK_FILES}
+    contents |= {
+        file.path: blank[file.sha256] for file in record.source.files if file.sha256 in blank
+    }
+    if problems or contents.keys() != {file.path for file in record.source.files}:
+        return None
+    files = {file.path: Blob(contents[file.path], file.executable) for file in record.source.files}
+    return make_bundle(record.name, files)

@@ -1,0 +1,218 @@
+"""Ask a model the items of the rubric for many builds in parallel, each item once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from skilljuror.build.build import load_build
+from skilljuror.build.folder import RUBRIC, VARIANTS, saved_source
+from skilljuror.build.reviews import reviewed
+from skilljuror.build.rubric_states import is_about, rubric_verdicts
+from skilljuror.build.stored_builds import builds_at, refresh_builds
+from skilljuror.bundles import load_bundle
+from skilljuror.errors import QuestionRefused, StudyError, UnusableAnswer
+from skilljuror.extras import require
+from skilljuror.files import StudyFolder, append_jsonl
+from skilljuror.gates.rubric.answers import CheckedAnswer, GivenVerdicts, answers_all, checked
+from skilljuror.gates.rubric.items import load_rubric
+from skilljuror.gates.rubric.prompt import (
+    MOST_CHARACTERS,
+    messages,
+    prompt_digest,
+    rubric_digest,
+)
+from skilljuror.llm import Message, ModelChoice, ModelClient, in_flight
+from skilljuror.models.build import VariantManifest
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.rubric import ItemState, RubricItem, RubricVerdict, UnknownReason
+from skilljuror.runtime.model_calls import MOST_UNPARSED, THREADS, study_prices
+from skilljuror.runtime.workers import Progress
+
+
+class BuildItem(NamedTuple):
+    """State of a rubric item in a build."""
+
+    build: str
+    """Folder name of the build."""
+    state: ItemState
+
+
+class RubricSummary(NamedTuple):
+    """Result of a rubric run over builds."""
+
+    items: tuple[BuildItem, ...]
+    """Every item of every build, including earlier runs."""
+    judged: int
+    """Items asked in this run."""
+    spent_usd: float | None
+    """Cost of this run in US dollars; None if no model was asked or its price is unknown."""
+
+    @property
+    def unparsed(self) -> int:
+        """Items with an invalid answer."""
+        return self._because("unparsed")
+
+    @property
+    def quotes_not_found(self) -> int:
+        """Items that are unknown because a quote is not in its file."""
+        return self._because("quote_not_found")
+
+    @property
+    def answered(self) -> int:
+        """Items that a model was asked in any run."""
+        return sum(one.state.verdict is not None for one in self.items)
+
+    @property
+    def too_many_unparsed(self) -> bool:
+        """The share of invalid answers exceeds `MOST_UNPARSED`."""
+        return self.unparsed > MOST_UNPARSED * self.answered
+
+    def _because(self, reason: str) -> int:
+        return sum(
+            one.state.verdict is not None and one.state.verdict.reason == reason
+            for one in self.items
+        )
+
+
+def items_at(place: Path) -> list[BuildItem]:
+    """List the items of a build, a folder of builds or a study. Raises StudyError for no build."""
+    return [
+        BuildItem(build.resolve().name, state)
+        for build in builds_at(place)
+        for state in reviewed(build).items
+    ]
+
+
+def calls_beside(place: Path) -> Path:
+    """Return the call log for builds at a place: the study's, else next to the folder."""
+    folder = StudyFolder(place)
+    place = place.resolve()
+    return folder.calls if folder.planned else place.parent / f"{place.name}.calls.jsonl"
+
+
+def client_for(
+    place: Path, model: str, api_base: str | None = None, budget_usd: float | None = None
+) -> ModelClient:
+    """Return a client that logs next to the builds and uses their study's prices. Raises UsageError for
+    a budget without a known price, MissingDependency without the model library."""
+    require("models", "'rubric --model'")
+    choice = ModelChoice(model, api_base)
+    return ModelClient(choice, calls_beside(place), budget_usd, study_prices(place))
+
+
+def judge_builds(
+    place: Path,
+    client: ModelClient,
+    threads: int = THREADS,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> RubricSummary:
+    """Ask the model every item at a place that it has not answered about the current texts, and retry
+    invalid answers and refused questions.
+
+    Verdicts are appended to each build's `rubric.jsonl` at once. Raises StudyError for no build or one
+    without a source, ModelError if the model is unreachable or the budget spent; rerun to resume.
+    """
+    builds = builds_at(place)
+    judged = 0
+    todo = [build for build in builds if _open_variants(build, client.choice.model)]
+    ask = partial(_judge_build, client)
+    for done, (build, verdicts) in enumerate(in_flight(todo, ask, threads), start=1):
+        for verdict in verdicts:
+            append_jsonl(build / RUBRIC, verdict)
+        judged += len(verdicts)
+        progress(Progress("rubric", done, len(todo), build.resolve().name))
+    refresh_builds(todo)
+    return RubricSummary(tuple(items_at(place)), judged, client.spent_usd if client.price else None)
+
+
+def _open_variants(build: Path, model: str) -> list[VariantManifest]:
+    """Return variants with items that this model has not answered."""
+    record, given = load_build(build), rubric_verdicts(build)
+    return [
+        entry
+        for entry in record.variants
+        for verdicts in [
+            [given.get((entry.variant, item.id)) for item in load_rubric().items_of(entry.variant)]
+        ]
+        if any(
+            one is None
+            or one.model != model
+            or one.reason == "unparsed"
+            or not is_about(one, record, entry)
+            for one in verdicts
+        )
+    ]
+
+
+def _judge_build(client: ModelClient, build: Path) -> list[RubricVerdict]:
+    """Judge the open variants in sequence, so that the provider can cache the shared source."""
+    record = load_build(build)
+    bundles = {
+        entry.variant: load_bundle(build / VARIANTS / entry.variant, record.name, inspect=False)
+        for entry in record.variants
+    }
+    source = saved_source(build, record, bundles)
+    if source is None:
+        raise StudyError(
+            f"{str(build)!r} has no source to judge its variants against; build it again",
+            file=str(build),
+        )
+    return [
+        verdict
+        for entry in _open_variants(build, client.choice.model)
+        for verdict in Question(entry.variant, source, bundles[entry.variant]).put_to(client)
+    ]
+
+
+def answers_of(
+    client: ModelClient, items: Sequence[RubricItem], source: Bundle, variant: Bundle
+) -> dict[str, CheckedAnswer]:
+    """Ask all items in one question; item -> answer. Items are unknown if the question is too long or
+    refused, or the answer invalid. Raises ModelError without an answer."""
+    asked = messages(load_rubric(), items, source, variant)
+    if sum(len(message["content"]) for message in asked) > MOST_CHARACTERS:
+        return _all_unknown(items, "too_long", "")
+    last = None
+    try:
+        for attempt in client.attempts(GivenVerdicts, asked, answers_all(items)):
+            last = attempt
+    except QuestionRefused as error:
+        return _all_unknown(items, "unparsed", error.message)
+    except UnusableAnswer:
+        pass  # the recorded answers of a replay end here
+    if last is None or last.value is None or last.problem:
+        return _all_unknown(items, "unparsed", last.problem if last else "")
+    given = {one.item: one for one in last.value.verdicts}
+    return {item.id: checked(given[item.id], item, source, variant) for item in items}
+
+
+def _all_unknown(
+    items: Sequence[RubricItem], reason: UnknownReason, why: str
+) -> dict[str, CheckedAnswer]:
+    return {item.id: CheckedAnswer("unknown", reason, why[:600], (), 0) for item in items}
+
+
+class Question:
+    """All items of one variant in one question."""
+
+    def __init__(self, name: str, source: Bundle, variant: Bundle) -> None:
+        self.name = name
+        self.source, self.variant = source, variant
+        self.rubric = load_rubric()
+        self.items: Sequence[RubricItem] = self.rubric.items_of(name)
+        self.asked: list[Message] = messages(self.rubric, self.items, source, variant)
+
+    def put_to(self, client: ModelClient) -> Iterator[RubricVerdict]:
+        """Yield one verdict per item; unknown if the answer was invalid."""
+        answers = answers_of(client, self.items, self.source, self.variant)
+        about = {
+            "model": client.choice.model,
+            "prompt_sha256": prompt_digest(self.asked),
+            "rubric_digest": rubric_digest(self.rubric),
+            "source_digest": self.source.digest,
+            "variant_digest": self.variant.digest,
+        }
+        for item in self.items:
+            answer = answers[item.id]._asdict()
+            yield RubricVerdict(variant=self.name, item=item.id, **answer, **about)

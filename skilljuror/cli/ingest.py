@@ -1,0 +1,251 @@
+"""Commands that read logs: ingest, events, fields."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skilljuror.cli.options import Debug, Formats, Jobs, Json, Logs
+from skilljuror.cli.output import command_line, emit, print_lines, progress, table
+from skilljuror.cli.terminal import json_text
+from skilljuror.errors import NeedsDecision, UsageError
+
+EVENT_FIELDS = (
+    "trajectory", "source", "file", "line", "call_id", "agent", "step", "skill", "resource",
+    "class", "kind", "via", "ok", "content_exposed", "lines", "witness", "phantom", "bundled",
+    "note",
+)  # fmt: skip
+"""Fields of a printed event; `line` counts in `file`, or in `source` (the raw log) without one."""
+
+
+def events(
+    paths: Logs,
+    bundle: Annotated[
+        Path | None,
+        typer.Option("--bundle", metavar="DIR", help="Folder of the offered Skills, if known."),
+    ] = None,
+    formats: Formats = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """List which Skill resources agents accessed, as JSON lines."""
+    from skilljuror.build.manifests import offered_manifest
+    from skilljuror.ingest.logs import events_of
+
+    manifest = offered_manifest(bundle, None, None) if bundle else None
+    failed = False
+    for run in events_of(paths, manifest, formats or ()):
+        for event in run.events:
+            print(json_text(_row(run.source, event)))
+        if run.problem is not None:
+            failed = True
+            _print_problem(run.source, run.problem, json)
+        sys.stdout.flush()
+    if failed:
+        raise typer.Exit(1)
+
+
+def _row(source: str, event: Any) -> dict[str, Any]:
+    known = {"source": source, "class": event.resource_class}
+    return {name: known[name] if name in known else getattr(event, name) for name in EVENT_FIELDS}
+
+
+def _print_problem(source: str, problem: str, as_json: bool) -> None:
+    if as_json:
+        error = {"kind": "TrajectoryError", "message": problem, "file": source, "field": None}
+        print(json_text({"error": {**error, "exit_code": 1}}))
+    else:
+        message = problem if source in problem else f"{source!r}: {problem}"
+        print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
+
+
+def fields(
+    paths: Logs,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="NAME", help="Log format or parser (package.module:Class)."
+        ),
+    ],
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=1, help="Time limit for trying fields.")
+    ] = 30.0,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """List which fields of logs a parser reads and which it ignores.
+
+    Each field is changed in a copy of the log, and the parsed results are compared.
+    """
+    from skilljuror.parsers.field_coverage.survey import coverage
+
+    report = coverage(paths, form, seconds)
+    emit(report, json, lambda: _print_fields(report))
+
+
+def _print_fields(found: Any) -> None:
+    from skilljuror.parsers.field_coverage.survey import READINGS
+
+    rows = [
+        (
+            " ".join(part for part in (one.file, one.record) if part), one.field,
+            one.reading, one.occurrences, " or ".join(one.shapes),
+        )
+        for one in found.fields
+    ]  # fmt: skip
+    table(("record", "field", "reading", "times", "type"), rows)
+    counts = ", ".join(f"{found.count(reading)} {reading}" for reading in READINGS)
+    print(f"{found.format}: {len(found.fields)} fields in {found.logs} logs: {counts}")
+    untried = found.count("untried")
+    if untried or found.left:
+        print(
+            f"{untried} fields were not tried and {found.left} logs were skipped (time limit or size);"
+            " raise --seconds"
+        )
+
+
+def ingest(
+    study: Annotated[Path, typer.Option("--study", metavar="DIR", help="Study folder.")],
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PATH", help="Log files or folders; default: the study's trials."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="WHEN", help="Only files changed since a date, or 7d."),
+    ] = None,
+    formats: Formats = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Read agents' usual folders without asking.")
+    ] = False,
+    count_tokens: Annotated[
+        bool, typer.Option("--count-tokens", help="Count the tokens of every step exactly (slow).")
+    ] = False,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="Extra metric, package.module:attribute; repeatable.",
+        ),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Read unchanged files too.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare files by content, not by size and time.")
+    ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove runs whose files are gone or shorter.")
+    ] = False,
+    no_quotes: Annotated[
+        bool, typer.Option("--no-quotes", help="Store no quotes of logs from now on.")
+    ] = False,
+    jobs: Jobs = 2,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Read a study's trials, or any agent logs, into a database."""
+    from skilljuror.files import StudyFolder
+    from skilljuror.ingest.analysis import MeasureOptions
+
+    options = MeasureOptions(count_tokens, tuple(metrics or ()), quotes=not no_quotes)
+    moment = _timestamp(since)
+    own = not paths and StudyFolder(study).planned
+    of_logs = {
+        "since": since, "format": formats, "again": again, "verify": verify, "prune": prune,
+    }  # fmt: skip
+    for option, given in of_logs.items():
+        if own and given:
+            problem = f"--{option} applies to logs only; a study's own trials are always all read"
+            raise UsageError(problem, field=option)
+    chosen = [] if own else paths or _usual_folders(yes, ask=not json)
+    with progress(json) as listener:
+        if own:
+            from skilljuror.ingest.trials import ingest_trials
+
+            summary = ingest_trials(study, options=options, jobs=jobs, progress=listener)
+        else:
+            from skilljuror.ingest.changes import ReadPolicy
+            from skilljuror.ingest.ingest import ingest_logs
+            from skilljuror.parsers.discovery.find_logs import LogFilter
+
+            summary = ingest_logs(
+                study, chosen, wanted=LogFilter(moment, formats or ()), options=options,
+                policy=ReadPolicy(again, verify, prune), jobs=jobs, progress=listener,
+            )  # fmt: skip
+    emit(summary, json, lambda: _print_ingest(summary, study, prune))
+    if summary.errors:
+        raise typer.Exit(1)
+
+
+def _print_ingest(summary: Any, study: Path, prune: bool) -> None:
+    if not summary.trials:
+        fate = "pruned" if prune else "their runs are kept without --prune"
+        gone = f"; {summary.gone} missing, {fate}" if summary.gone else ""
+        print(
+            f"{summary.new} files new, {summary.changed} changed, {summary.unchanged} unchanged{gone}"
+        )
+    print(
+        f"{summary.parsed} files read, {summary.duplicates} duplicates,"
+        f" {summary.skipped} skipped, {summary.errors} errors"
+    )
+    print(
+        f"{summary.trajectories} trajectories, {summary.steps} steps,"
+        f" {summary.skills} skills touched, {summary.events} resource events"
+    )
+    if summary.kept:
+        print(
+            f"{summary.kept} runs are kept although their files are shorter or missing (table kept_runs);"
+            " use --prune to update them"
+        )
+    if summary.unlogged:
+        print(
+            f"trials with a result but no log: {summary.unlogged}"
+            f" ({command_line('query', study, 'observed_trials')})"
+        )
+    if summary.unread:
+        table(("not read, and why", "files"), summary.unread)
+    print_lines("  error", (f"{source}: {reason}" for source, reason in summary.failures))
+    print(f"database: {study / 'study.duckdb'}")
+    if summary.remade:
+        print(
+            "it had another version and was rebuilt from all sources; the old one is study.duckdb.old."
+            f" Verdicts are not copied; judge again: {command_line('judge', study)}"
+        )
+    if not summary.trajectories:
+        listing = command_line("query", study, "sources")
+        print(f"no agent run found; status of each file: {listing}")
+        return
+    question = "outcomes" if summary.trials else "skills_opened"
+    print(f"next: {command_line('judge', study)}   or: {command_line('query', study, question)}")
+
+
+def _usual_folders(yes: bool, *, ask: bool) -> list[Path]:
+    from skilljuror.ingest.ingest import usual_folders
+
+    found: list[Path] = usual_folders()
+    if not found:
+        raise UsageError(
+            "no log path given, and no usual log folder of an agent exists;"
+            " use: skilljuror ingest PATH --study DIR"
+        )
+    listing = ", ".join(str(folder) for folder in found)
+    if yes:
+        return found
+    if not ask or not sys.stdin.isatty():
+        raise NeedsDecision(f"found {listing}; name the folders to read, or use --yes for all")
+    print(f"found {listing}")
+    if not typer.confirm("Read them into this study? They stay on this machine."):
+        raise NeedsDecision("nothing was read")
+    return found
+
+
+def _timestamp(since: str | None) -> float | None:
+    from skilljuror.times import parse_time
+
+    if since is None:
+        return None
+    try:
+        return parse_time(since).timestamp()
+    except ValueError as error:
+        raise UsageError(f"--since {error}", field="since") from error

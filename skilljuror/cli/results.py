@@ -1,0 +1,269 @@
+"""Commands that read a study's results: query, show, report."""
+
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skilljuror.cli.options import Debug, Json, Study
+from skilljuror.cli.output import emit, print_headline, progress, record_table, table
+from skilljuror.cli.terminal import json_text
+from skilljuror.errors import UsageError
+
+
+class Format(StrEnum):
+    """Output formats."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+FORMAT_OF_SUFFIX = {f".{form}": form for form in (Format.csv, Format.json, Format.parquet)}
+UNIT = {"MB": 1 << 20, "GB": 1 << 30}
+TABLE_ROWS = 10_000
+"""Default --limit of a printed table."""
+MEMORY_FACTOR = 4
+"""Memory limit of the process for database, rows and output, as a multiple of --memory."""
+PROGRAM_MEMORY = 512 << 20
+"""Bytes added for the program itself."""
+
+
+def query(
+    study: Study,
+    question: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME|SQL|FILE.sql|-",
+            help="Question, SQL, SQL file or - (stdin); default: list.",
+        ),
+    ] = None,
+    form: Annotated[
+        Format | None,
+        typer.Option("--format", help="Output format; default: as --out, else a table."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="File: .csv, .json or .parquet.")
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param", metavar="NAME=VALUE", help="Parameter of the question; repeatable."
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=0, metavar="N", help="Maximum number of rows.")
+    ] = None,
+    records: Annotated[
+        bool, typer.Option("-x", "--records", help="Print rows as lines of column and value.")
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Time limit.")
+    ] = 300.0,
+    memory: Annotated[
+        str, typer.Option("--memory", metavar="SIZE", help="Memory limit, in MB or GB.")
+    ] = "2GB",
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Answer a named question, or run read-only SQL.
+
+    A table too wide for the terminal is printed as records; set COLUMNS for the width of a pipe.
+    CSV text that a spreadsheet would run as a formula starts with an apostrophe.
+    """
+    from skilljuror.queries.run import catalog
+    from skilljuror.store.limits import Limits
+
+    chosen = _form(form, out, as_json=json)
+    if question is None:
+        questions = [{"name": one.name, "question": one.question} for one in catalog()]
+        emit(questions, json, lambda: record_table(questions, "name", "question"))
+        return
+    if chosen is Format.parquet and limit is not None:
+        raise UsageError("--limit does not apply to parquet; use LIMIT in the SQL", field="limit")
+    asked, bound = _sql(question), _params(param or [])
+    limits = Limits(timeout, _size(memory))
+    try:
+        with _memory_bounded(limits.memory or 0):
+            if chosen is Format.parquet:
+                _parquet(study, asked, bound, limits, out)
+                return
+            found = _ask(study, asked, bound, limits)
+            rows = len(found.rows)
+            if limit is None and chosen is Format.table:
+                limit = TABLE_ROWS
+            found = found._replace(rows=found.rows[:limit])
+            _print(found, chosen, out, records=records)
+    except MemoryError as error:
+        raise limits.too_big() from error
+    if limit is not None and rows > limit:
+        print(f"the first {limit} of {rows} rows; --limit N shows more", file=sys.stderr)
+    _print_remarks(study, asked, found)
+
+
+def _form(form: Format | None, out: Path | None, *, as_json: bool) -> Format:
+    """The format chosen by --json, --format or the suffix of --out, which must agree."""
+    named = FORMAT_OF_SUFFIX.get(out.suffix.lower()) if out else None
+    asked = {
+        option: one
+        for option, one in (
+            ("--json", Format.json if as_json else None),
+            (f"--format {form}", form),
+            (f"--out {str(out)!r}", named),
+        )
+        if one is not None
+    }
+    if len(set(asked.values())) > 1:
+        raise UsageError(f"{' and '.join(asked)} contradict each other; use one of them")
+    chosen = next(iter(asked.values()), None)
+    if out is not None and chosen in {None, Format.table}:
+        raise UsageError(
+            f"--out {str(out)!r} has no known suffix; use .csv, .json or .parquet, or add --format",
+            field="out",
+        )
+    return chosen or Format.table
+
+
+def _sql(question: str) -> str:
+    """The question, or the text of the file or standard input that it names."""
+    if question != "-" and not question.lower().endswith(".sql"):
+        return question
+    raw = sys.stdin.buffer.read() if question == "-" else Path(question).read_bytes()
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        where = "standard input" if question == "-" else repr(question)
+        raise UsageError(f"{where} is not UTF-8 text; save the SQL as UTF-8") from error
+
+
+def _size(text: str) -> int:
+    """Bytes of a size such as 500MB."""
+    found = re.fullmatch(r"([1-9]\d{0,6})\s*(MB|GB)", text.strip().upper())
+    if found is None:
+        raise UsageError(
+            f"--memory {text!r} is not a valid size; use a form such as 500MB or 4GB",
+            field="memory",
+        )
+    return int(found[1]) * UNIT[found[2]]
+
+
+@contextmanager
+def _memory_bounded(limit: int) -> Iterator[None]:
+    """Limit the memory of this process, because DuckDB does not count the text of a single function.
+
+    Does nothing on a system that does not report held memory."""
+    import resource
+
+    from skilljuror.store.limits import held_memory
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    if not held_memory():
+        yield
+        return
+    wanted = held_memory() + limit * MEMORY_FACTOR + PROGRAM_MEMORY
+    most = min(one for one in (wanted, *before) if one != resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _ask(study: Path, question: str, params: dict[str, str], limits: Any) -> Any:
+    from skilljuror.ingest.lookup import database_of
+    from skilljuror.queries.run import open_read, run
+
+    with open_read(database_of(study), limits) as reader:
+        return run(reader, question, **params)
+
+
+def _print_remarks(study: Path, question: str, found: Any) -> None:
+    """Print the question's remarks on what is missing in the answer and how to get it."""
+    from skilljuror.queries.run import remarks_on
+
+    for words in remarks_on(question, found):
+        print(words.replace("STUDY", shlex.quote(str(study))), file=sys.stderr)
+
+
+def _params(pairs: list[str]) -> dict[str, str]:
+    parsed = dict(pair.partition("=")[::2] for pair in pairs)
+    wrong = [pair for pair in pairs if "=" not in pair]
+    if wrong:
+        raise UsageError(f"--param {wrong[0]!r} must be NAME=VALUE", field="param")
+    return parsed
+
+
+def _parquet(
+    study: Path, question: str, params: dict[str, str], limits: Any, out: Path | None
+) -> None:
+    from skilljuror.ingest.lookup import database_of
+    from skilljuror.queries.run import parquet
+
+    if out is None and sys.stdout.isatty():
+        raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
+    parquet(database_of(study), question, out or sys.stdout.buffer, limits, **params)
+
+
+def _print(found: Any, form: Format, out: Path | None, *, records: bool) -> None:
+    from skilljuror.files import replacement
+    from skilljuror.queries.csv_text import csv_text
+
+    if form is Format.table:
+        table(found.columns, found.rows, records=records)
+        return
+    of_json = form is Format.json
+    text = f"{json_text(found.records(), default=str)}\n" if of_json else csv_text(found)
+    if out is None:
+        print(text, end="")
+        return
+    with replacement(out.resolve()) as path:
+        path.write_text(text, encoding="utf-8")
+
+
+def show(
+    study: Study,
+    trial: Annotated[
+        str, typer.Argument(metavar="TRIAL", help="Trial or trajectory; a unique prefix is enough.")
+    ],
+    full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Print one trajectory: steps, Skill resources and uptake."""
+    from skilljuror.cli.timeline import print_timeline
+    from skilljuror.ingest.lookup import look_up
+
+    details = look_up(study, trial)
+    emit(details, json, lambda: print_timeline(details, full))
+
+
+def report(
+    study: Study,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Report folder; default: STUDY/report."),
+    ] = None,
+    no_quotes: Annotated[
+        bool, typer.Option("--no-quotes", help="Leave out quotes from logs.")
+    ] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Write tables, figures and a self-contained report.html."""
+    from skilljuror.ingest.lookup import report_study
+
+    with progress(json) as listener:
+        summary = report_study(study, out, quotes=not no_quotes, progress=listener)
+
+    def human() -> None:
+        print_headline(summary)
+        print(f"report: {summary.path}")
+
+    emit(summary, json, human)

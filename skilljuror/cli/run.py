@@ -1,0 +1,362 @@
+"""Commands about the trials of a study: init, plan, check, run, accept, adopt, demo; doctor."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skilljuror.cli.options import By, Debug, Jobs, Json, Reason, Study
+from skilljuror.cli.output import (
+    command_line,
+    emit,
+    print_headline,
+    print_indented,
+    print_lines,
+    progress,
+    record_table,
+    table,
+    to_plain,
+)
+
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="Study file.")]
+MAX_BLOCK = 12
+"""Most trials of the first block to print."""
+MAX_OUTCOMES = 40
+"""Most rows of rewards to print."""
+
+
+def init(
+    tasks: Annotated[
+        list[Path] | None, typer.Option("--task", metavar="DIR", help="Task folder; repeatable.")
+    ] = None,
+    tasks_dir: Annotated[
+        Path | None, typer.Option("--tasks", metavar="DIR", help="Folder of Harbor tasks.")
+    ] = None,
+    skillsbench: Annotated[
+        Path | None,
+        typer.Option(
+            "--skillsbench", metavar="DIR", help="SkillsBench checkout, with the paper's settings."
+        ),
+    ] = None,
+    skill: Annotated[
+        Path | None,
+        typer.Option("--skill", metavar="DIR", help="Skill folder; default: each task's own."),
+    ] = None,
+    revisions: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--revisions", metavar="OLD NEW", help="Two git revisions of the Skill to compare."
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Study file to write.")] = Path("study.yaml"),
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Write a first study file with a comment for every field."""
+    from skilljuror.run.init_study import StudySource, init_study
+
+    source = StudySource(tuple(tasks or ()), tasks_dir, skillsbench, skill, revisions)
+    new = init_study(source, out)
+
+    def human() -> None:
+        excluded = sum(new.excluded.values())
+        left = new.tasks - excluded
+        print(
+            f"{new.file}: {left} task{'s' * (left != 1)} × {', '.join(new.conditions)},"
+            f" {new.trials} trials on harness {new.harness}"
+        )
+        if excluded:
+            print(
+                f"{excluded} of {new.tasks} tasks found {'is' if excluded == 1 else 'are'} excluded:"
+            )
+            table(("category", "tasks"), list(new.excluded.items()))
+        steps = ("check", "plan", "run")
+        print(f"next: {'   then: '.join(command_line(step, out) for step in steps)}")
+
+    emit(new, json, human)
+
+
+def plan(
+    study_file: StudyFile,
+    pilot: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="STUDY", help="Pilot study that was run and ingested."),
+    ] = None,
+    sd: Annotated[
+        float | None,
+        typer.Option("--sd", min=0, help="Assumed SD of task differences, in percentage points."),
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", min=0, help="Assumed minutes per trial.")
+    ] = None,
+    dollars: Annotated[
+        float | None, typer.Option("--dollars", min=0, help="Assumed US dollars per trial.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show a study's trials, power, time and cost before it runs."""
+    from skilljuror.run.forecast import Assumptions, forecast
+
+    found = forecast(study_file, pilot, Assumptions(sd, minutes, dollars))
+
+    def human() -> None:
+        print(
+            f"{found.name}: {len(found.tasks)} tasks × {len(found.conditions)} conditions ×"
+            f" {found.trials_per_cell} trials = {found.trials} trials"
+        )
+        if all(found.contrast):
+            print(f"headline: {found.contrast[0]} minus {found.contrast[1]}")
+        shown = ", ".join(found.first_block[:MAX_BLOCK])
+        more = ", …" if len(found.first_block) > MAX_BLOCK else ""
+        print(f"first of {found.trials_per_cell} blocks: {shown}{more}")
+        rows = [
+            (*one.conditions, one.setting, *(value or "none" for value in one.values))
+            for one in found.differences
+        ]
+        if rows:
+            table(("condition", "other", "setting", "value", "other's value"), rows)
+        print("all other settings are the same in every condition")
+        record_table(found.figures, "name: figure", "value", "unit", "source")
+        print_lines("note", found.notes)
+
+    emit(found, json, human)
+
+
+def check(
+    study_file: StudyFile,
+    jobs: Jobs = 1,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Test the tasks: the solution must pass, an empty run must not."""
+    from skilljuror.run.check import check_study
+
+    with progress(json) as listener:
+        summary = check_study(study_file, jobs=jobs, progress=listener)
+
+    def human() -> None:
+        record_table(summary.tasks, "task", "verdict", "solution", "empty: empty run")
+        for one in summary.tasks:
+            print_lines(one.task, one.problems)
+            if one.output is not None:
+                print_indented(one.output or "no output", "  [verifier] ", "  ")
+
+    emit(summary, json, human)
+    if summary.failed:
+        raise typer.Exit(1)
+
+
+def run(
+    study_file: StudyFile,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Study folder; default: out/<name>.")
+    ] = None,
+    jobs: Jobs = 1,
+    rerun: Annotated[
+        str | None,
+        typer.Option(
+            "--rerun",
+            metavar="ENDS",
+            help="Ends to rerun: unscored,no_answer,contaminated,error.",
+        ),
+    ] = None,
+    unblind: Annotated[
+        bool, typer.Option("--unblind", help="Print rewards by condition too.")
+    ] = False,
+    dry: Annotated[bool, typer.Option("--dry-run", help="Print the plan; write nothing.")] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Run a study's trials, or resume where a run stopped.
+
+    The records of trials that are rerun are kept.
+    """
+    from skilljuror.run.attempts import chosen_ends
+    from skilljuror.run.run import run_study
+    from skilljuror.studies.study_file import load_study
+
+    ends = chosen_ends(rerun) if rerun is not None else frozenset[str]()
+    folder = out or Path("out") / load_study(study_file).name
+    if dry:
+        _print_dry_run(study_file, folder, ends, json)
+        return
+    with progress(json) as listener:
+        summary = run_study(
+            study_file, folder, jobs=jobs, rerun=ends, unblind=unblind, progress=listener
+        )
+
+    def human() -> None:
+        rerun = f", {summary.rerun} of them rerun" if summary.rerun else ""
+        print(
+            f"{summary.finished} of {summary.planned} trials finished in {folder}"
+            f" ({summary.ran} run{rerun}, {summary.finished - summary.ran} finished before)"
+        )
+        for status, count in sorted(summary.statuses.items()):
+            print(f"  {status}: {count}")
+        _print_outcomes(summary.outcomes)
+        print_lines("warning", summary.warnings)
+        if summary.warnings:
+            shown = command_line("show", folder, "TRIAL")
+            print(f"  is the verifier right? {command_line('check', study_file)}   or: {shown}")
+        print_lines("note", summary.notes)
+        resume = command_line("run", study_file, "--out", folder)
+        if summary.interrupted:
+            print(f"stopped; resume with: {resume}")
+        elif summary.stopped:
+            print(
+                f"stopped by {summary.stopped}; raise it in {study_file} and resume with: {resume}"
+            )
+        else:
+            print(f"next: {command_line('ingest', '--study', folder)}")
+
+    emit(summary, json, human)
+    if summary.interrupted or summary.stopped:
+        raise typer.Exit(130 if summary.interrupted else 3)
+
+
+def accept(
+    study: Study,
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="Trial name.")],
+    reason: Reason,
+    by: By = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Accept a trial's result so that it is not rerun.
+
+    A trial without a reward counts as not passed.
+    """
+    from skilljuror.run.attempts import accept_trial
+
+    accepted = accept_trial(study, trial, reason, by)
+
+    def human() -> None:
+        print(f"{accepted.trial} accepted by {accepted.by}: {accepted.reason}")
+        print(f"next: {command_line('ingest', '--study', study)}")
+
+    emit(accepted, json, human)
+
+
+def _print_dry_run(study_file: Path, folder: Path, ends: frozenset[str], json: bool) -> None:
+    from skilljuror.run.dry_run import dry_run
+
+    plan = dry_run(study_file, folder, rerun=ends)
+
+    def human() -> None:
+        for build in plan.builds:
+            how = "reuse or rebuild" if build.there else "build"
+            print(
+                f"{how} {', '.join(build.variants)} of {build.source or 'nothing'} for {build.task}"
+            )
+        for command in dict.fromkeys(plan.commands.values()):
+            arms = [name for name, one in plan.commands.items() if one == command]
+            print(f"each trial of {', '.join(arms)}: {shlex.join(command)}")
+        print(f"harness {plan.harness}, isolation {plan.isolation}")
+        rows = [
+            (
+                number, one.trial, one.variant or "no skill", one.block + 1, one.seed,
+                "yes" if one.again else "",
+            )
+            for number, one in enumerate(plan.trials, 1)
+        ]  # fmt: skip
+        if rows:
+            table(("", "trial", "variant", "block", "seed", "rerun"), rows)
+        print(f"{len(plan.trials)} trials would run; {plan.finished} are finished in {folder}")
+        print_lines("note", plan.notes)
+        print("nothing was written")
+
+    emit(plan, json, human)
+
+
+def _print_outcomes(outcomes: Any) -> None:
+    """Print rewards and exceptions, at most MAX_OUTCOMES rows."""
+    rows = [
+        (*filter(None, (one.task, one.condition)), one.trials, *map(_counted, (one.rewards, one.exceptions)))
+        for one in outcomes[:MAX_OUTCOMES]
+    ]  # fmt: skip
+    if not rows:
+        return
+    named = ("task", "condition") if outcomes[0].condition else ("task",)
+    table((*named, "trials", "rewards", "exceptions"), rows)
+    if len(outcomes) > len(rows):
+        print(f"… and {len(outcomes) - len(rows)} more; use --json for all")
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name}: {count}" for name, count in counts.items()) or "–"
+
+
+def adopt(
+    jobs: Annotated[list[Path], typer.Argument(metavar="JOB", help="Folders of Harbor jobs.")],
+    map_file: Annotated[
+        Path, typer.Option("--map", metavar="MAP.yaml", help="File that maps trials to arms.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the new study.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan; write nothing.")
+    ] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Make a study from the trials of finished Harbor jobs."""
+    from skilljuror.run.adopt import adopt as adopt_jobs
+
+    adoption = adopt_jobs(jobs, map_file, out, dry_run=dry_run)
+
+    def human() -> None:
+        for part in (adoption.arms, adoption.outcomes, adoption.left_out):
+            rows = to_plain(part)
+            if rows:
+                record_table(rows, *rows[0])
+        print_lines("note", adoption.notes)
+        if adoption.written:
+            print(f"next: {command_line('ingest', '--study', out)}")
+
+    emit(adoption, json, human)
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Study folder.")] = Path("out/demo"),
+    jobs: Jobs = 2,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Run a whole example study offline, from build to report."""
+    from skilljuror.cli.demo import run_demo
+
+    with progress(json) as listener:
+        summary = run_demo(out, jobs, listener)
+
+    def human() -> None:
+        print_headline(summary)
+        print("A scripted policy ran, no language model: figures say nothing about real agents.")
+        print_lines("note", summary.notes)
+        print(f"{summary.trials} trials in {summary.seconds:.1f} s")
+        print(f"report: {summary.report}")
+        print(f"next:   {command_line('show', out, summary.example_trial)}")
+        real = command_line("run", summary.real_study, "--out", "out/codex")
+        print(f"on a real agent, with OPENAI_API_KEY set: {real}")
+
+    emit(summary, json, human)
+
+
+def doctor(json: Json = False, debug: Debug = False) -> None:
+    """List installed and missing parts, and what they enable."""
+    from skilljuror.run.doctor import inspect_machine
+
+    checks = inspect_machine()
+
+    def human() -> None:
+        rows = [
+            (check.name, "yes" if check.found else "no", check.detail, check.enables)
+            for check in checks
+        ]
+        table(("part", "found", "detail", "enables"), rows)
+        missing = [check for check in checks if check.needed and not check.found]
+        print("a required part is missing" if missing else "all required parts are installed")
+
+    emit({"checks": checks}, json, human)
+    if any(check.needed and not check.found for check in checks):
+        raise typer.Exit(1)

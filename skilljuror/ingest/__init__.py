@@ -1,0 +1,1 @@
+"""Read logs and trials into the database, and look them up."""

@@ -1,0 +1,166 @@
+"""Look up a study: its database, one run with all details, and its report."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from skilljuror.errors import StudyError
+from skilljuror.extras import require
+from skilljuror.files import StudyFolder
+from skilljuror.harnesses.verifier_output import verifier_output
+from skilljuror.ingest.analysis import analyse
+from skilljuror.ingest.logs import logged_runs, read_logged
+from skilljuror.ingest.quotes import (
+    keeps_quotes,
+    unquoted_effect,
+    unquoted_event,
+    unquoted_verdict,
+    without_texts,
+)
+from skilljuror.ingest.trials import read_trial
+from skilljuror.judge.effects import effects
+from skilljuror.models.events import ResourceEvent, SkillManifest
+from skilljuror.models.measure import LocalEffect, Verdict
+from skilljuror.models.study import TrialRecord
+from skilljuror.models.trajectory import Trajectory
+from skilljuror.queries.run import run
+from skilljuror.runtime.workers import Listener, Progress, silent
+
+if TYPE_CHECKING:
+    from skilljuror.reports.build import ReportSummary
+
+VERIFIER_BYTES = 65_536
+"""Maximum length of a verifier's output."""
+SUGGESTIONS = 4
+"""Maximum number of suggested names in an error."""
+
+
+class RunDetails(Struct, frozen=True):
+    """One trial or foreign run with all details."""
+
+    name: str
+    """Trial, or key of the trajectory."""
+    record: TrialRecord | None
+    """The trial; None for foreign logs."""
+    trajectory: Trajectory | None
+    """The log, read again from its raw file."""
+    events: tuple[ResourceEvent, ...]
+    verdicts: tuple[Verdict, ...]
+    """Verdicts on the events; empty before `judge`."""
+    effects: tuple[LocalEffect, ...] = ()
+    """Effects of its calls."""
+    verifier: str | None = None
+    """End of the verifier's output; None for foreign logs and without output."""
+    manifest: SkillManifest | None = None
+    """Skills that the trial offered; None for foreign logs and if unknown."""
+
+
+def database_of(study: Path) -> Path:
+    """Return the study's database. Raises StudyError if it does not exist."""
+    folder = StudyFolder.existing(study)
+    if not folder.database.is_file():
+        logs = "" if StudyFolder(study).planned else " PATH"
+        raise StudyError(
+            f"{str(study)!r} has no database; create it with:"
+            f" skilljuror ingest{logs} --study {quote(str(study))}",
+            file=str(folder.database),
+        )
+    return folder.database
+
+
+def look_up(study: Path, name: str) -> RunDetails:
+    """Return one trial of a study, or one run of ingested logs; `name` may be a unique prefix.
+
+    Raises StudyError with suggestions.
+    """
+    verifier, manifest = None, None
+    if StudyFolder(study).planned:
+        name = _full_name(StudyFolder(study).finished_trials(), name, study, "trials")
+        trial = read_trial(study, name)
+        record, trajectory, manifest = trial.record, trial.trajectory, trial.manifest
+        analysis = analyse(name, trajectory, record, manifest, trial.units)
+        verifier = verifier_output(StudyFolder(study).trial_raw(name), VERIFIER_BYTES)
+    else:
+        record = None
+        database = database_of(study)
+        names = [str(row[0]) for row in run(database, "trajectory_names").rows]
+        _refuse_unlogged(database, study, name, names)
+        name = _full_name(names, name, study, "trajectories")
+        trajectory = read_logged(logged_runs(database, [name])[name])
+        analysis = analyse(name, trajectory)
+    verdicts = _verdicts(study, name)
+    call_effects = tuple(effects(name, trajectory, analysis.events)) if trajectory else ()
+    details = RunDetails(
+        name, record, trajectory, analysis.events, verdicts, call_effects, verifier, manifest
+    )
+    return details if keeps_quotes(study) else _without_quotes(details)
+
+
+def _without_quotes(details: RunDetails) -> RunDetails:
+    trajectory = details.trajectory and without_texts(details.trajectory)
+    events = tuple(map(unquoted_event, details.events))
+    verdicts = tuple(map(unquoted_verdict, details.verdicts))
+    call_effects = tuple(map(unquoted_effect, details.effects))
+    return RunDetails(details.name, details.record, trajectory, events, verdicts, call_effects)
+
+
+def _refuse_unlogged(database: Path, study: Path, name: str, runs: Sequence[str]) -> None:
+    """Raise StudyError with the reason if `name` is a trial without a run, and no run matches."""
+    rows = run(database, "observed_trials").records()
+    unlogged = {str(row["trial"]): row for row in rows if not row["logged"]}
+    matching = [trial for trial in unlogged if trial.startswith(name)]
+    if name in unlogged or (matching and not any(one.startswith(name) for one in runs)):
+        trial = _full_name(matching, name, study, "observed_trials")
+        raise StudyError(
+            f"trial {trial!r} has no readable log ({unlogged[trial]['reason']}); see:"
+            f" skilljuror query {quote(str(study))} observed_trials",
+            file=str(unlogged[trial]["source"]),
+        )
+
+
+def _full_name(names: Sequence[str], name: str, study: Path, what: str) -> str:
+    """Complete a name or unique prefix. Raises StudyError with suggestions; `what` is both the kind
+    of the names and the query that lists them."""
+    matching = [full for full in names if full.startswith(name)]
+    if name in names or len(matching) == 1:
+        return name if name in names else matching[0]
+    listing = f"list them: skilljuror query {quote(str(study))} {what}"
+    if matching:
+        shown = ", ".join(matching[:SUGGESTIONS]) + (" …" if len(matching) > SUGGESTIONS else "")
+        message = (
+            f"{len(matching)} {what} begin with {name!r}: {shown}; name one in full, or {listing}"
+        )
+    else:
+        near = " or ".join(map(repr, get_close_matches(name, names, n=SUGGESTIONS)))
+        guess = f"; did you mean {near}?" if near else ";"
+        message = (
+            f"{name!r} is not among the {len(names)} {what} in {str(study)!r}{guess} {listing}"
+        )
+    raise StudyError(message, file=str(study))
+
+
+def _verdicts(study: Path, name: str) -> tuple[Verdict, ...]:
+    if not StudyFolder(study).database.is_file():
+        return ()
+    rows = run(StudyFolder(study).database, "verdicts_of", trial=name).records()
+    return tuple(Verdict(**row) for row in rows)
+
+
+def report_study(
+    study: Path, target: Path | None = None, *, quotes: bool = True, progress: Listener = silent
+) -> "ReportSummary":
+    """Write report.html with tables and figures; the default folder is STUDY/report.
+
+    Raises MissingDependency without the report's libraries.
+    """
+    require("report", "'report'")
+    from skilljuror.reports.build import build_report  # only the report needs its templates
+
+    progress(Progress("report", 0, 1))
+    summary = build_report(database_of(study), target or StudyFolder(study).report, quotes=quotes)
+    progress(Progress("report", 1, 1))
+    return summary

@@ -1,0 +1,130 @@
+"""Convert trajectories to rows: places, counts and short previews, never full texts."""
+
+import json
+from collections.abc import Iterator
+
+from skilljuror.files import path_text
+from skilljuror.metrics.process import step_bytes
+from skilljuror.models.events import ResourceEvent
+from skilljuror.models.ingest import OfferedRow, SourceRow, SourceStatus, StepRow, TrajectoryRow
+from skilljuror.models.trajectory import Step, ToolCall, Trajectory, Usage
+from skilljuror.parsers.base import FoundSource
+from skilljuror.parsers.discovery.file_facts import facts_at
+
+PREVIEW = 160
+_LOOK = 4 * PREVIEW
+"""Characters used for a preview before white space is folded."""
+_NEAR = PREVIEW + PREVIEW // 4
+"""Characters that usually suffice."""
+_NO_USAGE = Usage()
+
+
+def trajectory_row(
+    trajectory: Trajectory, trial: str | None, further: tuple[str, ...] = ()
+) -> TrajectoryRow:
+    """The run without its text; `further` are warnings in addition to the parser's."""
+    usage = trajectory.usage or Usage()
+    outcome = None if trial else trajectory.outcome
+    others = [step.agent for step in trajectory.steps if step.agent != "main"]
+    return TrajectoryRow(
+        trajectory=trajectory.trajectory,
+        trial=trial,
+        source=trajectory.files[0],
+        format=trajectory.format,
+        session=trajectory.session,
+        agent=trajectory.agent,
+        agent_version=trajectory.agent_version,
+        model=trajectory.model,
+        started_at=trajectory.started_at,
+        finished_at=trajectory.finished_at,
+        steps=len(trajectory.steps) - len(others),
+        sub_agents=len(set(others)),
+        sub_steps=len(others),
+        input=_fresh(usage),
+        cache_write=usage.cache_write,
+        cache_read=usage.cache_read,
+        output=usage.output,
+        reasoning=usage.reasoning,
+        cost_usd=usage.cost_usd,
+        compactions=len(trajectory.compactions),
+        complete=trajectory.complete,
+        skipped_records=sum(trajectory.skipped.values()),
+        warnings=trajectory.warnings + further,
+        task=outcome.task if outcome else None,
+        reward=outcome.reward if outcome else None,
+        exception=outcome.exception if outcome else None,
+        lists_every_skill=trajectory.traits.lists_every_skill,
+        lists_folder_names=trajectory.traits.lists_folder_names,
+    )
+
+
+def _fresh(usage: Usage) -> int | None:
+    """Uncached input; 0 if the log's count excluded its cache."""
+    return None if usage.input is None else max(0, usage.input)
+
+
+def step_rows(trajectory: Trajectory, events: tuple[ResourceEvent, ...]) -> tuple[StepRow, ...]:
+    related = {(event.agent, event.step) for event in events if event.counts}
+    return tuple([_step_row(trajectory, step, related) for step in trajectory.steps])
+
+
+def _step_row(trajectory: Trajectory, step: Step, related: set[tuple[str, int]]) -> StepRow:
+    usage = step.usage or _NO_USAGE
+    results = [call.result for call in step.calls if call.result is not None]
+    asks = [asked(call) for call in step.calls]
+    return StepRow(
+        trajectory=trajectory.trajectory,
+        agent=step.agent,
+        step=step.index,
+        file=trajectory.files[step.file] if step.file else None,
+        line=step.line,
+        timestamp=step.timestamp,
+        actions=tuple([call.action for call in step.calls]),
+        failed_calls=[result.ok for result in results].count(False),
+        skill_related=(step.agent, step.index) in related,
+        text_bytes=step_bytes(step),
+        preview=_preview(asks, step.text),
+        input=_fresh(usage),
+        cache_write=usage.cache_write,
+        cache_read=usage.cache_read,
+        output=usage.output,
+    )
+
+
+def offered_rows(trajectory: Trajectory) -> tuple[OfferedRow, ...] | None:
+    """Skills shown to the model; None if the log does not tell."""
+    if trajectory.offered is None:
+        return None
+    key = trajectory.trajectory
+    return tuple(OfferedRow(key, skill.name, skill.bundled) for skill in trajectory.offered)
+
+
+def asked(call: ToolCall) -> str:
+    """The request of a call as one text."""
+    if call.command is not None:
+        return call.command
+    parts = (call.skill, call.path, call.pattern, call.written)
+    return " ".join(part for part in parts if part) or json.dumps(call.arguments, default=str)
+
+
+def _preview(asks: list[str], message: str) -> str:
+    """First characters of the step's calls, else of its text."""
+    text = " ; ".join([ask[:_LOOK] for ask in asks]) or message
+    near = " ".join(text[:_NEAR].split())
+    if len(near) < PREVIEW and len(text) > _NEAR:
+        near = " ".join(text[:_LOOK].split())
+    return near[:PREVIEW]
+
+
+def unread_row(found: FoundSource) -> SourceRow:
+    """Row of a source without a format: an error if the user named it or it is broken, else skipped."""
+    status: SourceStatus = "error" if found.named or found.broken else "skipped"
+    return SourceRow(path_text(found.source.path), status, None, found.problem, found.size)
+
+
+def part_rows(found: FoundSource) -> Iterator[SourceRow]:
+    """Rows of a source's siblings; its own row has the result for all of them."""
+    reason = f"part of {path_text(found.source.path)}"
+    for path in map(path_text, found.source.siblings):
+        facts = facts_at(path)
+        yield SourceRow(path, "part", found.format, reason, facts.size if facts else None)

@@ -1,0 +1,1 @@
+"""Judge uptake and tasks, and store the verdicts."""

@@ -1,0 +1,133 @@
+"""Logs of other programs that are recognised but unsupported.
+
+Some resemble a supported log but contain hardly anything that its parser reads (a Qwen Code session
+has Claude Code's envelope).
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_str, nested
+from skilljuror.parsers.raw_logs.file_head import FileHead, parse_head
+
+NOT_READ = "unsupported log format"
+_V1_EVENT = re.compile(r"[A-Z]\w+(?:Event|Observation)|Condensation\w*")
+_TABLE = re.compile(rb'CREATE TABLE\s+[`"\[]?(\w+)')
+_OPENCODE_TABLES = {b"session", b"message", b"part"}
+
+
+class UnreadKind(NamedTuple):
+    """An unsupported kind of log."""
+
+    name: str
+    is_one: Callable[[Source], bool]
+    """Whether a source is of this kind, by its first bytes."""
+    reason: str = NOT_READ
+    """Why it is not read, or how to convert it."""
+
+
+def unread_kind(source: Source) -> UnreadKind | None:
+    """Return the unsupported kind of a file, or None."""
+    return next((kind for kind in UNREAD_KINDS if kind.is_one(source)), None)
+
+
+def _begins(*magic: bytes) -> Callable[[Source], bool]:
+    return lambda source: source.head.startswith(magic)
+
+
+def _first(is_one: Callable[[dict[str, Any]], bool]) -> Callable[[Source], bool]:
+    """Test the first object."""
+    return lambda source: is_one(parse_head(source.head).first)
+
+
+def _any(is_one: Callable[[dict[str, Any]], object], *needles: bytes) -> Callable[[Source], bool]:
+    """Test the first records of a file that contains all needles."""
+    return lambda source: any(map(is_one, parse_head(source.head).objects(*needles)))
+
+
+def _is_inspect(source: Source) -> bool:
+    return source.head.startswith(b"PK\x03\x04") and source.path.suffix == ".eval"
+
+
+def _is_opencode_database(source: Source) -> bool:
+    is_database = source.head.startswith(b"SQLite format 3\x00")
+    return is_database and set(_TABLE.findall(source.head)) >= _OPENCODE_TABLES
+
+
+def _is_openhands_v1(source: Source) -> bool:
+    return any(map(_is_v1_event, _first_events(parse_head(source.head))))
+
+
+def _first_events(head: FileHead) -> Iterator[dict[str, Any]]:
+    """First event of a file with one event, a list, or a history."""
+    yield head.first
+    for event in (*head.items[:1], *as_list(head.first.get("history"))[:1]):
+        yield as_dict(event)
+
+
+def _is_v1_event(event: dict[str, Any]) -> bool:
+    kind = as_str(event.get("kind"))
+    return "id" in event and kind is not None and _V1_EVENT.fullmatch(kind) is not None
+
+
+def _is_qwen(record: dict[str, Any]) -> bool:
+    return "uuid" in record and isinstance(nested(record, "message", "parts"), list)
+
+
+def _is_iflow(record: dict[str, Any]) -> bool:
+    session = as_str(record.get("sessionId")) or ""
+    return "uuid" in record and session.startswith("session-")
+
+
+def _is_traex(record: dict[str, Any]) -> bool:
+    named = as_str(nested(record, "payload", "model_provider"))
+    return record.get("type") == "session_meta" and named in {"trae", "traex"}
+
+
+def _is_pi(first: dict[str, Any]) -> bool:
+    return first.get("type") == "session" and "cwd" in first and "id" in first
+
+
+def _is_kimi(record: dict[str, Any]) -> bool:
+    begins = record.get("type") == "metadata" and "protocol_version" in record
+    message = as_dict(record.get("message"))
+    return begins or ("timestamp" in record and {"type", "payload"} <= set(message))
+
+
+def _is_cursor(first: dict[str, Any]) -> bool:
+    speaks = as_str(first.get("role")) in {"user", "assistant"}
+    return speaks and isinstance(nested(first, "message", "content"), list)
+
+
+def _is_swe_agent(first: dict[str, Any]) -> bool:
+    history = as_list(first.get("history"))
+    names_agent = bool(history) and "agent" in as_dict(history[0])
+    return {"trajectory", "environment"} <= set(first) or names_agent
+
+
+def _is_benchflow(first: dict[str, Any]) -> bool:
+    acp = as_str(first.get("phase")) in {"agent", "verifier"} and "type" in first
+    return acp or {"request", "response"} <= set(first)
+
+
+UNREAD_KINDS = (
+    UnreadKind("gzip file", _begins(b"\x1f\x8b"), "decompress it first, e.g. with gunzip"),
+    UnreadKind("zstd file", _begins(b"\x28\xb5\x2f\xfd"), "decompress it first, e.g. with zstd -d"),
+    UnreadKind(
+        "OpenCode database",
+        _is_opencode_database,
+        "unsupported; export each session with `opencode export`",
+    ),
+    UnreadKind("Inspect .eval log", _is_inspect),
+    UnreadKind("OpenHands V1 event", _is_openhands_v1),
+    UnreadKind("Qwen Code session", _any(_is_qwen, b'"uuid"', b'"parts"')),
+    UnreadKind("iFlow session", _any(_is_iflow, b'"uuid"', b'"session-')),
+    UnreadKind("TraeX session", _any(_is_traex, b'"session_meta"', b'"trae')),
+    UnreadKind("Kimi session", _first(_is_kimi)),
+    UnreadKind("Cursor transcript", _first(_is_cursor)),
+    UnreadKind("pi session", _first(_is_pi)),
+    UnreadKind("SWE-agent .traj", _first(_is_swe_agent)),
+    UnreadKind("BenchFlow log", _first(_is_benchflow)),
+)

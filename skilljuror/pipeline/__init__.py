@@ -1,1 +1,0 @@
-"""The order of stages, the one worker pool, the one broad except."""

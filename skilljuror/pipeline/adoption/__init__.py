@@ -1,1 +1,0 @@
-"""Finished jobs of other harnesses as studies."""

@@ -1,1 +1,0 @@
-"""Running the trials of a study."""

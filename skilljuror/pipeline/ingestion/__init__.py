@@ -1,1 +1,0 @@
-"""Logs and trials into the database."""

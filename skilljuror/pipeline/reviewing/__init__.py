@@ -1,1 +1,0 @@
-"""People in the loop: what waits for them, and what they answer."""

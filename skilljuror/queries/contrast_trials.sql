@@ -1,0 +1,29 @@
+-- question: Which trials does the headline use?
+-- section: RQ2
+-- grain: one row is one planned trial of the contrast
+-- columns: task, condition, trial, final, contaminated, strict, reward
+-- params: treatment=null, control=null
+-- read: There is no headline while a trial is not final. The headline names contaminated trials and is also
+--   computed without them.
+-- empty: The database has no two conditions of a study to compare. For foreign logs, `skilljuror query STUDY
+--   observed_trials` shows the outcomes of their trials.
+-- column final: true if the outcome is final: a reward, a timeout, or accepted by a person
+-- column contaminated: true if the trial is invalid for its arm (question quality_flags gives the reason)
+-- column strict: true if the reward is exactly 1; a missing reward is not a pass
+-- column reward: reward from the verifier; null if missing
+WITH contrast AS (
+    SELECT
+        coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,
+        coalesce(CAST($control AS VARCHAR), (SELECT max(control) FROM study)) AS control
+)
+SELECT
+    r.task,
+    r.condition,
+    r.run AS trial,
+    r.settled AS final,
+    r.run IN (SELECT trial FROM contaminations) AS contaminated,
+    coalesce(r.reward = 1, false) AS strict,
+    r.reward
+FROM contrast AS k
+JOIN runs AS r ON r.condition IN (k.treatment, k.control)
+ORDER BY r.task, r.condition, r.run;

@@ -1,0 +1,1 @@
+"""Run matched trials: plan, check, run, adopt."""

@@ -1,0 +1,193 @@
+"""Check the tasks of a study before any trial: the solution earns 1, an empty run earns less.
+
+Both run like trials, in the study's harness and sandbox; their results are not saved.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from skilljuror.build.given_skills import GivenSkills
+from skilljuror.files import StudyFolder
+from skilljuror.harnesses import HARNESSES
+from skilljuror.harnesses.base import BatchHarness, Harness, TrialJob
+from skilljuror.harnesses.sandbox import remove_tree
+from skilljuror.harnesses.verifier_output import last_lines, verifier_output
+from skilljuror.models.agent import AgentProgram
+from skilljuror.models.study import AgentChoice, PlannedTask, StudyConfig, TrialRecord
+from skilljuror.registry import resolve
+from skilljuror.run.lock import exclusive_run, workers_lock
+from skilljuror.run.run import agents_of
+from skilljuror.run.trial import RunSetup, run_trial, stop_trial
+from skilljuror.runtime.workers import Listener, Progress, silent, worker_pool
+from skilljuror.studies.plan import freeze, planned_trial
+from skilljuror.studies.study_file import load_study
+
+SOLUTION, EMPTY = "solution", "empty"
+_OF_HARNESS = {SOLUTION: "oracle", EMPTY: "nop"}
+"""Agents that replace both in a harness with its own agents."""
+OwnAgent = Callable[[AgentChoice], AgentProgram | None]
+OUTPUT_LINES = 20
+"""Lines of verifier output that are shown for a failed task."""
+_OUTPUT_BYTES = 20_000
+
+
+class TaskCheck(Struct, frozen=True):
+    """Result for one task."""
+
+    task: str
+    """Name of the task."""
+    verdict: Literal["ok", "fails", "unknown"]
+    """unknown: the task has no solution, so it may be unsolvable."""
+    solution: float | None
+    """Reward of solution/solve.sh; None if missing."""
+    empty: float | None
+    """Reward of a run that does nothing."""
+    problems: tuple[str, ...] = ()
+    """One line each."""
+    output: str | None = None
+    """Last lines of the verifier, if there is a problem."""
+
+
+class CheckSummary(Struct, frozen=True):
+    """Results for all tasks of a study."""
+
+    tasks: tuple[TaskCheck, ...]
+    """In the order of the study file."""
+    isolation: str
+    """Isolation of the runs from this machine."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether any task fails."""
+        return any(one.verdict == "fails" for one in self.tasks)
+
+
+class _Attempt(Struct, frozen=True):
+    record: TrialRecord
+    output: str | None
+
+
+def check_study(
+    study_file: Path, *, jobs: int = 1, progress: Listener | None = None
+) -> CheckSummary:
+    """Run the solution and an empty agent on every task of a study.
+
+    Raises StudyError and UsageError for an invalid study, HarnessError if this machine cannot run it.
+    """
+    config = load_study(study_file)
+    harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(config.harness.options)
+    isolation = harness.prepare()
+    base = study_file.parent
+    plan = freeze(config, base, find_skill=GivenSkills(base))
+    online = not all(agent.scripted for agent in agents_of(config, harness).values())
+    own = harness.own_agent if isinstance(harness, BatchHarness) else None
+    wanted = [
+        _job(config, task, base / task.path, kind, own, online=online)
+        for task in plan.tasks
+        for kind in (SOLUTION, EMPTY)
+        if kind == EMPTY or _solution(base / task.path)
+    ]
+    with _throwaway_study(config) as setup:
+        found = _run(wanted, setup, jobs, progress or silent)
+    checks = (_judge(task, found) for task in plan.tasks)
+    return CheckSummary(tuple(checks), isolation)
+
+
+def _solution(task_dir: Path) -> tuple[Path, ...]:
+    """Files of a task's solution; empty without solve.sh."""
+    folder = task_dir / "solution"
+    if not (folder / "solve.sh").is_file():
+        return ()
+    return tuple(sorted(path.resolve() for path in folder.iterdir() if path.is_file()))
+
+
+def _job(
+    config: StudyConfig,
+    task: PlannedTask,
+    task_dir: Path,
+    kind: str,
+    own_agent: OwnAgent | None,
+    *,
+    online: bool,
+) -> TrialJob:
+    """A run without a Skill, with the network access of the study's agent."""
+    solves = kind == SOLUTION
+    own = own_agent(AgentChoice(name=_OF_HARNESS[kind])) if own_agent else None
+    agent = own or AgentProgram(
+        name=kind,
+        version=None,
+        files=_solution(task_dir) if solves else (),
+        argv=("bash", "{agent_dir}/solve.sh") if solves else ("true",),
+        scripted=not online,
+        usage_reason="no_model",
+    )
+    return TrialJob(
+        trial=planned_trial(config.seed, task.name, kind, 0, 0),
+        task=task,
+        task_dir=task_dir.resolve(),
+        variant=None,
+        variant_dir=None,
+        agent=agent,
+        choice=config.harness,
+        config_digest="",
+    )
+
+
+@contextmanager
+def _throwaway_study(config: StudyConfig) -> Iterator[RunSetup]:
+    place = Path(tempfile.mkdtemp(prefix="skilljuror-check-"))
+    try:
+        folder = StudyFolder(place)
+        with exclusive_run(folder) as scratch:
+            yield RunSetup(place, scratch, workers_lock(folder), config.harness)
+    finally:
+        remove_tree(place)
+
+
+def _run(
+    wanted: list[TrialJob], setup: RunSetup, jobs: int, listener: Listener
+) -> dict[tuple[str, str], _Attempt]:
+    found = {}
+    folder = StudyFolder(setup.study)
+    listener(Progress("check", 0, len(wanted)))
+    with worker_pool(min(jobs, len(wanted)) or 1, stop=stop_trial, in_process=False) as pool:
+        records = pool.map_unordered(partial(run_trial, setup), wanted, queued=1)
+        for done, (job, record) in enumerate(records, 1):
+            output = verifier_output(folder.trial_raw(record.trial), _OUTPUT_BYTES)
+            found[job.task.name, job.trial.condition] = _Attempt(record, output)
+            listener(Progress("check", done, len(wanted), record.trial))
+    return found
+
+
+def _judge(task: PlannedTask, found: dict[tuple[str, str], _Attempt]) -> TaskCheck:
+    solution, empty = found.get((task.name, SOLUTION)), found[task.name, EMPTY]
+    problems, wrong = [], []
+    if solution is not None and solution.record.reward != 1:
+        problems.append(f"its solution earns {_words(solution.record)}, not 1")
+        wrong.append(solution)
+    if empty.record.reward is None:
+        problems.append(f"an empty run earns {_words(empty.record)}, not less than 1")
+        wrong.append(empty)
+    elif empty.record.reward >= 1:
+        problems.append("an empty run earns 1: the verifier accepts anything")
+        wrong.append(empty)
+    output = next((one.output for one in wrong if one.output is not None), None)
+    return TaskCheck(
+        task=task.name,
+        verdict="fails" if problems else "unknown" if solution is None else "ok",
+        solution=solution.record.reward if solution else None,
+        empty=empty.record.reward,
+        problems=(*problems, *([] if solution else ["no solution/solve.sh proves it solvable"])),
+        output=None if output is None else last_lines(output, OUTPUT_LINES),
+    )
+
+
+def _words(record: TrialRecord) -> str:
+    reward = "no reward" if record.reward is None else f"{record.reward:g}"
+    return f"{reward} ({record.message})" if record.message else reward

@@ -1,0 +1,115 @@
+"""Recognise attempts that failed because of the machine or the model's provider.
+
+Only these are retried (`retries` of the study file): retrying an agent's own failure would bias its arm.
+Whether a model answered is read from the agent's log, in the same way for every harness and arm, never
+from the reward.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from skilljuror.harnesses.artifacts import Reading
+from skilljuror.ingest.trials import log_of
+from skilljuror.models.study import NO_ANSWER, NO_LOG, TrialRecord
+from skilljuror.models.trajectory import Trajectory
+
+Answer = Literal["answered", "unanswered", "unknown"]
+
+PROVIDER_FAULTS = frozenset({
+    "ApiRateLimitError", "ApiInternalServerError", "ApiOverloadedError",
+    "ApiConnectionClosedError", "ApiResponseStalledError", "NetworkConnectionError",
+    "ApiConnectionError", "APIConnectionError", "RateLimitError", "InternalServerError",
+    "ServiceUnavailableError",
+})  # fmt: skip
+"""Exceptions of the model's server in Harbor and litellm."""
+
+MACHINE_FAULTS = PROVIDER_FAULTS | {
+    # of this machine: the sandbox, files, memory, connections
+    "HarnessError", "OSError", "FileNotFoundError", "PermissionError", "BlockingIOError",
+    "MemoryError", "TimeoutError", "ConnectionError", "ConnectionResetError",
+    "ConnectionRefusedError", "ConnectionAbortedError", "BrokenPipeError",
+    # of the environments that Harbor starts
+    "EnvironmentStartTimeoutError", "SandboxBuildFailedError", "AgentSetupTimeoutError",
+    "HealthcheckError", "SSHAccessError", "GKEExecStreamClosedError", "GKEPodNotFoundError",
+    "RuntimeRequestError", "AddTestsDirError", "DownloadVerifierDirError",
+}  # fmt: skip
+"""Exception names, without limits that an agent itself can reach (memory, context)."""
+RUN_STOPPED = "RunStoppedError"
+"""Exception of an attempt that was stopped while its agent ran."""
+_SHARE = 0.5
+"""A timed-out request counts as unanswered if it waited for at least this share of the agent's time. Most
+agents time out during a model call, which is their own failure."""
+
+
+def is_machine_fault(record: TrialRecord) -> bool:
+    """Whether an attempt without a reward failed because of the machine or the provider."""
+    return record.reason == NO_ANSWER or (
+        record.reward is None
+        and record.status in {"error", "unscored"}
+        and record.exception in MACHINE_FAULTS
+    )
+
+
+def retry_seconds(failed: int) -> float:
+    """Seconds before the next attempt after `failed` earlier ones: 1, 4, 16, then 60."""
+    return min(60.0, 4.0**failed)
+
+
+def answer_of(run: Trajectory | None, record: TrialRecord) -> Answer:
+    """Whether a model answered the agent, by its log.
+
+    "unanswered": the log has no answer, or ends with a provider fault, or the trial timed out on a
+    request that took most of the time. "unknown" without a readable log or without a model.
+    """
+    if run is None or record.scripted:
+        return "unknown"
+    if not run.steps_of() or run.fault:
+        return "unanswered"
+    if not run.awaits_answer:
+        return "answered"
+    if record.exception in PROVIDER_FAULTS:
+        return "unanswered"
+    return "unanswered" if record.status == "timeout" and _waited(run, record) else "unknown"
+
+
+def _waited(run: Trajectory, record: TrialRecord) -> bool:
+    """Whether most of the agent's time passed after the last record of its log."""
+    if run.started_at is None or run.finished_at is None or record.agent_seconds is None:
+        return False
+    return run.finished_at - run.started_at < (1 - _SHARE) * record.agent_seconds
+
+
+def checked_by_log(record: TrialRecord, raw: Path, *, writes_log: bool = False) -> TrialRecord:
+    """Correct the record of an attempt by its log in `raw`: unscored if no model answered, an error if a
+    required log is missing. `rewards` keeps the verifier's values. An unreadable log is only noted in
+    `left_out`."""
+    if record.agent_seconds is None or record.exception == RUN_STOPPED:
+        return record  # never started, or never ended
+    reading = Reading()
+    run, unread = log_of(raw, record)
+    if run is None and unread:  # unknown whether a model answered
+        for why in unread:
+            reading.leave_out(why.replace(f"{raw}/", ""))
+        return record.model_copy(
+            update={"left_out": (*(record.left_out or ()), *reading.summary())}
+        )
+    if answer_of(run, record) == "unanswered":
+        fault = f": {run.fault}" if run and run.fault else ""
+        return _without_reward(record, "unscored", NO_ANSWER, f"no answer of the model{fault}")
+    if run is None and writes_log and not _left_log(raw / "agent", record):
+        return _without_reward(record, "error", NO_LOG, "the agent left no log")
+    return record
+
+
+def _without_reward(record: TrialRecord, status: str, reason: str, why: str) -> TrialRecord:
+    message = "; ".join(filter(None, (record.message, why)))
+    update = {"status": status, "reason": reason, "reward": None, "message": message}
+    return record.model_copy(update=update)
+
+
+def _left_log(folder: Path, record: TrialRecord) -> bool:
+    """Whether an agent left any file; in Harbor, its output and the setup's files do not count."""
+    files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    if record.harness != "harbor":
+        return bool(files)
+    return any(file.parts[0] != "setup" and file.suffix != ".txt" for file in files)

@@ -1,0 +1,318 @@
+"""Write a first study file from existing folders, with a comment for every field.
+
+It is loaded and frozen before it is written, so `plan` and `run` accept it.
+"""
+
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from msgspec import Struct
+
+from skilljuror.build.given_skills import GivenSkills
+from skilljuror.bundles import load_bundle
+from skilljuror.errors import StudyError, UsageError
+from skilljuror.files import replacement
+from skilljuror.models.study import Condition, Exclusion, SkillSource, StudyPlan, TaskEntry
+from skilljuror.studies.plan import freeze
+from skilljuror.studies.study_file import load_study
+from skilljuror.studies.tasks import BAKED_SKILLS, planned_task, task_name, task_settings
+
+NO_SKILL, CREDENTIAL, REFUSED = "no Skill", "external credential", "refused by the plan"
+"""Categories of excluded tasks."""
+USUAL_SECONDS = 600
+"""Default time limit of agent and verifier."""
+
+LAYOUTS = (
+    Condition(name="no_skill"),
+    Condition(name="baseline", variant="baseline"),
+    Condition(name="pd", variant="pd"),
+)
+"""Conditions of a layout study; the last is compared with the one before it."""
+
+TEMPLATE = """\
+# A skilljuror study. Paths are relative to this file; docs/study-file.md describes every field.
+format_version: 1
+name: {name}  # short name; the run is stored in out/{name}
+seed: 7  # for the order of the trials and the agents' seeds
+trials_per_cell: 5  # trials of every (task, condition) pair
+
+# Folders in Harbor task format. skills: the source Skill; default: the task's environment/skills.
+tasks:
+{tasks}
+{exclusions}
+# The arms. They differ only in the Skill.{arms}
+conditions:
+{conditions}
+contrast: {{treatment: {treatment}, control: {control}}}  # the headline: treatment minus control
+primary_outcome: strict_pass  # reward 1 passes; alternative: reward, its mean
+# margin: 5  # percentage points below which the arms count as equal; declare it before the run
+disclosure: silent  # the prompt does not mention the Skill; named: its last line names it
+
+# Where trials run, and the time limits of agent and verifier in seconds.{place}
+harness: {harness}
+# The agent; docs/agents.md lists the others. It requires OPENAI_API_KEY in the environment.
+agent: {agent}
+# build: {{engine: rewrite, model: openai/gpt-5.4}}  # a model writes the layouts; default: rules move the text
+retries: 1  # further attempts at a trial after a fault of the machine
+# budget: {{dollars: 50, minutes: 600}}  # limit for all attempts together; default: no limit
+"""
+OF_LAYOUTS = """
+# no_skill: no Skill; baseline: all on one page; pd: a short root that opens files on demand."""
+OF_VERSIONS = " Each has the Skill of a git revision."
+LOCAL = " local: the sandbox of this machine."
+HARBOR = " harbor: docs/harbor.md; environment: docker, daytona, modal, …"
+EXCLUDED = """
+# Tasks excluded before any trial; each is reported with its reason.
+exclude:
+"""
+CUT_OFF = """
+# Exclude a task if a condition offers a Skill with more tokens of text than this.
+exclude_rules: {max_tokens: 100000}
+"""
+
+
+class StudySource(Struct, frozen=True):
+    """Inputs of a study file: tasks in one of three ways, and optionally a Skill."""
+
+    tasks: tuple[Path, ...] = ()
+    """Task folders."""
+    tasks_dir: Path | None = None
+    """A folder of task folders; those that cannot be run are excluded with a reason."""
+    skillsbench: Path | None = None
+    """A checkout of SkillsBench, studied as in the SkillJuror paper."""
+    skill: Path | None = None
+    """The Skill of every task; None for each task's own."""
+    revisions: tuple[str, str] | None = None
+    """Two git revisions of it to compare instead of layouts, the earlier first."""
+
+
+class NewStudy(Struct, frozen=True):
+    """A written study file."""
+
+    file: Path
+    tasks: int
+    """Tasks found."""
+    excluded: dict[str, int]
+    """Category -> excluded tasks, largest first."""
+    conditions: tuple[str, ...]
+    trials: int
+    """Planned trials."""
+    harness: str
+
+
+def init_study(source: StudySource, out: Path) -> NewStudy:
+    """Write a study file; an equal existing one stays.
+
+    Raises UsageError for an invalid source and for a different file at `out`.
+    """
+    _check(source)
+    if not out.parent.is_dir():
+        raise StudyError(f"{str(out)!r}: folder {str(out.parent)!r} not found; create it first")
+    arms = _conditions(source, out.parent)
+    entries = [_entry(folder, source, out.parent) for folder in _folders(source)]
+    exclude = list(_exclusions(entries, arms, source, out.parent))
+    if source.tasks and exclude:
+        raise _cannot_run("", exclude[0])
+    if len(exclude) == len(entries):
+        raise _cannot_run(f"none of the {len(entries)} tasks can be run; ", exclude[0])
+    text = _text(source, entries, exclude, arms, out.parent)
+    plan = _write(text, out)
+    return NewStudy(
+        file=out,
+        tasks=len(entries),
+        excluded=dict(Counter(one.category for one in exclude).most_common()),
+        conditions=tuple(arm.name for arm in arms),
+        trials=len(plan.trials),
+        harness=plan.config.harness.name,
+    )
+
+
+def _check(source: StudySource) -> None:
+    """Raise UsageError for conflicting options and for a Skill without SKILL.md."""
+    ways = [way for way in (source.tasks, source.tasks_dir, source.skillsbench) if way]
+    if len(ways) != 1:
+        raise UsageError("name the tasks in one way: --task, --tasks or --skillsbench")
+    if source.skillsbench and source.skill:
+        raise UsageError(
+            "--skillsbench uses the tasks' own Skills; to use --skill, name the tasks folder with"
+            " --tasks",
+            field="skill",
+        )
+    if source.revisions and not source.skill:
+        raise UsageError("--revisions requires --skill", field="skill")
+    if source.skill and not source.revisions and not load_bundle(source.skill).skills:
+        raise UsageError(
+            f"--skill {str(source.skill)!r} has no SKILL.md; name a folder of one or more skills",
+            file=str(source.skill),
+        )
+
+
+def _folders(source: StudySource) -> Sequence[Path]:
+    """List the task folders, sorted by the bytes of their names."""
+    if source.tasks:
+        return source.tasks
+    top = source.skillsbench / "tasks" if source.skillsbench else source.tasks_dir
+    assert top is not None
+    found = sorted((path.parent for path in top.glob("*/task.toml")), key=os.fsencode)
+    if not found:
+        raise StudyError(
+            f"{str(top)!r} has no task; a task is a folder with a task.toml", file=str(top)
+        )
+    return found
+
+
+def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
+    if not (source.revisions and source.skill):
+        return LAYOUTS
+    path = _relative(source.skill, base)
+    return tuple(
+        Condition(name=name, skill=SkillSource(path=path, revision=revision))
+        for name, revision in zip(("old", "new"), source.revisions, strict=True)
+    )
+
+
+def _entry(folder: Path, source: StudySource, base: Path) -> TaskEntry:
+    as_source = source.skill if not source.revisions else None
+    skills = _relative(as_source, base) if as_source else None
+    return TaskEntry(path=_relative(folder, base), skills=skills)
+
+
+def _relative(path: Path, base: Path) -> str:
+    """A path relative to the study file's folder, with links resolved."""
+    place, start = path.parent.resolve() / path.name, base.resolve()
+    common = next(folder for folder in (start, *start.parents) if place.is_relative_to(folder))
+    up = [".."] * len(start.relative_to(common).parts)
+    return str(Path(*up, place.relative_to(common)))
+
+
+def _exclusions(
+    entries: Sequence[TaskEntry], arms: Sequence[Condition], source: StudySource, base: Path
+) -> Iterator[Exclusion]:
+    for entry in entries:
+        if found := _problem(entry, arms, source, base):
+            category, reason = found
+            yield Exclusion(task=task_name(base / entry.path), category=category, reason=reason)
+
+
+def _cannot_run(before: str, first: Exclusion) -> StudyError:
+    fix = "; name one with --skill" if first.category == NO_SKILL else ""
+    return StudyError(f"{before}task {first.task!r}: {first.reason}{fix}", field="tasks")
+
+
+def _problem(
+    entry: TaskEntry, arms: Sequence[Condition], source: StudySource, base: Path
+) -> tuple[str, str] | None:
+    """Category and reason of an exclusion, or None."""
+    folder = base / entry.path
+    baked = folder / "environment" / BAKED_SKILLS
+    if folder.is_dir() and not source.skill and not baked.exists():
+        return NO_SKILL, f"it has no Skill under environment/{BAKED_SKILLS}"
+    try:
+        planned_task(arms, entry, base)
+        if not source.skill and not load_bundle(baked).skills:
+            return NO_SKILL, f"environment/{BAKED_SKILLS} has no SKILL.md"
+        asked = _asked_of_machine(task_settings(folder)) if source.skillsbench else []
+    except UsageError as error:
+        return REFUSED, error.message
+    return (CREDENTIAL, f"its verifier requires {', '.join(asked)}") if asked else None
+
+
+def _asked_of_machine(settings: dict[str, Any]) -> list[str]:
+    """Verifier variables that the task reads from the host's environment."""
+    asked = _table(_table(settings, "verifier"), "env")
+    return sorted(name for name, value in asked.items() if "${" in str(value))
+
+
+def _table(settings: dict[str, Any], name: str) -> dict[str, Any]:
+    found = settings.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _longest(folders: Sequence[Path], part: str) -> float:
+    """The longest time limit in seconds of `agent` or `verifier` in any task.toml."""
+    limits = [_table(task_settings(folder), part).get("timeout_sec") for folder in folders]
+    stated = [one for one in limits if isinstance(one, int | float) and 0 < one < math.inf]
+    longest = max(stated, default=USUAL_SECONDS)
+    return int(longest) if longest == int(longest) else longest
+
+
+def _text(
+    source: StudySource,
+    entries: Sequence[TaskEntry],
+    exclude: Sequence[Exclusion],
+    arms: Sequence[Condition],
+    base: Path,
+) -> str:
+    out = {one.task for one in exclude}
+    kept = [base / one.path for one in entries if task_name(base / one.path) not in out]
+    local = bool(source.tasks)
+    harness = {
+        "name": "local" if local else "harbor",
+        "timeout_sec": _longest(kept, "agent"),
+        "verifier_timeout_sec": _longest(kept, "verifier"),
+        **({} if local else {"options": {"environment": "docker"}}),
+    }
+    agent = {
+        "name": "codex",
+        "model": "gpt-5.4" if local else "openai/gpt-5.4",
+        **({"effort": "high"} if source.skillsbench else {}),
+        **({} if local else {"options": {"keys": ["OPENAI_API_KEY"]}}),
+    }
+    excluded = "".join(f"  - {_yaml(one.model_dump())}\n" for one in exclude)
+    return TEMPLATE.format(
+        name=_study_name(source),
+        tasks="\n".join(
+            f"  - {_yaml(one.model_dump(exclude_none=True, exclude={'attributes'}))}"
+            for one in entries
+        ),
+        exclusions=(EXCLUDED + excluded if excluded else "")
+        + (CUT_OFF if source.skillsbench else ""),
+        arms=OF_VERSIONS if source.revisions else OF_LAYOUTS,
+        conditions="\n".join(f"  - {_yaml(_arm(one))}" for one in arms),
+        treatment=arms[-1].name,
+        control=arms[-2].name,
+        place=LOCAL if local else HARBOR,
+        harness=_yaml(harness),
+        agent=_yaml(agent),
+    )
+
+
+def _arm(arm: Condition) -> dict[str, Any]:
+    """A condition for the study file, including `variant: null`."""
+    skill = arm.skill
+    return {
+        "name": arm.name,
+        **({"skill": skill.model_dump()} if skill else {"variant": arm.variant}),
+    }
+
+
+def _study_name(source: StudySource) -> str:
+    if source.skillsbench:
+        return "skillsbench"
+    named = (source.skill or source.tasks_dir or source.tasks[0]).absolute()
+    return re.sub(r"[^a-z0-9]+", "-", named.name.lower()).strip("-") or "study"
+
+
+def _yaml(value: Any) -> str:
+    text: str = yaml.safe_dump(
+        value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=float("inf")
+    )
+    return text.rstrip("\n")
+
+
+def _write(text: str, out: Path) -> StudyPlan:
+    """Check and write a study file; return its plan. Raises UsageError."""
+    if out.exists() and not (out.is_file() and out.read_bytes() == text.encode()):
+        raise StudyError(
+            f"{str(out)!r} already exists; move it away, or name another file with --out",
+            file=str(out),
+        )
+    with replacement(out) as new:
+        new.write_text(text, encoding="utf-8")
+        return freeze(load_study(new), out.parent, find_skill=GivenSkills(out.parent))

@@ -1,0 +1,94 @@
+"""Schedule trials: order, parallelism, and when to stop."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import groupby
+
+from skilljuror.errors import HarnessError
+from skilljuror.harnesses.base import BatchHarness, TrialJob
+from skilljuror.models.study import Budget, TrialRecord
+from skilljuror.prices import with_packaged
+from skilljuror.run.batches import run_in_batch, save_stopped
+from skilljuror.run.budget import Spending
+from skilljuror.run.study_builds import StudyRun
+from skilljuror.run.trial import RunSetup, run_trial, stop_trial
+from skilljuror.runtime.workers import Progress, worker_pool
+
+
+def run_all(run: StudyRun, setup: RunSetup, pending: list[TrialJob], jobs: int) -> None:
+    """Run trials in order, `jobs` at a time, within the budget, in workers or in a harness's batches.
+
+    Raises HarnessError after `stop_after_unanswered` trials in a row without a model answer.
+    """
+    planned = len(run.plan.trials)
+    before = planned - len(pending)
+    run.listener(Progress("run", before, planned))
+    if isinstance(run.harness, BatchHarness):
+        save_stopped(run.harness, setup, pending)
+    spent = Spending(run.folder, run.plan.config.budget, with_packaged(run.plan.config.prices))
+    if isinstance(run.harness, BatchHarness):
+        _report(run, spent, before, _batches(run, setup, spent, pending, jobs))
+        return
+    unanswered = _Unanswered(run.plan.config.stop_after_unanswered)
+    with worker_pool(min(jobs, len(pending)) or 1, stop=stop_trial, in_process=False) as pool:
+        work = partial(run_trial, setup)
+        results = pool.map_unordered(work, spent.affordable(pending), queued=1)
+        _report(run, spent, before, _counted(unanswered, (record for _, record in results)))
+
+
+class _Unanswered:
+    """Counts trials in a row without a model answer or a log."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._row: dict[str, TrialRecord] = {}
+
+    def count(self, record: TrialRecord) -> None:
+        """Count an attempt. Raises HarnessError at the limit."""
+        if record.reason is None:
+            self._row.clear()
+            return
+        self._row[record.trial] = record
+        if len(self._row) < self._limit:
+            return
+        ends = ",".join(sorted({one.end for one in self._row.values()}))
+        raise HarnessError(
+            f"the run stopped: {len(self._row)} trials in a row (stop_after_unanswered) have no model"
+            f" answer; the last one, {record.trial!r}: {record.message}. Check the model's server, its key"
+            f" and the agent, then resume with --rerun {ends}",
+            field="stop_after_unanswered",
+        )
+
+
+def _batches(
+    run: StudyRun, setup: RunSetup, spent: Spending, pending: list[TrialJob], jobs: int
+) -> Iterator[TrialRecord]:
+    """Run all trials in one batch, or with a budget in one batch per block."""
+
+    def heard(ended: int) -> None:
+        done = len(run.folder.finished_trials())
+        note = f"{ended} more ended, in active jobs"
+        run.listener(Progress("run", done, len(run.plan.trials), note))
+
+    assert isinstance(run.harness, BatchHarness)
+    blocks = [pending]
+    if run.plan.config.budget != Budget():
+        blocks = [list(block) for _, block in groupby(pending, lambda job: job.trial.block)]
+    unanswered = _Unanswered(run.plan.config.stop_after_unanswered)
+    for batch in spent.affordable(blocks):
+        yield from run_in_batch(
+            run.harness, setup, batch, jobs=jobs, heard=heard, ended=unanswered.count
+        )
+
+
+def _counted(unanswered: _Unanswered, records: Iterable[TrialRecord]) -> Iterator[TrialRecord]:
+    for record in records:
+        yield record
+        unanswered.count(record)
+
+
+def _report(run: StudyRun, spent: Spending, before: int, records: Iterable[TrialRecord]) -> None:
+    for done, record in enumerate(records, before + 1):
+        spent.count(record.trial)
+        note = f"{record.trial}: {record.status}"
+        run.listener(Progress("run", done, len(run.plan.trials), note))

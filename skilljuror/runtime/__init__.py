@@ -1,0 +1,1 @@
+"""Worker processes, progress and records that every stage uses."""

@@ -1,0 +1,1 @@
+"""Prove a build from its source."""

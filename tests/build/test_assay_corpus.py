@@ -1,0 +1,70 @@
+"""The gates, measured over the whole synthetic corpus: the power that the documentation states."""
+
+import pytest
+
+from skilljuror.build.assay import AssaySettings, assay, pooled
+from skilljuror.build.build import build_source
+from skilljuror.gates.mutations.catalog import MUTATIONS
+from tests.support.bundle_corpus import RELAYS, TRAPS, write
+from tests.support.ordered_bundle import ORDERED
+from tests.support.rich_bundle import RICH
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
+
+CAUGHT = 0.98
+ENOUGH = 100
+DRIFT = [name for name, mutation in MUTATIONS.items() if mutation.drift]
+MANY_FILES = ("crowded", "large", "commands", "routed")
+PER_FILE = ("none", "bullets", "paraphrase")
+"""Harmless changes of a whole file or bundle; there are no more of them than of those."""
+
+
+def sites(name: str) -> int:
+    """Places per mutation and variant: more where there is more to change."""
+    if name in RELAYS:
+        return 20
+    return 9 if name in RICH or name in ORDERED else 45 if name in MANY_FILES else 3
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("assay")
+    found = {}
+    for name in TRAPS:
+        build_source(write(name, folder), folder / "builds" / name)
+        found[name] = assay(folder / "builds" / name, AssaySettings("edited", sites=sites(name)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def rows(reports):
+    return {row.mutation: row for row in pooled(list(reports.values())).rows}
+
+
+@pytest.mark.parametrize("name", DRIFT)
+def test_drift_is_caught(rows, name):
+    assert rows[name].mutants >= ENOUGH
+    assert rows[name].rate >= CAUGHT
+
+
+@pytest.mark.parametrize("name", ["rewrap", "emphasis", "none"])
+def test_what_only_looks_different_is_never_flagged(rows, name):
+    assert rows[name].mutants >= (ENOUGH if name not in PER_FILE else len(TRAPS))
+    assert rows[name].flagged == 0
+
+
+@pytest.mark.parametrize("name", ["bullets", "synonym"])
+def test_other_marks_and_words_are_hardly_flagged(rows, name):
+    assert rows[name].mutants >= (ENOUGH if name not in PER_FILE else len(TRAPS))
+    assert rows[name].rate <= 0.03
+
+
+def test_a_light_paraphrase_fails_nowhere_and_is_rarely_for_review(reports, rows):
+    flagged = [
+        name
+        for name, report in reports.items()
+        for row in report.rows
+        if row.mutation == "paraphrase" and row.flagged
+    ]
+    assert len(flagged) <= 0.2 * len(reports)
+    assert rows["paraphrase"].failed == 0

@@ -1,0 +1,108 @@
+"""Judging a study: what a kill leaves, and what looking runs up costs."""
+
+import os
+import subprocess
+import sys
+import time
+
+import duckdb
+import pytest
+
+from skilljuror.ingest.ingest import ingest_logs
+from skilljuror.ingest.logs import logged_runs
+from skilljuror.judging.judge_study import BATCH_SECONDS, judge_study
+from skilljuror.queries.run import run
+from skilljuror.store import open_read
+from tests.support.ingested import READ, tables
+from tests.support.places import GOLDENS
+from tests.support.studies import until
+
+SLOW_JUDGE = """
+import sys
+import time
+from pathlib import Path
+from skilljuror.judge.tracing import TracingJudge
+
+class Slow(TracingJudge):
+    def judge(self, trial, trajectory, events, manifest):
+        time.sleep(0.4)
+        with Path(__file__).with_name("asked").open("a") as log:
+            print(trial, file=log)
+        return super().judge(trial, trajectory, events, manifest)
+"""
+RUNS = 38_000
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("judged") / "s"
+    ingest_logs(folder, [GOLDENS])
+    return folder
+
+
+def judged(study):
+    rows = run(study / "study.duckdb", "SELECT DISTINCT trial FROM verdicts").rows
+    return {trial for (trial,) in rows}
+
+
+def test_a_killed_judge_loses_one_batch(study, tmp_path):
+    tmp_path.joinpath("slow_judge.py").write_text(SLOW_JUDGE)
+    asked = tmp_path / "asked"
+    command = [sys.executable, "-m", "skilljuror", "judge", study]
+    with subprocess.Popen(
+        [*command, "--judge", "slow_judge:Slow", "-j", "1"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        limit = time.monotonic() + 60
+        while not asked.exists() or len(asked.read_text().split()) < 12:
+            assert process.poll() is None
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+        process.kill()
+    kept = judged(study)
+    assert kept
+    everything = judge_study(study)
+    assert kept <= judged(study)
+    assert judge_study(study) == everything
+
+
+@pytest.mark.slow
+def test_a_question_is_answered_while_a_judge_works_and_the_judge_waits_for_it(study, tmp_path):
+    tmp_path.joinpath("slow_judge.py").write_text(SLOW_JUDGE)
+    asked = tmp_path / "asked"
+    with subprocess.Popen(
+        [sys.executable, "-m", "skilljuror", "judge", study, "--judge", "slow_judge:Slow", "-j", "1"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        until(lambda: asked.exists() and len(asked.read_text().split()) == 2, 60)
+        with open_read(study / "study.duckdb") as reader:
+            held = reader.rows("SELECT count(*) FROM trajectories").rows[0][0]
+            time.sleep(2 * BATCH_SECONDS)
+        assert process.poll() is None
+        _, complaints = process.communicate(timeout=120)
+        assert process.returncode == 0, complaints
+    assert held == len(asked.read_text().split())
+
+
+def test_a_run_is_looked_up_by_its_key(tmp_path):
+    ingest_logs(tmp_path, [READ])
+    with duckdb.connect(str(tmp_path / "study.duckdb")) as database:
+        database.execute(
+            "INSERT INTO trajectories SELECT * REPLACE ('run-' || range AS trajectory)"
+            f" FROM trajectories, range({RUNS})".replace("SELECT *", "SELECT trajectories.*")
+        )
+    names = [f"run-{number}" for number in range(0, RUNS, 10)]
+    begun = time.process_time()
+    found = logged_runs(tmp_path / "study.duckdb", names)
+    assert time.process_time() - begun < 0.001 * len(names)
+    assert list(map(found.__contains__, names)) == [True] * len(names)
+    assert {one.source for one in found.values()} == {str(READ)}
+
+
+def test_what_a_judge_said_before_gives_way_to_what_it_says_now(study):
+    judge_study(study)
+    before = tables(study)["verdicts"]
+    assert judge_study(study).events == len(before)
+    assert tables(study)["verdicts"] == before

@@ -1,0 +1,121 @@
+"""A model's server is not trusted: counts, sizes, redirects and headers; real litellm over real HTTP."""
+
+import gzip
+import json
+import tracemalloc
+import zlib
+
+import pytest
+from msgspec import structs
+
+from skilljuror.errors import ModelError, StudyError
+from skilljuror.files import append_jsonl, read_jsonl
+from skilljuror.llm import ModelChoice, ModelClient
+from skilljuror.llm.bounded_http import MAX_BODY
+from tests.support.loopback import Reply, completion, model_server
+
+ASK = [{"role": "user", "content": "yes or no?"}]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"
+)
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "dummy")
+
+
+def client(address, calls=None, budget=None, tries=0):
+    choice = ModelChoice("openai/gpt-5-mini", address, {}, 5, transport_retries=tries)
+    return ModelClient(choice, calls, budget)
+
+
+def counting(prompt=1000, output=100, **more):
+    told = {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": 1, **more}
+    return Reply(json.dumps(completion("fine", usage=told)).encode())
+
+
+IMPOSSIBLE = {
+    "negative prompt": counting(-(10**12)),
+    "negative output": counting(output=-(10**12)),
+    "beyond any model": counting(10**30),
+    "more from the cache than there was": counting(
+        10, prompt_tokens_details={"cached_tokens": 10**7}
+    ),
+}
+
+
+@pytest.mark.parametrize("reply", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_counts_that_cannot_be_are_unknown_and_lift_no_cap(tmp_path, reply):
+    calls = tmp_path / "calls.jsonl"
+    with model_server(lambda body, n: reply) as (address, requests):
+        answer = client(address, calls).ask(ASK)
+        assert (answer.input_tokens, answer.output_tokens, answer.cost_usd) == (None, None, None)
+        capped = client(address, tmp_path / "capped.jsonl", budget=1.0)
+        with pytest.raises(ModelError, match="does not tell tokens"):
+            capped.ask(ASK)
+        assert capped.cap.spent == 0
+        assert client(address, calls).ask(ASK).text == "fine"  # from the log
+    assert len(requests) == 2
+
+
+def test_a_row_that_could_not_be_read_again_is_not_saved(tmp_path):
+    calls = tmp_path / "calls.jsonl"
+    with model_server(lambda body, n: "fine") as (address, _):
+        answer = client(address, calls).ask(ASK)
+    with pytest.raises(StudyError, match="ModelAnswer is not saved"):
+        append_jsonl(calls, structs.replace(answer, output_tokens=10**30))
+    assert len(list(read_jsonl(calls))) == 1
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br"])
+def test_a_small_body_cannot_become_a_large_one(encoding):
+    some, packed = b" " * 2**20, zlib.compressobj(wbits=31)
+    body = b"".join(packed.compress(some) for _ in range(400)) + packed.flush()
+    bomb = Reply(body, headers={"Content-Encoding": encoding})
+    said = f"longer than {MAX_BODY:,} bytes" if encoding == "gzip" else "encoding, 'br'"
+    with model_server(lambda body, n: bomb) as (address, _):
+        asking = client(address)
+        tracemalloc.start()
+        with pytest.raises(ModelError, match=said):
+            asking.ask(ASK)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 6 * MAX_BODY
+
+
+def test_an_answer_that_is_compressed_is_read():
+    body = gzip.compress(json.dumps(completion("fine")).encode())
+    with model_server(lambda _, n: Reply(body, headers={"Content-Encoding": "gzip"})) as (
+        address,
+        _,
+    ):
+        assert client(address).ask(ASK).text == "fine"
+
+
+@pytest.mark.parametrize("provider", ["openai/gpt-5-mini", "anthropic/claude-sonnet-4-5"])
+def test_a_redirect_sends_no_prompt_to_another_server(provider, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "dummy")
+    with (
+        model_server(lambda body, n: "stolen") as (elsewhere, stolen),
+        model_server(
+            lambda body, n: Reply(b"", 307, {"Location": f"{elsewhere}/chat/completions"})
+        ) as (address, asked),
+    ):
+        choice = ModelChoice(provider, address, {"max_tokens": 9}, 5, transport_retries=0)
+        with pytest.raises(ModelError, match="redirects to another"):
+            ModelClient(choice).ask(ASK)
+    assert (len(asked), len(stolen)) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "wait", ["²", "1.2.3", "-5", "nan", "9" * 400, "Wed, 21 Oct 2015 07:28:00 GMT"]
+)
+def test_a_wait_that_is_no_number_is_ignored(wait):
+    busy = Reply(
+        b'{"error": {"message": "slow down"}}',
+        429,
+        {"Retry-After": wait.encode().decode("latin-1")},
+    )
+    with model_server(lambda body, n: busy if n == 0 else "fine") as (address, _):
+        assert client(address, tries=1).ask(ASK).text == "fine"

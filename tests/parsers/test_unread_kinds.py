@@ -1,0 +1,175 @@
+"""Logs of programs that no format reads: none of ours claims them, and each has its name and reason."""
+
+import gzip
+import json
+import sqlite3
+import zipfile
+
+import pytest
+
+from skilljuror.errors import TrajectoryError
+from skilljuror.parsers import FORMATS
+from skilljuror.parsers.base import Parser, Source
+from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.parsers.read import claims, read
+from skilljuror.parsers.unread_kinds import UNREAD_KINDS
+from tests.support.claude_logs import SESSION, assistant, row, tool_result, tool_use, user
+from tests.support.parsed_logs import write_json
+
+TIME = "2026-03-02T10:00:00.000Z"
+CLAUDE = [user(1, "Read."), assistant(2, tool_use("c")), user(3, [tool_result("c", "text")])]
+
+
+def qwen(type, parts, **more):
+    """The envelope of Claude Code around a message of Gemini."""
+    return row(1, type, message={"role": type, "parts": parts}, **more)
+
+
+def codex(type, payload):
+    return {"timestamp": TIME, "type": type, "payload": payload}
+
+
+def openhands(kind, source, **more):
+    return {"id": kind, "timestamp": TIME, "source": source, "kind": kind, **more}
+
+
+CALL = {"functionCall": {"id": "c", "name": "read_file", "args": {"path": "/w/a"}}}
+ANSWER = {"functionResponse": {"id": "c", "name": "read_file", "response": {"output": "text"}}}
+V1_CALL = openhands(
+    "ActionEvent", "agent", tool_name="terminal", tool_call_id="c",
+    action={"kind": "TerminalAction", "command": "cat a"},
+)  # fmt: skip
+V1_RESULT = openhands("ObservationEvent", "environment", observation={"content": []})
+LINES = {
+    "Qwen Code session": [
+        row(0, "system", subtype="session_start"),
+        qwen("user", [{"text": "Read."}]),
+        qwen("assistant", [CALL], usageMetadata={"promptTokenCount": 9}),
+        qwen("tool_result", [ANSWER]),
+    ],
+    "iFlow session": [
+        one | {"sessionId": f"session-{SESSION}"}
+        for one in [*CLAUDE[:2], user(3, [tool_result("c", ANSWER)])]
+    ],
+    "TraeX session": [
+        codex("session_meta", {"id": "t", "cwd": "/w", "model_provider": "traex"}),
+        codex("response_item", {"type": "message", "role": "user", "content": [{"text": "Read."}]}),
+    ],
+    "Kimi session": [
+        {"type": "metadata", "protocol_version": "1.1"},
+        {"timestamp": 1.5, "message": {"type": "TurnBegin", "payload": {"user_input": "Read."}}},
+    ],
+    "Cursor transcript": [
+        {"role": name, "message": {"content": [{"type": "text", "text": "Read."}]}}
+        for name in ("user", "assistant")
+    ],
+    "pi session": [
+        {"type": "session", "version": 3, "id": "x", "timestamp": TIME, "cwd": "/w"},
+        {"type": "message", "id": "m", "message": {"role": "user", "content": "Read."}},
+    ],
+    "OpenHands V1 event": [V1_CALL, V1_RESULT],
+}
+DOCUMENTS = [
+    ("OpenHands V1 event", V1_CALL),
+    ("OpenHands V1 event", V1_RESULT),
+    ("OpenHands V1 event", [openhands("MessageEvent", "user"), V1_CALL]),
+    ("OpenHands V1 event", {"instance_id": "i", "history": [V1_CALL]}),
+    ("SWE-agent .traj", {"environment": "main", "trajectory": [], "info": {}}),
+    ("SWE-agent .traj", {"history": [{"role": "system", "agent": "main"}]}),
+    ("BenchFlow log", {"phase": "agent", "type": "tool_call"}),
+    ("BenchFlow log", {"request": {}, "response": {}}),
+]
+
+
+def in_lines(records):
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def database(path):
+    connection = sqlite3.connect(path)
+    for name in ("session", "message", "part"):
+        connection.execute(f"CREATE TABLE `{name}` (id text PRIMARY KEY, data text)")
+    connection.commit()
+    connection.close()
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """Path of a log -> its kind."""
+    told = {write_json(tmp_path / f"{kind}.jsonl", in_lines(LINES[kind])): kind for kind in LINES}
+    for number, (kind, value) in enumerate(DOCUMENTS):
+        told[write_json(tmp_path / f"document{number}.json", value)] = kind
+    made = {
+        "gzip file": gzip.compress(in_lines(CLAUDE).encode()),
+        "zstd file": b"\x28\xb5\x2f\xfd\x24\x00\x01\x00\x00",
+    }
+    for kind, data in made.items():
+        path = tmp_path / f"{kind}.bin"
+        path.write_bytes(data)
+        told[path] = kind
+    database(tmp_path / "sessions.db")
+    with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive:
+        archive.writestr("header.json", "{}")
+    told |= {
+        tmp_path / "sessions.db": "OpenCode database",
+        tmp_path / "a.eval": "Inspect .eval log",
+    }
+    return told
+
+
+def test_each_kind_is_named_with_its_reason_and_no_format_of_ours_claims_it(logs, tmp_path):
+    reasons = {kind.name: kind.reason for kind in UNREAD_KINDS}
+    assert set(logs.values()) == set(reasons)
+    found = {one.source.path: (one.format, one.problem) for one in discover([tmp_path])}
+    assert found == {path: (None, f"{kind}: {reasons[kind]}") for path, kind in logs.items()}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        row(1, "user", message={"role": "user", "entries": [{"text": "Read."}]}),
+        row(1, "system", subtype="session_start"),
+        {"source": "agent", "action": {"command": "ls"}},
+    ],
+    ids=["messages of another shape", "no message", "actions of another shape"],
+)
+def test_an_envelope_alone_makes_no_log_of_ours(tmp_path, record):
+    assert claims(Source(tmp_path, in_lines([record, record]).encode())) == []
+
+
+def test_what_resembles_them_keeps_its_reader(tmp_path):
+    ours = {
+        "claude-session": CLAUDE,
+        "codex-rollout": [codex("session_meta", {"id": "t", "model_provider": "openai"})],
+    }
+    for format, records in ours.items():
+        assert claims(Source(tmp_path, in_lines(records).encode())) == [format]
+
+
+class Plugin(Parser):
+    def sniff(self, source):
+        return True
+
+    def parse(self, source):
+        return iter(())
+
+
+def test_a_format_of_another_package_may_claim_one(tmp_path):
+    path = write_json(tmp_path / "log.jsonl", in_lines(LINES["Qwen Code session"]))
+    plugin = f"{__name__}:Plugin"
+    assert [one.format for one in discover([path], formats=(*FORMATS, plugin))] == [plugin]
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("codex-rollout", in_lines([codex("session_meta", {"id": "t"}), codex("turn", {})])),
+        ("claude-session", in_lines([row(1, "user", message={"role": "user", "content": []})])),
+        ("gemini-chat", json.dumps({"sessionId": "s", "projectHash": "h", "messages": [{}]})),
+    ],
+)
+def test_a_log_of_which_nothing_is_read_is_an_error(tmp_path, format, text):
+    (found,) = discover([write_json(tmp_path / "log.jsonl", text)])
+    assert found.format == format
+    with pytest.raises(TrajectoryError, match=f"has no message, step or call in {format} format"):
+        list(read(found.source, format))

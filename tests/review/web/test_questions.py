@@ -1,0 +1,61 @@
+"""The queue of a reviewer: what comes next, which key is which answer, how far two agree."""
+
+from msgspec.structs import replace
+
+from skilljuror.models.review_queue import blind_id
+from skilljuror.review.web.questions import Choice, choices, label_of, queue_of
+from tests.support.jsonl_desk import finding, item
+
+
+def answered(items, *answers):
+    return [replace(one, decided=answer) for one, answer in zip(items, answers, strict=True)]
+
+
+def test_keys_of_answers():
+    assert [(one.answer, one.key) for one in choices(item(1))] == [
+        ("yes", "y"),
+        ("no", "n"),
+        ("unknown", "u"),
+    ]
+    assert choices(finding(1))[0] == Choice(
+        "source_idiosyncrasy", "Source-inherited idiosyncrasy", "1", needs_reason=True
+    )
+    assert [one.key for one in choices(finding(1))] == ["1", "2", "3", "4"]
+    mixed = choices(finding(1, answers=("yes", "reject", "no")))
+    assert [(one.key, one.needs_reason) for one in mixed] == [
+        ("y", False),
+        ("1", True),
+        ("n", False),
+    ]
+    assert label_of("not_a_word_of_ours") == "Not a word of ours"
+
+
+def test_what_comes_next_is_open_and_what_was_put_off_comes_again():
+    queue = queue_of(answered([item(n) for n in range(4)], None, "yes", None, None), "")
+    assert queue.decided == 1
+    asked = queue.next_open(-1)
+    assert asked is not None
+    assert asked.title == "event 0"
+    after = [queue.next_open(place) for place in range(4)]
+    assert [one and one.title for one in after] == ["event 2", "event 2", "event 3", "event 0"]
+    last = queue_of(answered([item(0), item(1)], "yes", None), "")
+    assert last.next_open(1) == last.items[1]
+    done = queue_of(answered([item(0)], "yes"), "")
+    assert done.next_open(0) is None
+    assert queue_of([], "").next_open(-1) is None
+
+
+def test_one_kind_at_a_time():
+    items = [finding(1), item(1)]
+    assert [len(queue_of(items, kind).items) for kind in ("", "finding", "rubric", "uptake")] == [
+        2, 1, 0, 1,
+    ]  # fmt: skip
+    assert queue_of(items, "<script>").kind == ""
+
+
+def test_an_item_is_found_by_one_that_says_the_same():
+    queue = queue_of([item(0), finding(1, repeats=("finding:other/pd/1",))], "")
+    assert queue.place("finding:other/pd/1") == queue.place("finding:build/pd/1") == 1
+    assert queue.place("finding:other/pd/2") is None
+    blind = queue_of([item(0), item(1, id=blind_id("uptake:run#1"))], "")
+    assert blind.place("uptake:run#1") == blind.place(blind_id("uptake:run#1")) == 1

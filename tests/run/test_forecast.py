@@ -1,0 +1,132 @@
+"""What a plan foretells, worked out by hand, and what it leaves unknown."""
+
+import pytest
+
+from skilljuror.errors import StudyError
+from skilljuror.run.forecast import Assumptions, forecast
+from skilljuror.stats.power import detectable_effect
+from skilljuror.store import open_write
+from tests.support import fabricated_records as fake
+from tests.support.cli_process import call
+from tests.support.fabricated_studies import ALPHA, BETA
+from tests.support.harness_tasks import make_task
+from tests.support.studies import edit_study, make_study
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Two tasks, three conditions, two trials: twelve trials."""
+    arms = {"baseline": "baseline", "pd": "pd", "bare": None}
+    path = make_study(tmp_path, variants=arms, trials=2)
+    make_task(tmp_path / "ink")
+    tasks = [{"path": name, "skills": "brew"} for name in ("tea", "ink")]
+    edit_study(path, tasks=tasks, contrast={"treatment": "pd", "control": "baseline"})
+    return path
+
+
+@pytest.fixture
+def pilot(tmp_path):
+    """alpha: +100 points, beta: 0; baseline takes 2 minutes and 0.5 dollars, pd 4 and an unknown sum."""
+    with open_write(tmp_path / "pilot" / "study.duckdb") as store:
+        store.put_plan(fake.plan([ALPHA, BETA], ("baseline", "pd")))
+        store.put_trials([
+            fake.trial(ALPHA, "baseline", reward=0.0, agent_seconds=120.0),
+            fake.trial(ALPHA, "pd", agent_seconds=240.0),
+            fake.trial(BETA, "baseline", agent_seconds=120.0),
+            fake.trial(BETA, "pd", agent_seconds=240.0),
+        ])
+        costs: dict[str, float | str | None] = {"cost_usd": "no_price", "cost_usd_logged": 0.5}
+        fake.put(
+            store,
+            [
+                *(fake.unread(fake.name_of(task, "baseline"), costs) for task in (ALPHA, BETA)),
+                *(
+                    fake.unread(fake.name_of(task, "pd"), {"cost_usd": "no_price"})
+                    for task in (ALPHA, BETA)
+                ),
+            ],
+        )
+    return tmp_path / "pilot"
+
+
+def test_cells_order_and_differences(study):
+    found = forecast(study)
+    assert (found.tasks, found.conditions, found.trials) == (
+        ("tea", "ink"),
+        ("baseline", "pd", "bare"),
+        12,
+    )
+    assert found.contrast == ("pd", "baseline")
+    assert sorted(found.first_block) == sorted(
+        f"{task}__{arm}__1" for task in ("tea", "ink") for arm in found.conditions
+    )
+    told = {one.conditions: (one.setting, one.values) for one in found.differences}
+    assert told == {
+        ("baseline", "pd"): ("skill", ("baseline", "pd")),
+        ("baseline", "bare"): ("skill", ("baseline", None)),
+        ("pd", "bare"): ("skill", ("pd", None)),
+    }
+
+
+def test_rules_that_will_leave_tasks_out_are_told(study):
+    assert forecast(study).notes == ()
+    edit_study(study, exclude_rules={"max_tokens": 10})
+    (note,) = forecast(study).notes
+    assert "exclude_rules apply after the variants are built" in note
+    assert note in call("plan", study).stdout
+
+
+def test_without_a_pilot_or_a_statement_nothing_is_known(study):
+    for figure in forecast(study).figures:
+        assert figure.value is None
+        assert figure.source.startswith("unknown: name a finished study with --from STUDY, or ")
+
+
+def test_a_pilot_tells_spread_time_and_cost(study, pilot):
+    """Differences of 100 and 0 points spread by 70.7; four trials a condition, bare at the mean of 3."""
+    effect, time, cost = forecast(study, pilot).figures
+    assert effect.value == pytest.approx(detectable_effect(70.71068, 2).effect)
+    assert "over its 2 tasks" in effect.source
+    assert time.value == pytest.approx(4 * 2 + 4 * 4 + 4 * 3)
+    assert (
+        time.source == f"{pilot}: means by condition over 4 of its 4 trials; bare: the overall mean"
+    )
+    assert cost.value == pytest.approx(12 * 0.5)
+    assert "over 2 of its 4 trials; pd, bare: the overall mean" in cost.source
+
+
+def test_a_study_of_rewards_rests_on_the_spread_of_rewards(study, pilot):
+    with open_write(pilot / "study.duckdb") as store:
+        store.put_trials([fake.trial(ALPHA, "baseline", reward=0.5)])
+    edit_study(study, primary_outcome="reward")
+    effect, _, _ = forecast(study, pilot).figures
+    assert effect.value == pytest.approx(detectable_effect(35.35534, 2).effect)
+
+
+def test_what_is_stated_goes_first_and_says_so(study, pilot):
+    effect, time, cost = forecast(study, pilot, Assumptions(sd=10, minutes=5, dollars=0.25)).figures
+    assert effect.value == pytest.approx(detectable_effect(10, 2).effect)
+    assert (time.value, cost.value) == (60, 3)
+    assert all("stated: --" in figure.source for figure in (effect, time, cost))
+
+
+def test_one_task_can_find_nothing(tmp_path):
+    effect = forecast(make_study(tmp_path), None, Assumptions(sd=10)).figures[0]
+    assert (effect.value, effect.source) == (
+        None,
+        "unknown: an interval requires two or more tasks",
+    )
+
+
+def test_a_pilot_without_a_database_is_told(study, tmp_path):
+    with pytest.raises(StudyError, match="has no database"):
+        forecast(study, tmp_path)
+
+
+def test_the_command_prints_every_source(study, tmp_path):
+    done = call("plan", "study.yaml", "--minutes", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "tea: 2 tasks × 3 conditions × 2 trials = 12 trials" in done.stdout
+    assert "headline: pd minus baseline" in done.stdout
+    assert "stated: --minutes 2 per trial" in done.stdout
+    assert "state it with --dollars N" in done.stdout
