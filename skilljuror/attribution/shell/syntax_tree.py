@@ -158,6 +158,9 @@ _EXPANSION = re.compile(
 _ANSI_C = re.compile(r"\\(.)", re.DOTALL)
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r"}
 _LANGUAGE = Language(tree_sitter_bash.language())
+_ASCII = bytes.maketrans(bytes(range(128, 256)), b"." * 128)
+"""What the grammar sees of other characters: it looks up every character after `{` in a table of
+digits, and one of a high code point ends the process."""
 _DELIMITER = re.compile(r"<<-?[ \t]*['\"]?([A-Za-z_]\w*)['\"]?")
 
 
@@ -174,6 +177,10 @@ def parse(text: str) -> tuple[Script, bool]:
     return _TreeReader(source).script(root.children), cut
 
 
+def _tree(source: bytes) -> Node:
+    return _parser().parse(source.translate(_ASCII)).root_node
+
+
 def _parser() -> Parser:
     """Return a parser for one text only: reusing one after a stop or a callback can crash the
     process."""
@@ -188,7 +195,7 @@ def _parsed(text: str) -> tuple[bytes, Node]:
         text = _DELIMITER.sub(r"\g<0> ", text).removesuffix("\n")
         for closing in ("'", '"', *(f"\n{name}\n" for name in _DELIMITER.findall(text)[-1:]), ""):
             source = (text + closing).encode(errors="replace")
-            root = _parser().parse(source).root_node
+            root = _tree(source)
             if not root.has_error:
                 break
     return source, root
@@ -204,15 +211,15 @@ def _counted(source: bytes) -> tuple[bytes, Node, int]:
         return steps > MOST_STEPS
 
     def chunk(offset: int, _: object) -> bytes:
-        return source[offset : offset + _CHUNK]
+        return source[offset : offset + _CHUNK].translate(_ASCII)
 
     if len(source) <= _SHORT:
-        return source, _parser().parse(source).root_node, 0
+        return source, _tree(source), 0
     try:
         root = _parser().parse(chunk, progress_callback=stop).root_node
     except ValueError:  # the parser was stopped
         source = source[:end]
-        root = _parser().parse(source).root_node
+        root = _tree(source)
     charge(10 * steps * steps)
     return source, root, steps
 

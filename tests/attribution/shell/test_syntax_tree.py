@@ -156,3 +156,10 @@ SNIPPETS = st.lists(
 @given(SNIPPETS | st.text())
 def test_any_text_has_a_tree(text):
     assert isinstance(tree(parse(text)), str)
+
+
+def test_a_brace_before_any_character_does_not_end_the_process():
+    # Whether one of them ended the process depended on where its memory lay.
+    for code in range(0x10000, 0x110000, 0x301):
+        for before in ("x", "x ", "", "x\nሳш"):
+            assert isinstance(tree(parse(f"{before}{{{chr(code)}")), str)
