@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from inspect import isabstract
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from skilljuror.errors import SkilljurorError, UsageError
 from skilljuror.models.trajectory import AgentTraits, Trajectory
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import Parser, Source
+from skilljuror.parsers.base import Parser, SessionLink, Source
 from skilljuror.parsers.raw_logs.jsonl import unreadable
 from skilljuror.parsers.unread_kinds import unread_kind
 from skilljuror.registry import resolve
@@ -37,13 +38,22 @@ def read(source: Source, format: str) -> Iterator[Trajectory]:
     """
     empty: list[Trajectory] = []
     found = 0
-    try:
+    with _parser_errors(source, format):
         for found, run in enumerate(parser(format).parse(source), 1):  # noqa: B007
             if run.steps or run.messages:
                 yield run
             else:
                 empty.append(replace(run, complete=False))
                 yield empty[-1]
+    if empty and len(empty) == found:
+        raise unreadable(source.path, _nothing_read(format, empty))
+
+
+@contextmanager
+def _parser_errors(source: Source, format: str) -> Iterator[None]:
+    """Raise TrajectoryError where a parser fails on a file."""
+    try:
+        yield
     except OSError as error:
         problem = f"cannot be read as {format}: {error.strerror or error}"
         raise unreadable(source.path, problem) from error
@@ -52,8 +62,6 @@ def read(source: Source, format: str) -> Iterator[Trajectory]:
     except Exception as error:
         problem = f"made the {format} parser fail: {type(error).__name__}: {error}"
         raise unreadable(source.path, problem) from error
-    if empty and len(empty) == found:
-        raise unreadable(source.path, _nothing_read(format, empty))
 
 
 def _nothing_read(format: str, empty: Iterable[Trajectory]) -> str:
@@ -66,12 +74,24 @@ def _nothing_read(format: str, empty: Iterable[Trajectory]) -> str:
 def claims(source: Source, formats: Sequence[str] = ()) -> list[str]:
     """Return the formats, of those given or all registered, that match a source.
 
-    A known unsupported kind is left to formats of other packages.
+    A known unsupported kind is left to formats of other packages. Raises TrajectoryError if a parser
+    fails.
     """
     wanted = formats or FORMATS
     if unread_kind(source):
         wanted = [name for name in wanted if name not in FORMATS]
-    return [name for name in wanted if parser(name).sniff(source)]
+    return [name for name in wanted if _sniff(source, name)]
+
+
+def _sniff(source: Source, format: str) -> bool:
+    with _parser_errors(source, format):
+        return parser(format).sniff(source)
+
+
+def session_link(source: Source, format: str) -> SessionLink | None:
+    """Return what joins a source to others. Raises TrajectoryError if the parser fails."""
+    with _parser_errors(source, format):
+        return parser(format).session_link(source)
 
 
 @lru_cache(maxsize=64)

@@ -50,6 +50,24 @@ class Buoy(JsonLinesParser):
         return "buoy" in parse_head(source.head).first
 
 
+class Failing(Buoy):
+    def sniff(self, source):
+        head = parse_head(source.head).first
+        return "buoy" in head and head["swell"] > 2
+
+
+class Lonely(Buoy):
+    def session_link(self, source):
+        raise IndexError("no second buoy")
+
+
+class Sunken(Buoy):
+    folder_marker = "buoy.jsonl"
+
+    def sniff(self, source):
+        raise KeyError("swell")
+
+
 class Unfinished(Parser):
     def sniff(self, source):
         return True
@@ -168,3 +186,19 @@ def test_a_wrong_name_is_one_line_before_anything_is_read(tmp_path, command):
     line = complaint(call(command, CODEX, "--format", "no.such:Parser", *study))
     assert "'no.such:Parser' cannot be loaded" in line
     assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("Failing", "KeyError: 'swell'"), ("Lonely", "IndexError: no second buoy"), ("Sunken", "KeyError: 'swell'")],
+)  # fmt: skip
+def test_a_parser_that_fails_on_the_first_bytes_gives_an_error_row(buoys, tmp_path, name, error):
+    write_log(tmp_path / "logs" / "sea" / "buoy.jsonl")
+    shutil.copy(CODEX, tmp_path / "logs" / "c.jsonl")
+    formats = (f"{buoys.rpartition(':')[0]}:{name}", "codex-rollout")
+    summary = ingest_logs(
+        tmp_path / "study", [tmp_path / "logs"], wanted=LogFilter(formats=formats)
+    )
+    assert (summary.trajectories, summary.errors) == (1, 1)
+    ((problem,),) = rows(tmp_path / "study", "SELECT reason FROM sources WHERE status = 'error'")
+    assert problem.endswith(f"{name} parser fail: {error}")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from skilljuror.errors import TrajectoryError
 from skilljuror.files import path_of, path_text
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource, Source
@@ -20,7 +21,7 @@ from skilljuror.parsers.raw_logs.file_head import (
     first_broken_line,
     read_head,
 )
-from skilljuror.parsers.read import claims, parser
+from skilljuror.parsers.read import claims, parser, session_link
 from skilljuror.parsers.unread_kinds import unread_kind
 
 _FOLDERS_UP = 8
@@ -131,11 +132,14 @@ class Finder:
             size = one.facts.size if one.facts and not one.facts.content else None
             return FoundSource(Source(path), None, one.named, problem, size=size, broken=one.broken)
         facts, found = self._recall(one.path, one.facts)
-        if one.formats:
-            inside_formats = tuple(self._of_files) if self.formats else ()
-            found = self._decide(Source(path, formats=inside_formats), list(one.formats), None)
-        elif found is None:
-            found = self._open(path, facts.size)
+        try:
+            if one.formats:
+                inside_formats = tuple(self._of_files) if self.formats else ()
+                found = self._decide(Source(path, formats=inside_formats), list(one.formats), None)
+            elif found is None:
+                found = self._open(path, facts.size)
+        except TrajectoryError as error:
+            found = FoundSource(Source(path), None, False, _reason(error, path), broken=True)
         self.looked_at[one.path] = found, facts
         return replace(found, named=one.named)
 
@@ -180,13 +184,12 @@ class Finder:
             folder, resolved = waiting.pop()
             try:
                 folders, files = _entries(folder)
-            except OSError as error:
-                named = folder == str(root)
-                yield Located(
-                    _as_text(folder), resolved, None, named, (), _refused(error), broken=True
-                )
+                names = [entry.name for entry in files]
+                marker, formats = self._folder_formats(Path(folder), names)
+            except (OSError, TrajectoryError) as error:
+                named, problem = folder == str(root), _reason(error, Path(folder))
+                yield Located(_as_text(folder), resolved, None, named, (), problem, broken=True)
                 continue
-            marker, formats = self._folder_formats(Path(folder), [entry.name for entry in files])
             if formats:
                 facts = facts_at(folder)
                 if self._is_recent(facts_at(f"{folder}/{marker}")):
@@ -237,7 +240,7 @@ class Finder:
         """Decide on a source by its matching formats; its head is dropped."""
         without_head = Source(source.path, formats=source.formats)
         if len(formats) == 1:
-            link = parser(formats[0]).session_link(source)
+            link = session_link(source, formats[0])
             session = link.session if link and not link.by_path else session_in_head(source)
             return FoundSource(without_head, formats[0], False, None, link, session, size)
         if formats:
@@ -261,6 +264,12 @@ def _may_come_later(source: Source) -> bool:
 
 def _as_text(path: str) -> str:
     return path if path.isascii() else path_text(Path(path))
+
+
+def _reason(error: OSError | TrajectoryError, path: Path) -> str:
+    if isinstance(error, OSError):
+        return _refused(error)
+    return error.message.removeprefix(f"{str(path)!r} ")
 
 
 def _refused(error: OSError) -> str:
