@@ -178,13 +178,8 @@ def parse(text: str) -> tuple[Script, bool]:
 
 
 def _tree(source: bytes) -> Node:
-    return _parser().parse(source.translate(_ASCII)).root_node
-
-
-def _parser() -> Parser:
-    """Return a parser for one text only: reusing one after a stop or a callback can crash the
-    process."""
-    return Parser(_LANGUAGE)
+    """Parse with a new parser: reusing one after a stop or a callback can crash the process."""
+    return Parser(_LANGUAGE).parse(source.translate(_ASCII)).root_node
 
 
 def _parsed(text: str) -> tuple[bytes, Node]:
@@ -216,7 +211,7 @@ def _counted(source: bytes) -> tuple[bytes, Node, int]:
     if len(source) <= _SHORT:
         return source, _tree(source), 0
     try:
-        root = _parser().parse(chunk, progress_callback=stop).root_node
+        root = Parser(_LANGUAGE).parse(chunk, progress_callback=stop).root_node
     except ValueError:  # the parser was stopped
         source = source[:end]
         root = _tree(source)
