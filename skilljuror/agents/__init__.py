@@ -18,18 +18,16 @@ AGENTS = {
 
 
 class Agent(Protocol):
-    """What an agent is: a function that gives its program."""
+    """Returns an agent's program."""
 
     def __call__(self, options: dict[str, Any], model: str | None) -> AgentProgram:
-        """The program for the `options` and the `model` of a study file.
-
-        Raises UsageError for an option, or a model, that the agent does not take.
-        """
+        """Return the program for `options` and `model` of a study file. Raises UsageError for an
+        unsupported option or model."""
         ...
 
 
 def refuse_missing_keys(agent: AgentProgram) -> None:
-    """Raise UsageError where the environment lacks a key that the agent takes."""
+    """Raise UsageError if a key of the agent is missing in the environment."""
     for name in agent.keys:
         if not os.environ.get(name):
             raise UsageError(
@@ -40,10 +38,8 @@ def refuse_missing_keys(agent: AgentProgram) -> None:
 
 
 def scripted_program(options: dict[str, Any], model: str | None) -> AgentProgram:
-    """The policy without a language model; it needs only `python3` in the sandbox.
-
-    It has neither options nor a model; either raises UsageError.
-    """
+    """Return the scripted policy, without a language model; the sandbox needs only `python3`.
+    Raises UsageError for any option or model."""
     from skilljuror.agents import reading, scripted  # programs of their own
 
     if model is not None:

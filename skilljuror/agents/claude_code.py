@@ -1,4 +1,4 @@
-"""Claude Code, run without a person."""
+"""Claude Code, non-interactive."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "IS_SANDBOX": "1",
 }
-"""No updates and no telemetry; and a sandbox is where permissions need not be asked for."""
+"""No updates, no telemetry; permissions need not be asked for in a sandbox."""
 
 
 def claude_program(options: dict[str, Any], model: str | None) -> AgentProgram:
-    """`claude -p` with a key from the environment."""
+    """Return `claude -p` with a key from the environment."""
     given = read_options("claude-code", options, SkilledOptions)
     program = installed(
         "claude-code", given.program or "claude", "npm install -g @anthropic-ai/claude-code"

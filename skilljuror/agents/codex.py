@@ -1,4 +1,4 @@
-"""Codex CLI, run without a person."""
+"""Codex CLI, non-interactive."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ _PROVIDER = "study"
 
 
 def codex_program(options: dict[str, Any], model: str | None) -> AgentProgram:
-    """`codex exec` with a provider of its own: a key from the environment, no login."""
+    """Return `codex exec` with its own provider: a key from the environment, no login."""
     given = read_options("codex", options, SkilledOptions)
     program = installed("codex", given.program or "codex", "npm install -g @openai/codex")
     keys = ("OPENAI_API_KEY",) if given.keys is None else given.keys
@@ -52,5 +52,5 @@ def codex_program(options: dict[str, Any], model: str | None) -> AgentProgram:
 
 
 def _toml(settings: dict[str, Any]) -> str:
-    """Strings, truths and lists of strings are written in TOML as in JSON."""
+    """Format as TOML: strings, booleans and lists of strings are written as in JSON."""
     return "".join(f"{name} = {json.dumps(settings[name])}\n" for name in settings)

@@ -1,4 +1,4 @@
-"""Any command line of the user's own."""
+"""Any command line."""
 
 import os
 from pathlib import Path
@@ -12,34 +12,31 @@ from skilljuror.models.agent import SKILLS, AgentProgram
 
 
 class CommandOptions(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """Options of a command: what an `AgentProgram` says."""
+    """Options of a command, as in `AgentProgram`."""
 
     argv: tuple[str, ...]
-    """The command; its first word is a program on the sandbox's PATH, or the path of one of this
-    machine."""
+    """The command; the first word is a program on the sandbox's PATH or a path of this machine."""
     name: str = "command"
-    """What the trials call the agent."""
+    """Name of the agent in trial records."""
     version: str | None = None
     """Its version."""
     skills: str | None = SKILLS
-    """Folder in its HOME where it looks for Skills; null: nowhere, the prompt lists them."""
+    """Folder in HOME where it looks for Skills; null: none, so the prompt lists them."""
     logs: tuple[str, ...] = ()
-    """Folders in its HOME with logs of its own."""
+    """Folders in HOME with its logs."""
     keys: tuple[str, ...] = ()
     """Environment variables with its keys."""
     env: dict[str, str] = {}
     """Further environment variables."""
     show: tuple[str, ...] = ()
-    """Files and folders of this machine that it needs, such as the folder it was installed into."""
+    """Files and folders of this machine that it needs, such as its installation folder."""
     effort: str | None = None
-    """Reasoning effort; kept in the record, for the command to ask for it."""
+    """Reasoning effort, for the record; the command must request it."""
 
 
 def command_program(options: dict[str, Any], model: str | None) -> AgentProgram:
-    """A program that acts in the task's folder, with a network and a clean HOME.
-
-    One that lies neither in the system's folders nor in `show` is copied into the sandbox.
-    """
+    """Return a program that acts in the task's folder, with a network and a clean HOME. A program
+    outside the system's folders and `show` is copied into the sandbox."""
     given = read_options("command", options, CommandOptions)
     _refuse_places(given)
     shown = tuple(_existing(name) for name in given.show)
@@ -79,7 +76,7 @@ def _existing(name: str) -> Path:
 
 
 def _program(word: str, shown: tuple[Path, ...]) -> tuple[str, tuple[Path, ...]]:
-    """How the program is named in the sandbox, and the files to copy there."""
+    """Return the program's name in the sandbox, and the files to copy there."""
     if "/" not in word:
         return word, ()
     file = Path(word).expanduser().absolute()

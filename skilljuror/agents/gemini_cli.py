@@ -1,4 +1,4 @@
-"""Gemini CLI, run without a person."""
+"""Gemini CLI, non-interactive."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from skilljuror.errors import UsageError
 from skilljuror.models.agent import AgentProgram
 
 _BUNDLED = ["antigravity-support", "skill-creator"]
-"""Its own Skills; it switches off each by name."""
+"""Its bundled Skills, disabled by name."""
 _SETTINGS: dict[str, Any] = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
     "privacy": {"usageStatisticsEnabled": False},
@@ -19,7 +19,8 @@ _SETTINGS: dict[str, Any] = {
 
 
 def gemini_program(options: dict[str, Any], model: str | None) -> AgentProgram:
-    """`gemini --yolo` with a key from the environment. It has no option for the effort."""
+    """Return `gemini --yolo` with a key from the environment. It has no option for reasoning
+    effort."""
     given = read_options("gemini-cli", options, SkilledOptions)
     if given.effort:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""mini-swe-agent, run without a person."""
+"""mini-swe-agent, non-interactive."""
 
 from typing import Any
 
@@ -12,11 +12,12 @@ _KEYS = {
     "gemini": "GEMINI_API_KEY",
     "openrouter": "OPENROUTER_API_KEY",
 }
-"""Provider of a model -> variable with its key, as litellm has them."""
+"""Provider of a model -> environment variable of its key, as in litellm."""
 
 
 def mini_program(options: dict[str, Any], model: str | None) -> AgentProgram:
-    """`mini --yolo` with a key from the environment; it knows no Skills, so that its prompt lists them."""
+    """Return `mini --yolo` with a key from the environment; it does not know Skills, so its prompt
+    lists them."""
     given = read_options("mini-swe-agent", options, ProgramOptions)
     model = named_model("mini-swe-agent", model)
     program = installed(

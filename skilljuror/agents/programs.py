@@ -1,4 +1,4 @@
-"""Agents that are programs of this machine: where one lies, what it needs, its version, its options."""
+"""Agents installed on this machine: where, what they need, version, options."""
 
 import os
 import re
@@ -14,31 +14,31 @@ from msgspec import Struct
 from skilljuror.errors import UsageError
 
 _VERSION_SECONDS = 60.0
-"""Seconds that `--version` may take."""
+"""Time limit of `--version`, seconds."""
 _OF_PACKAGE = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
 _NUMBER = re.compile(r"\d+\.\d[\w.+-]*")
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64")
-"""Folders that every sandbox shows."""
+"""Folders visible in every sandbox."""
 
 
 class ProgramOptions(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """Options of every agent with a command line of its own."""
+    """Options of every agent with its own command line."""
 
     program: str | None = None
     """Name on PATH, or path, of the program; default: its usual name."""
     base_url: str | None = None
-    """Address of the model's API, where it is not the provider's own."""
+    """Address of the model's API, if not the provider's."""
     effort: str | None = None
-    """Reasoning effort, in the words of the model."""
+    """Reasoning effort, in the model's terms."""
     keys: tuple[str, ...] | None = None
     """Environment variables with its keys; default: the provider's usual one."""
 
 
 class SkilledOptions(ProgramOptions, kw_only=True, frozen=True):
-    """Options of an agent that brings Skills of its own along."""
+    """Options of an agent with bundled Skills."""
 
     bundled_skills: bool = False
-    """Whether these are offered, beside those of the condition and where there are none."""
+    """Whether bundled Skills are offered, in every condition."""
 
 
 Options = TypeVar("Options", bound=Struct)
@@ -48,15 +48,15 @@ class InstalledProgram(Struct, frozen=True):
     """A program of this machine."""
 
     argv: tuple[str, ...]
-    """How it is started."""
+    """The command that starts it."""
     shown: tuple[Path, ...]
-    """Files and folders that it needs beside those of the system."""
+    """Files and folders that it needs besides the system's."""
     version: str | None
-    """What it says of its version."""
+    """Output of its version option."""
 
 
 def read_options(agent: str, options: dict[str, Any], kind: type[Options]) -> Options:
-    """The options of an agent. Raises UsageError for one that it does not take."""
+    """Validate an agent's options. Raises UsageError for an unsupported one."""
     try:
         return msgspec.convert(options, kind)
     except msgspec.ValidationError as error:
@@ -67,7 +67,7 @@ def read_options(agent: str, options: dict[str, Any], kind: type[Options]) -> Op
 
 
 def named_model(agent: str, model: str | None) -> str:
-    """The model, which must be named: what a program chooses by itself changes with its version."""
+    """Return the model, which must be named: a program's default changes with its version."""
     if model is None:
         raise UsageError(
             f"agent {agent!r} needs a model; name it in agent.model", field="agent.model"
@@ -76,8 +76,8 @@ def named_model(agent: str, model: str | None) -> str:
 
 
 def installed(agent: str, name: str, install: str, package: str = "") -> InstalledProgram:
-    """The program `name`, found on PATH unless it is a path. Its version is what `--version` says, or
-    that of the Python `package` it belongs to. Raises UsageError where it is not."""
+    """Find the program `name` on PATH, or by its path. Its version comes from `--version`, or from
+    the Python `package` it belongs to. Raises UsageError if it is missing."""
     place = shutil.which(Path(name).expanduser())
     if place is None:
         raise UsageError(
@@ -94,14 +94,14 @@ def installed(agent: str, name: str, install: str, package: str = "") -> Install
 
 
 def _interpreter(file: Path) -> list[str]:
-    """What runs a script: the words of its first line."""
+    """The words of a script's first line that start it."""
     with file.open("rb") as data:
         first = data.readline(1_000)
     return first[2:].decode("utf-8", "replace").split() if first[:2] == b"#!" else []
 
 
 def _needed(argv: tuple[str, ...]) -> tuple[Path, ...]:
-    """What must be shown of the files that a command names, beside the system's folders."""
+    """Paths to show for the files that a command names, besides the system's folders."""
     found = [folder for word in argv for folder in _with_packages(Path(word))]
     return tuple(dict.fromkeys(
         path for path in found if not any(path.is_relative_to(folder) for folder in _SYSTEM)
@@ -109,7 +109,7 @@ def _needed(argv: tuple[str, ...]) -> tuple[Path, ...]:
 
 
 def _with_packages(file: Path) -> list[Path]:
-    """A program with the packages around it: those of npm, or a virtual environment and its Python."""
+    """A program with its packages: those of npm, or a virtual environment and its Python."""
     for folder in reversed(file.parents):
         if folder.name == "node_modules":
             return [folder]
@@ -126,7 +126,8 @@ def _with_packages(file: Path) -> list[Path]:
 
 
 def _version(agent: str, argv: tuple[str, ...]) -> str:
-    """The version in the first line that a command says in an empty HOME, or all of that line."""
+    """Run the program's version option in an empty HOME; return the version in the first line, or
+    that line."""
     with tempfile.TemporaryDirectory(prefix="skilljuror-version-") as home:
         env = {"PATH": os.environ.get("PATH", ""), "HOME": home, "TERM": "dumb"}
         try:

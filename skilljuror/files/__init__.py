@@ -1,6 +1,6 @@
-"""Files: where everything of a study lies, and how it is written without loss.
+"""Paths of a study, and safe writing.
 
-Records and rows are JSON; a write is whole or not at all, and reaches the disk before it is reported.
+Records and rows are JSON. A write is complete or has no effect, and is on disk when it returns.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ Row = TypeVar("Row")
 
 
 def data_dir(kind: str) -> Path:
-    """The folder of packaged data: inside an installed wheel, else beside the checkout."""
+    """Return the folder of packaged data: in the installed wheel, else in the checkout."""
     if kind not in DATA_KINDS:
         raise UsageError(f"unknown data folder {kind!r}; choose one of {', '.join(DATA_KINDS)}")
     package = Path(__file__).parent.parent
@@ -50,13 +50,13 @@ def data_dir(kind: str) -> Path:
 
 
 def sha256(data: bytes) -> str:
-    """Hex sha256."""
+    """Return the sha256 in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 def path_text(path: Path) -> str:
-    """A path as text that any file or database holds: as it is, or a `file:` URI (RFC 8089), which keeps
-    every byte, where it is not UTF-8. No path is written like one: it would have a single slash."""
+    """Return a path as text that any file or database can hold: unchanged, or as a `file:` URI (RFC
+    8089) if it is not UTF-8. No other path looks like one: it would begin with a single slash."""
     text = str(path)
     try:
         text.encode()
@@ -66,17 +66,18 @@ def path_text(path: Path) -> str:
 
 
 def path_of(text: str) -> Path:
-    """The path that `path_text` made a text of."""
+    """Return the path that `path_text` wrote."""
     if not text.startswith(_FILE_URI):
         return Path(text)
     return Path(os.fsdecode(unquote_to_bytes(text.removeprefix("file://"))))
 
 
 def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[str] = ()) -> str:
-    """The tree digest of a folder (as `models.bundle.tree_digest`), read file by file.
+    """Return the tree digest of a folder (as `models.bundle.tree_digest`).
 
-    `skip` names entries of the top level, `without` files by their posix path. A link counts as the text of its target and is
-    never followed. Raises StudyError for a missing folder and for a socket, pipe or device.
+    `skip` names top-level entries, `without` files by relative path. A link counts as the text of
+    its target and is never followed. Raises StudyError for a missing folder, and for a socket, pipe
+    or device.
     """
     if not folder.is_dir():
         raise StudyError(f"{str(folder)!r} is no folder", file=str(folder))
@@ -95,7 +96,7 @@ def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[st
 
 
 def _names_below(folder: Path, skip: Collection[str]) -> Iterator[str]:
-    """Relative paths of all that is no folder, links to folders included."""
+    """Relative paths of everything but folders; links to folders are included."""
     for base, folders, names in os.walk(folder):
         place = Path(base).relative_to(folder)
         linked = [name for name in folders if Path(base, name).is_symlink()]
@@ -112,12 +113,12 @@ def _file_digest(path: Path) -> str:
 
 
 def digest_json(value: Any) -> str:
-    """sha256 of a value's canonical JSON (sorted keys)."""
+    """Return the sha256 of a value's canonical JSON (sorted keys)."""
     return sha256(json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode())
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
-    """Write a file whole or not at all, as `replacement` does."""
+    """Write a file completely or not at all, as `replacement` does."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacement(path) as new:
         new.write_bytes(data.encode() if isinstance(data, str) else data)
@@ -125,10 +126,11 @@ def write_atomic(path: Path, data: bytes | str) -> None:
 
 @contextlib.contextmanager
 def replacement(path: Path) -> Iterator[Path]:
-    """A file beside `path` to write to; synced, it takes the place of `path` when the block ends well
-    and vanishes otherwise. What is there and no file, such as a pipe, is written to as it is.
+    """Yield a temporary file next to `path`; synced, it replaces `path` if the block succeeds and
+    is deleted otherwise.
 
-    It also removes such files that killed processes left of earlier writes.
+    An existing `path` that is not a file, such as a pipe, is written directly. Also deletes
+    temporary files of killed processes.
     """
     if path.exists() and not path.is_file():
         yield path
@@ -153,7 +155,7 @@ def replacement(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _told_of(path: Path) -> Iterator[None]:
-    """What the system refuses names the file: a full disk is told without one."""
+    """Add the file's name to a system error: "disk full" has none."""
     try:
         yield
     except OSError as error:
@@ -163,11 +165,10 @@ def _told_of(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def fresh_dir(target: Path) -> Iterator[Path]:
-    """A staging folder that replaces `target` when the block ends well, and vanishes otherwise.
+    """Yield a staging folder that replaces `target` if the block succeeds and is deleted otherwise.
 
-    A kill at any moment leaves the old folder, the new one, or the old one set aside
-    under `.<name>.old`, which the next call puts right. It also removes a staging folder whose
-    process is gone.
+    A kill leaves the old folder, the new one, or the old one as `.<name>.old`, which the next call
+    restores. Also deletes staging folders of ended processes.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     aside = target.parent / f".{target.name}.old"
@@ -205,8 +206,8 @@ def _remove_abandoned(parent: Path, prefix: str) -> None:
 
 
 def _lock(path: Path) -> int | None:
-    """A handle that locks a file or folder until it is closed or its process ends; None where another
-    has it, or it has gone."""
+    """Return a handle that locks a file or folder until it is closed or the process ends; None if
+    another process holds the lock or the file is gone."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -220,7 +221,7 @@ def _lock(path: Path) -> int | None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Flush every file and folder below `folder` to the disk."""
+    """Flush every file and folder below `folder` to disk."""
     for base, _, names in os.walk(folder):
         for name in names:
             path = Path(base, name)
@@ -230,7 +231,7 @@ def sync_tree(folder: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk."""
+    """Flush a file, or the names in a folder, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -239,7 +240,8 @@ def sync(path: Path) -> None:
 
 
 def read_record(kind: type[R], path: Path) -> R:
-    """A pydantic record from a JSON file; a wrong one is one line naming file, field and mend."""
+    """Read a pydantic record from a JSON file; an invalid one is a one-line error with file, field
+    and fix."""
     try:
         data = path.read_bytes()
     except FileNotFoundError as error:
@@ -257,7 +259,7 @@ def read_record(kind: type[R], path: Path) -> R:
 
 
 def _readable_versions(kind: "type[Record]") -> tuple[Any, ...]:
-    """The versions of a record that are read: the one that is written, and those that it names."""
+    """Versions of a record that can be read: the current one and those that it names."""
     return tuple(getattr(kind, "readable", (_expected_version(kind),)))
 
 
@@ -302,20 +304,21 @@ def _format_version(data: bytes) -> int | None:
 
 
 def write_record(path: Path, record: "Record") -> None:
-    """A pydantic record as indented JSON."""
+    """Return a pydantic record as indented JSON."""
     write_atomic(path, record.model_dump_json(indent=2) + "\n")
 
 
 def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
-    """One JSON object per line, written whole or not at all."""
+    """Write one JSON object per line, completely or not at all."""
     write_atomic(path, b"".join(_encode(row) + b"\n" for row in rows))
 
 
 def append_jsonl(path: Path, *rows: Any, to_disk: bool = True) -> None:
-    """Append objects, a line each, one thread or process after the other; a reader never sees half a line
-    that was reported as written. Without `to_disk` a kill loses nothing either; a machine that fails may.
+    """Append objects, one per line, one thread or process at a time; no reader sees part of a line
+    reported as written.
 
-    Raises StudyError for a record that could not be read again; nothing is written then.
+    Without `to_disk`, a kill loses nothing, but a crash of the machine may. Raises StudyError, and
+    writes nothing, for a record that could not be read again.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = b"".join(_readable(row, path) + b"\n" for row in rows)
@@ -329,7 +332,7 @@ def append_jsonl(path: Path, *rows: Any, to_disk: bool = True) -> None:
 
 
 def _readable(row: Any, path: Path) -> bytes:
-    """A row as JSON, checked to be a row again when it is read."""
+    """Return a row as JSON, after checking that it can be read again."""
     data = _encode(row)
     if not isinstance(row, dict):
         try:
@@ -343,7 +346,7 @@ def _readable(row: Any, path: Path) -> bytes:
 
 
 def _ends_with_a_whole_line(log: IO[bytes]) -> bool:
-    """Whether the file is empty or its last line is whole: a kill may have torn it."""
+    """Whether the file is empty or its last line is complete; a kill may have cut it."""
     if log.seek(0, os.SEEK_END) == 0:
         return True
     log.seek(-1, os.SEEK_END)
@@ -351,7 +354,7 @@ def _ends_with_a_whole_line(log: IO[bytes]) -> bool:
 
 
 def read_jsonl(path: Path) -> Iterator[Any]:
-    """The objects of a JSONL file of ours; a torn line (a kill) is skipped."""
+    """Yield the objects of one of our JSONL files; skip a line cut by a kill."""
     if not path.exists():
         return
     import jsonlines
@@ -368,11 +371,9 @@ def read_jsonl(path: Path) -> Iterator[Any]:
 
 
 def read_rows(kind: type[Row], path: Path, *, skip_damaged: bool = False) -> Iterator[Row]:
-    """The rows of a JSONL file of ours as records or structs.
-
-    Raises StudyError that names file and row where one is of another form; with `skip_damaged` it is
-    reported and skipped, for files of which every row stands alone.
-    """
+    """Yield the rows of one of our JSONL files as records or structs. Raises StudyError with file
+    and row for another form; `skip_damaged` reports and skips such a row, for files of independent
+    rows."""
     from pydantic import ValidationError
 
     for number, row in enumerate(read_jsonl(path), start=1):

@@ -1,4 +1,4 @@
-"""Where everything of a study lies in its folder."""
+"""Paths in a study folder."""
 
 from pathlib import Path
 
@@ -6,14 +6,14 @@ from skilljuror.errors import StudyError
 
 
 class StudyFolder:
-    """The paths inside a study folder, which nothing else puts together."""
+    """Paths in a study folder; no other code composes them."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     @classmethod
     def existing(cls, root: Path) -> "StudyFolder":
-        """A study folder that must exist already."""
+        """Return an existing study folder. Raises StudyError."""
         if not root.is_dir():
             why = "that is a file" if root.exists() else "the folder does not exist"
             raise StudyError(
@@ -25,7 +25,7 @@ class StudyFolder:
 
     @property
     def planned(self) -> bool:
-        """Whether it is a study with trials of its own; else it holds foreign logs."""
+        """Whether the study has its own trials; otherwise it holds foreign logs."""
         return self.plan_file.is_file()
 
     @property
@@ -50,38 +50,37 @@ class StudyFolder:
 
     @property
     def jobs(self) -> Path:
-        """What a harness that runs trials in batches keeps of its jobs, attempts of trials that never
-        ended among it."""
+        """Jobs of a harness that runs trials in batches, including unfinished attempts."""
         return self.root / "jobs"
 
     @property
     def sources_file(self) -> Path:
-        """Paths that `ingest` was pointed at in observed mode, so that it can be repeated."""
+        """Paths given to `ingest` in observed mode, so that it can be repeated."""
         return self.root / "sources.jsonl"
 
     @property
     def calls(self) -> Path:
-        """The log of the model calls that its builds rest on: a question is paid once a study."""
+        """Log of model calls for its builds: a question is paid once per study."""
         return self.root / "calls.jsonl"
 
     @property
     def reviews(self) -> Path:
-        """What people decided: waivers, decisions, and trials whose end they accepted."""
+        """Decisions of people: waivers, answers, and accepted trials."""
         return self.root / "reviews.jsonl"
 
     @property
     def task_attributes(self) -> Path:
-        """What a model said of the kind of each task."""
+        """A model's classification of each task."""
         return self.root / "task-attributes.jsonl"
 
     @property
     def label_sample(self) -> Path:
-        """The uses that people are asked about, drawn once."""
+        """The uses to be labelled by people, sampled once."""
         return self.root / "label-sample.json"
 
     @property
     def no_quotes(self) -> Path:
-        """Lies in a study that keeps no texts of its logs."""
+        """Exists in a study that stores no texts of its logs."""
         return self.root / "no-quotes"
 
     @property
@@ -104,11 +103,11 @@ class StudyFolder:
 
     @property
     def given(self) -> Path:
-        """Skills that conditions offer as they are, a folder each below the task's."""
+        """Skills that conditions offer unchanged, one folder each below the task's."""
         return self.root / "skills"
 
     def offered(self, task: str, variant: str) -> Path:
-        """The skill folders that a trial of a task was offered: of a Skill as it is, or of a variant."""
+        """Return the Skill folders offered to a trial: a Skill as it is, or a variant."""
         given = self.given / task / variant
         return given if given.is_dir() else self.variant(task, variant)
 
@@ -125,27 +124,27 @@ class StudyFolder:
         return self.trial(trial) / "raw"
 
     def acceptance(self, trial: str) -> Path:
-        """Where earlier versions put a person's acceptance of a trial's end; now it is one of `reviews`."""
+        """Where earlier versions stored the acceptance of a trial's result; now in `reviews`."""
         return self.trial(trial) / "accepted.json"
 
     @property
     def attempts(self) -> Path:
-        """Earlier attempts at trials, one folder each: they are records and decide nothing."""
+        """Earlier attempts at trials, one folder each; they do not count as results."""
         return self.root / "attempts"
 
     def attempt(self, trial: str, number: int) -> Path:
-        """The folder of an earlier attempt at a trial, numbered from 1."""
+        """Return the folder of an earlier attempt at a trial, numbered from 1."""
         return self.attempts / f"{trial}__{number}"
 
     def earlier_attempts(self) -> list[tuple[str, int]]:
-        """(trial, number) of every earlier attempt, sorted."""
+        """Yield (trial, number) of every earlier attempt, sorted."""
         if not self.attempts.is_dir():
             return []
         parts = (entry.name.rpartition("__") for entry in self.attempts.iterdir())
         return sorted((trial, int(number)) for trial, _, number in parts if number.isdecimal())
 
     def finished_trials(self) -> list[str]:
-        """Names of the trials that have a record, sorted."""
+        """Return the names of trials that have a record, sorted."""
         if not self.trials.is_dir():
             return []
         return sorted(

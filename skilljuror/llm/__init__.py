@@ -1,4 +1,4 @@
-"""The only door to language models: asked once, logged always, never paid twice."""
+"""All calls of language models: each question is logged, and paid once."""
 
 from skilljuror.llm.answers import Message, ModelAnswer, ModelChoice
 from skilljuror.llm.client import ModelClient, RecordedModel, parsed

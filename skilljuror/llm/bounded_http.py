@@ -1,4 +1,4 @@
-"""HTTP to model servers that are not trusted: one host, a bounded body."""
+"""HTTP to untrusted model servers: no redirect to another host, a bounded body."""
 
 import json
 from collections.abc import Iterator
@@ -7,23 +7,21 @@ from contextlib import closing
 import httpx
 
 MAX_BODY = 32 * 2**20
-"""Bytes of a decoded answer that are accepted; the longest answers of models have about 1 MB."""
+"""Maximum bytes of a decoded answer; the longest answers of models have about 1 MB."""
 ENCODINGS = {"", "identity", "gzip", "deflate"}
-"""Content encodings that are accepted: these expand a chunk by a bounded factor."""
+"""Accepted content encodings: these expand a chunk by a bounded factor."""
 
 
 class BoundedTransport(httpx.BaseTransport):
-    """Sends requests as an ordinary client does, proxies of the environment included.
-
-    An answer is refused, with a status that litellm reports, where it redirects to another origin or
-    is longer than MAX_BODY when decoded.
+    """Sends requests like an ordinary client, including proxies of the environment. A redirect to
+    another origin, and a decoded answer over MAX_BODY, become an error status that litellm reports.
     """
 
     def __init__(self, client: httpx.Client) -> None:
         self._client = client
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The whole answer, decoded."""
+        """Return the whole decoded answer."""
         request.headers["Accept-Encoding"] = "gzip, deflate"
         response = self._client.send(request, stream=True, follow_redirects=False)
         with closing(response):
@@ -50,7 +48,7 @@ class BoundedTransport(httpx.BaseTransport):
 
 
 def _bounded(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """The parts until they exceed MAX_BODY, the exceeding one included."""
+    """Yield parts up to and including the one that exceeds MAX_BODY."""
     size = 0
     for part in parts:
         yield part

@@ -1,8 +1,8 @@
-"""Asks a model: every call is appended to a log (calls.jsonl of a study) with the digest of what was
-asked, and the same question is answered from the log without a call.
+"""Ask a model: log every call with the digest of its question, and answer a repeated question from
+the log.
 
-Answers may be demanded as JSON of a schema; an answer that does not fit is asked again and then
-refused, never guessed.
+An answer can be required to match a JSON schema; an invalid answer is requested again, then
+refused.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,25 +25,25 @@ from skilljuror.models.trajectory import Usage
 from skilljuror.prices import PRICES, cost, price_of
 
 BYTES_PER_TOKEN = 3
-"""Bytes of a prompt that count as a token before a server has counted: few texts have more tokens."""
+"""Assumed bytes of a prompt per token before a server has counted: few texts have more tokens."""
 ANSWER_TOKENS = 4_000
-"""Completion tokens, reasoning included, that a call is taken to need before it is made."""
+"""Assumed completion tokens of a call, including reasoning, before it is made."""
 M = TypeVar("M", bound=BaseModel)
 
 
 class Attempt(NamedTuple, Generic[M]):
-    """One try to get an answer that fits."""
+    """One attempt to get a valid answer."""
 
     value: M | None
-    """What was read; None where nothing could be."""
+    """Parsed answer; None if invalid."""
     answer: ModelAnswer
     """The answer itself."""
     problem: str
-    """What is wrong with it; "" for nothing."""
+    """Why it is invalid; "" if valid."""
 
 
 class ModelClient:
-    """Asks one model and appends every call to the log. Threads may share it."""
+    """Asks one model and appends every call to the log; thread-safe."""
 
     def __init__(
         self,
@@ -52,16 +52,16 @@ class ModelClient:
         budget_usd: float | SpendingCap | None = None,
         prices: tuple[Price, ...] = PRICES,
     ) -> None:
-        """`calls` is the log; `budget_usd` is what the answers that are asked for here may cost, those
-        given from the log included; a SpendingCap is shared with other clients.
+        """`calls` is the log; `budget_usd` limits the cost of all answers requested here, including
+        those from the log; a SpendingCap is shared with other clients.
 
-        Raises UsageError for a budget where the model's price is not known. A damaged row of the log is
-        reported and skipped: its question is asked again.
+        Raises UsageError for a budget without a known price. A damaged row of the log is reported
+        and skipped: its question is asked again.
         """
         self.choice = choice
         self.calls = calls
         self.price = price_of(choice.model, prices)
-        """What the model's tokens cost; None for one that the list lacks."""
+        """Prices of the model's tokens; None if the list lacks it."""
         self.cap = SpendingCap(budget_usd) if isinstance(budget_usd, int | float) else budget_usd
         if self.cap and not self.price:
             raise UsageError(
@@ -70,9 +70,9 @@ class ModelClient:
                 field="prices",
             )
         self.spent_usd = 0.0
-        """Known cost of the calls made through this client, US dollars."""
+        """Known cost of this client's calls, US dollars."""
         self.answers: list[ModelAnswer] = []
-        """Every answer given through this client in order, those from the log included."""
+        """Every answer returned by this client in order, including those from the log."""
         logged = read_rows(ModelAnswer, calls, skip_damaged=True) if calls else ()
         self._logged = {answer.key: answer for answer in logged}
         self._counted: set[str] = set()
@@ -82,10 +82,11 @@ class ModelClient:
     def ask(
         self, messages: Sequence[Message], repeat: int = 0, response_format: Any = None
     ) -> ModelAnswer:
-        """One answer; from the log where it was asked before. Another `repeat` asks anew on purpose.
+        """Return an answer, from the log if the question was asked before; another `repeat` asks
+        again on purpose.
 
-        Two threads that want the same answer share one call. Raises QuestionRefused where the server
-        does not take the question, ModelError when the model cannot be reached or the budget is spent.
+        Threads that ask the same question share one call. Raises QuestionRefused if the server
+        refuses the question, ModelError if the model cannot be reached or the budget is spent.
         """
         key = self.choice.key(messages, repeat, response_format)
         with self._lock:
@@ -107,10 +108,8 @@ class ModelClient:
         check: Callable[[M], str | None] | None = None,
         repeat: int = 0,
     ) -> tuple[M, ModelAnswer]:
-        """An answer that fits a record; `check` may refuse one with a reason that is sent back.
-
-        Raises UnusableAnswer after the last try, with the last reason.
-        """
+        """Return an answer parsed as a record; `check` may reject it with a reason for the model.
+        Raises UnusableAnswer after the last attempt."""
         *_, last = self.attempts(kind, messages, check, repeat)
         if last.value is None or last.problem:
             raise UnusableAnswer(
@@ -127,8 +126,8 @@ class ModelClient:
         check: Callable[[M], str | None] | None = None,
         repeat: int = 0,
     ) -> Iterator[Attempt[M]]:
-        """The tries of `ask_for`, one by one: each tells the model what was wrong with the one before,
-        and the first without a problem is the last. For callers that can use a part of an answer."""
+        """Yield the attempts of `ask_for`. Each tells the model what was wrong with the previous
+        one; the first valid one is the last. For callers that can use a partial answer."""
         conversation = prompt(messages)
         for _ in range(self.choice.retries + 1):
             answer = self.ask(conversation, repeat, response_format={"type": "json_object"})
@@ -150,13 +149,13 @@ class ModelClient:
             ]
 
     def complete(self, messages: Sequence[Message], response_format: Any) -> Reply:
-        """What comes back where nobody has asked before. Raises ModelError."""
+        """Return the answer to a new question. Raises ModelError."""
         return complete(self.choice, messages, response_format)
 
     def _pay(
         self, key: str, messages: Sequence[Message], repeat: int, response_format: Any
     ) -> ModelAnswer:
-        """An answer that nobody has yet, in the log before anybody sees it."""
+        """Get a new answer and log it before returning it."""
         shared = self._asked[key]
         try:
             with self.cap.room(self._estimate(messages)) if self.cap else nullcontext():
@@ -174,7 +173,7 @@ class ModelClient:
                 del self._asked[key]
 
     def _estimate(self, messages: Sequence[Message]) -> float:
-        """US dollars that a call may cost."""
+        """Estimated cost of a call, US dollars."""
         size = sum(len(message["content"].encode()) for message in messages)
         usage = Usage(size // BYTES_PER_TOKEN, 0, 0, ANSWER_TOKENS)
         return self._dollars(usage) or 0.0
@@ -206,7 +205,7 @@ class ModelClient:
         )
 
     def _keep(self, answer: ModelAnswer) -> None:
-        """Log an answer that was paid for."""
+        """Log a paid answer."""
         if self.calls is not None:
             append_jsonl(self.calls, answer, to_disk=False)  # threads would wait for the disk
         with self._lock:
@@ -220,7 +219,7 @@ class ModelClient:
             )
 
     def _count(self, answer: ModelAnswer) -> None:
-        """Count what an answer cost or had cost, once."""
+        """Count an answer's cost, once."""
         with self._lock:
             if answer.key in self._counted:
                 return
@@ -230,7 +229,7 @@ class ModelClient:
 
 
 class RecordedModel(ModelClient):
-    """Gives the answers of a record in place of a model: each question the one that it got then."""
+    """Replaces a model by recorded answers."""
 
     def __init__(self, choice: ModelChoice, answers: Sequence[ModelAnswer]) -> None:
         super().__init__(structs.replace(choice, retries=len(answers)))
@@ -239,7 +238,7 @@ class RecordedModel(ModelClient):
     def ask(
         self, messages: Sequence[Message], repeat: int = 0, response_format: Any = None
     ) -> ModelAnswer:
-        """The answer on record. Raises UnusableAnswer for a question that was not asked then."""
+        """Return the recorded answer. Raises UnusableAnswer for a question that was not asked."""
         answer = self._record.get((digest_json(prompt(messages)), repeat))
         if answer is None:
             raise UnusableAnswer("the recorded answers are to other questions than those asked now")
@@ -248,12 +247,12 @@ class RecordedModel(ModelClient):
 
 
 def parsed(kind: type[M], text: str) -> M:
-    """The record that an answer holds. Raises pydantic's ValidationError."""
+    """Parse a record in an answer. Raises pydantic's ValidationError."""
     return kind.model_validate_json(_json_object(text))
 
 
 def _json_object(text: str) -> str:
-    """The JSON object inside an answer, which may come in a code fence or among words."""
+    """Return the JSON object in an answer, which may be in a code fence or surrounded by text."""
     start, end = text.find("{"), text.rfind("}")
     return text[start : end + 1] if 0 <= start < end else text
 

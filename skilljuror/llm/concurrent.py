@@ -1,4 +1,4 @@
-"""Calls side by side, in threads: a call waits for its server nearly all of its time."""
+"""Concurrent calls in threads: a call spends nearly all of its time waiting for its server."""
 
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
@@ -11,17 +11,17 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 AHEAD = 2
-"""Items per thread that are taken from the work before they are done: no thread waits for the caller."""
+"""Items per thread taken in advance, so that no thread waits for the caller."""
 
 
 def in_flight(
     work: Iterable[T], do: Callable[[T], R], threads: int
 ) -> Generator[tuple[T, R], None, None]:
-    """(item, what was done) of all the work, as they come, `threads` of them at a time.
+    """Yield (item, result) of all work as it is done, `threads` items at a time.
 
-    The first that raises stops what has not begun; what has is waited for, so that its answers are in
-    the log, and the error is raised. Ctrl-C and a caller that stops wait for nothing. The work is
-    taken bit by bit, in the caller's own thread.
+    The first exception stops items that have not begun; running ones are awaited, so that their
+    answers are logged, and it is raised. Ctrl-C and a caller that stops do not wait. Work is taken
+    lazily, in the caller's thread.
     """
     todo: SimpleQueue[tuple[T] | None] = SimpleQueue()
     done: SimpleQueue[tuple[T, Future[R]]] = SimpleQueue()
@@ -61,7 +61,7 @@ def _serve(
 
 
 def _cancelled(todo: SimpleQueue[tuple[T] | None]) -> int:
-    """How many items had not begun; now they will not."""
+    """Cancel items that have not begun; return their number."""
     count = 0
     while True:
         try:

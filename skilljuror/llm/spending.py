@@ -1,4 +1,4 @@
-"""A cap in US dollars that threads and clients share."""
+"""A spending cap in US dollars, shared by threads and clients."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,25 +8,22 @@ from skilljuror.errors import ModelError
 
 
 class SpendingCap:
-    """Lets calls begin while there is money for them.
-
-    Each call under way is taken to cost what its caller says, and no less than the dearest so far;
-    until one price is known there is one call at a time. So the cap is passed by what the last call
-    costs, at most, while none is dearer than what it was taken for.
-    """
+    """Admits calls while money is left. A running call counts with its estimate, or the dearest
+    call so far if that is higher; until one cost is known, calls run one at a time. The last call
+    alone can exceed the cap, unless a call costs more than its estimate."""
 
     def __init__(self, dollars: float) -> None:
         self.dollars = dollars
         self.spent = 0.0
-        """US dollars of all answers so far."""
+        """Cost of all answers so far, US dollars."""
         self._dearest: float | None = None
         self._under_way: list[float] = []
         self._changed = Condition()
 
     @contextmanager
     def room(self, at_least: float) -> Iterator[None]:
-        """For one call of about so many US dollars: waits while those under way may use up what is left.
-        Raises ModelError when nothing is left; a call that is alone may cost more than that."""
+        """Reserve about `usd` for one call; wait while running calls may use up the rest. Raises
+        ModelError if nothing is left; a single call may exceed the rest."""
         with self._changed:
             self._changed.wait_for(
                 lambda: not self._under_way or self._used_up() or self._fits(at_least)
@@ -45,7 +42,7 @@ class SpendingCap:
                 self._changed.notify_all()
 
     def count(self, dollars: float, answers: int = 1) -> None:
-        """Add what some answers cost, or had cost when they were paid."""
+        """Add the cost of answers, paid now or earlier."""
         with self._changed:
             self.spent += dollars
             self._dearest = max(dollars / answers, self._dearest or 0.0)

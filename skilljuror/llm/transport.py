@@ -1,4 +1,4 @@
-"""One call of a model through litellm, tried again where the way there failed and not the question."""
+"""One call of a model through litellm, with retries after transport failures."""
 
 import atexit
 import os
@@ -16,35 +16,35 @@ from skilljuror.models.trajectory import Usage
 from skilljuror.redaction import SECRET_NAME, redact
 
 FIRST_WAIT = 0.5
-"""Seconds before the first further try; each later one waits twice as long."""
+"""Seconds before the first retry; doubled for each later one."""
 LONGEST_WAIT = 60.0
-"""Seconds that no wait exceeds, whatever a server asks for."""
+"""Maximum wait in seconds, whatever a server requests."""
 TRANSIENT = {408, 409, 425, 429}
-"""HTTP statuses below 500 after which the same question may be answered."""
+"""HTTP statuses below 500 after which a retry may succeed."""
 REFUSED = {400, 413, 422}
-"""HTTP statuses by which a server refuses one question, and may take the next."""
+"""HTTP statuses by which a server refuses one question."""
 USED_UP = re.compile("insufficient_quota|credit balance is too low")
-"""What a 429 or a 400 says that neither waiting nor another question mends: the account is empty."""
+"""Texts of a 429 or 400 that no retry can fix: the account is empty."""
 
 MAX_TOKENS = 100_000_000
-"""Tokens of one call above which a server's count is invalid; no model has a larger context."""
+"""Maximum tokens of one call; a higher count is invalid, as no model has a larger context."""
 _SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
 class Reply(NamedTuple):
-    """What came back."""
+    """Result of a call."""
 
     text: str
     """The answer, or the refusal in its own words."""
     usage: Usage
-    """Tokens of the four classes; None where the server did not say."""
+    """Tokens of the four classes; None if not reported."""
     finish: str | None
     """Why the model stopped."""
 
 
 def complete(choice: ModelChoice, messages: Sequence[Message], response_format: Any) -> Reply:
-    """The answer to one question. Raises QuestionRefused where the server does not take it, ModelError
-    when there is no answer after the last try."""
+    """Return the answer to one question. Raises QuestionRefused if the server refuses it,
+    ModelError if the last attempt fails."""
     litellm = _litellm()
     import openai
 
@@ -77,8 +77,8 @@ def _call(
 
 
 def _with_cache_mark(model: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The messages as they are sent. Anthropic caches what ends in a mark: the system message, which
-    many questions share; other providers cache a common beginning unasked."""
+    """Return the messages as sent. Anthropic caches what ends in a mark: the system message, which
+    many questions share; other providers cache a common prefix unasked."""
     sent: list[dict[str, Any]] = [*prompt(messages)]
     if "claude" in model and sent[0]["role"] == "system":
         text = {"type": "text", "text": sent[0]["content"]}
@@ -94,7 +94,7 @@ def _is_transport_fault(openai: Any, error: Exception) -> bool:
 
 
 def _is_question_refused(error: Exception) -> bool:
-    """Whether a server, and not litellm on the way to it, refuses this very question."""
+    """Whether a server, not litellm itself, refuses this question."""
     served = getattr(error, "litellm_response_headers", None) is not None
     status = getattr(error, "status_code", None)
     return served and status in REFUSED and not _is_account_empty(error)
@@ -105,8 +105,8 @@ def _is_account_empty(error: Exception) -> bool:
 
 
 def _wait(error: Exception, tries: int) -> float:
-    """Seconds until the next try: as long as the server asks for, else twice as long each time; a
-    random part keeps callers from coming back together."""
+    """Seconds until the next attempt: as the server requests, else doubled each time, with random
+    jitter."""
     headers = getattr(error, "litellm_response_headers", None) or {}
     asked = str(headers.get("retry-after", ""))
     seconds = float(asked) if _SECONDS.fullmatch(asked) else 0.0
@@ -135,10 +135,8 @@ def _reply(choice: ModelChoice, reply: Any) -> Reply:
 
 
 def _usage(told: Any) -> Usage:
-    """Four classes that do not overlap: litellm counts what a cache read or wrote into the prompt.
-
-    It makes zeros of what a server did not tell; no prompt has none. Impossible counts are unknown.
-    """
+    """Four disjoint token classes: litellm includes cache reads and writes in the prompt, and
+    writes zero for counts that a server did not report. Impossible counts are unknown."""
     whole = getattr(told, "prompt_tokens", None)
     if not whole:
         return Usage()
@@ -157,21 +155,20 @@ def _is_count(value: Any) -> bool:
 
 
 def _redacted(choice: ModelChoice, text: str) -> str:
-    """What a server said, without the keys that it was sent; halves of a character, which JSON can
-    spell and no file can hold, as question marks."""
+    """A server's text without our keys; lone surrogates become question marks."""
     whole = text.encode("utf-8", "replace").decode()
     return redact(whole, secrets_of(choice.params))
 
 
 def secrets_of(params: Mapping[str, Any]) -> Iterable[str]:
-    """The values of parameters that hold a key."""
+    """Values of parameters that contain a key."""
     return [str(value) for name, value in params.items() if SECRET_NAME.search(name)]
 
 
 @cache
 def _litellm() -> Any:
-    """litellm, imported where it is called, without its look-up of prices on the network, and with
-    bounded HTTP: it has two kinds of clients, those of the openai library and its own."""
+    """Import litellm late, without its price look-up on the network, and with bounded HTTP in both
+    of its clients: openai's and its own."""
     require("models", "a model")
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import httpx

@@ -1,1 +1,1 @@
-"""Trials run by Harbor, the program, in jobs of its own."""
+"""Run trials with the `harbor` program, in Harbor jobs."""

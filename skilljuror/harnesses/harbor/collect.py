@@ -1,4 +1,4 @@
-"""From a trial folder of Harbor to a record and its raw artifacts."""
+"""Turn a trial folder of Harbor into a record and its raw artifacts."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ from skilljuror.redaction import redact_files
 
 
 def finished_trials(job: HarborJob) -> dict[str, tuple[Path, HarborResult]]:
-    """Name of the task -> folder and result of every trial of a job that ran to its end."""
+    """Return task name -> (folder, result) of every finished trial of a job."""
     found = {}
     for folder in job.trial_folders:
         try:
@@ -37,8 +37,8 @@ def finished_trials(job: HarborJob) -> dict[str, tuple[Path, HarborResult]]:
 
 
 def stopped_trials(job: HarborJob) -> dict[str, Path]:
-    """Name of the task -> folder of every trial of a job that has no end of its own, though its agent
-    was at work; without a result nobody knows that it was not."""
+    """Return task name -> folder of every unfinished trial of a job whose agent ran, or may have
+    run if there is no result."""
     found = {}
     for folder in job.trial_folders:
         try:
@@ -53,7 +53,7 @@ def stopped_trials(job: HarborJob) -> dict[str, Path]:
 
 
 def _task_of(folder: Path) -> str | None:
-    """The task of a trial as it was started; None where that cannot be read."""
+    """Return the task in the trial's start file; None if unreadable."""
     try:
         return Path(json.loads((folder / "config.json").read_bytes())["task"]["path"]).name
     except (OSError, ValueError, LookupError, TypeError):
@@ -61,14 +61,14 @@ def _task_of(folder: Path) -> str | None:
 
 
 def _ended(result: HarborResult) -> bool:
-    """Whether a trial came to an end of its own: a signal can leave a result with neither an exception
-    nor the verifier's word."""
+    """Whether a trial finished by itself: a signal can leave a result with neither an exception nor
+    a verifier's reward."""
     spoke = result.exception or result.verified or result.steps
     return bool(result.finished_at and spoke and result.exception not in CANCELLED)
 
 
 def remove_kept(job: HarborJob, kept: Collection[tuple[str, str]]) -> None:
-    """Remove what is left of attempts that are kept, as (trial, start): a run was killed in between."""
+    """Remove leftovers of saved attempts, as (trial, start), after a killed run."""
     ended = {task: folder for task, (folder, _) in finished_trials(job).items()}
     for task, folder in (*ended.items(), *stopped_trials(job).items()):
         if (job.trials[task].trial.trial, _fields(folder)["started_at"]) in kept:
@@ -78,11 +78,9 @@ def remove_kept(job: HarborJob, kept: Collection[tuple[str, str]]) -> None:
 def collect(
     job: TrialJob, folder: Path, target: Path, isolation: str, skill_root: str | None
 ) -> TrialRecord:
-    """Copy what a finished trial left into the empty folder `target`; its record.
-
-    Raises HarnessError where Harbor locked other Skills than those of the variant, and for an agent
-    that takes none.
-    """
+    """Copy the artifacts of a finished trial into the empty folder `target`; return its record.
+    Raises HarnessError if Harbor offered other Skills than the variant's, and for an agent without
+    Skill support."""
     result = read_result(folder)
     if "does not support skills" in (result.message or ""):
         raise HarnessError(
@@ -97,12 +95,12 @@ def collect(
 
 
 def collect_stopped(job: TrialJob, folder: Path, target: Path, isolation: str) -> TrialRecord:
-    """Copy what a trial left that was broken off; its record, with null for what nobody knows."""
+    """Copy the artifacts of an interrupted trial; return its record, with null for unknown values."""
     return _copied(job, folder, target, _fields(folder), isolation, None)
 
 
 def _fields(folder: Path) -> dict[str, Any]:
-    """What the result of a trial tells; without one, when Harbor wrote its first and its last file."""
+    """Return what a trial's result says; without one, when Harbor wrote its first and last file."""
     try:
         return record_fields(read_result(folder))
     except TrajectoryError:
@@ -132,7 +130,7 @@ def _copied(
     isolation: str,
     skill_root: str | None,
 ) -> TrialRecord:
-    """Copy what a trial left; its record with what its result tells (`fields`)."""
+    """Copy a trial's artifacts; return its record with the values of its result (`fields`)."""
     reading = Reading()
     left_out = copy_logs(folder, target, reading)
     write_agent_record(target / "agent.json", job.agent)
@@ -152,7 +150,7 @@ def _copied(
 
 
 def _left_inside(folder: Path) -> list[str]:
-    """What was not copied out of the sandbox."""
+    """Files that were not copied out of the sandbox."""
     try:
         said = json.loads((folder / LEFT_OUT).read_bytes())
     except (OSError, ValueError):
@@ -165,7 +163,7 @@ def _network(job: TrialJob) -> str:
 
 
 def _refuse_other_skills(job: TrialJob, folder: Path) -> None:
-    """What Harbor locked has to be the variant, and nothing in the arm without one."""
+    """Check that Harbor offered the variant, and nothing in the arm without a Skill."""
     locked = locked_skills(folder) or {}
     held = {path.name: digest_of(path) for path in skill_folders(job)}
     if locked != held:
@@ -177,7 +175,7 @@ def _refuse_other_skills(job: TrialJob, folder: Path) -> None:
 
 
 def digest_of(skill: Path) -> str:
-    """The digest of a skill's folder as Harbor locks it."""
+    """Digest of a Skill's folder as in Harbor's lock file."""
     files = (path for path in skill.rglob("*") if path.is_file())
     return skill_digest(
         (path.relative_to(skill).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest())

@@ -1,4 +1,4 @@
-"""The Harbor harness: trials in jobs that the `harbor` program runs."""
+"""The Harbor harness: trials in jobs of the `harbor` program."""
 
 import json
 import shutil
@@ -43,15 +43,15 @@ from skilljuror.models.study import AgentChoice, TrialRecord
 
 OPTIONS = ("environment", "environment_options", "isolation", "program")
 OURS = ("command", "scripted")
-"""Agents that run as programs of ours; all others are Harbor's own."""
+"""Agents that run as our programs; all others are Harbor's."""
 LOGGING = frozenset({"claude-code", "codex", "gemini-cli", "mini-swe-agent", "terminus-2"})
-"""Agents of Harbor that always leave a log of their own."""
+"""Agents of Harbor that always write a log."""
 _LOOK_SECONDS = 0.2
-"""Seconds between looks at jobs under way."""
+"""Polling interval of running jobs, seconds."""
 
 
 class HarborHarness:
-    """Drives Harbor, in bubblewrap or in any environment that Harbor knows."""
+    """Runs Harbor, in bubblewrap or any environment of Harbor."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         given = dict(options or {})
@@ -73,7 +73,7 @@ class HarborHarness:
             )
 
     def prepare(self) -> str:
-        """What separates trials from this machine: bwrap, docker, … Raises HarnessError."""
+        """Return the isolation of trials: bwrap, docker, … Raises HarnessError."""
         self._program()
         if self.environment == "bwrap":
             problem = bwrap_problem() or _missing_programs()
@@ -86,7 +86,7 @@ class HarborHarness:
         return self.environment
 
     def own_agent(self, choice: AgentChoice) -> AgentProgram | None:
-        """An agent that Harbor brings; None for one of ours: scripted, command, module:attribute."""
+        """Return one of Harbor's agents; None for ours: scripted, command, module:attribute."""
         if choice.name in OURS or ":" in choice.name:
             return None
         options = dict(choice.options)
@@ -111,7 +111,7 @@ class HarborHarness:
         )
 
     def run(self, job: TrialJob, target: Path) -> TrialRecord:
-        """One trial, as a job of its own; see `harnesses.base.Harness`."""
+        """Run one trial as its own job; see `harnesses.base.Harness`."""
         with tempfile.TemporaryDirectory(prefix="harbor-") as name:
             folder = Path(name).resolve()
             with (folder / "lock").open("wb") as lock:
@@ -121,7 +121,8 @@ class HarborHarness:
         raise AssertionError("a batch is run to its end or raises")
 
     def stopped(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
-        """See `harnesses.base.BatchHarness`; what is handed out is removed as soon as the next is asked for."""
+        """See `harnesses.base.BatchHarness`. A returned trial is removed when the next is
+        requested."""
         for job in earlier_jobs(batch.folder, batch.jobs):
             remove_kept(job, batch.kept)
             for task, folder in stopped_trials(job).items():
@@ -130,10 +131,8 @@ class HarborHarness:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def run_batch(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
-        """Trials that ended in jobs of earlier runs first, then all others, as their jobs end.
-
-        What is handed out is removed from its job as soon as the next is asked for.
-        """
+        """Yield trials that ended in jobs of earlier runs, then all others as their jobs end. A
+        returned trial is removed from its job when the next is requested."""
         program = self._program()
         kept = set()
         for job in earlier_jobs(batch.folder, batch.jobs):
@@ -188,7 +187,7 @@ class HarborHarness:
     def _results(
         self, running: RunningJob, program: HarborProgram
     ) -> Iterator[tuple[TrialJob, Collected]]:
-        """The trials of a job that ended. Raises HarnessError when one of them has no result."""
+        """Yield the finished trials of a job. Raises HarnessError if one has no result."""
         done = set()
         for one in self._handed_out(running.job, program):
             done.add(one[0].trial.trial)
@@ -218,7 +217,7 @@ class HarborHarness:
         return find_harbor(self.option)
 
     def _roots(self, tasks: Mapping[str, Path], scratch: Path) -> dict[str, dict[str, str]]:
-        """Name of each task -> the files that its sandbox begins with, and where commands start."""
+        """Return task name -> initial files of its sandbox and working directory."""
         roots: dict[str, dict[str, str]] = {}
         for name, task in tasks.items() if self.environment == "bwrap" else ():
             root = Path(tempfile.mkdtemp(dir=scratch, prefix="root-"), name)
@@ -230,7 +229,7 @@ class HarborHarness:
     def _environment(
         self, roots: dict[str, dict[str, str]], trials: Sequence[TrialJob]
     ) -> dict[str, Any]:
-        """The environment's part of the file of a job, all whose trials have one agent."""
+        """Environment part of a job file; all trials of a job have one agent."""
         agent = trials[0].agent
         options = dict(self.environment_options)
         if self.environment != "bwrap":
@@ -245,7 +244,7 @@ class HarborHarness:
 
 
 def _without_bundled_skills(config: dict[str, Any]) -> dict[str, Any]:
-    """Codex lists Skills of its own in every arm, unless it is told not to."""
+    """Disable the bundled Skills that Codex otherwise lists in every arm."""
     skills = config.get("skills", {})
     return {**config, "skills": {"bundled": {"enabled": False}, **skills}}
 
@@ -258,7 +257,8 @@ def _missing_programs() -> str | None:
 
 
 def _refuse_variant(job: TrialJob) -> None:
-    """Raise HarnessError for a variant that is not as it was built, and for a Skill that Harbor would not take."""
+    """Raise HarnessError for a variant that changed after the build, and for a Skill that Harbor
+    would reject."""
     if job.variant_dir is None or job.variant_digest is None:
         return
     digest = digest_tree(job.variant_dir)

@@ -1,4 +1,4 @@
-"""One job of Harbor: its file, its process, and where its trials lie."""
+"""A Harbor job: its file, its process and its trial folders."""
 
 import contextlib
 import json
@@ -20,41 +20,41 @@ from skilljuror.harnesses.harbor.program import HarborProgram
 from skilljuror.redaction import redact, redact_files
 
 INSIDE = Path(__file__).parents[1] / "inside_harbor"
-"""The modules that Harbor loads; nothing else of ours comes onto its path."""
+"""Modules that Harbor loads; no other code of ours is on its path."""
 BWRAP = "skilljuror_sandbox:SandboxEnvironment"
 PROGRAM = "skilljuror_program:ProgramAgent"
 OWN_AGENT = "harbor-agent"
-"""First word of the command of an agent that is Harbor's own; the second is its part of a job file."""
+"""First word of the command of a Harbor agent; the second is its part of a job file."""
 TRIALS = "trials.json"
 OUTPUT = "harbor.txt"
 _STOP_SECONDS = 60.0
-"""Seconds that Harbor gets to end its trials and to take its machines down."""
+"""Seconds that Harbor gets to end its trials and remove its machines."""
 _LAST_WORDS = 600
-"""Characters of what it printed that are repeated in an error."""
+"""Characters of its output quoted in an error."""
 _FIXED = {"HARBOR_TELEMETRY": "off", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_COLOR": "1"}
 
 
 class HarborJob(Struct, frozen=True):
-    """Trials of one condition and block that offer one variant, each of another task."""
+    """Trials of one condition, block and variant, each of another task."""
 
     folder: Path
-    """Where it lies."""
+    """Its folder."""
     trials: Mapping[str, TrialJob]
-    """Name of the task -> its trial."""
+    """Task name -> trial."""
 
     @property
     def trial_folders(self) -> list[Path]:
-        """Folders of trials that Harbor made so far."""
+        """Trial folders created so far."""
         found = (self.folder / "harbor").glob("*/*/config.json")
         return sorted(config.parent for config in found)
 
     def ended(self) -> int:
-        """How many of its trials have a result."""
+        """Number of trials with a result."""
         return sum((folder / "result.json").exists() for folder in self.trial_folders)
 
     def without_keys(self) -> None:
-        """Take the values of its agents' keys out of what Harbor printed, and out of its trials, of which
-        those that never ended stay here."""
+        """Redact the values of the agents' keys in Harbor's output and in its trials; unfinished
+        trials stay here."""
         keys = {value for job in self.trials.values() for value in key_values(job.agent).values()}
         with contextlib.suppress(FileNotFoundError):
             output = self.folder / OUTPUT
@@ -66,7 +66,7 @@ class HarborJob(Struct, frozen=True):
 
 
 def jobs_of(trials: Sequence[TrialJob]) -> list[list[TrialJob]]:
-    """The trials by block, condition and variant, which share a job, in the order of the plan."""
+    """Group trials by block, condition and variant, in the order of the plan."""
     groups: dict[tuple[object, ...], list[TrialJob]] = {}
     for job in trials:
         key = job.trial.block, job.trial.condition, job.variant_digest
@@ -77,7 +77,7 @@ def jobs_of(trials: Sequence[TrialJob]) -> list[list[TrialJob]]:
 def write_job(
     folder: Path, trials: Sequence[TrialJob], tasks: Mapping[str, Path], settings: dict[str, Any]
 ) -> HarborJob:
-    """A new job below `folder`, ready to be started; `settings` are further fields of its file."""
+    """Create a job below `folder`; `settings` are additional fields of its file."""
     first = trials[0]
     stem = f"{first.trial.condition}-{first.trial.number}"
     count = sum(1 for _ in folder.glob(f"{stem}-*"))
@@ -103,7 +103,7 @@ def write_job(
 
 
 def earlier_jobs(folder: Path, pending: Sequence[TrialJob]) -> Iterator[HarborJob]:
-    """Jobs of earlier runs of this plan, each with those of its trials that are pending still."""
+    """Yield jobs of earlier runs of this plan, with their trials that are still pending."""
     wanted = {job.trial.trial: job for job in pending}
     for path in sorted(folder.glob(f"*/{TRIALS}")):
         with contextlib.suppress(ValueError):
@@ -114,7 +114,7 @@ def earlier_jobs(folder: Path, pending: Sequence[TrialJob]) -> Iterator[HarborJo
 
 
 def _agent(trials: Sequence[TrialJob]) -> dict[str, Any]:
-    """The agent's part of a job file."""
+    """Agent part of a job file."""
     job = trials[0]
     agent = job.agent
     config: dict[str, Any] = {"model_name": agent.model} if agent.model else {}
@@ -132,7 +132,7 @@ def _agent(trials: Sequence[TrialJob]) -> dict[str, Any]:
 
 
 def _program(job: TrialJob) -> dict[str, Any]:
-    """An agent of ours, as `ProgramAgent` takes it; its keys are named elsewhere."""
+    """One of our agents, as input for `ProgramAgent`; its keys are passed separately."""
     agent, listing = job.agent, ""
     if agent.skills is None and job.variant_dir is not None:
         listing = skills_listing(job.variant_dir, "{skills}")
@@ -151,7 +151,7 @@ def _program(job: TrialJob) -> dict[str, Any]:
 
 
 def skill_folders(job: TrialJob) -> list[Path]:
-    """The folders of the Skills that a trial offers."""
+    """Skill folders offered to a trial."""
     if job.variant_dir is None:
         return []
     return sorted(file.parent for file in job.variant_dir.glob("*/SKILL.md"))
@@ -162,9 +162,8 @@ def _write_json(path: Path, content: object) -> None:
 
 
 class RunningJob:
-    """A Harbor under way, in a process group of its own, that is asked to end when this process ends:
-    it fetches the logs of its trials and takes their machines down.
-    """
+    """A running Harbor in its own process group. It is asked to stop if this process ends: it then
+    fetches logs and removes its machines."""
 
     def __init__(self, job: HarborJob, program: HarborProgram, scratch: Path, lock: int) -> None:
         self.job = job
@@ -186,12 +185,12 @@ class RunningJob:
         return self.process.poll() is not None
 
     def ask_to_stop(self) -> None:
-        """Have it end its trials and itself."""
+        """Ask it to stop."""
         if not self.over:
             self.process.send_signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """End it, who was asked before; what its trials left stays where it lies."""
+        """End it after it was asked; trial folders remain."""
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(_STOP_SECONDS)
@@ -202,6 +201,6 @@ class RunningJob:
                 self.process.wait()
 
     def last_words(self) -> str:
-        """The end of what it printed, on one line."""
+        """End of its output, on one line."""
         text = (self.job.folder / OUTPUT).read_text(encoding="utf-8", errors="replace")
         return " ".join(text.split())[-_LAST_WORDS:] or f"status {self.process.returncode}"

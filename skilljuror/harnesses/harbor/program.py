@@ -1,4 +1,4 @@
-"""The `harbor` program: where it is, and whether it is one that can be driven."""
+"""Find the `harbor` program and check that it is usable."""
 
 import os
 import shutil
@@ -13,25 +13,25 @@ from skilljuror.models.harbor import SKILL_ROOTS
 INSTALL = "uv tool install 'harbor>=0.24,<0.26' (Python 3.12 or newer)"
 _ASK = "from importlib.metadata import version; print(version('harbor'))"
 _SECONDS = 60.0
-"""Seconds that Harbor may take to say its version; its own start takes some."""
+"""Time limit of `harbor --version`, seconds; its start is slow."""
 
 
 class HarborProgram(Struct, frozen=True):
-    """A Harbor that can be driven."""
+    """A usable Harbor."""
 
     path: Path
-    """The program."""
+    """Its path."""
     version: str
     """Its version."""
 
     @property
     def skills_root(self) -> str:
-        """Where it mounts the Skills of a trial."""
+        """Where it mounts a trial's Skills."""
         return SKILL_ROOTS[_minor(self.version)]
 
 
 def find_harbor(option: str | None) -> HarborProgram:
-    """The program that the study names, else the one on PATH. Raises HarnessError."""
+    """Return the program named by the study, else the one on PATH. Raises HarnessError."""
     found = shutil.which(option or "harbor")
     if found is None:
         where = f"at {option!r}" if option else "on PATH"
@@ -54,7 +54,7 @@ def _minor(version: str) -> str:
 
 
 def _version(path: Path) -> str:
-    """Asked of the Python beside it, which is much faster than the program itself."""
+    """Ask the Python next to it, which is much faster than the program."""
     python = path.resolve().with_name("python")
     asking = os.access(python, os.X_OK)
     ask = [str(python), "-I", "-c", _ASK] if asking else [str(path), "--version"]

@@ -1,4 +1,4 @@
-"""Tasks as Harbor gets them: a copy without the Skills that they bring."""
+"""Tasks for Harbor: copies without their own Skills."""
 
 import posixpath
 import shlex
@@ -13,8 +13,8 @@ from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import own_file
 
 
 def prepare_task(job: TrialJob, folder: Path) -> Path:
-    """A copy of the job's task, made anew below `folder`, that bakes no Skill in; what is taken out is
-    what the plan says of the task. Raises HarnessError for a line that cannot be taken out alone."""
+    """Copy the job's task below `folder`, without its Skill, as the plan says. Raises HarnessError
+    for a Dockerfile line that cannot be separated."""
     target = folder / job.task.name
     shutil.rmtree(target, ignore_errors=True)
     baked = job.task_dir / "environment" / BAKED_SKILLS
@@ -34,7 +34,7 @@ def prepare_task(job: TrialJob, folder: Path) -> Path:
 
 
 def _edit(task: Path, baked: list[str]) -> None:
-    """Take the Skill out of COPY lines, and lines away that copy nothing else."""
+    """Remove the Skill from COPY lines, and lines that copy nothing else."""
     name, kept = "environment/Dockerfile", []
     for line in (task / name).read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         kept += [line] if line.strip() not in baked else _without_skills(line)

@@ -1,7 +1,7 @@
-"""bubblewrap's command line and the files below it, for our own sandbox and for the one inside Harbor.
+"""Command line of bubblewrap and the files below it, for our own sandbox and the one in Harbor.
 
-The files of a trial are those of strangers: a task, or a program in the sandbox, may have put a link to
-the host's files in the place of any folder or file, and may have locked a folder.
+A trial's files are untrusted: a task or an agent may have replaced any folder or file by a link to
+the host, or locked a folder.
 """
 
 import fcntl
@@ -15,24 +15,22 @@ from typing import Any
 
 SEAL = Path(__file__).with_name("skilljuror_seal.py")
 FIRST_USER, USERS = 61_184, 4_336
-"""The ids that systemd keeps for users who last as long as a service: no person has one."""
+"""User ids reserved by systemd for temporary service users; no person has one."""
 LAST_USER = Path("/run/skilljuror-last-user")
-"""Number of the user that a trial of root was given last."""
+"""Stores the user id given to the last trial started by root."""
 SHARED_MEMORY = 64_000_000
 """Bytes of /dev/shm."""
 MAX_BYTES, MAX_FILES, MAX_SECONDS = 1_000_000_000, 50_000, 120.0
-"""What reading all that a trial left may cost: bytes as read, files and folders, wall clock."""
+"""Limits for reading a trial's files: bytes, files and folders, seconds."""
 LEFT_OUT = "left-out.json"
-"""File in the folder of a trial of Harbor that names what was not copied out of its sandbox."""
+"""File in a Harbor trial's folder that lists what was not copied out of its sandbox."""
 _UNSEEN = ("/proc/keys", "/proc/key-users")
-"""Files of /proc that tell of the keys of all sandboxes of one user."""
+"""Files of /proc that list the keys of all sandboxes of a user."""
 
 
 def own_folder(root: Path, guest: str) -> Path:
-    """The folder `guest` below `root`, made of real folders all the way down that everybody may enter.
-
-    Whatever is no folder is removed and made anew.
-    """
+    """Return the folder `guest` below `root`, made of real, accessible folders. Anything else in
+    the path is replaced."""
     path = root
     _let_all_enter(path)
     for part in guest.strip("/").split("/"):
@@ -45,7 +43,8 @@ def own_folder(root: Path, guest: str) -> Path:
 
 
 def own_file(root: Path, guest: str) -> Path:
-    """Where to write the file `guest` below `root`: in such folders, with nothing in its place."""
+    """Return where to write the file `guest` below `root`: in such folders, with nothing in its
+    place."""
     folder, _, name = guest.rpartition("/")
     path = own_folder(root, folder) / name
     path.unlink(missing_ok=True)
@@ -59,7 +58,7 @@ def _let_all_enter(folder: Path) -> None:
 
 
 def walk(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
-    """As os.walk, top down, over folders of any depth; links to folders are among the files."""
+    """Walk like os.walk, top down, over folders of any depth; links to folders count as files."""
     waiting = [str(folder)]
     while waiting:
         base = waiting.pop()
@@ -73,13 +72,13 @@ def walk(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
 
 
 def is_root() -> bool:
-    """Whether root runs the sandbox, who needs no user namespace."""
+    """Whether root runs the sandbox; root needs no user namespace."""
     return os.geteuid() == 0
 
 
 def next_user() -> int:
-    """The user of a sandbox: for root one that no recent sandbox had, for others always the same, which
-    stands for themselves. Raises OSError."""
+    """Return the user id of a sandbox: for root one that no recent sandbox had, for others a
+    constant that maps to themselves. Raises OSError."""
     if not is_root():
         return FIRST_USER
     handle = os.open(LAST_USER, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -95,10 +94,11 @@ def next_user() -> int:
 def bwrap_words(
     root: Path, user: int, host: dict[str, Any], *, network: bool, hide: Iterable[str] = ()
 ) -> list[str]:
-    """bubblewrap with namespaces of its own, without any capability, over the files below `root`.
+    """Return bubblewrap's command line with new namespaces and no capability, over the files below
+    `root`.
 
-    `host` is what every sandbox takes from the host (`host_parts`); `hide` are folders that are found
-    empty though one of those that are shown holds them. Root's programs still have to become `user`.
+    `host` lists the host's shared parts (`host_parts`); `hide` are folders that appear empty inside
+    shown ones. Programs of root still have to become `user`.
     """
     words = [*namespaces(network), "--hostname", "sandbox", "--bind", str(root), "/"]
     for path in host["show"]:
@@ -119,7 +119,7 @@ def bwrap_words(
 
 
 def namespaces(network: bool) -> list[str]:
-    """bubblewrap with namespaces of its own, without any capability."""
+    """Command line of bubblewrap with new namespaces and no capability."""
     words = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--cap-drop", "ALL"]
     words += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     words += [] if network else ["--unshare-net"]
@@ -127,7 +127,7 @@ def namespaces(network: bool) -> list[str]:
 
 
 def become(user: int) -> list[str]:
-    """What a program goes through to lose every privilege, and for root to become `user`."""
+    """Command prefix that drops every privilege and, for root, becomes `user`."""
     words = ["setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
     if is_root():
         words += ["--reuid", str(user), "--regid", str(user), "--clear-groups"]
@@ -135,8 +135,8 @@ def become(user: int) -> list[str]:
 
 
 def lay_out(root: Path, user: int, host: dict[str, Any], *, network: bool) -> None:
-    """Real folders where something is mounted, whatever a task or a program put there, the files of
-    /etc, and all files the user's own."""
+    """Create real folders for mounts whatever a task or program put there, write /etc, and give all
+    files to the user."""
     paths = map(Path, ("/etc", "/proc", "/dev", *host["show"], *host["host_etc"]))
     for path in filter(Path.exists, paths):
         own_folder(root, str(path if path.is_dir() else path.parent))
@@ -151,5 +151,5 @@ def lay_out(root: Path, user: int, host: dict[str, Any], *, network: bool) -> No
 
 
 def sealed(words: Iterable[str], host: dict[str, Any]) -> list[str]:
-    """The command that starts another one under the seal: bubblewrap, or what enters its namespaces."""
+    """Command prefix that starts bubblewrap, or a command in its namespaces, under the seal."""
     return [sys.executable, "-I", "-S", str(SEAL), host["filter"], *words]

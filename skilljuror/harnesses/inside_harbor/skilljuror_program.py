@@ -1,4 +1,4 @@
-"""An agent of Harbor that runs one program: its files and its command, with places filled in."""
+"""A Harbor agent that runs one program: its files and its command with values filled in."""
 
 import re
 import shlex
@@ -15,26 +15,27 @@ from harbor.models.trial.paths import EnvironmentPaths
 from harbor.models.trial.result import AgentInfo
 
 FOLDER = "/agent"
-"""Where the program's files lie."""
+"""Folder of the program's files."""
 _PLACEHOLDER = re.compile(r"\{(agent_dir|instruction|prompt|logs|skills|seed)\}")
 
 
 class ProgramAgent(BaseAgent):
-    """Runs a program through the environment, whichever that is."""
+    """Runs a program in any environment of Harbor."""
 
     capabilities = AgentCapabilities(skills=True)
 
     def __init__(
         self, *args: Any, program: dict[str, Any], seeds: dict[str, int], **kwargs: Any
     ) -> None:
-        """`program` has the fields of skilljuror's AgentProgram, and of its prompt `listing`,
-        what it says of Skills, and `disclosed`, the sentence that it ends with; `seeds` maps folder names of tasks to seeds."""
+        """`program` has the fields of skilljuror's AgentProgram, with `listing` (text about Skills)
+        and `disclosed` (last sentence) of its prompt; `seeds` maps folder names of tasks to seeds.
+        """
         self.program, self.seeds = program, seeds
         super().__init__(*args, **kwargs)
 
     @staticmethod
     def name() -> str:
-        """What Harbor calls it."""
+        """Name in Harbor."""
         return "skilljuror-program"
 
     def version(self) -> str | None:
@@ -42,11 +43,11 @@ class ProgramAgent(BaseAgent):
         return self.program["version"]
 
     def to_agent_info(self) -> AgentInfo:
-        """The program's own name."""
+        """Name of the program."""
         return super().to_agent_info().model_copy(update={"name": self.program["name"]})
 
     async def setup(self, environment: BaseEnvironment) -> None:
-        """Put the program's files, its settings and the Skills where it looks for them."""
+        """Install the program's files, its settings and the Skills."""
         for file in self.program["files"]:
             await environment.upload_file(file, f"{FOLDER}/{Path(file).name}")
         home = await _done(environment, 'printf %s "$HOME"')
@@ -62,7 +63,7 @@ class ProgramAgent(BaseAgent):
     async def run(
         self, instruction: str, environment: BaseEnvironment, context: AgentContext
     ) -> None:
-        """Run it to its end; another status than 0 is an error that the verifier follows all the same."""
+        """Run it; a nonzero status is an error, and the verifier still runs."""
         prompt = instruction + self.program["listing"].replace("{skills}", self.skills)
         if self.program["disclosed"]:
             prompt = f"{prompt.rstrip()}\n\n{self.program['disclosed']}\n"
@@ -88,7 +89,7 @@ class ProgramAgent(BaseAgent):
             raise NonZeroAgentExitCodeError(f"the agent ended with status {result.return_code}")
 
     def _keep_logs(self, logs: str) -> str:
-        """Copies its own logs to those that Harbor fetches, without the dot that hides them."""
+        """Copy its logs to those that Harbor fetches, without the leading dot."""
         words = ["true"]
         for name in self.program["logs"]:
             inside = name.removeprefix("~/")
@@ -101,7 +102,7 @@ class ProgramAgent(BaseAgent):
 
 
 async def _done(environment: BaseEnvironment, command: str) -> str:
-    """What a command prints that has to end well."""
+    """Return the output of a command that must succeed."""
     result = await environment.exec(command)
     if result.return_code:
         raise RuntimeError(f"{command!r} ended with {result.return_code}: {result.stderr}")

@@ -1,9 +1,8 @@
-"""An environment of Harbor in bubblewrap: real /app /logs /tests /root, and no Docker.
+"""A Harbor environment in bubblewrap, with real /app /logs /tests /root and without Docker.
 
-One process holds the namespaces of a trial; every command enters them, and when the holder dies
-nothing in them lives on. Files go in and out through `tar` inside, so that no link that an agent
-left is ever followed on the host. What a task's Dockerfile puts in place was put into a folder
-before (`tasks`): nothing is built here.
+One process holds a trial's namespaces; every command enters them, and ends when the holder dies.
+Files are copied by `tar` inside, so that no link of an agent is followed on the host. Files of a
+task's Dockerfile are prepared before (`tasks`): nothing is built here.
 """
 
 import asyncio
@@ -43,21 +42,21 @@ FOLDERS = (
 LIMITS = ("--nproc=512", "--fsize=4000000000", "--core=0")
 """Processes of a trial, bytes of a file."""
 MAX_TOLD = 20
-"""Things left out that are named one by one."""
+"""Skipped files that are listed by name."""
 MAX_NAME = 3_000
-"""Bytes of a name that every system's path can hold, below a folder of the host."""
+"""Maximum bytes of a name, so that its path fits below a host folder."""
 COPY_SECONDS = 300.0
-"""Seconds that copying files into a sandbox may take."""
+"""Time limit for copying files into a sandbox, seconds."""
 MAX_OUTPUT = 4_000_000
-"""Bytes kept of each of stdout and stderr."""
+"""Saved bytes of stdout and of stderr."""
 
 
 class _OutOfTimeError(RuntimeError):
-    """A command that did not end in its time."""
+    """A command exceeded its time limit."""
 
 
 class SandboxEnvironment(BaseEnvironment):
-    """The machine of one trial."""
+    """The environment of one trial."""
 
     def __init__(
         self,
@@ -70,10 +69,9 @@ class SandboxEnvironment(BaseEnvironment):
         path: list[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        """`tasks` maps folder names of tasks to `root` (files to begin with) and `workdir`; `host` is
-        what every sandbox takes from the host (`host_parts` of our own); `show` are further folders of
-        the host to be seen, `hide` folders that are found empty though one of these holds them, `path`
-        goes before the usual PATH."""
+        """`tasks` maps folder names of tasks to `root` (initial files) and `workdir`; `host` lists
+        the host's shared parts (`host_parts`); `show` are further host folders, `hide` folders that
+        appear empty inside them; `path` precedes the usual PATH."""
         self.tasks, self.network = tasks, network
         self.host = {**host, "show": [*host["show"], *(show or [])]}
         self.path, self.hide = [*(path or []), host["path"]], hide or []
@@ -88,16 +86,16 @@ class SandboxEnvironment(BaseEnvironment):
 
     @staticmethod
     def type() -> str:
-        """What Harbor calls it."""
+        """Name in Harbor."""
         return "bwrap"
 
     @property
     def capabilities(self) -> EnvironmentCapabilities:
-        """Logs are fetched, and there may be no network."""
+        """Logs are fetched, and the network can be disabled."""
         return EnvironmentCapabilities(mounted=False, disable_internet=True)
 
     def _validate_definition(self) -> None:
-        """Nothing of it is needed."""
+        """Required by Harbor; nothing to check."""
 
     @property
     def task(self) -> dict[str, str]:
@@ -106,11 +104,11 @@ class SandboxEnvironment(BaseEnvironment):
 
     @property
     def workdir(self) -> str:
-        """Where commands start."""
+        """Working directory of commands."""
         return self.task_env_config.workdir or self.task["workdir"]
 
     async def start(self, force_build: bool) -> None:
-        """Lay out the files and start the process that holds the namespaces."""
+        """Copy the initial files and start the process that holds the namespaces."""
         self.place = Path(tempfile.mkdtemp(prefix="skilljuror-trial-")).resolve()
         await asyncio.to_thread(self._lay_out, self.place / "root")
         self._hold()
@@ -122,7 +120,7 @@ class SandboxEnvironment(BaseEnvironment):
             raise RuntimeError(f"the sandbox could not be started: {said.strip()}")
 
     async def stop(self, delete: bool) -> None:
-        """End every process of the trial and remove its files."""
+        """End every process of the trial and delete its files."""
         holder, self.holder = self.holder, None
         if holder is not None:
             _kill_group(holder.pid)  # process 1 is of this group, and takes all others along
@@ -139,7 +137,7 @@ class SandboxEnvironment(BaseEnvironment):
         timeout_sec: int | None = None,
         user: str | int | None = None,
     ) -> ExecResult:
-        """Run a shell command; `user` is always the same, who owns all files."""
+        """Run a shell command; `user` is ignored, as one user owns all files."""
         words = ("bash", "-c", 'cd "$0" && exec bash -c "$1"', cwd or self.workdir, command)
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             code = await self._run(words, self._env(env), (None, out, err), timeout_sec)
@@ -150,17 +148,17 @@ class SandboxEnvironment(BaseEnvironment):
         return result
 
     async def upload_file(self, source_path: Path | str, target_path: str) -> None:
-        """Copy a file of the host in."""
+        """Copy a host file in."""
         folder, _, name = str(target_path).rpartition("/")
         await self._unpack({name: Path(source_path)}, folder or "/")
 
     async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
-        """Copy what a folder of the host holds into a folder."""
+        """Copy the content of a host folder into a folder."""
         entries = {path.name: path for path in sorted(Path(source_dir).iterdir())}
         await self._unpack(entries, str(target_dir))
 
     async def download_file(self, source_path: str, target_path: Path | str) -> None:
-        """Copy a file out, up to its limit."""
+        """Copy a file out, up to the size limit."""
         target = Path(target_path)
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("wb") as file:
@@ -170,8 +168,8 @@ class SandboxEnvironment(BaseEnvironment):
                 self._leave_out([f"{source_path}: all after {MAX_BYTES} bytes"])
 
     async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
-        """Copy the plain files of a folder out, within the limits of reading; links, pipes and what cannot
-        be read are left out."""
+        """Copy the regular files of a folder out, within the limits of reading; skip links, pipes
+        and unreadable files."""
         if self.holder is None:  # Harbor asks for logs after a failed start as well
             return
         Path(target_dir).mkdir(parents=True, exist_ok=True)
@@ -202,7 +200,7 @@ class SandboxEnvironment(BaseEnvironment):
                 self._leave_out([f"{source_dir}: {error}"])
 
     def _leave_out(self, what: list[str]) -> None:
-        """Note what is not copied for the record of the trial, with Harbor's own files of it."""
+        """Record skipped files for the trial, next to Harbor's own files."""
         self.left_out += what
         if self.left_out:
             text = json.dumps([*self.left_out[:MAX_TOLD], *_more(len(self.left_out) - MAX_TOLD)])
@@ -222,7 +220,7 @@ class SandboxEnvironment(BaseEnvironment):
         good: tuple[int, ...],
         seconds: float,
     ) -> None:
-        """Run a command of our own that has to end well, and in time."""
+        """Run a command of our own that must succeed in time."""
         with tempfile.TemporaryFile() as err:
             code = await self._run(words, self._env(None), (*files, err), seconds)
             if code not in good:
@@ -235,7 +233,7 @@ class SandboxEnvironment(BaseEnvironment):
         files: tuple[Any, Any, Any],
         timeout: float | None,
     ) -> int:
-        """Run a command in the namespaces; its whole group dies with a timeout or cancellation."""
+        """Run a command in the namespaces; a timeout or cancellation kills its whole group."""
         if self.holder is None:
             raise RuntimeError("the sandbox is not running")
         process = await asyncio.create_subprocess_exec(
@@ -271,7 +269,7 @@ class SandboxEnvironment(BaseEnvironment):
         return self.network and not self._network_disabled
 
     def _hold(self) -> None:
-        """Start the process that holds the namespaces; without a wait, in which it could be lost."""
+        """Start the process that holds the namespaces, without an await in which it could be lost."""
         assert self.place is not None
         root, online = self.place / "root", self._online
         words = bwrap_words(root, self.user, self.host, network=online, hide=self.hide)
@@ -296,7 +294,7 @@ class SandboxEnvironment(BaseEnvironment):
         lay_out(root, self.user, self.host, network=self._online)
 
     def _enter(self) -> list[str]:
-        """What goes before a command: into the namespaces, under limits, without any privilege."""
+        """Command prefix: enter the namespaces, set limits, drop every privilege."""
         words = ["nsenter", "--target", str(self.first), "--all"]
         words += [] if is_root() else ["--preserve-credentials"]
         return sealed([*words, "--", "prlimit", *LIMITS, "--", *become(self.user)], self.host)
@@ -308,7 +306,7 @@ def _kill_group(process: int) -> None:
 
 
 def _text(file: IO[bytes]) -> str:
-    """The first part of what was written, and how much more there was."""
+    """Return the first part of the output, and how much more there was."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     text = file.read(MAX_OUTPUT).decode(errors="replace")
@@ -322,7 +320,7 @@ def _pack(archive: IO[bytes], entries: dict[str, Path]) -> None:
 
 
 def _choose(found: IO[bytes], names: IO[bytes], folder: str) -> list[str]:
-    """Write the names to copy of those that `find` printed as kind, bytes and name; what is left out."""
+    """Write the names to copy from `find`'s output of kind, bytes and name; return what is skipped."""
     found.seek(0)
     entries = (entry.split(b" ", 2) for entry in _entries(found))
     left, left_out = MAX_BYTES, []
@@ -344,7 +342,7 @@ def _choose(found: IO[bytes], names: IO[bytes], folder: str) -> list[str]:
 
 
 def _entries(file: IO[bytes]) -> Iterator[bytes]:
-    """What a file holds between NULs."""
+    """Split a file's content at NULs."""
     rest = b""
     while data := file.read(1_000_000):
         *whole, rest = (rest + data).split(b"\0")

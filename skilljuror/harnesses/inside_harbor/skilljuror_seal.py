@@ -1,8 +1,8 @@
 """Start a command under the seal: `python skilljuror_seal.py FILTER COMMAND …`.
 
-Namespaces do not part the kernel's keyrings, which belong to users and sessions, and outlive a program.
-The command gets a new session keyring, and the filter of system calls that `harnesses.seal` made. It
-starts before every program of a trial, and so loads little.
+Namespaces do not separate kernel keyrings, which belong to users and sessions and outlive a
+program. The command gets a new session keyring and the system call filter of `harnesses.seal`. This
+starts before every program of a trial, so it imports little.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ import os
 import sys
 
 KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x": 280}
-"""Number of the system call `keyctl` by machine."""
+"""System call number of `keyctl` by machine."""
 _JOIN_SESSION_KEYRING = 1
 _SET_SECCOMP, _FILTER, _NO_NEW_PRIVS = 22, 2, 38
 
@@ -23,10 +23,8 @@ class _Program(ctypes.Structure):
 
 
 def start(hexadecimal: str, *words: str) -> None:
-    """Become the command; the filter is in hexadecimal, or empty where there is none.
-
-    bubblewrap has to make namespaces first, and is handed the filter for its program.
-    """
+    """Become the command; `hexadecimal` is the filter, empty for none. bubblewrap has to
+    create namespaces first, so it gets the filter for its program."""
     libc, code = ctypes.CDLL(None, use_errno=True), bytes.fromhex(hexadecimal)
     number = KEYCTL.get(os.uname().machine)
     failed = number is not None and libc.syscall(number, _JOIN_SESSION_KEYRING, None) < 0
