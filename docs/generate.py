@@ -117,7 +117,7 @@ def main() -> int:
             stale.append(name)
             if not checks:
                 path.write_text(text, encoding="utf-8")
-    done = "out of date" if checks else "written anew"
+    done = "out of date" if checks else "regenerated"
     print(f"{done}: {', '.join(stale)}" if stale else "docs are up to date")  # noqa: T201
     return 1 if stale and checks else 0
 

@@ -1,7 +1,7 @@
--- The database of a study. The line before a CREATE TABLE or CREATE VIEW says what one row is, the
--- comment behind a column what it means; both become COMMENT ON, so that the database explains itself.
+-- The database of a study. The line before a CREATE TABLE or CREATE VIEW describes its rows, the
+-- comment after a column its meaning; both become COMMENT ON, so that the database documents itself.
 
--- What made this database, one row: where it is another schema, ingest makes the database again.
+-- The schema that created this database, one row; ingest rebuilds a database of another schema.
 CREATE TABLE made_by (
     schema_sha256 VARCHAR NOT NULL  -- Digest of the schema as applied.
 );
@@ -89,60 +89,60 @@ CREATE TABLE trials (
     number INTEGER NOT NULL,  -- 1-based number inside the cell.
     seed BIGINT NOT NULL,  -- Seed handed to the agent.
     status VARCHAR NOT NULL,  -- scored, timeout, unscored or error.
-    reward DOUBLE,  -- Reward of the verifier in [0, 1]; null when it gave none.
-    rewards MAP(VARCHAR, DOUBLE) NOT NULL,  -- Every key that the verifier wrote.
-    exception VARCHAR,  -- Class of the agent's end when it was not clean.
+    reward DOUBLE,  -- Reward of the verifier in [0, 1]; null for none.
+    rewards MAP(VARCHAR, DOUBLE) NOT NULL,  -- All rewards of the verifier, by key.
+    exception VARCHAR,  -- Class of the agent's exception; null for a normal end.
     message VARCHAR,  -- One line on what went wrong.
-    reason VARCHAR,  -- Why a verifier's answer does not count: no_answer (unscored: no model answered), no_log (error: the agent left no log); else null.
+    reason VARCHAR,  -- Why the verifier's reward does not count: no_answer (unscored: no model answered), no_log (error: the agent left no log); else null.
     agent VARCHAR NOT NULL,  -- Name of the agent.
     agent_version VARCHAR,  -- Version of the agent.
     model VARCHAR,  -- Model; null for an agent without one.
     effort VARCHAR,  -- Reasoning effort that the study asks for; null for none.
     scripted BOOLEAN NOT NULL,  -- True when a scripted policy ran: its figures say nothing about real agents.
     harness VARCHAR NOT NULL,  -- Name of the harness.
-    isolation VARCHAR NOT NULL,  -- How the trial was kept apart: bwrap, none, docker, ….
-    unsealed VARCHAR[],  -- Parts of the sandbox's seal that were unavailable; empty for a sealed trial, null where it is not known.
+    isolation VARCHAR NOT NULL,  -- Isolation of the trial: bwrap, none, docker, ….
+    unsealed VARCHAR[],  -- Parts of the sandbox's seal that were unavailable; empty for a sealed trial, null if unknown.
     config_digest VARCHAR NOT NULL,  -- Digest of the plan it ran under.
     substrate_digest VARCHAR NOT NULL,  -- Digest of instruction, environment and verifier as run.
-    variant VARCHAR,  -- Variant offered, or the condition that gives a Skill as it is; null for no Skill.
-    disclosed VARCHAR,  -- Sentence that named the offered Skills at the end of the prompt; null where nothing did.
-    variant_digest VARCHAR,  -- Tree digest of the offered variant as it stood in the sandbox.
+    variant VARCHAR,  -- Variant offered, or the condition of an unchanged Skill; null for no Skill.
+    disclosed VARCHAR,  -- Sentence at the end of the prompt that named the offered Skills; null for none.
+    variant_digest VARCHAR,  -- Tree digest of the offered variant in the sandbox.
     skill_root VARCHAR,  -- Path of the skills folder as the agent saw it.
-    variant_digest_after VARCHAR,  -- Tree digest of the offered variant after the agent, without announced files, or "gone"; null when it was not taken.
-    network VARCHAR,  -- Network of the agent: none or host; null when it is not known.
-    task_network VARCHAR,  -- What the task itself says of the network; null when it says nothing.
+    variant_digest_after VARCHAR,  -- Tree digest of the offered variant after the agent, without announced files, or "gone"; null if not measured.
+    network VARCHAR,  -- Network of the agent: none or host; null if unknown.
+    task_network VARCHAR,  -- Network setting of the task; null if missing.
     started_at TIMESTAMP,  -- Start, UTC.
     finished_at TIMESTAMP,  -- End, UTC.
     agent_seconds DOUBLE,  -- Wall clock of the agent's execution, seconds; null when it never started.
     verifier_seconds DOUBLE,  -- Wall clock of the verifier, seconds; null when it never started.
     exit_code INTEGER,  -- Exit status of the agent; null after a timeout.
     usage_reason VARCHAR,  -- Why tokens and cost are null, such as no_model.
-    left_out VARCHAR[] NOT NULL  -- What the agent left that was not read, with the reason.
+    left_out VARCHAR[] NOT NULL  -- Files of the agent that were not read, with the reason.
 );
 
--- One row per earlier attempt at a trial: it was run again, and only its last attempt, in `trials`, decides.
+-- One row per earlier attempt at a trial that was rerun; only the last attempt, in `trials`, counts.
 CREATE TABLE attempts (
     trial VARCHAR NOT NULL,  -- Name of the trial.
     attempt INTEGER NOT NULL,  -- Number of the attempt, from 1.
     status VARCHAR NOT NULL,  -- scored, timeout, unscored or error.
-    reward DOUBLE,  -- Reward of the verifier in [0, 1]; null when it gave none.
-    exception VARCHAR,  -- Class of the end when it was not clean.
+    reward DOUBLE,  -- Reward of the verifier in [0, 1]; null for none.
+    exception VARCHAR,  -- Class of the exception; null for a normal end.
     message VARCHAR,  -- One line on what went wrong.
-    reason VARCHAR,  -- Why a verifier's answer does not count: no_answer or no_log; else null.
+    reason VARCHAR,  -- Why the verifier's reward does not count: no_answer or no_log; else null.
     started_at TIMESTAMP,  -- Start, UTC.
     finished_at TIMESTAMP,  -- End, UTC.
     agent_seconds DOUBLE  -- Wall clock of the agent's execution, seconds; null when it never started.
 );
 
--- One row per trial whose end a person took as final, though it has no reward or does not belong to its arm.
+-- One row per trial whose result a person accepted, although it has no reward or is contaminated.
 CREATE TABLE acceptances (
     trial VARCHAR NOT NULL,  -- Name of the trial.
-    reason VARCHAR NOT NULL,  -- Why it may stand.
-    accepted_by VARCHAR NOT NULL,  -- Who decided.
-    accepted_at TIMESTAMP  -- When, UTC.
+    reason VARCHAR NOT NULL,  -- Reason for accepting it.
+    accepted_by VARCHAR NOT NULL,  -- Person who accepted it.
+    accepted_at TIMESTAMP  -- Time, UTC.
 );
 
--- What was built from the source bundles, and what the gates found.
+-- Builds of the source bundles, and findings of the gates.
 
 -- One row per build of a source bundle.
 CREATE TABLE builds (
@@ -155,11 +155,11 @@ CREATE TABLE builds (
     assay VARCHAR  -- Measured power of the gates on this build, JSON; null when not measured.
 );
 
--- One row per variant of a build; the source itself is the row without a parent. A Skill that a condition offers as it is stands here as well, under its task and the condition's name.
+-- One row per variant of a build; the source is the row without a parent. An unchanged Skill offered by a condition is also a row, under its task and the condition's name.
 CREATE TABLE variants (
     build VARCHAR NOT NULL,  -- Slug of the source.
     variant VARCHAR NOT NULL,  -- Name of the variant.
-    parent VARCHAR,  -- The variant it was made from; null for the source, given for a Skill that a condition offers as it is.
+    parent VARCHAR,  -- The variant it was made from; null for the source, `given` for an unchanged Skill.
     tree_digest VARCHAR NOT NULL,  -- sha256 over paths, execute bits and contents.
     skills VARCHAR[] NOT NULL,  -- Names of its skill folders.
     tokens BIGINT NOT NULL,  -- Tokens of all its text.
@@ -174,17 +174,17 @@ CREATE TABLE variants (
     expected_findings VARCHAR[] NOT NULL  -- Rules that a control is declared to break.
 );
 
--- One row per task and condition that offers a Skill as it is, with what it shares with another one: nobody matched their knowledge.
+-- One row per task and condition that offers an unchanged Skill, compared with that of an earlier condition, because their knowledge was not matched.
 CREATE TABLE given_skills (
     task VARCHAR NOT NULL,  -- Name of the task.
     condition VARCHAR NOT NULL,  -- Name of the condition.
-    path VARCHAR NOT NULL,  -- Where the Skill lies, relative to the study file.
-    git_commit VARCHAR,  -- Full hash of the commit it is taken from; null for one on disk.
+    path VARCHAR NOT NULL,  -- Path of the Skill, relative to the study file.
+    git_commit VARCHAR,  -- Full hash of its commit; null for a folder on disk.
     tree_digest VARCHAR NOT NULL,  -- sha256 over paths, execute bits and contents.
-    compared_with VARCHAR,  -- What the nearest condition before it that offers a Skill offers; null for the first.
-    units BIGINT,  -- Knowledge units of that other Skill; null where there is nothing to compare.
-    shared BIGINT,  -- Of these, units that this Skill says as well, in the same words or in much the same.
-    altered BIGINT,  -- Places where it says a unit with other critical tokens, or in another order.
+    compared_with VARCHAR,  -- Skill or variant of the previous condition that offers one; null for the first.
+    units BIGINT,  -- Knowledge units of that other Skill; null without one.
+    shared BIGINT,  -- Of these, units that this Skill also contains, in the same or similar words.
+    altered BIGINT,  -- Units that it contains with other critical tokens, or in another order.
     own_units BIGINT  -- Knowledge units of this Skill.
 );
 
@@ -208,17 +208,17 @@ CREATE TABLE gate_results (
     gate VARCHAR NOT NULL,  -- Name of the gate.
     parent VARCHAR NOT NULL,  -- What it was judged against.
     policy VARCHAR NOT NULL,  -- Named policy: strict or edited.
-    verdict VARCHAR NOT NULL,  -- pass, review (a person must look) or fail, after waivers.
-    checked MAP(VARCHAR, BIGINT) NOT NULL  -- How many things of each kind were compared.
+    verdict VARCHAR NOT NULL,  -- pass, review (a person must decide) or fail, after waivers.
+    checked MAP(VARCHAR, BIGINT) NOT NULL  -- Number of items of each kind that were compared.
 );
 
--- One row per thing that a gate found.
+-- One row per finding of a gate.
 CREATE TABLE findings (
     build VARCHAR NOT NULL,  -- Slug of the source.
     variant VARCHAR NOT NULL,  -- Variant that was judged.
     gate VARCHAR NOT NULL,  -- Name of the gate.
     position INTEGER NOT NULL,  -- 0-based place among the findings of this gate, worst first.
-    id VARCHAR NOT NULL,  -- What a waiver names: the rule and a digest of both texts.
+    id VARCHAR NOT NULL,  -- Id used in a waiver: the rule and a digest of both texts.
     rule VARCHAR NOT NULL,  -- Stable rule id.
     severity VARCHAR NOT NULL,  -- high, medium, low or info.
     file VARCHAR NOT NULL,  -- Path inside the variant, or inside the source for something missing.
@@ -227,7 +227,7 @@ CREATE TABLE findings (
     variant_text VARCHAR,  -- First 300 characters of the text in the variant; null for something missing.
     inherited BOOLEAN NOT NULL,  -- True when the source already had it.
     message VARCHAR NOT NULL,  -- One line for a person.
-    waived VARCHAR  -- Why it decides nothing, by waiver or decision, and who says so; null for a finding that counts.
+    waived VARCHAR  -- Why it does not count, by waiver or decision, and whose; null for a finding that counts.
 );
 
 -- One row per finding that a person has waived.
@@ -235,89 +235,89 @@ CREATE TABLE waivers (
     build VARCHAR NOT NULL,  -- Slug of the source.
     position INTEGER NOT NULL,  -- 0-based place among the waivers of the build.
     finding VARCHAR NOT NULL,  -- Id of the finding.
-    reason VARCHAR NOT NULL,  -- Why it may stand.
-    waived_by VARCHAR NOT NULL,  -- Who decided.
+    reason VARCHAR NOT NULL,  -- Reason for the waiver.
+    waived_by VARCHAR NOT NULL,  -- Person who waived it.
     waived_at VARCHAR NOT NULL,  -- When: UTC, ISO 8601.
-    stale BOOLEAN NOT NULL  -- True when no finding is the waived one any more.
+    stale BOOLEAN NOT NULL  -- True if the finding no longer exists.
 );
 
--- One row per item of the construction rubric and variant that it is asked of: what code, a model and people say.
+-- One row per item of the construction rubric and variant: the answers of code, a model and people.
 CREATE TABLE rubric_items (
     build VARCHAR NOT NULL,  -- Slug of the source.
     variant VARCHAR NOT NULL,  -- Variant that is judged.
     item VARCHAR NOT NULL,  -- PD-1 to PD-3, SD-1 to SD-4.
     layer VARCHAR NOT NULL,  -- progressive_disclosure or semantic_drift.
     question VARCHAR NOT NULL,  -- What the item asks.
-    code VARCHAR,  -- yes or no as code answers; null where it cannot, or no gate has looked.
-    model_answer VARCHAR,  -- yes, no or unknown, after its quotes were looked up; null where no model was asked about these texts.
-    answer VARCHAR,  -- What code and model say together; unknown where they differ, null before a model was asked.
+    code VARCHAR,  -- yes or no, determined by code; null if code cannot decide, or no gate ran.
+    model_answer VARCHAR,  -- yes, no or unknown, after a check of its quotes; null if no model was asked about these texts.
+    answer VARCHAR,  -- Combined answer of code and model; unknown if they differ, null before a model was asked.
     outcome VARCHAR NOT NULL,  -- accepted, overridden, rejected, unresolved or unanswered.
     reason VARCHAR,  -- Why the model is unknown: undecided, quote_not_found, no_quote, unparsed, too_long.
     evidence VARCHAR,  -- One sentence of the model.
     quoted_file VARCHAR,  -- File of its first quote, inside the source or the variant.
     quoted_line INTEGER,  -- 1-based line at which the quote begins.
     quote VARCHAR,  -- The quote, as found.
-    quotes_not_found INTEGER,  -- Quotes that stand nowhere in the file that they name.
+    quotes_not_found INTEGER,  -- Quotes that are not in the file that they name.
     model VARCHAR,  -- Model that answered.
     prompt_sha256 VARCHAR,  -- sha256 of what it was asked.
-    adjudication VARCHAR,  -- Class that a person put the item in; null where nobody did.
-    adjudicated_by VARCHAR,  -- Who did.
-    adjudication_reason VARCHAR,  -- Why.
-    stale BOOLEAN NOT NULL  -- True where a model was asked about other texts, or by another rubric.
+    adjudication VARCHAR,  -- Class chosen by a person; null for none.
+    adjudicated_by VARCHAR,  -- Person who chose it.
+    adjudication_reason VARCHAR,  -- Reason.
+    stale BOOLEAN NOT NULL  -- True if the model answered about earlier texts, or by another rubric.
 );
 
--- One row per question about a build and person: their last answer to a flagged finding or an item of a rubric that was not taken back.
+-- One row per question about a build and person: their latest answer, not withdrawn, to a flagged finding or a rubric item.
 CREATE TABLE decisions (
     build VARCHAR NOT NULL,  -- Slug of the source.
     position INTEGER NOT NULL,  -- 0-based place among the decisions about the build.
     kind VARCHAR NOT NULL,  -- finding or rubric.
-    variant VARCHAR NOT NULL,  -- Variant that the question is about.
+    variant VARCHAR NOT NULL,  -- Variant in question.
     subject VARCHAR NOT NULL,  -- Id of the finding, or name of the rubric's item.
     answer VARCHAR NOT NULL,  -- yes, no, unknown, or the class of adjudication.
     adjudication VARCHAR,  -- source_idiosyncrasy, packaging_artifact, controlled_repair or reject; null for a label.
-    reason VARCHAR NOT NULL,  -- Why; empty where nobody said.
-    reviewer VARCHAR NOT NULL,  -- Who decided; may be a pseudonym.
-    decided_at TIMESTAMP,  -- When, UTC.
-    blind BOOLEAN NOT NULL,  -- Whether what the gate or the judge said was withheld.
-    stale BOOLEAN NOT NULL  -- True when what was decided is no longer what is asked.
+    reason VARCHAR NOT NULL,  -- Reason; empty if none was given.
+    reviewer VARCHAR NOT NULL,  -- Reviewer; may be a pseudonym.
+    decided_at TIMESTAMP,  -- Time, UTC.
+    blind BOOLEAN NOT NULL,  -- Whether the verdict of the gate or judge was hidden.
+    stale BOOLEAN NOT NULL  -- True if the question has changed since.
 );
 
--- What the logs say. Rows point into the raw files by place: a line, or the number of an element where a file is one JSON document. No message bodies are kept.
+-- Content of the logs. Rows refer to the raw files by place: a line, or the number of an element if a file is one JSON document. Message bodies are not stored.
 
--- One row per file or folder that ingest looked at.
+-- One row per file or folder that ingest examined.
 CREATE TABLE sources (
     path VARCHAR NOT NULL,  -- Path as found.
     status VARCHAR NOT NULL,  -- parsed, part (of the run of the file that the reason names), duplicate, skipped or error.
-    format VARCHAR,  -- Format that claims it.
-    reason VARCHAR,  -- Why it was skipped, is an error, or lost to another capture; what it is a part of.
+    format VARCHAR,  -- Format that matches it.
+    reason VARCHAR,  -- Why it was skipped or an error, or which file replaces or contains it.
     size BIGINT  -- Bytes.
 );
 
--- One row per run that its files no longer give: one of them is gone or became shorter. Its rows are kept until `ingest --prune`.
+-- One row per run whose files no longer contain it, because one was deleted or became shorter. Its rows are kept until `ingest --prune`.
 CREATE TABLE kept_runs (
     trajectory VARCHAR NOT NULL  -- Key of the run.
 );
 
--- One row per file that ingest looked at, or folder that is read as a whole: what it need not open again.
+-- One row per file, or folder read as a whole, that ingest examined, so that it need not open unchanged ones.
 CREATE TABLE seen (
     path VARCHAR NOT NULL,  -- Path as found.
     size BIGINT NOT NULL,  -- Bytes; of a folder, of all its files.
     mtime_ns BIGINT NOT NULL,  -- Last change, nanoseconds since the epoch; of a folder, that of any of its files.
-    inode UBIGINT NOT NULL,  -- Number that its file system gives it.
-    content VARCHAR,  -- sha256 of a folder's tree, or of what stands in a file where `ingest --verify` asked for it.
-    reader VARCHAR NOT NULL,  -- Digest of the code and the options that it was read with; empty where it is to be read again.
-    format VARCHAR,  -- Format that claims it.
-    session VARCHAR,  -- The session that its first bytes name.
-    link VARCHAR,  -- Its place among the files of its session, JSON.
+    inode UBIGINT NOT NULL,  -- Inode number.
+    content VARCHAR,  -- sha256 of a folder's tree, or with `ingest --verify` of a file's content.
+    reader VARCHAR NOT NULL,  -- Digest of the code and options used to read it; empty if it must be read again.
+    format VARCHAR,  -- Format that matches it.
+    session VARCHAR,  -- Session in its first bytes.
+    link VARCHAR,  -- Its role among the files of its session, JSON.
     problem VARCHAR,  -- Why it is not read.
-    names VARCHAR[] NOT NULL,  -- Names that tie it to others, which have one of them too.
-    read_with VARCHAR  -- Digest of the group of files that it was read with.
+    names VARCHAR[] NOT NULL,  -- Names that link it to files with the same name.
+    read_with VARCHAR  -- Digest of its group of files.
 );
 
--- One row per group of files that were read together: captures of one session, with what belongs to them.
+-- One row per group of files read together: the captures of one session and their parts.
 CREATE TABLE groups (
-    digest VARCHAR NOT NULL,  -- Digest of reader, paths and facts of its files; begins with - where it is to be read again.
-    keys VARCHAR[] NOT NULL  -- Keys of the runs that it gave.
+    digest VARCHAR NOT NULL,  -- Digest of reader, paths and facts of its files; begins with - if it must be read again.
+    keys VARCHAR[] NOT NULL  -- Keys of its runs.
 );
 
 -- One row per run of an agent.
@@ -325,7 +325,7 @@ CREATE TABLE trajectories (
     trajectory VARCHAR NOT NULL,  -- Key of the run.
     trial VARCHAR,  -- Trial of the study; null in observed mode.
     source VARCHAR NOT NULL,  -- Path of the main raw log: the provenance of every line number.
-    format VARCHAR NOT NULL,  -- Format it was read with.
+    format VARCHAR NOT NULL,  -- Format used to read it.
     session VARCHAR,  -- Session id.
     agent VARCHAR,  -- Agent program.
     agent_version VARCHAR,  -- Its version.
@@ -338,36 +338,36 @@ CREATE TABLE trajectories (
     input BIGINT,  -- Input tokens, neither read from nor written to a cache.
     cache_write BIGINT,  -- Input tokens written to a cache.
     cache_read BIGINT,  -- Input tokens read from a cache.
-    output BIGINT,  -- Output tokens, reasoning included.
+    output BIGINT,  -- Output tokens, including reasoning.
     reasoning BIGINT,  -- Reasoning tokens.
-    cost_usd DOUBLE,  -- Cost as the log states it, US dollars.
+    cost_usd DOUBLE,  -- Cost as reported by the log, US dollars.
     compactions INTEGER NOT NULL,  -- Compactions of the context.
-    complete BOOLEAN NOT NULL,  -- False when the log is cut off.
-    skipped_records INTEGER NOT NULL,  -- Records of types that are not read.
-    warnings VARCHAR[] NOT NULL,  -- What the parser could not make sense of.
-    task VARCHAR,  -- Task of the foreign trial around the log; null in a study and where no harness tells it.
-    reward DOUBLE,  -- Reward of its verifier; null when it gave none.
-    exception VARCHAR,  -- Class of its end when it was not clean.
-    lists_every_skill BOOLEAN NOT NULL,  -- Whether the agent never leaves a name out of its list of skills, however long that is.
-    lists_folder_names BOOLEAN NOT NULL,  -- Whether that list calls skills by their folders; else by the names in their frontmatter.
+    complete BOOLEAN NOT NULL,  -- False if the log is truncated.
+    skipped_records INTEGER NOT NULL,  -- Records of unsupported types.
+    warnings VARCHAR[] NOT NULL,  -- Warnings of the parser.
+    task VARCHAR,  -- Task of the foreign trial that contains the log; null in a study and if unknown.
+    reward DOUBLE,  -- Reward of its verifier; null for none.
+    exception VARCHAR,  -- Class of its exception; null for a normal end.
+    lists_every_skill BOOLEAN NOT NULL,  -- Whether the agent's list of Skills is always complete, whatever its length.
+    lists_folder_names BOOLEAN NOT NULL,  -- Whether that list names Skills by folder; else by the name in the frontmatter.
     offered_known BOOLEAN NOT NULL,  -- Whether the log says which skills were shown to the model.
-    units INTEGER,  -- Knowledge units that stand in the offered variant; null without a knowledge map.
-    shown_bytes BIGINT  -- Bytes of skill text shown, repeats included; null when it was not determined.
+    units INTEGER,  -- Knowledge units of the offered variant; null without a knowledge map.
+    shown_bytes BIGINT  -- Bytes of Skill text shown, including repeats; null if unknown.
 );
 
--- One row per trial and kind of text that its agent should not have seen: what was looked for in what it was shown. No row where nobody wrote down what to look for.
+-- One row per trial and kind of text that its agent must not see: the search for it in the text shown to the agent. No row without a list of fingerprints.
 CREATE TABLE leak_searches (
     trajectory VARCHAR NOT NULL,  -- Name of the trial.
     kind VARCHAR NOT NULL,  -- skill (in an arm without one), layout (peculiar to another layout), verifier or solution.
-    searched INTEGER NOT NULL,  -- Fingerprints that were looked for; 0 where the text is too short to be known again.
-    found INTEGER NOT NULL,  -- Those of them that the agent was shown.
-    contaminated BOOLEAN NOT NULL,  -- Whether they are enough to prove it.
-    sources VARCHAR[] NOT NULL,  -- Files that they are of, the one with the most first.
-    agent VARCHAR,  -- Agent that was shown the first of them.
+    searched INTEGER NOT NULL,  -- Fingerprints searched for; 0 if the text is too short to be recognised.
+    found INTEGER NOT NULL,  -- Fingerprints shown to the agent.
+    contaminated BOOLEAN NOT NULL,  -- Whether they suffice as proof.
+    sources VARCHAR[] NOT NULL,  -- Files that contain them, the one with the most first.
+    agent VARCHAR,  -- Agent that was shown the first one.
     step INTEGER,  -- Its step; 0 before the first.
-    excerpt VARCHAR NOT NULL,  -- The words of the first of them and what followed, normalised.
-    null_searched INTEGER,  -- Fingerprints of another task's text of the kind; null where no other task has any of its own.
-    null_found INTEGER  -- Those of them that the agent was shown: what is found by chance.
+    excerpt VARCHAR NOT NULL,  -- Text of the first one and what followed, normalised.
+    null_searched INTEGER,  -- Fingerprints of another task's text of this kind; null without another task.
+    null_found INTEGER  -- Of these, fingerprints shown to the agent: the number found by chance.
 );
 
 -- One row per step of an agent.
@@ -375,25 +375,25 @@ CREATE TABLE steps (
     trajectory VARCHAR NOT NULL,  -- Key of the run.
     agent VARCHAR NOT NULL,  -- "main" or the sub-agent's id.
     step INTEGER NOT NULL,  -- 1-based number of that agent's step.
-    file VARCHAR,  -- Raw file of the line, where it is not the main log.
+    file VARCHAR,  -- Raw file of the line, if not the main log.
     line INTEGER NOT NULL,  -- Place of its first record: 1-based raw line, or number of the element in a JSON document.
     timestamp TIMESTAMP,  -- Time, UTC.
     actions VARCHAR[] NOT NULL,  -- Actions of its calls, in order.
-    failed_calls INTEGER NOT NULL,  -- Calls whose result says that it did not work.
-    skill_related BOOLEAN NOT NULL,  -- Whether a counted resource event falls into it.
+    failed_calls INTEGER NOT NULL,  -- Calls that failed according to their result.
+    skill_related BOOLEAN NOT NULL,  -- Whether it contains a counted resource event.
     text_bytes BIGINT NOT NULL,  -- Bytes of its text, call arguments and results.
-    preview VARCHAR NOT NULL,  -- The first 160 characters of what it says or runs.
+    preview VARCHAR NOT NULL,  -- First 160 characters of its text or command.
     input BIGINT,  -- Input tokens, uncached.
     cache_write BIGINT,  -- Input tokens written to a cache.
     cache_read BIGINT,  -- Input tokens read from a cache.
     output BIGINT  -- Output tokens.
 );
 
--- One row per skill that a run was shown.
+-- One row per Skill listed in a run.
 CREATE TABLE offered (
     trajectory VARCHAR NOT NULL,  -- Key of the run.
     skill VARCHAR NOT NULL,  -- Name as offered.
-    bundled BOOLEAN NOT NULL  -- Belongs to the agent itself, not to the task.
+    bundled BOOLEAN NOT NULL  -- Whether it is the agent's own, not the task's.
 );
 
 -- One row per access of an agent to a resource in one call.
@@ -409,18 +409,18 @@ CREATE TABLE events (
     resource_class VARCHAR NOT NULL,  -- root, support, code or data.
     kind VARCHAR NOT NULL,  -- activate, read, list, search, exec, import, edit, write or mention.
     via VARCHAR NOT NULL,  -- How: skill-tool, read-tool, shell, injected, slash, reinjected or python.
-    ok BOOLEAN,  -- Content came, or exit status 0; null when nothing says so.
+    ok BOOLEAN,  -- Whether content was returned, or the exit status was 0; null if unknown.
     content_exposed VARCHAR NOT NULL,  -- What the model saw of the file: full, partial or none.
     lines STRUCT(first INTEGER, last INTEGER)[],  -- Real file lines shown, as inclusive ranges; null when not determined.
-    witness VARCHAR NOT NULL,  -- Which evidence speaks for it: content, command or both.
+    witness VARCHAR NOT NULL,  -- Its evidence: content, command or both.
     call_id VARCHAR,  -- The log's id of the call.
-    file VARCHAR,  -- Raw file of the line, where it is not the main log.
-    phantom BOOLEAN NOT NULL,  -- True for a path under a skill root that the bundle does not have.
-    bundled BOOLEAN NOT NULL,  -- True for a skill that belongs to the agent itself.
-    counted BOOLEAN NOT NULL,  -- Whether it is a use at all: any kind but edit, write and mention.
+    file VARCHAR,  -- Raw file of the line, if not the main log.
+    phantom BOOLEAN NOT NULL,  -- True for a path below a Skill's root that is not in the bundle.
+    bundled BOOLEAN NOT NULL,  -- True for a Skill of the agent itself.
+    counted BOOLEAN NOT NULL,  -- Whether it is a use: any kind but edit, write and mention.
     quote VARCHAR NOT NULL,  -- A short piece of the evidence.
     note VARCHAR NOT NULL,  -- Free text.
-    shown_bytes BIGINT  -- Bytes of the resource's text that were shown; null when not known.
+    shown_bytes BIGINT  -- Bytes of the resource's text that were shown; null if unknown.
 );
 
 -- One row per run and Skill that it was offered or touched: a name without a plugin is that of the one plugin that offers a Skill of that name in the run, else in any run; where two do, it stays as it is. A Skill of a trial's variant goes by its folder.
@@ -456,7 +456,7 @@ SELECT
         WHEN o.names = 1 THEN o.name
         WHEN a.names = 1 THEN a.name
         ELSE w.skill
-    END AS name  -- Name that tables count it under.
+    END AS name  -- Name used in tables.
 FROM written AS w
 LEFT JOIN own AS o ON o.trajectory = w.trajectory AND o.tail = regexp_extract(w.skill, '[^:]*$')
 LEFT JOIN folders AS f ON f.trajectory = w.trajectory AND f.skill = regexp_extract(w.skill, '[^:]*$')
@@ -471,7 +471,7 @@ CREATE TABLE exposure (
     unit VARCHAR NOT NULL,  -- Unit id of the build's knowledge map.
     agent VARCHAR NOT NULL,  -- Whose context.
     step INTEGER NOT NULL,  -- Step at which it arrived; 0 before the first.
-    times INTEGER NOT NULL,  -- How many events showed it in all.
+    times INTEGER NOT NULL,  -- Number of events that showed it.
     tokens INTEGER  -- Tokens of the unit's text.
 );
 
@@ -482,15 +482,15 @@ CREATE TABLE exposure_totals (
     value DOUBLE NOT NULL  -- The number.
 );
 
--- One row per measure that was taken of any run: what its numbers mean.
+-- One row per measure in this database: its definition.
 CREATE TABLE metrics (
     metric VARCHAR NOT NULL,  -- Name of the measure.
-    family VARCHAR NOT NULL,  -- Metric that gives it; module:attribute for one of another package.
-    definition VARCHAR NOT NULL,  -- What the number is, in one line.
+    family VARCHAR NOT NULL,  -- Metric that computes it; module:attribute for one of another package.
+    definition VARCHAR NOT NULL,  -- Definition in one line.
     unit VARCHAR NOT NULL,  -- Its unit; flag for 0 or 1.
-    level VARCHAR NOT NULL,  -- What one number is about.
+    level VARCHAR NOT NULL,  -- Level of one value.
     source VARCHAR NOT NULL,  -- Section of docs/formulas.md that defines it, or own.
-    keys VARCHAR NOT NULL  -- What the sub-keys are; empty for none.
+    keys VARCHAR NOT NULL  -- Meaning of the sub-keys; empty for none.
 );
 
 -- One row per number about one trial, or about one run in observed mode.
@@ -498,15 +498,15 @@ CREATE TABLE measures (
     trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
     metric VARCHAR NOT NULL,  -- Name of the measure.
     key VARCHAR NOT NULL,  -- Sub-key; empty for none.
-    value DOUBLE,  -- The number; null when it could not be computed.
+    value DOUBLE,  -- The number; null if it could not be computed.
     reason VARCHAR  -- Why the value is null.
 );
 
--- One row per foreign trial whose result stands alone: no log of it could be read, so that its steps, events and measures are not known.
+-- One row per foreign trial without a readable log: its steps, events and measures are unknown.
 CREATE TABLE unlogged_trials (
-    trial VARCHAR NOT NULL,  -- The harness's id of the trial: the key that its run would have.
+    trial VARCHAR NOT NULL,  -- The harness's id of the trial, which would be the key of its run.
     name VARCHAR NOT NULL,  -- The harness's name of the trial.
-    source VARCHAR NOT NULL,  -- Folder of the trial; `sources` says there why no log was read.
+    source VARCHAR NOT NULL,  -- Folder of the trial; `sources` has the reason.
     format VARCHAR NOT NULL,  -- Format of the folder.
     task VARCHAR NOT NULL,  -- Task of the trial.
     agent VARCHAR,  -- Agent program.
@@ -514,12 +514,12 @@ CREATE TABLE unlogged_trials (
     model VARCHAR,  -- Model.
     started_at TIMESTAMP,  -- Start of the trial, UTC.
     finished_at TIMESTAMP,  -- End of the trial, UTC.
-    reward DOUBLE,  -- Reward of its verifier; null when it gave none.
-    exception VARCHAR,  -- Class of its end when it was not clean.
+    reward DOUBLE,  -- Reward of its verifier; null for none.
+    exception VARCHAR,  -- Class of its exception; null for a normal end.
     message VARCHAR  -- First line of the exception's message.
 );
 
--- What judges say about single events.
+-- Verdicts of judges on events.
 
 -- One row per judge and event.
 CREATE TABLE verdicts (
@@ -527,9 +527,9 @@ CREATE TABLE verdicts (
     trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
     judge VARCHAR NOT NULL,  -- Name and version of the judge.
     label VARCHAR NOT NULL,  -- yes, no or unknown.
-    category VARCHAR NOT NULL,  -- Why.
-    source_quote VARCHAR,  -- What the resource said.
-    action_quote VARCHAR,  -- What the agent then did with it.
+    category VARCHAR NOT NULL,  -- Reason, as a category.
+    source_quote VARCHAR,  -- Quote from the resource.
+    action_quote VARCHAR,  -- Quote from the agent's later action.
     action_step INTEGER,  -- Step of that action.
     action_line INTEGER,  -- Place of that action, as in events.
     model VARCHAR,  -- Model behind the judge; null for a judge without one.
@@ -540,117 +540,117 @@ CREATE TABLE verdicts (
 -- Whether a use may have been taken up or not: its content was shown, and the judge could not tell.
 CREATE MACRO is_open(label, category) AS label = 'unknown' AND category NOT IN (:not_open);
 
--- One row per judge and event with what it adds to the two ends of every rate of uptake: the one source of all of them.
+-- One row per judge and event, with its contribution to both ends of every rate of uptake; all rates are computed from this view.
 CREATE VIEW uptake_verdicts AS
 SELECT
     event AS event,  -- Id of the event.
     judge AS judge,  -- Name and version of the judge.
     label AS label,  -- yes, no or unknown.
-    category AS category,  -- Why.
-    is_open(label, category) AS open,  -- Whether it is an unknown whose content was shown.
+    category AS category,  -- Reason, as a category.
+    is_open(label, category) AS open,  -- Whether it is unknown although content was shown.
     CASE WHEN label = 'yes' THEN 1 WHEN label = 'no' OR is_open(label, category) THEN 0 END AS low,  -- 1 if taken up, as if no open use had been; null if nothing was shown.
     CASE WHEN label = 'yes' OR is_open(label, category) THEN 1 WHEN label = 'no' THEN 0 END AS high  -- The same as if every open use had been taken up.
 FROM verdicts;
 
--- One row per place of a call in a judged run, after the first use, of which the log tells what came of it.
+-- One row per place of a call after the first use in a judged run whose effect is in the log.
 CREATE TABLE effects (
     trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
     agent VARCHAR NOT NULL,  -- "main" or the sub-agent's id.
     step INTEGER NOT NULL,  -- Step of the call.
     line INTEGER NOT NULL,  -- Place of the call, as in events.
-    effect VARCHAR NOT NULL,  -- failed, error_gone (a command that had failed before works again after it), wrote or worked.
+    effect VARCHAR NOT NULL,  -- failed, error_gone (a command that failed before succeeds after it), wrote or worked.
     effect_step INTEGER NOT NULL,  -- Step that shows it.
-    quote VARCHAR  -- The line that shows it, or the path of the file that was written.
+    quote VARCHAR  -- The line that shows it, or the path of the written file.
 );
 
 -- How an event is known again: a label that a person gave holds as long as this is the same.
 CREATE MACRO event_digest(event, file, line, agent, step, skill, resource, kind) AS
     sha256(to_json([event, file, CAST(line AS VARCHAR), agent, CAST(step AS VARCHAR), skill, resource, kind]));
 
--- One row per event and person: their last answer to whether it was taken up that was not taken back.
+-- One row per event and person: their latest answer, not withdrawn, to whether it was taken up.
 CREATE TABLE labels (
     event VARCHAR NOT NULL,  -- Id of the event.
-    reviewer VARCHAR NOT NULL,  -- Who decided; may be a pseudonym.
+    reviewer VARCHAR NOT NULL,  -- Reviewer; may be a pseudonym.
     label VARCHAR NOT NULL,  -- yes, no or unknown.
-    reason VARCHAR NOT NULL,  -- Why; empty where nobody said.
-    labelled_at TIMESTAMP,  -- When, UTC.
-    blind BOOLEAN NOT NULL,  -- Whether what the judges said was withheld.
-    seen VARCHAR NOT NULL  -- Digest of the event as the person saw it.
+    reason VARCHAR NOT NULL,  -- Reason; empty if none was given.
+    labelled_at TIMESTAMP,  -- Time, UTC.
+    blind BOOLEAN NOT NULL,  -- Whether the judges' verdicts were hidden.
+    seen VARCHAR NOT NULL  -- Digest of the event when it was labelled.
 );
 
--- One row per label of a person whose event is still the one that they saw: beside `verdicts`, what judges are measured by.
+-- One row per label whose event has not changed since; judges are measured against these.
 CREATE VIEW current_labels AS
 SELECT
     l.event AS event,  -- Id of the event.
     e.trajectory AS trajectory,  -- Key of the trajectory.
     coalesce(t.trial, t.trajectory) AS trial,  -- Trial, or the key of the run in observed mode.
-    l.reviewer AS reviewer,  -- Who decided; may be a pseudonym.
+    l.reviewer AS reviewer,  -- Reviewer; may be a pseudonym.
     l.label AS label,  -- yes, no or unknown.
-    l.reason AS reason,  -- Why; empty where nobody said.
-    l.labelled_at AS labelled_at,  -- When, UTC.
-    l.blind AS blind  -- Whether what the judges said was withheld.
+    l.reason AS reason,  -- Reason; empty if none was given.
+    l.labelled_at AS labelled_at,  -- Time, UTC.
+    l.blind AS blind  -- Whether the judges' verdicts were hidden.
 FROM labels AS l
 JOIN events AS e
     ON e.event = l.event
     AND event_digest(e.event, e.file, e.line, e.agent, e.step, e.skill, e.resource, e.kind) = l.seen
 JOIN trajectories AS t ON t.trajectory = e.trajectory;
 
--- One row per use that people are asked to label, drawn at random with a known chance.
+-- One row per use sampled for labelling by people, with known probability.
 CREATE TABLE label_sample (
     event VARCHAR NOT NULL,  -- Id of the event.
-    position INTEGER NOT NULL,  -- 0-based place in the order in which to ask.
-    condition VARCHAR NOT NULL,  -- Condition of its trial; with the answer it is what divided the uses.
-    answer VARCHAR NOT NULL,  -- What the judge had said of it: yes, no, not_seen_again, unknown or not_judged.
-    probability DOUBLE NOT NULL  -- Chance that a use of this condition and answer had to be drawn.
+    position INTEGER NOT NULL,  -- 0-based place in the labelling order.
+    condition VARCHAR NOT NULL,  -- Condition of its trial; with the answer, the stratum of the sample.
+    answer VARCHAR NOT NULL,  -- The judge's answer when sampled: yes, no, not_seen_again, unknown or not_judged.
+    probability DOUBLE NOT NULL  -- Sampling probability of a use of this condition and answer.
 );
 
--- One row per event, judge and further asking of its model: in other words, once more, or by another question.
+-- One row per event, judge and repeated question to its model: the same, reordered or padded.
 CREATE TABLE repeated_verdicts (
     event VARCHAR NOT NULL,  -- Id of the event.
     trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
-    judge VARCHAR NOT NULL,  -- Name and version of the judge whose model was asked.
+    judge VARCHAR NOT NULL,  -- Name and version of the judge.
     probe VARCHAR NOT NULL,  -- repeat: the same question; order: the accesses in another order; length: padded.
-    repeat INTEGER NOT NULL,  -- Number of the asking; 0 is the one that the verdict rested on before.
+    repeat INTEGER NOT NULL,  -- Number of the repeat; 0 is the first question.
     label VARCHAR NOT NULL,  -- yes, no or unknown.
-    category VARCHAR NOT NULL,  -- Why.
-    model VARCHAR NOT NULL,  -- Model that was asked.
+    category VARCHAR NOT NULL,  -- Reason, as a category.
+    model VARCHAR NOT NULL,  -- Model.
     prompt_sha256 VARCHAR  -- Digest of the question.
 );
 
--- One row per judge and run that it judged: what it need not judge again.
+-- One row per judge and run already judged, so that it need not be judged again.
 CREATE TABLE judged (
     trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
     judge VARCHAR NOT NULL,  -- Name and version of the judge.
     input VARCHAR NOT NULL  -- Digest of the judge, its prompt and the files of the run.
 );
 
--- One row per judge and run that a model was asked about: what that took.
+-- One row per judge and run for which a model was asked: its usage.
 CREATE TABLE judge_calls (
     trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
     judge VARCHAR NOT NULL,  -- Name and version of the judge.
-    model VARCHAR NOT NULL,  -- Model that was asked.
-    asked INTEGER NOT NULL,  -- Events that it was asked about.
-    calls INTEGER NOT NULL,  -- Answers that it took, those that could not be used included.
-    input_tokens BIGINT,  -- Prompt tokens, those of a cache included; null where a server did not say.
-    output_tokens BIGINT,  -- Completion tokens; null where a server did not say.
-    cost_usd DOUBLE  -- What these answers cost when they were paid, US dollars; null for a model of unknown price.
+    model VARCHAR NOT NULL,  -- Model.
+    asked INTEGER NOT NULL,  -- Events in its questions.
+    calls INTEGER NOT NULL,  -- Answers, including invalid ones.
+    input_tokens BIGINT,  -- Prompt tokens, cached or not; null if not reported.
+    output_tokens BIGINT,  -- Completion tokens; null if not reported.
+    cost_usd DOUBLE  -- Cost of these answers when paid, US dollars; null for an unknown price.
 );
 
--- Views that put the planned frame and foreign logs side by side.
+-- Views that combine planned trials and foreign logs.
 
 -- One row per planned trial, per foreign run, and per foreign trial without a log (both with condition "observed"): the frame of every rate.
 CREATE VIEW runs AS
 SELECT
     p.trial AS run,  -- Name of the trial, or key of the foreign run.
-    p.task AS task,  -- Name of the task; null for a foreign run that no trial of a harness holds.
+    p.task AS task,  -- Name of the task; null for a foreign run outside a harness's trial.
     p.condition AS condition,  -- Name of the condition; "observed" for a foreign run.
     c.position AS position,  -- Place of the condition in the study file.
     coalesce(t.status, 'missing') AS status,  -- scored, timeout, unscored, error, missing or observed.
-    t.reward AS reward,  -- Reward of the verifier; null when there is none.
-    t.exception AS exception,  -- Class of the agent's end when it was not clean.
-    t.reason AS reason,  -- Why a verifier's answer does not count: no_answer or no_log; else null.
-    coalesce(t.reward IS NOT NULL OR t.status = 'timeout' OR a.trial IS NOT NULL, false) AS settled,  -- Whether the outcome is final: a reward, the time ran out, or a person took it as final.
-    r.trial IS NOT NULL AS readable  -- Whether a log of it could be read.
+    t.reward AS reward,  -- Reward of the verifier; null for none.
+    t.exception AS exception,  -- Class of the agent's exception; null for a normal end.
+    t.reason AS reason,  -- Why the verifier's reward does not count: no_answer or no_log; else null.
+    coalesce(t.reward IS NOT NULL OR t.status = 'timeout' OR a.trial IS NOT NULL, false) AS settled,  -- Whether the outcome is final: a reward, a timeout, or accepted by a person.
+    r.trial IS NOT NULL AS readable  -- Whether it has a readable log.
 FROM planned_trials AS p
 JOIN conditions AS c ON c.condition = p.condition
 LEFT JOIN trials AS t ON t.trial = p.trial
@@ -677,21 +677,21 @@ SELECT
     e.ordinal AS ordinal,  -- 0-based number inside the trajectory.
     e.agent AS agent,  -- "main" or the sub-agent's id.
     e.step AS step,  -- 1-based step of that agent; 0 before the first.
-    n.name AS skill,  -- Skill, by the name that tables count it under.
+    n.name AS skill,  -- Skill, by the name used in tables.
     e.resource AS resource,  -- Canonical path inside the skill; "." for a bare listing.
     e.resource_class AS resource_class,  -- root, support, code or data.
     e.kind AS kind,  -- activate, read, list, search, exec or import.
     e.via AS via,  -- How.
-    e.ok AS ok,  -- Whether it worked; null when nothing says so.
+    e.ok AS ok,  -- Whether it succeeded; null if unknown.
     e.content_exposed AS content_exposed,  -- full, partial or none.
-    e.phantom AS phantom,  -- True for a path that the bundle does not have.
+    e.phantom AS phantom,  -- True for a path that is not in the bundle.
     e.kind IN ('activate', 'read', 'exec', 'import') AND NOT e.phantom AS opens  -- Whether it opens a resource (a listing or a search does not).
 FROM events AS e
 JOIN trajectories AS t ON t.trajectory = e.trajectory
 JOIN skill_names AS n ON n.trajectory = e.trajectory AND n.skill = e.skill
 WHERE e.counted AND NOT e.bundled;
 
--- One row per file that the pages of a trial's variant told its agent to write: to write and use it is neither an edit nor a wrong path.
+-- One row per file that the pages of a trial's variant tell its agent to write: writing and using it is neither an edit nor a wrong path.
 CREATE VIEW announced_files AS
 SELECT
     t.trial AS trial,  -- Name of the trial.
@@ -699,7 +699,7 @@ SELECT
 FROM trials AS t
 JOIN variants AS v ON v.build = t.task AND v.variant = t.variant;
 
--- Trials that do not belong to their arm.
+-- Contaminated trials.
 
 -- How a name compares: folders and frontmatter spell one skill in different ways.
 CREATE MACRO plain_name(name) AS
@@ -708,12 +708,12 @@ CREATE MACRO plain_name(name) AS
 -- Whether a list surely names every skill: one that was cut for its length is no proof that any is missing. Some agents always keep all names. Others leave some out where a list outgrows its budget, which takes at least a dozen entries even of the greatest length.
 CREATE MACRO is_whole_list(lists_every_skill, listed) AS lists_every_skill OR listed < 12;
 
--- One row per reason why a trial does not belong to its arm: it is invalid for the design and should be run again.
+-- One row per reason why a trial is contaminated: it is invalid for the design and should be rerun.
 CREATE VIEW contaminations AS
 SELECT
     r.run AS trial,  -- Name of the trial.
-    'skill_in_no_skill_arm' AS flag,  -- What is wrong with it.
-    count(*) || ' uses of ' || string_agg(DISTINCT u.skill, ', ' ORDER BY u.skill) AS detail  -- What the flag rests on.
+    'skill_in_no_skill_arm' AS flag,  -- Kind of contamination.
+    count(*) || ' uses of ' || string_agg(DISTINCT u.skill, ', ' ORDER BY u.skill) AS detail  -- Evidence.
 FROM runs AS r
 JOIN conditions AS c ON c.condition = r.condition AND c.variant IS NULL
 JOIN uses AS u ON u.run = r.run AND u.content_exposed <> 'none'
@@ -801,9 +801,9 @@ GROUP BY trajectory, trial, lists_every_skill, lists_folder_names, skills, liste
 HAVING count(*) = skills
     OR (is_whole_list(lists_every_skill, listed) AND (lists_folder_names OR strangers < count(*)));
 
--- What the gates did with changes that were planted.
+-- Verdicts of the gates on planted changes.
 
--- One row per assayed build and kind of change. Builds of one source with the same variants stand for one: the changes planted in them are the same, and counting them twice would feign certainty.
+-- One row per assayed build and kind of change. Builds of one source with the same variants count once, because the changes planted in them are the same.
 CREATE VIEW assays AS
 WITH contents AS (
     SELECT
@@ -832,14 +832,14 @@ once AS (
 flat AS (SELECT build, builds, told, unnest(told.rows) AS found FROM once)
 SELECT
     build AS build,  -- Name of the build.
-    builds AS builds,  -- Builds with the source and variants of this one, itself included.
-    told.policy AS policy,  -- Named policy that the verdicts follow.
-    told.seed AS seed,  -- Seed of the choice of places.
-    told.sites AS sites,  -- Most places per kind of change and variant.
+    builds AS builds,  -- Builds with the same source and variants, including this one.
+    told.policy AS policy,  -- Severity policy of the verdicts.
+    told.seed AS seed,  -- Random seed for the places.
+    told.sites AS sites,  -- Maximum places per kind of change and variant.
     found.mutation AS mutation,  -- Kind of change.
-    found.drift AS drift,  -- Whether it changes what an agent must do; a harmless one does not.
-    found.mutants AS planted,  -- Changes made and judged.
-    found.equivalent AS equivalent,  -- Changes left out: the text says the same without white space, list markers and emphasis.
+    found.drift AS drift,  -- Whether it changes what an agent must do; false for a harmless change.
+    found.mutants AS planted,  -- Changes planted and judged.
+    found.equivalent AS equivalent,  -- Changes excluded, because the text is the same without white space, list markers and emphasis.
     found.flagged AS flagged,  -- Changes with a verdict other than pass.
     found.failed AS failed  -- Changes with the verdict fail.
 FROM flat;
