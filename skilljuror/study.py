@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 from skilljuror.errors import QueryError
 from skilljuror.extras import installed
-from skilljuror.ingest.lookup import database_of, look_up
+from skilljuror.files import StudyFolder
+from skilljuror.ingest.lookup import look_up
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.queries.run import catalog, frame, parquet, run
 from skilljuror.stats.agreement import Agreement, agreement
@@ -74,7 +75,7 @@ class StudyReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         """Folder of the study."""
-        self._database = database_of(path)
+        self._database = StudyFolder.existing(path).existing_database
 
     def __repr__(self) -> str:
         held = {name: value for name, value in self._overview().items() if value not in (None, 0)}

@@ -177,10 +177,10 @@ def _memory_bounded(limit: int) -> Iterator[None]:
 
 
 def _ask(study: Path, question: str, params: dict[str, str], limits: Any) -> Any:
-    from skilljuror.ingest.lookup import database_of
+    from skilljuror.files import StudyFolder
     from skilljuror.queries.run import open_read, run
 
-    with open_read(database_of(study), limits) as reader:
+    with open_read(StudyFolder.existing(study).existing_database, limits) as reader:
         return run(reader, question, **params)
 
 
@@ -203,12 +203,18 @@ def _params(pairs: list[str]) -> dict[str, str]:
 def _parquet(
     study: Path, question: str, params: dict[str, str], limits: Any, out: Path | None
 ) -> None:
-    from skilljuror.ingest.lookup import database_of
+    from skilljuror.files import StudyFolder
     from skilljuror.queries.run import parquet
 
     if out is None and sys.stdout.isatty():
         raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
-    parquet(database_of(study), question, out or sys.stdout.buffer, limits, **params)
+    parquet(
+        StudyFolder.existing(study).existing_database,
+        question,
+        out or sys.stdout.buffer,
+        limits,
+        **params,
+    )
 
 
 def _print(found: Any, form: Format, out: Path | None, *, records: bool) -> None:

@@ -1,6 +1,7 @@
 """Paths in a study folder."""
 
 from pathlib import Path
+from shlex import quote
 
 from skilljuror.errors import StudyError
 
@@ -42,6 +43,18 @@ class StudyFolder:
     def database(self) -> Path:
         """The disposable DuckDB file."""
         return self.root / "study.duckdb"
+
+    @property
+    def existing_database(self) -> Path:
+        """The DuckDB file. Raises StudyError if it does not exist."""
+        if not self.database.is_file():
+            study, logs = str(self.root), "" if self.planned else " PATH"
+            raise StudyError(
+                f"{study!r} has no database; create it with:"
+                f" skilljuror ingest{logs} --study {quote(study)}",
+                file=str(self.database),
+            )
+        return self.database
 
     @property
     def trials(self) -> Path:

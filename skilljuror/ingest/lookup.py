@@ -59,19 +59,6 @@ class RunDetails(Struct, frozen=True):
     """Skills that the trial offered; None for foreign logs and if unknown."""
 
 
-def database_of(study: Path) -> Path:
-    """Return the study's database. Raises StudyError if it does not exist."""
-    folder = StudyFolder.existing(study)
-    if not folder.database.is_file():
-        logs = "" if StudyFolder(study).planned else " PATH"
-        raise StudyError(
-            f"{str(study)!r} has no database; create it with:"
-            f" skilljuror ingest{logs} --study {quote(str(study))}",
-            file=str(folder.database),
-        )
-    return folder.database
-
-
 def look_up(study: Path, name: str) -> RunDetails:
     """Return one trial of a study, or one run of ingested logs; `name` may be a unique prefix.
 
@@ -86,7 +73,7 @@ def look_up(study: Path, name: str) -> RunDetails:
         verifier = verifier_output(StudyFolder(study).trial_raw(name), VERIFIER_BYTES)
     else:
         record = None
-        database = database_of(study)
+        database = StudyFolder.existing(study).existing_database
         names = [str(row[0]) for row in run(database, "trajectory_names").rows]
         _refuse_unlogged(database, study, name, names)
         name = _full_name(names, name, study, "trajectories")
@@ -161,6 +148,10 @@ def report_study(
     from skilljuror.reports.build import build_report  # only the report needs its templates
 
     progress(Progress("report", 0, 1))
-    summary = build_report(database_of(study), target or StudyFolder(study).report, quotes=quotes)
+    summary = build_report(
+        StudyFolder.existing(study).existing_database,
+        target or StudyFolder(study).report,
+        quotes=quotes,
+    )
     progress(Progress("report", 1, 1))
     return summary

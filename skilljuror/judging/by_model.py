@@ -15,7 +15,6 @@ from skilljuror.errors import ModelError, TrajectoryError, UsageError
 from skilljuror.extras import require
 from skilljuror.files import StudyFolder, digest_json, sha256
 from skilljuror.ingest.logs import LoggedRun, logged_runs
-from skilljuror.ingest.lookup import database_of
 from skilljuror.ingest.quotes import keeps_quotes
 from skilljuror.judge import JUDGES
 from skilljuror.judge.base import Judge
@@ -224,7 +223,7 @@ class Cascade:
     def __init__(self, study: Path, judge: str, client: ModelClient, options: ModelOptions) -> None:
         kind = resolve(JUDGES, judge, "judge", Judge)
         self.study = study
-        self.database = database_of(study)
+        self.database = StudyFolder.existing(study).existing_database
         self.judge = judge
         self.client = client
         self.check_yes = options.check_yes

@@ -11,7 +11,6 @@ from skilljuror.attribution.attribute import attribute
 from skilljuror.errors import SkilljurorError, TrajectoryError
 from skilljuror.files import StudyFolder, data_dir, digest_json
 from skilljuror.ingest.logs import LoggedRun, logged_runs, read_logged
-from skilljuror.ingest.lookup import database_of
 from skilljuror.ingest.quotes import keeps_quotes, unquoted_effect, unquoted_verdict
 from skilljuror.ingest.reader import code_digest, file_digest
 from skilljuror.ingest.trials import read_trial
@@ -116,7 +115,7 @@ def judge_study(
     Unchanged foreign runs that the same judge already judged are skipped, unless `again`.
     """
     kind = resolve(JUDGES, judge, "judge", Judge)
-    database, label = database_of(study), kind.name
+    database, label = StudyFolder.existing(study).existing_database, kind.name
     names = [str(row[0]) for row in run(database, "trajectory_names").rows]
     logged = {} if StudyFolder(study).planned else logged_runs(database, names)
     inputs = inputs_of(kind, judge, logged.values())

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from skilljuror.errors import InUseError
 from skilljuror.files import StudyFolder, path_of, read_record, write_record
-from skilljuror.ingest.lookup import database_of
 from skilljuror.models.label_sample import LabelSample, SampledUse
 from skilljuror.queries.run import run
 from skilljuror.stats.sampling import stratified_sample
@@ -53,7 +52,7 @@ def label_sample(study: Path, size: int = LABELS, seed: int = 0) -> LabelSample:
     if folder.label_sample.is_file():
         made = read_record(LabelSample, folder.label_sample)
     else:
-        made = _drawn(database_of(study), size, seed)
+        made = _drawn(StudyFolder.existing(study).existing_database, size, seed)
         write_record(folder.label_sample, made)
     if folder.database.is_file():
         _store(folder.database, made.sample)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 from tests.support.places import EXAMPLES, ROOT
 
@@ -30,13 +31,14 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def study(place):
-    """A small study: the example's tasks twice in every cell, run once for all tests here."""
-    text = (EXAMPLES / "study.yaml").read_text(encoding="utf-8")
-    text = text.replace("path: tasks/", f"path: {EXAMPLES}/tasks/")
-    text = text.replace("skills: skills/", f"skills: {EXAMPLES}/skills/")
-    text = text.replace("trials_per_cell: 5", "trials_per_cell: 2")
-    assert "trials_per_cell: 2" in text
-    (place / "study.yaml").write_text(text, encoding="utf-8")
+    """A small study: three of the example's tasks twice in every cell, run once for all tests here."""
+    study = yaml.safe_load((EXAMPLES / "study.yaml").read_text(encoding="utf-8"))
+    one_of_each = {task["skills"]: task for task in study["tasks"]}
+    study["tasks"] = [
+        {name: str(EXAMPLES / path) for name, path in task.items()} for task in one_of_each.values()
+    ]
+    study["trials_per_cell"] = 2
+    (place / "study.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
     call("run", "study.yaml", "--out", "study", "-j", 2, cwd=place)
     call("ingest", "--study", "study", cwd=place)
     call("judge", "study", cwd=place)
@@ -110,7 +112,7 @@ def test_report_is_one_file_that_says_what_ran(study):
     assert "no language model" in page
     assert 'src="http' not in page
     drift, harmless = ask(study, "gate_power")
-    assert (drift["assayed"], drift["builds"], drift["pooled"]) == (8, 8, 3)
+    assert (drift["assayed"], drift["builds"], drift["pooled"]) == (3, 3, 3)
     assert f"of {drift['planted']} planted changes (95 % interval" in page
     edits = f"flagged {harmless['flagged']} of {harmless['planted']} harmless edits"
     assert f"{edits}: {harmless['failed']} failed, " in page

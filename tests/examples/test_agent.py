@@ -9,6 +9,8 @@ import pytest
 from tests.support.every import every
 from tests.support.example_trials import TASKS, Trial
 
+pytestmark = pytest.mark.slow
+
 tasks = pytest.mark.parametrize("task", TASKS, ids=lambda path: path.name)
 VARIANTS = ("baseline", "pd")
 both = pytest.mark.parametrize("variant", VARIANTS)
@@ -46,7 +48,6 @@ def edited(skills, target, edit):
     return target
 
 
-@pytest.mark.slow
 @both
 @facts
 def test_a_changed_number_is_used_as_changed(

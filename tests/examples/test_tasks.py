@@ -66,6 +66,7 @@ def test_the_verifier_survives_whatever_lies_in_the_app_folder(task, tmp_path):
     assert trial.reward() == 0.0
 
 
+@pytest.mark.slow
 @tasks
 @pytest.mark.parametrize("seed", [3, 14])
 def test_the_roots_alone_do_not_hold_what_is_needed(task, seed, tmp_path, source_of):

@@ -9,6 +9,8 @@ from skilljuror import open_study
 from tests.support.cli_process import call, complaint
 from tests.support.studies import run_example
 
+pytestmark = pytest.mark.slow
+
 ONE = "alert-rules__pd__1"
 ERRORS = "SELECT path, reason FROM sources WHERE status = 'error'"
 
@@ -47,7 +49,6 @@ LIES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("lie", "told"), LIES.values(), ids=LIES.keys())
 def test_a_record_that_lies_is_refused_and_the_rest_is_read(lie, told, study):
     path = change(study, **lie)

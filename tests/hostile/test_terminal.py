@@ -84,6 +84,12 @@ COMMANDS = {
 """What is asked of every command; a command that is new needs words here."""
 QUIET = {"doctor", "verify", "waive"}
 """Commands that have nothing of a stranger's to say here."""
+SAMPLE = {"explain", "query", "show"}
+"""Commands of the fast tier."""
+each = pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=() if one in SAMPLE else pytest.mark.slow) for one in COMMANDS],
+)
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +163,7 @@ def test_every_command_is_asked():
     } == set(COMMANDS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each
 def test_nothing_in_a_pipe_steers_a_terminal(place, words, name):
     said = ""
     for line in words[name]:
@@ -168,7 +174,7 @@ def test_nothing_in_a_pipe_steers_a_terminal(place, words, name):
     assert name in QUIET or r"\x1b]0;owned\x07" in said
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each
 def test_nothing_at_a_terminal_steers_it(place, words, name):
     status, shown = at_terminal(*words[name][0], cwd=place)
     assert status != 70, shown

@@ -45,6 +45,7 @@ def judged(study):
     return {trial for (trial,) in rows}
 
 
+@pytest.mark.slow
 def test_a_killed_judge_loses_one_batch(study, tmp_path):
     tmp_path.joinpath("slow_judge.py").write_text(SLOW_JUDGE)
     asked = tmp_path / "asked"

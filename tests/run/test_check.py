@@ -59,6 +59,7 @@ def test_the_solution_runs_in_the_sandbox_of_the_study(tmp_path, isolation):
     assert (summary.isolation, summary.failed) == (isolation, False)
 
 
+@pytest.mark.slow
 def test_the_command_fails_where_a_task_does(tmp_path):
     study_of(tmp_path, broken={**SOLUTION, "tests/test.sh": NEVER})
     done = call("check", "study.yaml", cwd=tmp_path)

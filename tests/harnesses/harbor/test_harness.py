@@ -76,6 +76,7 @@ def test_the_roots_of_skills_are_those_of_the_installed_harbor():
     assert SKILL_ROOTS[".".join(version.split(".")[:2])] == skills_root()
 
 
+@pytest.mark.slow
 def test_the_outcomes_are_those_of_the_local_sandbox(scripted, tmp_path):
     out, _ = scripted
     run_study(packaged_study(tmp_path, harness={"name": "local"}), tmp_path / "out", jobs=2)
@@ -88,6 +89,7 @@ def test_the_outcomes_are_those_of_the_local_sandbox(scripted, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_what_the_agent_read_is_attributed(scripted):
     out, _ = scripted
     assert call("ingest", "--study", out).returncode == 0

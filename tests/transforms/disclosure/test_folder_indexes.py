@@ -33,13 +33,14 @@ def _index_pages(made: Bundle) -> list[str]:
     return [path for path in made.files if path != root and table in _text(made, path)]
 
 
-NAMES = [pytest.param(one, marks=pytest.mark.slow) if one == "union" else one for one in MANY_FILES]
+each = pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=() if one == "folders" else pytest.mark.slow) for one in MANY_FILES],
+)
 """The largest takes half a minute to build."""
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(one, marks=pytest.mark.slow) if one == "deep" else one for one in NAMES]
-)
+@each
 def test_it_is_proved_and_passes_every_gate(name: str) -> None:
     plan, parent, made = made_of(name)
     assert verify(plan, parent, made) == ()
@@ -49,7 +50,7 @@ def test_it_is_proved_and_passes_every_gate(name: str) -> None:
     assert judged.verdict == "pass"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each
 def test_root_and_indexes_keep_within_the_lines_of_a_root(name: str) -> None:
     _, _, made = made_of(name)
     indexes = _index_pages(made)
@@ -65,7 +66,7 @@ def _links(made: Bundle, path: str) -> Iterator[str]:
                 yield unquote(str(child.attrs["href"]))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each
 def test_every_link_is_relative_and_leads_to_a_file(name: str) -> None:
     _, _, made = made_of(name)
     for path in made.files:
@@ -76,7 +77,7 @@ def test_every_link_is_relative_and_leads_to_a_file(name: str) -> None:
             assert target in made.files, (path, link)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each
 def test_every_page_is_reached_from_the_root_by_links(name: str) -> None:
     _, _, made = made_of(name)
     indexes = {made.skills[0].path, *_index_pages(made)}
