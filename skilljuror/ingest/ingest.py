@@ -6,9 +6,9 @@ read. Later, changes are found first, and workers only start if there are any.
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import partial
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,7 +29,6 @@ from skilljuror.ingest.logs import (
     LogGroup,
     ReadLogs,
     portions,
-    preload,
     read_portion,
 )
 from skilljuror.ingest.quotes import resolve_quotes
@@ -42,14 +41,7 @@ from skilljuror.parsers import FORMATS
 from skilljuror.parsers.discovery.file_facts import is_gone
 from skilljuror.parsers.discovery.find_logs import ALL_LOGS, LogFilter
 from skilljuror.parsers.read import parser
-from skilljuror.runtime.workers import (
-    Listener,
-    Progress,
-    WorkerPool,
-    infrequent_gc,
-    silent,
-    worker_pool,
-)
+from skilljuror.runtime.workers import Listener, Progress, infrequent_gc, map_ordered, silent
 from skilljuror.store.replacement import database_to_fill
 
 if TYPE_CHECKING:
@@ -81,13 +73,10 @@ def ingest_logs(  # noqa: PLR0913  each says another thing
     absolute = [path.resolve() for path in paths]
     earlier = _earlier_ingests(folder)
     _note_ingest(folder, absolute, wanted, earlier)
-    with infrequent_gc(), database_to_fill(folder.database) as database, ExitStack() as workers:
+    with infrequent_gc(), database_to_fill(folder.database) as database:
         remade = database != folder.database and (bool(earlier) or folder.database.exists())
         asked = [*(earlier if remade else ()), (absolute, wanted)]
-        pool = cache(lambda: workers.enter_context(worker_pool(jobs, preload=preload)))
-        if not database.is_file():
-            pool()  # workers load during the search
-        ingest = Ingest(pool, IngestSinks(database, progress, options), policy, time.time_ns())
+        ingest = Ingest(jobs, IngestSinks(database, progress, options), policy, time.time_ns())
         summary = ingest.read_all(asked)
     if remade:
         _store_builds_again(folder.root)
@@ -154,10 +143,8 @@ class IngestSinks(NamedTuple):
 class Ingest:
     """One ingest: reads changes, in workers or not."""
 
-    def __init__(
-        self, pool: Callable[[], WorkerPool], sinks: IngestSinks, policy: ReadPolicy, begun_ns: int
-    ) -> None:
-        self._pool = pool
+    def __init__(self, jobs: int, sinks: IngestSinks, policy: ReadPolicy, begun_ns: int) -> None:
+        self._jobs = jobs
         self._sinks = sinks
         self._policy = policy
         self._begun_ns = begun_ns
@@ -183,7 +170,7 @@ class Ingest:
             return summary_of(self._open(opened).seen.totals([*walked]), counts)
 
     def _open(self, opened: ExitStack) -> "Store":
-        """Open the database on first use; in a first ingest, workers read meanwhile."""
+        """Open the database on first use."""
         if self._store is None:
             from skilljuror.store import open_write
 
@@ -206,7 +193,7 @@ class Ingest:
         read: the later path wins, so both must be read."""
         work = partial(read_portion, options=self._sinks.options)
         shares = list(portions(changes.groups))
-        results = self._pool().map_ordered(work, shares) if shares else ()
+        results = map_ordered(work, shares, min(self._jobs, len(shares)))
         store = self._open(opened)
         unread = [unread_row(one) for one in changes.found if one.format is None]
         done, total = 0, len(changes.found) - len(unread)

@@ -13,7 +13,6 @@ from skilljuror.files import path_of, path_text
 from skilljuror.ingest.analysis import MeasureOptions, analyse, size_of
 from skilljuror.ingest.quotes import without_quotes
 from skilljuror.ingest.rows import part_rows
-from skilljuror.metrics import families
 from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.ingest import Ingested, SourceRow, UnloggedTrial
 from skilljuror.models.trajectory import Trajectory
@@ -147,13 +146,6 @@ def portions(groups: Iterable[LogGroup]) -> Iterator[tuple[LogGroup, ...]]:
         room -= size
     if portion:
         yield tuple(portion)
-
-
-def preload() -> None:
-    """Import what reading needs."""
-    for name in FORMATS:
-        parser(name)
-    families()
 
 
 def read_portion(groups: tuple[LogGroup, ...], options: MeasureOptions) -> ReadLogs:

@@ -39,7 +39,7 @@ from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import parser, read
 from skilljuror.prices import with_packaged
 from skilljuror.runtime.review_rows import AcceptedTrials, label_rows, sampled_uses
-from skilljuror.runtime.workers import Listener, Progress, map_ordered, silent
+from skilljuror.runtime.workers import Listener, Progress, map_ordered, silent, workers_for
 from skilljuror.store import Store, open_write
 from skilljuror.store.replacement import database_to_fill
 from skilljuror.store.runs import RunColumns, run_columns
@@ -257,7 +257,7 @@ def ingest_trials(
         store.put_builds(read_builds(folder.builds, names), given_manifests(folder, names))
         store.put_given(given_rows(folder, plan))
         done = 0
-        for batch in batches(map_ordered(_analyse_trial, work, jobs)):
+        for batch in batches(map_ordered(_analyse_trial, work, workers_for(work, jobs))):
             paths -= _store_trials(store, counter, [rows for _, rows in batch])
             done += len(batch)
             progress(Progress("ingest", done, len(work), batch[-1][0].trial))

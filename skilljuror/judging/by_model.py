@@ -43,7 +43,7 @@ from skilljuror.models.measure import UptakeCategory, Verdict
 from skilljuror.queries.run import run
 from skilljuror.registry import resolve
 from skilljuror.runtime.model_calls import MOST_UNPARSED, THREADS, study_prices
-from skilljuror.runtime.workers import Listener, Progress, silent, worker_pool
+from skilljuror.runtime.workers import Listener, Progress, silent, worker_pool, workers_for
 from skilljuror.store import open_write
 from skilljuror.store.writer import Store
 
@@ -203,7 +203,7 @@ def answered(
 ) -> Iterator[tuple[CascadeJob, AnsweredRun]]:
     """Yield runs as they are answered: worker processes read the logs, threads ask the model."""
     ask = partial(answer_run, client, options)
-    with worker_pool(jobs) as pool:
+    with worker_pool(workers_for(work, jobs)) as pool:
         prepared = pool.map_unordered(prepare_run, work)
         for (job, _), said in in_flight(prepared, ask, options.threads):
             yield job, said

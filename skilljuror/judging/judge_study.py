@@ -22,7 +22,7 @@ from skilljuror.models.measure import LocalEffect, Verdict
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.queries.run import run
 from skilljuror.registry import resolve
-from skilljuror.runtime.workers import Listener, Progress, map_unordered, silent
+from skilljuror.runtime.workers import Listener, Progress, map_unordered, silent, workers_for
 from skilljuror.store import open_write
 
 BATCH_SECONDS = 2.0
@@ -130,7 +130,7 @@ def judge_study(
         JudgeJob(study, name, judge, logged.get(name), quotes) for name in names if name not in held
     ]
     done = 0
-    for batch in batches(map_unordered(judge_one, work, jobs)):
+    for batch in batches(map_unordered(judge_one, work, workers_for(work, jobs))):
         read = [(job.name, found.verdicts) for job, found in batch if found.problem is None]
         verdicts = [verdict for _, found in read for verdict in found]
         with open_write(database, wait=WAIT_SECONDS) as store:  # closed between batches for readers

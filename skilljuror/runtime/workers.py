@@ -11,7 +11,7 @@ import signal
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -30,6 +30,8 @@ Result = TypeVar("Result")
 
 QUEUED = 3
 """Queued items per worker; a limit, so results do not accumulate behind a slow item."""
+FEW = 8
+"""Items, such as logs, that are read faster than a worker starts."""
 STOPPED = 130
 """Exit status of a stopped worker."""
 GC_THRESHOLD = 100_000
@@ -135,10 +137,6 @@ def _do(work: Callable[[Item], Result], item: Item) -> Result:
         _Worker.idle.set()
 
 
-def _call(action: Callable[[], None]) -> None:
-    action()
-
-
 # In the parent process.
 
 
@@ -179,17 +177,21 @@ class WorkerPool(NamedTuple):
         return _in_turn(self.executor, work, rest, waiting)
 
 
+def workers_for(items: Sized, jobs: int) -> int:
+    """Return at most `jobs` workers, one per `FEW` quick items: a worker takes long to start."""
+    return min(jobs, -(-len(items) // FEW))
+
+
 @contextmanager
 def worker_pool(
     jobs: int,
     *,
-    preload: Callable[[], None] | None = None,
     stop: Callable[[], None] = interrupt_work,
     in_process: bool = True,
 ) -> Iterator[WorkerPool]:
     """Spawn `jobs` workers; leaving the block early drops queued items.
 
-    `preload` runs first in each worker. `stop` ends the work of a stopped worker, in a separate thread.
+    `stop` ends the work of a stopped worker, in a separate thread.
     One job runs in this process unless `in_process` is False. Raises WorkerError if a worker dies.
     """
     if jobs <= 1 and in_process:
@@ -198,8 +200,6 @@ def worker_pool(
     reader, writer = Pipe(duplex=False)
     with reader, writer, _executor(jobs, reader, stop) as executor:
         try:
-            for action in [preload] * jobs if preload else ():
-                _submit(executor, _call, action)
             yield WorkerPool(executor, jobs)
         except BrokenProcessPool as error:
             writer.close()
