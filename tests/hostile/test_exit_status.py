@@ -14,6 +14,7 @@ from tests.support.hostile_machines import locked, ordinary_user, room_for
 from tests.support.places import ROOT
 
 LOGS = ROOT / "trajectories"
+SKILLS = sorted(map(str, (ROOT / "examples" / "skills").iterdir()))
 
 UNREADABLE = {
     "a study file": ("run", "z/study.yaml"),
@@ -150,7 +151,7 @@ def test_a_full_disk_while_a_copy_is_made_names_the_copy(tmp_path):
     assert sys.executable not in done.stderr
 
 
-@pytest.mark.parametrize("words", [("ingest", LOGS, "--study", "out", "-j", "2"), ("demo", "-j", "2")], ids=["ingest", "demo"])  # fmt: skip
+@pytest.mark.parametrize("words", [("build", *SKILLS, "--out", "out", "-j", "2"), ("demo", "-j", "2")], ids=["build", "demo"])  # fmt: skip
 def test_sigterm_is_told_in_one_line(words, tmp_path):
     """To the command alone, as `kill` and supervisors send it."""
     command = [sys.executable, "-m", "skilljuror", *map(str, words)]
@@ -180,7 +181,7 @@ def test_a_stop_while_a_worker_is_spawned_is_told_in_one_line(tmp_path):
         "util.spawnv_passfds = and_stop\n"
         "from skilljuror.cli.main import main\nmain()\n"
     )
-    command = [sys.executable, "-c", script, "ingest", str(LOGS), "--study", "out", "-j", "2"]
+    command = [sys.executable, "-c", script, "build", *SKILLS, "--out", "out", "-j", "2"]
     done = subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=False)
     assert done.returncode == 143
     assert done.stderr.splitlines()[-1].startswith("skilljuror: stopped")

@@ -55,7 +55,8 @@ def test_doing_it_again_changes_nothing(whole, tmp_path):
     assert tables(tmp_path) == whole
 
 
-def test_two_workers_leave_the_rows_that_one_leaves(whole, tmp_path):
+def test_two_workers_leave_the_rows_that_one_leaves(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr("skilljuror.ingest.logs.PORTION_GROUPS", 4)
     ingest_logs(tmp_path, [GOLDENS], jobs=2)
     assert tables(tmp_path) == whole
 
@@ -189,7 +190,7 @@ def test_several_calls_leave_what_one_leaves(numbers, at, files, tmp_path_factor
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real logs is not here")
 def test_real_captures_in_two_calls_leave_what_one_leaves(tmp_path):
     logs = sorted((CORPUS / "claude-session-jsonl").glob("*/[0-4]*/full.jsonl"))[:16]
-    ingest_logs(tmp_path / "one", logs, jobs=2)
+    ingest_logs(tmp_path / "one", logs)
     ingest_logs(tmp_path / "two", logs[1::2])
     ingest_logs(tmp_path / "two", logs[::2])
     assert tables(tmp_path / "two") == tables(tmp_path / "one")

@@ -116,7 +116,7 @@ def test_whatever_logs_were_ingested_are_read_again(spoil, logs, tmp_path):
 
 def test_two_workers_make_it_the_same(logs, tmp_path):
     study = copied(logs, tmp_path, another_schema)
-    ingest_logs(study, [READ], jobs=2)
+    ingest_logs(study, [READ])
     assert tables(study) == tables(logs)
 
 

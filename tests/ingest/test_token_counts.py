@@ -68,9 +68,7 @@ def test_without_the_flag_the_share_is_a_null_with_its_reason_and_the_proxy_stan
 
 def test_ingesting_again_with_the_flag_fills_what_was_not_counted(tmp_path):
     ingest_logs(tmp_path / "twice", [places.GOLDENS])
-    ingest_logs(
-        tmp_path / "twice", [places.GOLDENS], options=MeasureOptions(count_tokens=True), jobs=2
-    )
+    ingest_logs(tmp_path / "twice", [places.GOLDENS], options=MeasureOptions(count_tokens=True))
     ingest_logs(tmp_path / "once", [places.GOLDENS], options=MeasureOptions(count_tokens=True))
     assert shares(tmp_path / "twice") == shares(tmp_path / "once")
     assert {reason for _, reason in whole_shares(tmp_path / "once")} <= {None, "no_steps"}
