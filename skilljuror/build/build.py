@@ -166,11 +166,7 @@ class PlanEngine:
 
 
 def make_build(
-    bundle: Bundle,
-    staging: Path,
-    engine: Engine,
-    variants: Sequence[str],
-    gates: Sequence[str],
+    bundle: Bundle, staging: Path, engine: Engine, variants: Sequence[str], gates: Sequence[str]
 ) -> BuildRecord:
     """Make a whole build of a loaded source in an empty folder; `verify` repeats it.
 

@@ -13,19 +13,8 @@ from msgspec import structs
 
 from skilljuror.build.agent_writer import AgentWriter
 from skilljuror.build.audit import load_gates
-from skilljuror.build.build import (
-    DEFAULT_VARIANTS,
-    BuildInProgress,
-    UsedOptions,
-    make_build,
-)
-from skilljuror.build.folder import (
-    CALLS,
-    ROUNDS,
-    RUBRIC,
-    fresh_build,
-    safe_target,
-)
+from skilljuror.build.build import DEFAULT_VARIANTS, BuildInProgress, UsedOptions, make_build
+from skilljuror.build.folder import CALLS, ROUNDS, RUBRIC, fresh_build, safe_target
 from skilljuror.build.reviews import counting
 from skilljuror.build.rubric_audit import Question
 from skilljuror.bundles import load_bundle

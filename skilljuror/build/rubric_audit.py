@@ -16,12 +16,7 @@ from skilljuror.extras import require
 from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.gates.rubric.answers import CheckedAnswer, GivenVerdicts, answers_all, checked
 from skilljuror.gates.rubric.items import load_rubric
-from skilljuror.gates.rubric.prompt import (
-    MOST_CHARACTERS,
-    messages,
-    prompt_digest,
-    rubric_digest,
-)
+from skilljuror.gates.rubric.prompt import MOST_CHARACTERS, messages, prompt_digest, rubric_digest
 from skilljuror.llm import Message, ModelChoice, ModelClient, in_flight
 from skilljuror.models.build import VariantManifest
 from skilljuror.models.bundle import Bundle

@@ -36,10 +36,7 @@ class LayoutGate:
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """Judge one pair; the structure of `kind` is required of the variant only."""
         required = _REQUIREMENTS[kind](parent, variant) if kind in _REQUIREMENTS else ()
-        findings = [
-            *map(finding, required),
-            *differential(_general(parent), _general(variant)),
-        ]
+        findings = [*map(finding, required), *differential(_general(parent), _general(variant))]
         checked = {"root": len(variant.skills), "path": len(variant.files)}
         return gate_result(self.name, (parent, variant), policy, findings, checked)
 

@@ -53,12 +53,7 @@ from skilljuror.models.rubric import RubricVerdict
 from skilljuror.tokens import tokenizer_name
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.llm.rewrite import is_answer
-from skilljuror.verify.build_differences import (
-    Entry,
-    first,
-    listing,
-    listing_differences,
-)
+from skilljuror.verify.build_differences import Entry, first, listing, listing_differences
 from skilljuror.verify.rubric_proof import RubricProof
 from skilljuror.verify.signature import sign, signer
 

@@ -4,11 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.build.build import (
-    build_many,
-    build_source,
-    load_build,
-)
+from skilljuror.build.build import build_many, build_source, load_build
 from skilljuror.errors import BundleError, SkilljurorError
 from skilljuror.verify.verification import verify_build
 

@@ -10,16 +10,8 @@ import pytest
 from msgspec import structs
 from typer.testing import CliRunner
 
-from skilljuror.build.build import (
-    build_many,
-    build_source,
-    load_build,
-)
-from skilljuror.build.model_build import (
-    ModelEngine,
-    build_with_model,
-    without_secrets,
-)
+from skilljuror.build.build import build_many, build_source, load_build
+from skilljuror.build.model_build import ModelEngine, build_with_model, without_secrets
 from skilljuror.build.reviews import reviewed
 from skilljuror.build.rubric_audit import judge_builds
 from skilljuror.bundles import load_bundle

@@ -25,8 +25,7 @@ def load_rubric() -> Rubric:
         return Rubric.model_validate(yaml.safe_load(path.read_bytes()))
     except (yaml.YAMLError, ValidationError) as error:
         raise GateError(
-            f"rubric {path.name!r} is invalid: {error}; reinstall skilljuror",
-            file=str(path),
+            f"rubric {path.name!r} is invalid: {error}; reinstall skilljuror", file=str(path)
         ) from error
 
 

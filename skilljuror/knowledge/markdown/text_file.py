@@ -42,11 +42,7 @@ class TextFile:
     @property
     def flags(self) -> tuple[str, ...]:
         """Names of the set flags, sorted."""
-        names = {
-            "bom": self.bom,
-            "crlf": self.crlf,
-            "no-final-newline": not self.final_newline,
-        }
+        names = {"bom": self.bom, "crlf": self.crlf, "no-final-newline": not self.final_newline}
         return tuple(name for name, on in sorted(names.items()) if on)
 
 

@@ -83,13 +83,7 @@ _COMPARATOR = re.compile(
     re.IGNORECASE,
 )
 _MODAL = re.compile(rf"\b(?:{_phrases(_NEGATIONS | _MODALS)})\b", re.IGNORECASE)
-_KINDS = (
-    ("cmp", _COMPARATOR),
-    ("mod", _MODAL),
-    ("code", _CODE),
-    ("path", _PATH),
-    ("flag", _FLAG),
-)
+_KINDS = (("cmp", _COMPARATOR), ("mod", _MODAL), ("code", _CODE), ("path", _PATH), ("flag", _FLAG))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -89,10 +89,7 @@ def _draft_within(flat: FlatSkill, limit: int) -> DisclosureDraft:
 
 
 def _draft(
-    flat: FlatSkill,
-    budget: RootBudget,
-    merge: int,
-    limit: int | None = None,
+    flat: FlatSkill, budget: RootBudget, merge: int, limit: int | None = None
 ) -> DisclosureDraft:
     """One attempt; with a limit of lines, excess rows go to index pages of folders."""
     must_move = not any(is_markdown(file.path) for file in flat.embedded_files)

@@ -46,10 +46,7 @@ def placeholder_files(markdown: MarkdownIndex) -> tuple[PlaceholderFile, ...]:
     """Return the fenced files of a flat page that are not Markdown."""
     return tuple(
         PlaceholderFile(
-            file.path,
-            file.heading.title,
-            markdown.lines[file.opening : file.end + 1],
-            file.blob,
+            file.path, file.heading.title, markdown.lines[file.opening : file.end + 1], file.blob
         )
         for file in embedded_files(markdown)
         if file.fenced and not is_markdown(file.path)

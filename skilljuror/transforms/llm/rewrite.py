@@ -130,10 +130,7 @@ class Rewriter:
         """Return the Skill as instructions, and everything from the bundle as delimited data."""
         request = self.request
         shown = f"{as_data('request', request.request())}\n{as_data('bundle', request.bundle())}"
-        return [
-            {"role": "system", "content": self.prompt.text},
-            {"role": "user", "content": shown},
-        ]
+        return [{"role": "system", "content": self.prompt.text}, {"role": "user", "content": shown}]
 
 
 def _findings_as_json(findings: Sequence[Finding]) -> list[dict[str, Any]]:

@@ -39,15 +39,9 @@ def test_rows_are_sentences_items_table_lines_and_sections():
     assert _found(BODY) == [
         ("For glazes see the guide.", ("references/glaze.md",)),
         ("If cones bend, read CONES.md.", ("cones.md",)),
-        (
-            "references/firing.md: read when firing above 900 degrees",
-            ("references/firing.md",),
-        ),
+        ("references/firing.md: read when firing above 900 degrees", ("references/firing.md",)),
         ("repair | references/repair.md", ("references/repair.md",)),
-        (
-            "references/vent.md Opens the vent. Read before each firing.",
-            ("references/vent.md",),
-        ),
+        ("references/vent.md Opens the vent. Read before each firing.", ("references/vent.md",)),
     ]
 
 

@@ -48,9 +48,7 @@ def test_the_order_of_a_line_of_many_equal_words_is_not_measured(
     assert [pair.change for pair in found.altered] == ["number"]
 
 
-def test_a_unit_is_measured_against_so_many_others_at_most(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_unit_is_measured_against_so_many_others_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     measured: Counter[int] = Counter()
     near = unit_matching._near
 

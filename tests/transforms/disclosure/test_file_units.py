@@ -14,9 +14,7 @@ def test_each_part_of_a_large_chapter_has_its_own_file():
     tasks = ("load", "heat", "cool")
     chapter = "".join(
         section(
-            f"{part} - in full",
-            "".join(section(f"{part}: {task}", CURVE, 4) for task in tasks),
-            3,
+            f"{part} - in full", "".join(section(f"{part}: {task}", CURVE, 4) for task in tasks), 3
         )
         for part in parts
     )
