@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from skilljuror.knowledge.comparison.file_rows import FileRow, routes, rows_of
-from skilljuror.knowledge.comparison.word_ranking import FUNCTION_WORDS, Ranking, stems
+from skilljuror.knowledge.comparison.row_fit import FUNCTION_WORDS, Ranking, stems
 from skilljuror.knowledge.markdown.block_index import markdown_index, visible_text
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.extract import units_of

@@ -108,7 +108,6 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "llm": {"disclosure", "editing", "layouts"},
     },
     "gates": {
-        "base": set(),
         "rules": set(),
         "policies": set(),
         "findings": {"policies", "rules"},

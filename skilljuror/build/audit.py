@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from skilljuror.gates import GATES
-from skilljuror.gates.base import Gate
+from skilljuror.gates.findings import Gate
 from skilljuror.gates.policies import policy as load_policy
 from skilljuror.gates.policies import worst
-from skilljuror.knowledge.comparison.unit_map import knowledge_map
+from skilljuror.knowledge.comparison.unit_matching import knowledge_map
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import SEVERITIES, AuditResult, Finding, GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS

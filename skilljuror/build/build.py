@@ -43,7 +43,7 @@ from skilljuror.files import (
 )
 from skilljuror.gates import GATES
 from skilljuror.gates.policies import worst
-from skilljuror.knowledge.comparison.unit_map import knowledge_map
+from skilljuror.knowledge.comparison.unit_matching import knowledge_map
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify, verify_control
 from skilljuror.models.build import BuildRecord

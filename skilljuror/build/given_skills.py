@@ -16,7 +16,7 @@ from skilljuror.bundles.revision import load_at
 from skilljuror.errors import StudyError
 from skilljuror.files import StudyFolder, digest_tree, fresh_dir
 from skilljuror.knowledge.comparison.diff import diff
-from skilljuror.knowledge.comparison.unit_map import knowledge_map
+from skilljuror.knowledge.comparison.unit_matching import knowledge_map
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.build import VariantManifest
 from skilljuror.models.bundle import Bundle

@@ -7,16 +7,20 @@ from typing import NamedTuple
 
 from skilljuror.build.build import load_build
 from skilljuror.build.folder import RUBRIC, VARIANTS, saved_source
-from skilljuror.build.reviews import reviewed
-from skilljuror.build.rubric_states import is_about, rubric_verdicts
+from skilljuror.build.reviews import is_about, reviewed, rubric_verdicts
 from skilljuror.build.stored_builds import builds_at, refresh_builds
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import QuestionRefused, StudyError, UnusableAnswer
 from skilljuror.extras import require
 from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.gates.rubric.answers import CheckedAnswer, GivenVerdicts, answers_all, checked
-from skilljuror.gates.rubric.items import load_rubric
-from skilljuror.gates.rubric.prompt import MOST_CHARACTERS, messages, prompt_digest, rubric_digest
+from skilljuror.gates.rubric.items import (
+    MOST_CHARACTERS,
+    load_rubric,
+    messages,
+    prompt_digest,
+    rubric_digest,
+)
 from skilljuror.llm import Message, ModelChoice, ModelClient, in_flight
 from skilljuror.models.build import VariantManifest
 from skilljuror.models.bundle import Bundle

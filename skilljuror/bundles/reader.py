@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skilljuror.bundles.archive import read_archive
-from skilljuror.bundles.content import content_issues
 from skilljuror.bundles.folder import read_folder
 from skilljuror.bundles.limits import check_name
-from skilljuror.bundles.skills import find_skills, skill_issues
+from skilljuror.bundles.skills import content_issues, find_skills, skill_issues
 from skilljuror.errors import BundleError
-from skilljuror.knowledge.markdown.headings import slug
+from skilljuror.knowledge.markdown.block_index import slug
 from skilljuror.models.bundle import Blob, Bundle, BundleIssue
 from skilljuror.models.resource_class import is_root_name
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Hashable, Iterable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 from skilljuror.gates.policies import policy
 from skilljuror.gates.rules import RULES
@@ -75,3 +75,15 @@ def gate_result(
         verdict=policy(policy_name).verdict(ordered, sum(checked.values())),
         findings=tuple(ordered), checked=checked,
     )  # fmt: skip
+
+
+class Gate(Protocol):
+    """Compare a variant with its parent; findings already present in the parent are inherited."""
+
+    name: ClassVar[str]
+    """Name in the registry."""
+
+    def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
+        """Judge one pair. `kind` is the layout that the variant claims (baseline, pd, …); `policy`
+        is "strict" (for the plan engine's variants) or "edited" (for text by any author)."""
+        ...

@@ -11,8 +11,7 @@ from urllib.parse import unquote
 from skilljuror.gates.findings import Observation
 from skilljuror.knowledge.generated.embedded_files import embedded_files
 from skilljuror.knowledge.generated.templates import CONFIGURATION, MARKER, marker_path
-from skilljuror.knowledge.markdown.block_index import markdown_index
-from skilljuror.knowledge.markdown.headings import anchors
+from skilljuror.knowledge.markdown.block_index import anchors, markdown_index
 from skilljuror.knowledge.markdown.inline_text import leads_out
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.code_paths import INTERPRETED

@@ -2,7 +2,7 @@
 
 TRANSFORMS = {
     "origin": "skilljuror.transforms.layouts.origin:Origin",
-    "origin-flat": "skilljuror.transforms.layouts.origin_flat:OriginFlat",
+    "origin-flat": "skilljuror.transforms.layouts.origin:OriginFlat",
     "baseline": "skilljuror.transforms.layouts.baseline:Baseline",
     "pd": "skilljuror.transforms.layouts.progressive_disclosure:ProgressiveDisclosure",
     "placebo-irrelevant": "skilljuror.transforms.layouts.placebo_irrelevant:IrrelevantPlacebo",

@@ -7,7 +7,7 @@ proved, and are reported.
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args
 
@@ -37,6 +37,7 @@ from skilljuror.build.folder import (
 )
 from skilljuror.build.manifests import plan_from_json, plan_to_json
 from skilljuror.build.model_build import SKILLS, MakerWithModel, Mode, RubricGate
+from skilljuror.build.reviews import rubric_verdicts
 from skilljuror.bundles import load_bundle
 from skilljuror.bundles.limits import is_around
 from skilljuror.bundles.reader import source_slug
@@ -44,18 +45,70 @@ from skilljuror.bundles.revision import load_named
 from skilljuror.errors import BundleError, SkilljurorError, StudyError, UsageError
 from skilljuror.files import read_rows, sha256, write_record
 from skilljuror.gates import GATES
+from skilljuror.gates.rubric.answers import line_of
+from skilljuror.gates.rubric.items import load_rubric, messages, prompt_digest, rubric_digest
 from skilljuror.knowledge.plans.verify import verify, verify_control
 from skilljuror.llm import ModelAnswer, ModelChoice, RecordedModel
 from skilljuror.models.build import BuildRecord, VariantManifest
 from skilljuror.models.bundle import Bundle, BundleIssue, digest_of_digests
 from skilljuror.models.gate import AssayReport
-from skilljuror.models.rubric import RubricVerdict
+from skilljuror.models.rubric import RubricQuote, RubricVerdict
 from skilljuror.tokens import tokenizer_name
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.llm.rewrite import is_answer
 from skilljuror.verify.build_differences import Entry, first, listing, listing_differences
-from skilljuror.verify.rubric_proof import RubricProof
 from skilljuror.verify.signature import sign, signer
+
+
+class RubricProof:
+    """The rubric verdicts of a build, compared with its bundles."""
+
+    def __init__(self, build: Path, source: Bundle, variants: Mapping[str, Bundle]) -> None:
+        self.source, self.variants = source, variants
+        self.current: dict[str, list[RubricVerdict]] = {}
+        self.stale: dict[str, list[RubricVerdict]] = {}
+        for verdict in rubric_verdicts(build).values():
+            group = self.current if self._is_current(verdict) else self.stale
+            group.setdefault(verdict.variant, []).append(verdict)
+
+    def _is_current(self, verdict: RubricVerdict) -> bool:
+        variant = self.variants.get(verdict.variant)
+        digests = (verdict.rubric_digest, verdict.source_digest, verdict.variant_digest)
+        current = rubric_digest(load_rubric()), self.source.digest
+        return variant is not None and digests == (*current, variant.digest)
+
+    def problems(self) -> Iterator[str]:
+        """Report verdicts on a different question or with a missing quote."""
+        rubric = load_rubric()
+        for name, verdicts in self.current.items():
+            asked = messages(rubric, rubric.items_of(name), self.source, self.variants[name])
+            digest = prompt_digest(asked)
+            for one in verdicts:
+                where = f"{RUBRIC}: {name}/{one.item}"
+                if one.prompt_sha256 != digest:
+                    yield f"{where}: answers a different question"
+                yield from (
+                    f"{where}: its quote is not at {quote.file}:{quote.line}"
+                    for quote in one.quotes
+                    if not self._is_at(quote, self.variants[name])
+                )
+
+    def _is_at(self, quote: RubricQuote, variant: Bundle) -> bool:
+        side = self.source if quote.side == "source" else variant
+        return line_of(quote.text, quote.file, side) == quote.line
+
+    def unproved(self) -> Iterator[str]:
+        """List judged and stale verdicts."""
+        for name, verdicts in self.current.items():
+            models = ", ".join(sorted({one.model for one in verdicts}))
+            yield f"judged, not proved: {RUBRIC}: {name}: {len(verdicts)} items by {models}"
+        for name, verdicts in self.stale.items():
+            items = ", ".join(one.item for one in verdicts)
+            yield (
+                f"stale: {RUBRIC}: {name}: the texts or the rubric changed for {items}; rerun"
+                " skilljuror rubric"
+            )
+
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 _VERSION = re.compile(r"[0-9][\w.+!-]{0,40}")

@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.build.audit import audit
-from skilljuror.knowledge.comparison.unit_map import knowledge_map
+from skilljuror.knowledge.comparison.unit_matching import knowledge_map
 from tests.support.gate_pairs import CHECK, SOURCE, edited
 from tests.support.knowledge_bundles import bundle
 

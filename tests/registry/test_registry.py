@@ -5,7 +5,7 @@ import pytest
 from skilljuror.agents import AGENTS, Agent
 from skilljuror.errors import UsageError
 from skilljuror.gates import GATES
-from skilljuror.gates.base import Gate
+from skilljuror.gates.findings import Gate
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import Harness
 from skilljuror.judge import JUDGES

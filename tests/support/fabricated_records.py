@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from skilljuror.build.rubric_states import item_states
+from skilljuror.build.reviews import item_states
 from skilljuror.ingest.analysis import definition_rows
 from skilljuror.models.build import BuildRecord, FileDigest, VariantManifest
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure

@@ -14,7 +14,7 @@ from skilljuror.knowledge.plans.render import render
 from skilljuror.llm import ModelChoice, ModelClient
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.transforms.layouts.baseline import Baseline
-from skilljuror.transforms.llm.placeholders import page_with_placeholders, placeholder_files
+from skilljuror.transforms.llm.rewrite_request import page_with_placeholders, placeholder_files
 
 WARNINGS = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"

@@ -22,9 +22,9 @@ from skilljuror.knowledge.plans.trigger_sentences import (
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.models.bundle import Blob
 from skilljuror.transforms.llm.assignment_schema import Assignment
-from skilljuror.transforms.llm.placeholders import PlaceholderFile
 from skilljuror.transforms.llm.prompts import load_prompt
 from skilljuror.transforms.llm.rewrite import RewriteAnswer
+from skilljuror.transforms.llm.rewrite_request import PlaceholderFile
 
 FOLDER = data_dir("transforms")
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/SKILL.md"))

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from skilljuror.gates.mutations import (
     benign,
-    code_paths,
     line_drift,
     order_drift,
     routing_drift,
@@ -49,8 +48,8 @@ MUTATIONS: dict[str, Mutation] = {
     "swap-sections": Mutation(True, order_drift.swap_sections),
     "swap-contents": Mutation(True, order_drift.swap_contents),
     "swap-conditions": Mutation(True, order_drift.swap_conditions),
-    "retarget-code-path": Mutation(True, code_paths.retarget_code_path),
-    "drop-announcement": Mutation(True, code_paths.drop_announcement),
+    "retarget-code-path": Mutation(True, routing_drift.retarget_code_path),
+    "drop-announcement": Mutation(True, routing_drift.drop_announcement),
     "none": Mutation(False, benign.none),
     "rewrap": Mutation(False, benign.rewrap),
     "emphasis": Mutation(False, benign.emphasis),

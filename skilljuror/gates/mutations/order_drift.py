@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from skilljuror.gates.mutations.sites import Files, MutationSite, MutationTarget
 from skilljuror.knowledge.generated.templates import marker_path, template_of_heading
-from skilljuror.knowledge.markdown.block_index import markdown_index
-from skilljuror.knowledge.markdown.headings import Heading
+from skilljuror.knowledge.markdown.block_index import Heading, markdown_index
 from skilljuror.models.resource_class import is_markdown
 
 _NUMBERED = re.compile(r"\W*(?:step|phase|stage|part)?\s*\d+\b", re.IGNORECASE)

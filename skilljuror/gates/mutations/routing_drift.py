@@ -1,13 +1,21 @@
-"""Drift of routing: every text remains, but the rows that lead to it mislead."""
+"""Drift of routing: every text remains, but rows and paths in code lead elsewhere."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import PurePosixPath
+from posixpath import basename, dirname, join
 
 from skilljuror.gates.mutations.sites import Files, MutationSite, MutationTarget
 from skilljuror.knowledge.comparison.file_rows import FileRow, routes, rows_of
-from skilljuror.knowledge.generated.templates import template_of_line
+from skilljuror.knowledge.generated.templates import WRITE_OUT, announced_path, template_of_line
+from skilljuror.knowledge.markdown.inline_text import command_spans
+from skilljuror.knowledge.units.code_paths import (
+    BundlePaths,
+    commanded_paths,
+    is_absolute,
+    path_literals,
+)
 from skilljuror.models.resource_class import is_licence, is_markdown
 
 _DULL = "see this file for more details."
@@ -84,3 +92,37 @@ def _end_of_name(line: str, name: str) -> int:
     while end < len(line) and line[end] in ")`*_]":
         end += 1
     return end if line[:place].count(" ") <= 2 else 0
+
+
+def retarget_code_path(target: MutationTarget) -> Iterator[MutationSite]:
+    """Shorten a path in code that leads into the bundle, as if the code ran from that folder: an
+    absolute path becomes a name, a relative one loses its first folder."""
+    paths = BundlePaths(target.bundle, target.units)
+    for path, number in sorted({*target.listings, *target.prose}):
+        line = target.line(path, number)
+        code = (path, number) in target.listings
+        spans = [(0, len(line))] if code else command_spans(line)
+        for start, end in spans:
+            after = _shorter(line[start:end], path, paths)
+            if after is not None:
+                yield target.edit(path, number, line[:start] + after + line[end:])
+                break
+
+
+def _shorter(code: str, page: str, paths: BundlePaths) -> str | None:
+    """The code with the first such path shortened; None if there is none."""
+    for literal in path_literals(code):
+        bare = literal.rstrip("/")
+        if "/" in bare and paths.place(literal, page) is not None:
+            cut = basename(bare) if is_absolute(bare) else bare.partition("/")[2]
+            return code.replace(literal, cut, 1)
+    return None
+
+
+def drop_announcement(target: MutationTarget) -> Iterator[MutationSite]:
+    """Delete the instruction to write out an embedded file that a command names."""
+    commanded = {path for _, path in commanded_paths(target.bundle)}
+    for unit in target.units:
+        path = announced_path(unit.text) if unit.generated == WRITE_OUT else None
+        if path and join(dirname(unit.file), path) in commanded:
+            yield target.edit(unit.file, unit.start, None)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from skilljuror.gates.mutations.sites import Files, MutationSite, MutationTarget, script_path
-from skilljuror.knowledge.markdown.headings import anchors
+from skilljuror.knowledge.markdown.block_index import anchors
 from skilljuror.models.knowledge import Unit
 from skilljuror.models.resource_class import is_licence, is_markdown, is_root_name
 

@@ -1,29 +1,132 @@
 """Compare the knowledge of a parent and a variant."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
-from skilljuror.knowledge.comparison.code_paths import changed_code_paths
 from skilljuror.knowledge.comparison.context import (
     below_other_headings,
     below_other_skills,
     led_by_others,
     sections_below_siblings,
+    swapped_lines,
+    swapped_steps,
 )
 from skilljuror.knowledge.comparison.file_matching import FilePairs, pair_files
 from skilljuror.knowledge.comparison.generated_lines import GeneratedLineProvenance
 from skilljuror.knowledge.comparison.link_targets import LinkComparison
-from skilljuror.knowledge.comparison.ordering import swapped_lines, swapped_steps
-from skilljuror.knowledge.comparison.routing_lines import RoutingLines
 from skilljuror.knowledge.comparison.unit_matching import AlikePair, MatchedBundles, match_units
 from skilljuror.knowledge.generated.templates import template_of_heading
-from skilljuror.knowledge.units.critical_tokens import critical_change
+from skilljuror.knowledge.units.code_paths import BundlePaths, code_of, is_absolute, path_literals
+from skilljuror.knowledge.units.critical_tokens import critical_change, critical_tokens
 from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
 from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.knowledge.units.opposites import contrasts, has_opposites
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, ChangeKind, Unit, UnitDiff, UnitPair
+
+_KINDS = frozenset({"item", "statement", "row"})
+_ORDER = frozenset({"cmp:before", "cmp:after"})
+"""Comparators that every cue may use, because they refer to time."""
+
+
+class RoutingLines:
+    """The supporting files of a variant, and their critical tokens."""
+
+    def __init__(self, variant: Bundle, variant_units: Iterable[Unit]) -> None:
+        self._roots = {skill.path: skill.directory for skill in variant.skills}
+        self._names = {
+            path: tuple(self._called(path)) for path in variant.files if path not in self._roots
+        }
+        self._tokens: dict[str, set[str]] = defaultdict(set)
+        for unit in variant_units:
+            self._tokens[unit.file].update(unit.criticals)
+
+    def _called(self, path: str) -> Iterator[str]:
+        """Names of a file in a root: its path below the skill, and its own name."""
+        folder = next(
+            (folder for folder in self._roots.values() if path.startswith(f"{folder}/")), ""
+        )
+        yield path.removeprefix(f"{folder}/")
+        yield path.rpartition("/")[2]
+
+    def includes(self, unit: Unit) -> bool:
+        """Whether a unit names a supporting file and demands nothing beyond it."""
+        if unit.generated or unit.file not in self._roots or unit.kind not in _KINDS:
+            return False
+        named = [path for path, names in self._names.items() if _stand_in(names, unit.text)]
+        if not named:
+            return False
+        text = unit.text
+        for path in named:
+            text = _pattern(self._names[path]).sub("", text)
+        allowed = set().union(_ORDER, *(self._tokens[path] for path in named))
+        return {t for t in critical_tokens(text) if t.partition(":")[2].strip("./")} <= allowed
+
+
+def _stand_in(names: tuple[str, ...], text: str) -> bool:
+    return any(name in text for name in names) and bool(_pattern(names).search(text))
+
+
+@lru_cache(maxsize=512)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
+
+
+def changed_code_paths(both: MatchedBundles) -> Iterator[UnitPair]:
+    """Yield pairs that are equal without their folders, but name other paths in their code.
+
+    A path may follow a moved file: from one that leads nowhere in the variant to one that leads there from a
+    working folder. Any other change makes the code another program, even if both paths end in the same name.
+    """
+    changed = [*_changed(both)]
+    if changed:
+        paths = BundlePaths(both.parent, both.old), BundlePaths(both.variant, both.new)
+        for before, after in changed:
+            if not _follows(before, after, *paths):
+                yield UnitPair(before, after, change="path")
+
+
+def _changed(both: MatchedBundles) -> Iterator[tuple[Unit, Unit]]:
+    """Pairs whose code differs. Texts that are equal without folders are interchangeable."""
+    groups: dict[str, list[tuple[Unit, Unit]]] = defaultdict(list)
+    for before, after in both.matching.same:
+        if before.text != after.text and code_of(before) != code_of(after):
+            groups[both.normaliser.text(before)].append((before, after))
+    for pairs in groups.values():
+        old, new = [before for before, _ in pairs], [after for _, after in pairs]
+        yield from zip(_beyond(old, new), _beyond(new, old), strict=True)
+
+
+def _beyond(units: Sequence[Unit], others: Sequence[Unit]) -> list[Unit]:
+    spare = Counter(map(code_of, others))
+    beyond = []
+    for unit in units:
+        spare[code_of(unit)] -= 1
+        if spare[code_of(unit)] < 0:
+            beyond.append(unit)
+    return beyond
+
+
+def _follows(before: Unit, after: Unit, parent: BundlePaths, variant: BundlePaths) -> bool:
+    old, new = (
+        [path for code in code_of(unit) for path in path_literals(code)] for unit in (before, after)
+    )
+    return (
+        old != new
+        and len(old) == len(new)
+        and all(
+            not is_absolute(path)
+            and not is_absolute(other)
+            and parent.place(path, before.file) is not None
+            and variant.place(path, after.file) is None
+            and variant.place(other, after.file) is not None
+            for path, other in zip(old, new, strict=True)
+            if path != other
+        )
+    )
+
 
 _WORD = re.compile(r"\w+")
 _VERBATIM: dict[str, ChangeKind] = {"code": "code", "row": "row", "field": "field"}

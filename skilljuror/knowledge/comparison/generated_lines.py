@@ -20,8 +20,8 @@ from skilljuror.knowledge.generated.templates import (
     announced_path,
     template_of_heading,
 )
+from skilljuror.knowledge.markdown.block_index import anchors
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
-from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.knowledge.markdown.text_file import JoinedTexts
 from skilljuror.knowledge.plans.trigger_sentences import TRIGGER_ROW, trigger_in, trigger_problem
 from skilljuror.knowledge.units.code_paths import carried_files

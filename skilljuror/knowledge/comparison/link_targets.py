@@ -15,8 +15,7 @@ from urllib.parse import unquote
 from skilljuror.knowledge.comparison.file_matching import is_tail
 from skilljuror.knowledge.comparison.unit_matching import MatchedBundles
 from skilljuror.knowledge.generated.templates import MARKER, marker_path
-from skilljuror.knowledge.markdown.block_index import markdown_index
-from skilljuror.knowledge.markdown.headings import anchors
+from skilljuror.knowledge.markdown.block_index import anchors, markdown_index
 from skilljuror.knowledge.markdown.inline_text import leads_out
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.normalised_text import (

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from skilljuror.knowledge.comparison.file_rows import FileRow, rows_of, without_names
 from skilljuror.knowledge.generated.embedded_files import is_structural_heading
 from skilljuror.knowledge.generated.templates import template_of_line
-from skilljuror.knowledge.markdown.block_index import markdown_index, visible_text
-from skilljuror.knowledge.markdown.headings import Heading
+from skilljuror.knowledge.markdown.block_index import Heading, markdown_index, visible_text
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.sequences import in_order
 from skilljuror.models.bundle import Bundle

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from skilljuror.knowledge.generated.templates import MARKER_PHRASES, TEMPLATES, announced_path
-from skilljuror.knowledge.markdown.block_index import Block, MarkdownIndex
-from skilljuror.knowledge.markdown.headings import Heading
+from skilljuror.knowledge.markdown.block_index import Block, Heading, MarkdownIndex
 from skilljuror.knowledge.markdown.text_file import (
     TextFile,
     text_with_flags,

@@ -4,8 +4,12 @@ from collections.abc import Iterator, Mapping
 
 from skilljuror.errors import TransformError
 from skilljuror.knowledge.generated.templates import fill_template
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
-from skilljuror.knowledge.markdown.headings import can_shift, shift_line
+from skilljuror.knowledge.markdown.block_index import (
+    MarkdownIndex,
+    can_shift,
+    markdown_index,
+    shift_line,
+)
 from skilljuror.knowledge.markdown.text_file import TextFile, read_text, text_with_flags, write_text
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.plan import Copy, Generated, Plan, PlannedFile

@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import Any, ParamSpec, TypeVar
 
 from skilljuror.knowledge.markdown.text_file import read_text
-from skilljuror.knowledge.units.code_and_data import RawUnit
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
-from skilljuror.knowledge.units.prose import file_units, markdown_units
+from skilljuror.knowledge.units.prose import RawUnit, file_units, markdown_units
 from skilljuror.models.bundle import Blob, Bundle, Skill
 from skilljuror.models.knowledge import Unit
 from skilljuror.models.resource_class import is_markdown

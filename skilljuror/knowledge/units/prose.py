@@ -1,8 +1,11 @@
-"""Units of a Markdown text. The parser is an index over source lines; nothing is rendered."""
+"""Units of prose, code, configuration, data and frontmatter."""
 
+import hashlib
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from markdown_it.rules_block.table import escapedSplit
 from markdown_it.token import Token
@@ -16,11 +19,161 @@ from skilljuror.knowledge.generated.templates import (
 )
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
 from skilljuror.knowledge.markdown.inline_text import fold_whitespace, inline_text, sentences
-from skilljuror.knowledge.units.code_and_data import RawUnit, code_units, field_units, file_digest
-from skilljuror.knowledge.units.leads import Leads
 from skilljuror.models.bundle import Blob
 from skilljuror.models.knowledge import UnitKind
 from skilljuror.models.resource_class import is_markdown, resource_class
+
+SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal"})
+KEYED = frozenset({"json", "yaml", "yml"})
+_KEY = re.compile(r"^(\s*)(?:- )?\"?([A-Za-z_][\w.-]*)\"?\s*:(?:\s|$|\{|\[)")
+_FIELD = re.compile(r"^[A-Za-z_][\w.-]*\s*:")
+
+
+class RawUnit(NamedTuple):
+    """A unit of one text, without id and file; lines are 1-based in the file."""
+
+    kind: UnitKind
+    start: int
+    end: int
+    """Inclusive."""
+    headings: tuple[str, ...]
+    """Heading path, outermost first."""
+    text: str
+    """Normalised text."""
+    generated: str | None = None
+    """Template that the line follows."""
+    lead: str = ""
+    """The sentence that introduces its list, table or code."""
+
+
+def code_units(
+    lines: Sequence[str], first: int, headings: tuple[str, ...], language: str = ""
+) -> Iterator[RawUnit]:
+    """Yield the units of a code block or file that starts at line `first`."""
+    indent = _common_indent(lines)
+    for number, line in enumerate(lines, first):
+        if line.strip():
+            body = line[indent:].expandtabs(4)
+            lead = len(body) - len(body.lstrip())
+            yield RawUnit("code", number, number, headings, " " * lead + fold_whitespace(body))
+    if language in SHELLS:
+        yield from _commands(lines, first, headings)
+    elif language in KEYED:
+        yield from _keys(lines, first, headings)
+
+
+def _common_indent(lines: Sequence[str]) -> int:
+    return min((len(x) - len(x.lstrip(" ")) for x in lines if x.strip()), default=0)
+
+
+def _commands(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterator[RawUnit]:
+    """Whole commands, continuation lines joined, split into words as a shell would."""
+    start, command = first, ""
+    for number, line in enumerate(lines, first):
+        start = start if command else number
+        stripped = line.strip().removeprefix("$ ")
+        command = f"{command} {stripped.removesuffix(chr(92))}".strip()
+        if stripped.endswith("\\"):
+            continue
+        if command and not command.startswith("#"):
+            yield RawUnit("command", start, number, headings, " ".join(_words(command)))
+        command = ""
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command, comments=True)
+    except ValueError:
+        return command.split()
+
+
+def _keys(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterator[RawUnit]:
+    """Key paths by indentation, one key per line."""
+    path: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, first):
+        key = _KEY.match(line)
+        if key:
+            indent = len(key.group(1))
+            path = [*[step for step in path if step[0] < indent], (indent, key.group(2))]
+            yield RawUnit("schema", number, number, headings, ".".join(name for _, name in path))
+
+
+def field_units(lines: Iterable[str], first: int) -> Iterator[RawUnit]:
+    """Yield frontmatter fields: a key at the margin with its lines."""
+    start, parts = first, list[str]()
+    for number, line in enumerate(lines, first):
+        if line.rstrip() == "---":
+            continue
+        if parts and _FIELD.match(line):
+            yield RawUnit("field", start, number - 1, (), fold_whitespace(" ".join(parts)))
+            parts = []
+        if not parts:
+            start = number
+        if parts or line.strip():
+            parts.append(line)
+    if parts:
+        end = start + len("\n".join(parts).rstrip().split("\n")) - 1
+        yield RawUnit("field", start, end, (), fold_whitespace(" ".join(parts)))
+
+
+def file_digest(lines: Sequence[str]) -> str:
+    """Return the sha256 of a text file's lines, without final newlines, which a fence cannot keep."""
+    return hashlib.sha256("\n".join(lines).rstrip("\n").encode()).hexdigest()
+
+
+_LISTS_OPEN = frozenset({"bullet_list_open", "ordered_list_open"})
+_LISTS_CLOSE = frozenset({"bullet_list_close", "ordered_list_close"})
+_INTRODUCED = frozenset({"fence", "code_block", "table_open"})
+_ENDS = frozenset({"heading_open", "list_item_open", "hr", *_LISTS_CLOSE})
+_TAG_ALONE = re.compile(r"\s*(<[A-Za-z][\w-]*>)\s*(?:\n|$)")
+
+
+class Leads:
+    """Track the introduction of each block of a page.
+
+    A paragraph introduces the list, table or code right below it if it ends in a colon or is completely bold.
+    An item introduces its content, a tag on its own line the lines below it.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[str] = []
+        """Leads of the lists that are open, the innermost last."""
+        self._last = ""
+        """Introduction in the block before."""
+
+    def of(self, token: Token, following: Sequence[Token]) -> str:
+        """Return the lead of the block that begins at `token`, or "". `following` are the tokens after it.
+
+        Call it for every token of a page, in order.
+        """
+        around = "".join(self._open[-1:])
+        lead, self._last = self._last, "" if token.map or token.type in _ENDS else self._last
+        if token.type in _LISTS_OPEN:
+            self._open.append(lead or around)
+        elif token.type in _LISTS_CLOSE:
+            self._open.pop()
+        elif token.type == "paragraph_open":
+            self._last = _introduction(following[0], inside=bool(self._open))
+        elif token.type == "inline":
+            self._last = lead
+        elif token.type == "html_block":
+            tag = _TAG_ALONE.match(token.content)
+            return tag[1] if tag else around
+        return lead or around if token.type in _INTRODUCED else around
+
+
+def _introduction(inline: Token, *, inside: bool) -> str:
+    """The sentence of a paragraph that can introduce a block; "" if none."""
+    found = sentences(inline_text(inline))
+    last = found[-1][2] if found else ""
+    return last if inside or last.endswith(":") or _is_bold(inline) else ""
+
+
+def _is_bold(inline: Token) -> bool:
+    kinds = [child.type for child in inline.children or () if child.type != "text" or child.content]
+    edges = kinds[:1] == ["strong_open"] and kinds[-1:] == ["strong_close"]
+    return edges and kinds.count("strong_open") == 1
+
 
 STEP_ARROW = " -> "
 LINK_ARROW = " -> "

@@ -8,7 +8,7 @@ from skilljuror.transforms.disclosure.file_layout import FileLayout, next_row
 from skilljuror.transforms.disclosure.relocated_lines import LineRelocator
 from skilljuror.transforms.disclosure.routing_table import RoutingRow
 from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup, merged_ranges
-from skilljuror.transforms.editing.link_references import supply_definitions
+from skilljuror.transforms.editing.links import supply_definitions
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
 

@@ -9,8 +9,7 @@ from posixpath import dirname
 from urllib.parse import quote
 
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex
-from skilljuror.knowledge.markdown.headings import Heading
+from skilljuror.knowledge.markdown.block_index import Heading, MarkdownIndex
 from skilljuror.models.plan import Copy
 from skilljuror.models.resource_class import is_licence, is_markdown
 from skilljuror.transforms.disclosure.file_layout import FileLayout, ReferenceFile

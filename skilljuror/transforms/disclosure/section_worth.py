@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from skilljuror.knowledge.markdown.block_index import Block
-from skilljuror.knowledge.units.code_and_data import RawUnit
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
-from skilljuror.knowledge.units.prose import markdown_units
+from skilljuror.knowledge.units.prose import RawUnit, markdown_units
 
 DUTY = 1.0
 """A statement, item or row that binds the agent."""

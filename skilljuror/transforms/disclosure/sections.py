@@ -9,8 +9,7 @@ from pathlib import PurePosixPath
 
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile, embedded_files
 from skilljuror.knowledge.generated.templates import template_of_heading
-from skilljuror.knowledge.markdown.block_index import Block
-from skilljuror.knowledge.markdown.headings import Heading
+from skilljuror.knowledge.markdown.block_index import Block, Heading
 from skilljuror.knowledge.markdown.text_file import JoinedTexts
 from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.knowledge.units.sequences import in_order

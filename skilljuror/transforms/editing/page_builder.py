@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from skilljuror.knowledge.generated.templates import fill_template
-from skilljuror.knowledge.markdown.block_index import markdown_index
-from skilljuror.knowledge.markdown.headings import shift_line
+from skilljuror.knowledge.markdown.block_index import markdown_index, shift_line
 from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.plan import Copy, Generated, PlannedFile
 

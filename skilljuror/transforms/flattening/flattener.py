@@ -1,6 +1,10 @@
 """Flatten skills and their files into one SKILL.md, as origin-flat and baseline do."""
 
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from skilljuror.errors import TransformError
@@ -10,18 +14,200 @@ from skilljuror.knowledge.generated.embedded_files import (
     is_marker_heading,
     marker_phrase,
 )
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex, closing_line
+from skilljuror.knowledge.markdown.block_index import (
+    MarkdownIndex,
+    can_shift,
+    closing_line,
+    slug,
+    visible_text,
+)
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
-from skilljuror.knowledge.markdown.headings import can_shift
+from skilljuror.knowledge.plans.block_inventory import distinct_words
 from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.knowledge.units.code_paths import commanded_paths
 from skilljuror.models.bundle import Bundle, Skill
-from skilljuror.models.plan import Omitted, Plan
+from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile, Substitution
 from skilljuror.models.resource_class import is_markdown, is_root_name, missing_root, resource_class
-from skilljuror.transforms.editing.link_references import LabelScope
+from skilljuror.transforms.editing.links import (
+    LabelScope,
+    is_local,
+    link_between,
+    resolve_from,
+    rewrite_links,
+    split_target,
+)
 from skilljuror.transforms.editing.page_builder import PageBuilder
-from skilljuror.transforms.flattening.descriptions import description_of, skill_slug, yaml_quoted
-from skilljuror.transforms.flattening.relinking import ShownFiles, relink_pages
+
+MAX_DESCRIPTION = 1024
+MAX_NAME = 64
+_STOPS = (". ", "; ", ", ", " ")
+
+
+def skill_slug(text: str) -> str:
+    """Return a valid skill name."""
+    return slug(text, MAX_NAME, "skill")
+
+
+def joined_descriptions(descriptions: Sequence[str], limit: int = MAX_DESCRIPTION) -> str:
+    """Join descriptions; cut each at a sentence if they do not fit."""
+    whole = " ".join(descriptions)
+    if len(whole) <= limit:
+        return whole
+    share = max(40, (limit + 1) // max(1, len(descriptions)) - 1)
+    spare = sum(max(0, share - len(description)) for description in descriptions)
+    long = sum(1 for description in descriptions if len(description) > share)
+    share += spare // max(1, long)
+    shortened = " ".join(
+        filter(None, (cut_at_sentence(description, share) for description in descriptions))
+    )
+    return _at_word(shortened, limit)
+
+
+def cut_at_sentence(text: str, limit: int) -> str:
+    """Cut the text after the last sentence, clause or word that fits."""
+    if len(text) <= limit:
+        return text
+    head = text[: limit + 1]
+    for stop in _STOPS:
+        place = head.rfind(stop)
+        if place > limit * 0.4:
+            return head[: place + 1].rstrip(" ,;")
+    return _at_word(text, limit)
+
+
+def _at_word(text: str, limit: int) -> str:
+    """Cut the text after the last whole word that fits, "" if none does; without blanks, at punctuation."""
+    end = min(limit, len(text))
+    while 0 < end < len(text) and _is_inside(text, end):
+        end -= 1
+    return text[:end].rstrip()
+
+
+def _is_inside(text: str, place: int) -> bool:
+    return all(char.isalnum() or char == "_" for char in text[place - 1 : place + 1])
+
+
+def yaml_quoted(description: str) -> str:
+    """Return the description as a double-quoted YAML scalar on one line, without `---` inside."""
+    safe = re.sub(r"-{3,}", "--", description)
+    shown = json.dumps(safe, ensure_ascii=False)
+    return "".join(
+        char if char.isprintable() or char == " " else f"\\u{ord(char):04x}" for char in shown
+    )
+
+
+def description_of(skill: Skill, lines: Sequence[str]) -> str:
+    """Return the skill's description, or its first paragraph, first heading or name.
+
+    The description is not used if its file spells it in other words, as an escaped line break does.
+    """
+    if skill.description and distinct_words([skill.description]) <= distinct_words(lines):
+        return skill.description
+    markdown = MarkdownIndex(lines)
+    first = markdown.first_paragraph(0, len(markdown.lines))
+    text = (
+        visible_text(first)
+        if first
+        else next((visible_text(heading.title) for heading in markdown.headings), "")
+    )
+    return cut_at_sentence(text or PurePosixPath(skill.directory).name, 300)
+
+
+_Place = tuple[str, str]
+"""(file, anchor in it); "" for the file itself."""
+
+
+class ShownFiles:
+    """The places of the source's files in the variant, computed on demand."""
+
+    def __init__(
+        self,
+        pages: Sequence[PageBuilder],
+        sections: Mapping[str, tuple[str, int]],
+        sidecars: Mapping[str, str],
+    ) -> None:
+        """`sections`: source file -> (page, 0-based line of its section's heading); `sidecars`: variant path ->
+        source file.
+        """
+        self._pages, self._sections = pages, sections
+        self.sidecars = {source: path for path, source in sidecars.items()}
+
+    def find(self, path: str, anchor: str, *, whole: bool) -> _Place | None:
+        """Return the place of a heading, or of the `whole` file if allowed; None if no page has it."""
+        if path not in self._sections and path not in self._copied:
+            return None
+        files, headings = self._places
+        return headings.get((path, anchor)) or (files.get(path) if whole else None)
+
+    @cached_property
+    def _copied(self) -> set[str]:
+        pieces = (piece for page in self._pages for piece in page.pieces)
+        return {piece.source for piece in pieces if isinstance(piece, Copy)}
+
+    @cached_property
+    def _places(self) -> tuple[dict[str, _Place], dict[_Place, _Place]]:
+        files: dict[str, _Place] = {}
+        headings: dict[_Place, _Place] = {}
+        for page in self._pages:
+            anchor_at = page.anchor_at()
+            for path, (shown_on, line) in self._sections.items():
+                if shown_on == page.path:
+                    files[path] = (page.path, anchor_at.get(line, ""))
+            for source, line, anchor in page.copied_headings():
+                before = page.parent_texts.markdown(source).anchor_at.get(line)
+                if before is not None:
+                    headings[source, before] = (page.path, anchor)
+        return files, headings
+
+
+def relink_pages(
+    pages: Sequence[PageBuilder], files: ShownFiles, parent_texts: BundleTexts
+) -> list[PlannedFile]:
+    """Return the pages with local links of prose corrected."""
+    planned = []
+    for page in pages:
+        pieces = [
+            _relinked(piece, page, files, parent_texts) if isinstance(piece, Copy) else piece
+            for piece in page.pieces
+        ]
+        planned.append(PlannedFile(page.path, tuple(pieces)))
+    return planned
+
+
+def _relinked(piece: Copy, page: PageBuilder, files: ShownFiles, parent_texts: BundleTexts) -> Copy:
+    if piece.end < piece.start or page.is_fenced(piece):
+        return piece
+    changes = tuple(_substitutions(piece, page, files, parent_texts.markdown(piece.source)))
+    return Copy(piece.source, piece.start, piece.end, piece.shift, changes) if changes else piece
+
+
+def _substitutions(
+    piece: Copy, page: PageBuilder, files: ShownFiles, markdown: MarkdownIndex
+) -> Iterator[Substitution]:
+    def rewrite(target: str) -> str | None:
+        return _new_target(target, piece.source, page.path, files)
+
+    for number in range(piece.start, piece.end + 1):
+        if number - 1 in markdown.link_lines:
+            before = markdown.lines[number - 1]
+            after = rewrite_links(before, rewrite)
+            if after != before:
+                yield Substitution(number, before, after, "link")
+
+
+def _new_target(target: str, source: str, page: str, files: ShownFiles) -> str | None:
+    """The new target of a link; None if it is correct, or was already broken."""
+    if not is_local(target):
+        return None
+    path, anchor = split_target(target)
+    wanted = resolve_from(source, path) if path else source
+    if path and wanted in files.sidecars:
+        new = link_between(page, files.sidecars[wanted], anchor)
+    else:
+        place = files.find(wanted, anchor, whole=bool(path))
+        new = link_between(page, *place) if place else ""
+    return None if new == target or not new else new
+
 
 MARKER_LEVEL = 2
 

@@ -10,19 +10,17 @@ from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.plan import Omitted, Plan
 from skilljuror.models.resource_class import resource_class
 from skilljuror.transforms.editing.page_builder import PageBuilder
-from skilljuror.transforms.flattening.descriptions import (
-    description_of,
-    joined_descriptions,
-    skill_slug,
-    yaml_quoted,
-)
 from skilljuror.transforms.flattening.flattener import (
     Flattener,
     PlanParts,
+    description_of,
     files_beside,
     files_of_skill,
     finish_plan,
+    joined_descriptions,
     require_skills,
+    skill_slug,
+    yaml_quoted,
 )
 
 

@@ -1,9 +1,19 @@
-"""origin: the source unchanged."""
+"""origin: the source unchanged; origin-flat: one self-contained SKILL.md for each of its skills."""
 
 from typing import Any, ClassVar
 
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
+from skilljuror.models.resource_class import resource_class
+from skilljuror.transforms.editing.page_builder import PageBuilder
+from skilljuror.transforms.flattening.flattener import (
+    Flattener,
+    PlanParts,
+    files_beside,
+    finish_plan,
+    require_skills,
+)
 
 
 class Origin:
@@ -14,3 +24,25 @@ class Origin:
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         return Plan(self.variant, self.parent, (), sidecars={path: path for path in parent.files})
+
+
+class OriginFlat:
+    """One SKILL.md per skill, with its files inlined; data is next to it."""
+
+    variant: ClassVar[str] = "origin-flat"
+    parent: ClassVar[str] = "source"
+
+    def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
+        """Return the plan; files outside of any skill go to the first one."""
+        require_skills(parent)
+        parent_texts, parts = BundleTexts(parent.files), PlanParts()
+        for number, skill in enumerate(parent.skills):
+            page = PageBuilder(f"{skill.directory}/SKILL.md", parent_texts)
+            flattener = Flattener(parent, parent_texts, page, parts, skill.directory)
+            flattener.flatten(skill)
+            for path in files_beside(parent) if number == 0 else []:
+                if resource_class(path, parent.files[path]) == "data":
+                    parts.sidecars[path] = path
+                else:
+                    flattener.embed(path)
+        return finish_plan(self.variant, self.parent, parts, parent_texts)

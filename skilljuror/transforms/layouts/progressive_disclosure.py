@@ -8,7 +8,12 @@ from skilljuror.models.plan import Copy, Plan
 from skilljuror.models.resource_class import is_markdown
 from skilljuror.tokens import estimate
 from skilljuror.transforms.disclosure.file_layout import FileLayout
-from skilljuror.transforms.disclosure.folder_indexes import TABLE_LINES, FolderIndexes
+from skilljuror.transforms.disclosure.index_pages import (
+    MANY_SKILLS,
+    TABLE_LINES,
+    FolderIndexes,
+    with_skill_indexes,
+)
 from skilljuror.transforms.disclosure.own_rows import OwnRows, keep_routing
 from skilljuror.transforms.disclosure.root_page import DisclosureDraft, continuations, root_page
 from skilljuror.transforms.disclosure.root_selection import (
@@ -18,7 +23,6 @@ from skilljuror.transforms.disclosure.root_selection import (
 )
 from skilljuror.transforms.disclosure.routing_table import RoutingTable
 from skilljuror.transforms.disclosure.sections import FlatSkill
-from skilljuror.transforms.disclosure.skill_indexes import MANY_SKILLS, with_skill_indexes
 
 ROOT_LINES = 220
 """Maximum lines of the root, frontmatter and routing table included."""

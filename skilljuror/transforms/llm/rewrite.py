@@ -19,12 +19,13 @@ from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import Finding
 from skilljuror.models.record import Record
 from skilljuror.transforms.llm.assignment_schema import joined_problems
-from skilljuror.transforms.llm.placeholders import page_with_files, placement_problems
 from skilljuror.transforms.llm.prompts import Prompt
 from skilljuror.transforms.llm.rewrite_request import (
     RewriteRequest,
     baseline_request,
     disclosure_request,
+    page_with_files,
+    placement_problems,
 )
 
 ROOT = "SKILL.md"

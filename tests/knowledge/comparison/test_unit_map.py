@@ -1,4 +1,4 @@
-from skilljuror.knowledge.comparison.unit_map import knowledge_map
+from skilljuror.knowledge.comparison.unit_matching import knowledge_map
 from skilljuror.models.knowledge import UnitLocation
 from tests.support.knowledge_bundles import skill
 

@@ -11,10 +11,13 @@ from skilljuror.bundles.reader import make_bundle
 from skilljuror.errors import ModelError, TransformError
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.models.bundle import Blob
-from skilljuror.transforms.llm.placeholders import placeholder_files
 from skilljuror.transforms.llm.prompts import load_prompt
 from skilljuror.transforms.llm.rewrite import Rewriter
-from skilljuror.transforms.llm.rewrite_request import baseline_request, disclosure_request
+from skilljuror.transforms.llm.rewrite_request import (
+    baseline_request,
+    disclosure_request,
+    placeholder_files,
+)
 from tests.support.loopback import model_server
 from tests.support.scripted_model import (
     CHECK,

@@ -18,7 +18,7 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.disclosure.file_layout import FileLayout
-from skilljuror.transforms.disclosure.folder_indexes import RUN_ROWS, FolderIndexes
+from skilljuror.transforms.disclosure.index_pages import RUN_ROWS, FolderIndexes
 from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES, flat_skill
 from tests.support.many_files import MANY_FILES, made_of
 
