@@ -31,9 +31,7 @@ from skilljuror.studies.plan import planned_trial
 from skilljuror.transforms.llm.prompts import load_prompt
 
 AGENT_SECONDS = 1_800.0
-"""Wall-clock limit of one answer."""
-MOST_BYTES = 4_000_000
-"""Size limit of an answer; a larger one counts as empty."""
+MOST_BYTES = 4_000_000  # size limit of an answer; a larger one counts as empty
 BUNDLE, ANSWER = "bundle", "variant"
 _NAME = "rewrite"
 _INSTRUCTION = f"""Follow the Skill `{{skill}}`, which you have been given.
@@ -69,8 +67,7 @@ class AgentWriter(ModelClient):
     def __init__(self, choice: AgentChoice, calls: Path, skills: Collection[str]) -> None:
         """`skills` are the transformation Skills that it may follow.
 
-        Raises UsageError for an unknown agent or a missing key, HarnessError without a sandbox.
-        """
+        Raises UsageError for an unknown agent or a missing key, HarnessError without a sandbox."""
         make: Agent = resolve(AGENTS, choice.name, "agent", Agent)
         effort = {"effort": choice.effort} if choice.effort else {}
         self.program: AgentProgram = make({**choice.options, **effort}, choice.model)
@@ -107,7 +104,6 @@ class AgentWriter(ModelClient):
         return Reply(json.dumps(answer, ensure_ascii=False), Usage(), record.exception or "stop")
 
     def _job(self, place: Path, messages: Sequence[Message]) -> TrialJob:
-        """Write the question as a task that offers the transformation Skill."""
         skill = self.skills[messages[0]["content"]]
         shutil.copytree(data_dir("transforms") / skill, place / "skills" / skill)
         files = {f"{_NAME}/{path}": text for path, text in _TASK.items()}
@@ -127,7 +123,6 @@ class AgentWriter(ModelClient):
 
 
 def _question(skill: str, messages: Sequence[Message]) -> dict[str, str]:
-    """Path in the task -> text, with the content of the model messages."""
     given = data_in(messages[1]["content"])
     files = {f"{BUNDLE}/{file['path']}": file["text"] for file in given["bundle"]}
     files["request.json"] = json.dumps(given["request"], ensure_ascii=False, indent=1)

@@ -21,23 +21,17 @@ from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
 from skilljuror.runtime.workers import Listener, Progress, map_unordered, silent
 from skilljuror.stats.intervals import wilson_interval
 
-POLICIES_AND = ", "
-"""Separator of several policies."""
-UNCHANGED = "none"
-"""The mutation that changes nothing, which is not counted as a harmless edit."""
-_SLIP_CHARS = 200
-"""Saved characters of a slip's text."""
+POLICIES_AND = ", "  # separator of several policies
+UNCHANGED = "none"  # the mutation that changes nothing, which is not counted as a harmless edit
+_SLIP_CHARS = 200  # saved characters of a slip's text
 
 
 class AssaySettings(NamedTuple):
     """Settings of an assay."""
 
-    policy: str | None = None
-    """Policy of the verdicts; None for each variant's own."""
-    sites: int = 2
-    """Maximum places per mutation and variant."""
-    seed: int = 0
-    """Seed of the choice of places."""
+    policy: str | None = None  # policy of the verdicts; None for each variant's own
+    sites: int = 2  # maximum places per mutation and variant
+    seed: int = 0  # seed of the choice of places
 
 
 DEFAULT_SETTINGS = AssaySettings()
@@ -51,8 +45,7 @@ def assay(
     A mutant is flagged if its verdict is not pass after waiving the findings of the unchanged variant.
     Equivalent mutants, which differ only in white space, list markers or emphasis, are counted
     separately. `source` defaults to the build's own. Raises StudyError for no build and for a variant
-    with an unknown policy.
-    """
+    with an unknown policy."""
     record = load_build(build)
     bundles = {
         entry.variant: load_bundle(build / VARIANTS / entry.variant, record.name)
@@ -73,7 +66,6 @@ def assay(
 
 
 def _policies(build: Path, record: BuildRecord, settings: AssaySettings) -> dict[str, str]:
-    """Variant -> policy for its mutants."""
     if settings.policy is not None:
         return {entry.variant: settings.policy for entry in record.variants}
     found = {one.variant: one.policy for one in read_rows(GateResult, build / GATE_RESULTS)}
@@ -212,8 +204,7 @@ def assay_many(
 
     Builds of one source with the same variants are counted once. With `keep`, the counts are saved in
     every build's record and in the databases that hold it. Raises StudyError for a folder without a
-    build.
-    """
+    build."""
     builds = list(dict.fromkeys(build for folder in folders for build in builds_at(folder)))
     measured = list(_measure(dict.fromkeys(builds), settings, jobs, progress))
     if keep:
@@ -234,8 +225,7 @@ def keep_assays(
 ) -> dict[Path, BuildRecord]:
     """Measure the gates on builds and save the counts in their records (build.json).
 
-    `sources` maps each build to its source; None for the build's own.
-    """
+    `sources` maps each build to its source; None for the build's own."""
     return {
         build: _keep_report(build, report)
         for twins, report in _measure(sources, settings, jobs, progress)

@@ -15,20 +15,15 @@ from skilljuror.models.knowledge import CONTENT_KINDS
 from skilljuror.registry import resolve
 
 DECLARED = "declared: the control breaks this rule on purpose"
-"""Waiver reason of a control's expected findings."""
 
 
 class Move(NamedTuple):
     """A section that moved to another file."""
 
-    source: str
-    """File of the parent."""
-    section: str
-    """Last two headings; "" above all headings."""
-    target: str
-    """File of the variant."""
-    units: int
-    """Moved knowledge units."""
+    source: str  # file of the parent
+    section: str  # last two headings; "" above all headings
+    target: str  # file of the variant
+    units: int  # moved knowledge units
 
 
 def audit(
@@ -43,8 +38,7 @@ def audit(
 
     `kind` is the claimed layout: origin, origin-flat, baseline or pd; any other has no layout rules.
     Findings already present in the parent are ignored, and so are those in `waivers` (id -> reason).
-    Raises UsageError for an unknown policy.
-    """
+    Raises UsageError for an unknown policy."""
     load_policy(policy)
     results = [gate.check(parent, variant, kind, policy) for gate in load_gates(gates)]
     if waivers:
@@ -60,8 +54,7 @@ def audit(
 def waive(result: GateResult, reason_of: Callable[[Finding], str | None]) -> GateResult:
     """Waive each finding for which `reason_of` returns a reason, and judge again.
 
-    Used for waivers, decisions, declared findings of controls, and findings that precede an assay.
-    """
+    Used for waivers, decisions, declared findings of controls, and findings that precede an assay."""
     findings = tuple(
         found.model_copy(update={"waived": found.waived or reason_of(found)})
         for found in result.findings
@@ -149,8 +142,7 @@ def _joined(result: GateResult, against_source: Sequence[Finding]) -> GateResult
     return _judged_again(result, tuple(findings))
 
 
-_FindingKey = tuple[str, str, int | None, str | None]
-"""(rule, file, line, text in the variant)."""
+_FindingKey = tuple[str, str, int | None, str | None]  # (rule, file, line, text in the variant)
 
 
 def _key(found: Finding) -> _FindingKey:

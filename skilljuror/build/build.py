@@ -73,8 +73,7 @@ def build_source(
 
     `gates` are judged in addition to the registered ones. Each variant is written, reloaded and proved
     against its parent. Raises TransformError for a variant that is not proved, BundleError for an
-    unsafe source, UsageError for an unknown variant or gate and for a target with foreign files.
-    """
+    unsafe source, UsageError for an unknown variant or gate and for a target with foreign files."""
     options = dict(options or {})
     load_gates(gates)
     place = safe_target(target, source)
@@ -88,14 +87,10 @@ class BuiltVariant(NamedTuple):
 
     variant: str
     parent: str
-    plan: Plan | None
-    """None for text written by a model."""
-    policy: str
-    """Policy of its gates."""
-    kind: str
-    """Layout that it is judged as: its own name, or the `stands_for` of a control."""
-    expected: tuple[str, ...] = ()
-    """Rules that a control breaks on purpose."""
+    plan: Plan | None  # none for text written by a model
+    policy: str  # policy of its gates
+    kind: str  # layout that it is judged as: its own name, or the `stands_for` of a control
+    expected: tuple[str, ...] = ()  # rules that a control breaks on purpose
 
 
 class Engine(Protocol):
@@ -171,8 +166,7 @@ def make_build(
     """Make a whole build of a loaded source in an empty folder; `verify` repeats it.
 
     `variants` and `gates` are registered names or module:attribute. Raises TransformError for a
-    variant that cannot be made or proved.
-    """
+    variant that cannot be made or proved."""
     with infrequent_gc():
         build = BuildInProgress(bundle, staging, gates)
         made_by = transforms_by_name(variants)
@@ -187,10 +181,8 @@ class BuildInProgress:
     def __init__(self, bundle: Bundle, staging: Path, gates: Sequence[str] = ()) -> None:
         self.staging = staging
         self.gates = gates
-        self.bundles: dict[str, Bundle] = {"source": bundle}
-        """Variant, or "source", -> its files."""
-        self.variants: list[BuiltVariant] = []
-        """In order of creation."""
+        self.bundles: dict[str, Bundle] = {"source": bundle}  # variant, or "source", -> its files
+        self.variants: list[BuiltVariant] = []  # in order of creation
         self._judged: dict[str, list[GateResult]] = {}
 
     def add_planned(self, transform: Transform, options: dict[str, Any]) -> None:
@@ -256,7 +248,6 @@ class BuildInProgress:
         return record
 
     def _judge(self, built: BuiltVariant) -> Iterator[GateResult]:
-        """Judge a variant against its parent, and against the source if needed."""
         judged = self._audit(built.parent, built)
         written = built.plan is None
         if built.parent != "source" and (written or judged.verdict != "pass"):
@@ -286,8 +277,7 @@ def build_many(
     """Build each source into `target/<name>/`; yield (name, record or error) as each is done.
 
     `build` takes (source, folder) and runs in worker processes if `jobs` > 1. Names come from
-    `names_for`.
-    """
+    `names_for`."""
     tasks = [
         (source, target / name) for name, source in zip(names_for(sources), sources, strict=True)
     ]
@@ -401,8 +391,7 @@ def _record(
 def code_digest() -> str:
     """Digest the package's modules and the versions of `READERS` and Python.
 
-    Equal code digests and sources give equal builds.
-    """
+    Equal code digests and sources give equal builds."""
     package = Path(skilljuror.__file__).parent
     modules = {
         path.relative_to(package).as_posix(): sha256(path.read_bytes())

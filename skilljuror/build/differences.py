@@ -16,33 +16,24 @@ SOURCE = "source"
 class Passage(Struct, frozen=True):
     """Neighbouring source units that moved together."""
 
-    headings: tuple[str, ...]
-    """Heading path in the source."""
+    headings: tuple[str, ...]  # heading path in the source
     source: UnitLocation
-    a: UnitLocation | None
-    """Place in the first variant; None for lost."""
-    b: UnitLocation | None
-    """Place in the second variant; None for lost."""
-    units: tuple[str, ...]
-    """Texts in order."""
+    a: UnitLocation | None  # place in the first variant; None for lost
+    b: UnitLocation | None  # place in the second variant; None for lost
+    units: tuple[str, ...]  # texts in order
 
 
 class Differences(Struct, frozen=True):
     """Two variants compared, in source order."""
 
-    name: str
-    """Slug of the source."""
+    name: str  # slug of the source
     a: str
     b: str
     passages: tuple[Passage, ...]
-    units: int
-    """Units of the source."""
-    moved: int
-    """Units in differently named files."""
-    lost_a: int
-    """Units missing from the first variant."""
-    lost_b: int
-    """Units missing from the second variant."""
+    units: int  # units of the source
+    moved: int  # units in differently named files
+    lost_a: int  # units missing from the first variant
+    lost_b: int  # units missing from the second variant
 
 
 def differences(build: Path, a: str, b: str) -> Differences:

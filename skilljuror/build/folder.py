@@ -15,29 +15,19 @@ from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.plan import Plan
 
 RECORD = "build.json"
-GATE_RESULTS = "gates.jsonl"
-"""Results of every gate for every variant."""
-KNOWLEDGE = "knowledge.jsonl"
-"""Place of every source unit in every variant."""
-CALLS = "calls.jsonl"
-"""Model answers used by the build."""
-ROUNDS = "rounds.jsonl"
-"""Gate verdicts of each text that a model wrote."""
-DRAFTS = "rounds"
-"""Folder of rejected texts: rounds/<variant>/<round>/."""
+GATE_RESULTS = "gates.jsonl"  # results of every gate for every variant
+KNOWLEDGE = "knowledge.jsonl"  # place of every source unit in every variant
+CALLS = "calls.jsonl"  # model answers used by the build
+ROUNDS = "rounds.jsonl"  # gate verdicts of each text that a model wrote
+DRAFTS = "rounds"  # folder of rejected texts: rounds/<variant>/<round>/
 SOURCE = "source.tar"
-REVIEWS = "reviews.jsonl"
-"""Waivers and decisions of people."""
-RUBRIC = "rubric.jsonl"
-"""Rubric verdicts of a model."""
+REVIEWS = "reviews.jsonl"  # waivers and decisions of people
+RUBRIC = "rubric.jsonl"  # rubric verdicts of a model
 SIGNATURE = f"{RECORD}.sig"
 VARIANTS = "variants"
-IGNORED = ".DS_Store"
-"""A file that desktops create in any folder."""
-JUDGED = (REVIEWS, RUBRIC)
-"""Files that survive a rebuild."""
-APART = {RECORD, SIGNATURE, *JUDGED}
-"""Files that the record does not cover."""
+IGNORED = ".DS_Store"  # A file that desktops create in any folder
+JUDGED = (REVIEWS, RUBRIC)  # files that survive a rebuild
+APART = {RECORD, SIGNATURE, *JUDGED}  # files that the record does not cover
 PARTS = {
     RECORD, GATE_RESULTS, KNOWLEDGE, CALLS, ROUNDS, DRAFTS, SOURCE, *JUDGED, SIGNATURE, VARIANTS, IGNORED
 }  # fmt: skip
@@ -50,8 +40,7 @@ def safe_target(target: Path, source: Path) -> Path:
     """Return the real path of the folder that a build of `source` replaces.
 
     Raises UsageError if that would delete the source, the working directory or foreign files, and
-    for a source that is itself a build.
-    """
+    for a source that is itself a build."""
     _refuse_build(source)
     place, origin = target.resolve(), source.resolve()
     if place == origin or place in origin.parents:

@@ -23,8 +23,7 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.study import GivenSkill, PlannedTask, SkillSource, StudyPlan
 
-GIVEN = "given"
-"""Parent of a Skill that was not built from another."""
+GIVEN = "given"  # parent of a Skill that was not built from another
 
 
 class GivenSkills:

@@ -23,10 +23,8 @@ from skilljuror.models.resource_class import resource_class
 from skilljuror.models.study import TrialRecord
 from skilljuror.tokens import count
 
-READ_LIMIT = 25_000
-"""Tokens that agents' tools usually return for one read of a file."""
-CONTEXT_LIMIT = 100_000
-"""Tokens of a flat file that leave too little context for the task."""
+READ_LIMIT = 25_000  # tokens that agents' tools usually return for one read of a file
+CONTEXT_LIMIT = 100_000  # tokens of a flat file that leave too little context for the task
 FLAT = frozenset({"baseline", "origin-flat"})
 SMALL_ROOT = 800
 SMALL_FILE = 400
@@ -93,7 +91,6 @@ def _digest(path: str, blob: Blob, root: bool) -> FileDigest:
 
 @lru_cache(maxsize=1024)
 def _tokens(blob: Blob) -> int:
-    """Tokens of a text file, cached because most files are in several variants."""
     return count(blob.text or "")
 
 
@@ -110,8 +107,7 @@ def plan_from_json(value: Any) -> Plan:
         raise StudyError(f"invalid plan in the build record: {error}; build it again") from error
 
 
-NOTHING_OFFERED = SkillManifest()
-"""The manifest of the no-skill arm."""
+NOTHING_OFFERED = SkillManifest()  # the manifest of the no-skill arm
 
 
 @lru_cache(maxsize=32)

@@ -42,7 +42,6 @@ SKILLS: dict[str, dict[str, str]] = {
 }
 """mode -> variant -> transformation Skill for the model; other variants are made by plan."""
 MOST_ROUNDS = 3
-"""Default limit of texts per variant."""
 _SECRET = ("key", "secret", "password", "headers", "authorization")
 
 
@@ -50,14 +49,10 @@ class ModelEngine(NamedTuple):
     """Settings of a build with a model."""
 
     mode: Mode
-    choice: ModelChoice
-    """The model and its parameters."""
-    calls: Path
-    """Log of model calls, outside the build: a failed build resumes from it."""
-    rounds: int = MOST_ROUNDS
-    """Limit of texts per variant."""
-    via: AgentChoice | None = None
-    """The agent that writes instead of a directly called model."""
+    choice: ModelChoice  # the model and its parameters
+    calls: Path  # log of model calls, outside the build: a failed build resumes from it
+    rounds: int = MOST_ROUNDS  # limit of texts per variant
+    via: AgentChoice | None = None  # the agent that writes instead of a directly called model
     rubric: str | None = None
     """The model that answers the rubric for texts that pass the gates; None for no rubric."""
     prices: tuple[Price, ...] = PRICES
@@ -80,11 +75,8 @@ class Rewriting(NamedTuple):
     """Options of the engine `rewrite`; None for a default."""
 
     rounds: int | None = None
-    """Limit of texts per variant."""
     via: str | None = None
-    """The agent that writes."""
     rubric: str | None = None
-    """The model that answers the rubric."""
 
 
 DEFAULT_REWRITING = Rewriting()
@@ -100,8 +92,7 @@ def model_engine(
     """Return the settings of an engine by name; None for `plan`, which uses no model.
 
     Raises UsageError for an unknown engine and for a missing or unused model; MissingDependency
-    without the model library.
-    """
+    without the model library."""
     modes = get_args(Mode)
     if engine not in ("plan", *modes):
         raise UsageError(
@@ -150,8 +141,7 @@ def build_with_model(
 
     `options` apply to transforms without a model. `gates` are judged in addition to the registered
     ones; findings are in the verdicts, never raised. Raises BundleError, TransformError, UsageError
-    for an unsuitable target, and ModelError if the model is unreachable or its answer is invalid.
-    """
+    for an unsuitable target, and ModelError if the model is unreachable or its answer is invalid."""
     _check_engine(engine, target)
     load_gates(gates)
     place = safe_target(target, source)
@@ -207,8 +197,7 @@ class MakerWithModel:
         self.gate = gate
         self.prompts: dict[str, Prompt] = {}
         self.rounds: list[VariantRound] = []
-        self.rubric: list[RubricVerdict] = []
-        """Verdicts on the accepted texts."""
+        self.rubric: list[RubricVerdict] = []  # verdicts on the accepted texts
 
     def make(self, build: BuildInProgress, transform: Transform) -> None:
         """Make one variant."""
@@ -281,7 +270,6 @@ class MakerWithModel:
         }
 
     def _rounds(self) -> dict[str, Any]:
-        """The limit of rounds and each variant's accepted round."""
         taken = {row.variant: row.round for row in self.rounds if row.taken}
         return {"rounds": {"most": self.most_rounds, "taken": taken}}
 
@@ -294,13 +282,10 @@ class MakerWithModel:
             write_jsonl(folder / RUBRIC, self.rubric)
 
     def _answers(self) -> list[ModelAnswer]:
-        """Answers of the writer, then of the rubric's judge."""
         return [*self.client.answers, *(self.gate.client.answers if self.gate else ())]
 
 
 class _Round(NamedTuple):
-    """One text of a model with its verdicts."""
-
     row: VariantRound
     draft: Draft
     results: list[GateResult]
@@ -336,7 +321,6 @@ def _revised(
 
 
 def _counted(results: Sequence[GateResult]) -> tuple[Finding, ...]:
-    """Findings that count in the verdict, worst first."""
     found = [one for result in results for one in counting(result.findings)]
     return tuple(sorted(found, key=lambda one: SEVERITIES.index(one.severity)))
 

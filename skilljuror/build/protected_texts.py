@@ -26,11 +26,9 @@ class ProtectedText(Struct, frozen=True):
     """The fingerprints of one file."""
 
     kind: ProtectedKind
-    source: str
-    """Path of the file in the bundle or in the task's folder."""
+    source: str  # path of the file in the bundle or in the task's folder
     prints: Fingerprints
-    variant: str | None = None
-    """The only variant or condition that offers the text; None for all."""
+    variant: str | None = None  # the only variant or condition that offers the text; None for all
 
 
 def fingerprints_of(study: Path, task: str) -> Path:
@@ -95,7 +93,6 @@ def _by_line(lines: Iterable[str]) -> Fingerprints:
 
 
 def _texts(skills: Path) -> Mapping[str, str]:
-    """Texts of a folder of skills or of a packed bundle."""
     if skills.is_dir():
         return texts_below(skills)
     files = load_bundle(skills, inspect=False).files

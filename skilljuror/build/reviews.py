@@ -108,8 +108,7 @@ class Answered(NamedTuple):
 
     kind: Literal["finding", "rubric"]
     variant: str
-    subject: str
-    """Id of the finding or of the rubric item."""
+    subject: str  # id of the finding or of the rubric item
     decision: Decision
 
 
@@ -240,7 +239,6 @@ def _on_items(answers: Iterable[Answered]) -> dict[tuple[str, str], list[Decisio
 
 
 def _after_rubric(entry: VariantManifest, items: Sequence[ItemState]) -> VariantManifest:
-    """Lower a variant's verdict to that of its rubric."""
     verdict = rubric_verdict([state for state in items if state.variant == entry.variant])
     if entry.verdict is None or verdict == "pass":
         return entry
@@ -273,7 +271,6 @@ def _state(
 def _after_review(
     entry: VariantManifest, before: Sequence[GateResult], after: Sequence[GateResult]
 ) -> VariantManifest:
-    """Recompute a variant's verdict if people changed its gate results."""
     mine = [result for result in after if result.variant == entry.variant]
     if mine == [result for result in before if result.variant == entry.variant]:
         return entry

@@ -32,18 +32,15 @@ from skilljuror.runtime.workers import Progress
 class BuildItem(NamedTuple):
     """State of a rubric item in a build."""
 
-    build: str
-    """Folder name of the build."""
+    build: str  # folder name of the build
     state: ItemState
 
 
 class RubricSummary(NamedTuple):
     """Result of a rubric run over builds."""
 
-    items: tuple[BuildItem, ...]
-    """Every item of every build, including earlier runs."""
-    judged: int
-    """Items asked in this run."""
+    items: tuple[BuildItem, ...]  # every item of every build, including earlier runs
+    judged: int  # items asked in this run
     spent_usd: float | None
     """Cost of this run in US dollars; None if no model was asked or its price is unknown."""
 
@@ -110,8 +107,7 @@ def judge_builds(
     invalid answers and refused questions.
 
     Verdicts are appended to each build's `rubric.jsonl` at once. Raises StudyError for no build or one
-    without a source, ModelError if the model is unreachable or the budget spent; rerun to resume.
-    """
+    without a source, ModelError if the model is unreachable or the budget spent; rerun to resume."""
     builds = builds_at(place)
     judged = 0
     todo = [build for build in builds if _open_variants(build, client.choice.model)]
@@ -126,7 +122,6 @@ def judge_builds(
 
 
 def _open_variants(build: Path, model: str) -> list[VariantManifest]:
-    """Return variants with items that this model has not answered."""
     record, given = load_build(build), rubric_verdicts(build)
     return [
         entry

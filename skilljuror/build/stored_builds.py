@@ -39,8 +39,7 @@ def refresh_builds(builds: Iterable[Path], wait: float = 0.0) -> list[Path]:
     """Update builds in the databases that hold them; return these databases.
 
     Raises StoreError for a database that cannot be written, InUseError for one that is in use for
-    longer than `wait` seconds.
-    """
+    longer than `wait` seconds."""
     names: dict[Path, list[str]] = {}
     for build in builds:
         names.setdefault(build.resolve().parent, []).append(build.resolve().name)
@@ -53,7 +52,6 @@ def refresh_builds(builds: Iterable[Path], wait: float = 0.0) -> list[Path]:
 
 
 def _databases_of(place: Path) -> list[Path]:
-    """Databases that may hold the builds of a folder: next to them, or of their study."""
     study = StudyFolder(place.parent)
     return [StudyFolder(place).database, *([study.database] if study.builds == place else [])]
 
@@ -73,8 +71,7 @@ def store_builds(folder: Path, names: Iterable[str]) -> Path:
     """Store the builds `folder/<name>/` in the folder's database; return its path.
 
     A build replaces its earlier rows only. A database of another version that holds only builds is
-    regenerated from all builds of the folder. Raises StoreError if it cannot be written.
-    """
+    regenerated from all builds of the folder. Raises StoreError if it cannot be written."""
     study = StudyFolder(folder)
     database, ingested = study.database, study.planned or study.sources_file.exists()
     target = nullcontext(database) if ingested else database_to_fill(database)

@@ -11,8 +11,7 @@ from skilljuror.errors import BundleError
 from skilljuror.models.bundle import Blob, BundleIssue
 
 _CHUNK = 1 << 16
-_UNIX = 3
-"""Value of create_system for which the upper attribute bits are a Unix mode."""
+_UNIX = 3  # value of create_system for which the upper attribute bits are a Unix mode
 
 
 def read_archive(path: Path) -> tuple[dict[str, Blob], list[BundleIssue]]:

@@ -8,14 +8,11 @@ from skilljuror.errors import BundleError
 from skilljuror.models.bundle import BundleIssue
 
 MAX_FILES = 5_000
-MAX_DEPTH = 20
-"""Folders above a file; the deepest real bundle seen has 6."""
+MAX_DEPTH = 20  # folders above a file; the deepest real bundle seen has 6
 MAX_FILE_BYTES = 8 << 20
 MAX_TOTAL_BYTES = 64 << 20
-MAX_NAME = 180
-"""Characters of one path component."""
-MAX_RATIO = 200
-"""Unpacked size of an archive's member, as a multiple of its packed size."""
+MAX_NAME = 180  # characters of one path component
+MAX_RATIO = 200  # unpacked size of an archive's member, as a multiple of its packed size
 
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))}  # fmt: skip

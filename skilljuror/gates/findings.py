@@ -16,16 +16,11 @@ _SHOWN = 300
 class Observation(NamedTuple):
     """A match of a rule in one bundle; the same key in the parent makes it inherited."""
 
-    rule: str
-    """Id of the rule in `RULES`."""
-    key: Hashable
-    """Identity that survives a move to another file."""
-    file: str
-    """Path inside the bundle; "" for the bundle as a whole."""
-    line: int | None = None
-    """1-based line."""
+    rule: str  # id of the rule in `RULES`
+    key: Hashable  # identity that survives a move to another file
+    file: str  # path inside the bundle; "" for the bundle as a whole
+    line: int | None = None  # 1-based line
     text: str | None = None
-    """Text in the variant."""
     message: str = ""
     """What is wrong, in one line; the rule's `what` if empty. The finding adds the fix."""
 
@@ -81,7 +76,6 @@ class Gate(Protocol):
     """Compare a variant with its parent; findings already present in the parent are inherited."""
 
     name: ClassVar[str]
-    """Name in the registry."""
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """Judge one pair. `kind` is the layout that the variant claims (baseline, pd, …); `policy`

@@ -107,7 +107,6 @@ def unwritten_files(bundle: Bundle) -> Iterator[Observation]:
 
 
 def _empty_headings(units: list[Unit]) -> Iterator[Observation]:
-    """Headings without text or a lower heading below them."""
     content = [unit for unit in units if unit.kind in CONTENT_KINDS and unit.kind != "field"]
     for unit, following in zip(content, [*content[1:], None], strict=False):
         if unit.kind != "heading" or unit.generated:

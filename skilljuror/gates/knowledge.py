@@ -60,7 +60,6 @@ def _pair(rule: str, pair: UnitPair, message: str = "") -> Finding:
 
 
 def _shown_text(unit: Unit) -> str:
-    """A unit's text; for a file its path, without the digest."""
     return unit.text.rpartition(" ")[0] if unit.kind == "file" else unit.text
 
 
@@ -111,7 +110,6 @@ def _added_rule(unit: Unit) -> str:
 
 
 def _lost_files(comparison: UnitDiff, parent: Bundle) -> Iterator[Finding]:
-    """Text files of which most units are missing."""
     missing: dict[str, int] = Counter(u.file for u in comparison.missing if u.kind != "file")
     if not missing:
         return

@@ -15,8 +15,7 @@ from skilljuror.models.gate import GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 from skilljuror.models.resource_class import is_root_name, resource_class
 
-ROOT_LINES = 300
-"""PD-1: most lines of a root. (measures §6)"""
+ROOT_LINES = 300  # PD-1: most lines of a root. (measures §6)
 
 _CUE_WORDS = 3
 _CUE = re.compile(
@@ -113,14 +112,10 @@ def _support(variant: Bundle) -> Iterator[str]:
 
 
 class _Root(NamedTuple):
-    """A root, indexed by line."""
-
     skill: Skill
     text: str
-    units: list[Unit]
-    """Its content units, in order."""
-    on: dict[int, list[int]]
-    """1-based line -> indices of the units on it."""
+    units: list[Unit]  # its content units, in order
+    on: dict[int, list[int]]  # 1-based line -> indices of the units on it
 
 
 def _roots(variant: Bundle) -> list[_Root]:
@@ -140,7 +135,6 @@ def _roots(variant: Bundle) -> list[_Root]:
 
 
 def _cue_observations(path: str, roots: list[_Root]) -> Iterator[Observation]:
-    """A finding unless some line of a root names the file and says when or why to open it."""
     cues = [cue for root in roots for cue in _cues_for(root, path)]
     if not cues:
         yield Observation("layout.pd-unnamed", path, path)

@@ -53,8 +53,6 @@ def misplaced_links(bundle: Bundle, units: list[Unit]) -> Iterator[Observation]:
 
 
 class _NamedPaths(NamedTuple):
-    """Paths in one text, as (text, path)."""
-
     stale: tuple[tuple[str, str], ...]
     commands: tuple[tuple[str, str], ...]
     mentions: tuple[tuple[str, str], ...]
@@ -62,7 +60,6 @@ class _NamedPaths(NamedTuple):
 
 @lru_cache(maxsize=1 << 15)
 def _named_paths(text: str) -> _NamedPaths:
-    """Cached, because variants share their lines."""
     stale = _STALE.finditer(text) if "skills" in text else ()
     return _NamedPaths(
         tuple((match[0], basename(match[0].rstrip("/"))) for match in stale),
@@ -77,8 +74,6 @@ def _stale(unit: Unit) -> Iterator[Observation]:
 
 
 class _LinkTargets:
-    """Everything in a bundle that text can name."""
-
     def __init__(self, bundle: Bundle, units: list[Unit]) -> None:
         self.paths = set(bundle.files)
         self.folders = {folder for path in self.paths for folder in _folders(path)}

@@ -54,7 +54,6 @@ class Policy(Record):
     def _verdicts(
         self, findings: Iterable[Finding], compared: int
     ) -> Iterator[tuple[GateVerdict, str]]:
-        """Every verdict with its reason, of single findings and of limits."""
         own = [one for one in findings if not (one.inherited or one.waived)]
         for rule, count in Counter(finding.rule for finding in own).items():
             severities = (one.severity for one in own if one.rule == rule)

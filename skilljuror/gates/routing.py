@@ -139,7 +139,6 @@ def _namesake(path: str, variant: Bundle) -> str | None:
 
 
 def _texts_of(bundle: Bundle) -> dict[str, set[str]]:
-    """File -> texts of its units."""
     texts: dict[str, set[str]] = defaultdict(set)
     for unit in units_of(bundle):
         if unit.kind in CONTENT_KINDS and not unit.generated:

@@ -10,12 +10,9 @@ class Rule(NamedTuple):
     """One rule."""
 
     severity: FindingSeverity
-    what: str
-    """What is wrong: the default start of a finding's message."""
-    why: str
-    """Why it matters to a comparison of layouts."""
-    fix: str
-    """How to fix it, as a clause: the end of every message of the rule."""
+    what: str  # what is wrong: the default start of a finding's message
+    why: str  # why it matters to a comparison of layouts
+    fix: str  # how to fix it, as a clause: the end of every message of the rule
 
 
 _KEEP = "restore the source's wording, or accept it in a build: skilljuror waive DIR ID --reason …"

@@ -110,7 +110,6 @@ def _in_texts(bundle: Bundle) -> Iterator[Observation]:
 
 @lru_cache(maxsize=1024)
 def _scanned(blob: Blob) -> tuple[tuple[str, int, str], ...]:
-    """(rule, line, matched text) of one file; cached, because variants share most files."""
     text = blob.text or ""
     lowered = _folded(text)
     hits = []
@@ -176,7 +175,6 @@ def _permissions(bundle: Bundle) -> Iterator[Observation]:
 
 
 def _values(value: object) -> Iterable[str]:
-    """The items of a list, a comma-separated line or a mapping."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     if isinstance(value, list | dict):

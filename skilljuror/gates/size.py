@@ -11,18 +11,13 @@ from skilljuror.models.gate import GateResult
 from skilljuror.models.resource_class import resource_class
 from skilljuror.tokens import estimate
 
-SLACK = 400
-"""Estimated tokens that a variant of any size may gain or lose."""
-MOST = 1.5
-"""Most tokens of a variant, as a share of its parent's; real layouts are below 1.3."""
-LEAST = 0.8
-"""Fewest tokens of a variant, as a share of its parent's."""
+SLACK = 400  # estimated tokens that a variant of any size may gain or lose
+MOST = 1.5  # most tokens of a variant, as a share of its parent's; real layouts are below 1.3
+LEAST = 0.8  # fewest tokens of a variant, as a share of its parent's
 PER_FILE = 25
 """Estimated tokens of the marker, fence or routing row that a layout needs for one file."""
-ONE_READ = 25_000
-"""Estimated tokens that agents' file tools return in one read. (transforms §3.4)"""
-LONG_REFERENCE = 6_000
-"""Estimated tokens above which a supporting file should be split."""
+ONE_READ = 25_000  # estimated tokens that agents' file tools return in one read. (transforms §3.4)
+LONG_REFERENCE = 6_000  # estimated tokens above which a supporting file should be split
 
 
 class SizeGate:
@@ -44,7 +39,6 @@ class SizeGate:
 
 
 def _tokens(bundle: Bundle) -> dict[str, int]:
-    """Path -> estimated tokens; 0 for data."""
     return {path: _estimate(path, blob) for path, blob in bundle.files.items()}
 
 

@@ -12,8 +12,7 @@ import msgspec
 
 from skilljuror.build.folder import RECORD
 
-SHOWN = 5
-"""Listed differences per file or kind; the rest are counted."""
+SHOWN = 5  # listed differences per file or kind; the rest are counted
 KEYS = ("variant", "gate", "path", "mutation", "unit")
 """Fields that identify a list member, if their values are unique."""
 _SHOWN_CHARS = 80
@@ -24,16 +23,12 @@ _SPECIAL = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 class Entry(NamedTuple):
     """Content found or expected at a path."""
 
-    sha256: str | None
-    """Digest of a regular file; None for a link, an empty folder or a pipe."""
-    executable: bool = False
-    """Execute bit of the owner."""
-    special: bool = False
-    """A set-id or sticky bit is set."""
+    sha256: str | None  # digest of a regular file; None for a link, an empty folder or a pipe
+    executable: bool = False  # execute bit of the owner
+    special: bool = False  # A set-id or sticky bit is set
 
 
-Listing = Mapping[str, Entry]
-"""Path inside a folder -> entry; folders with content are omitted."""
+Listing = Mapping[str, Entry]  # path inside a folder -> entry; folders with content are omitted
 
 
 def listing(folder: Path) -> dict[str, Entry]:
@@ -92,7 +87,6 @@ def _differences(
 
 
 def _order(path: str) -> tuple[bool, bool, bytes]:
-    """Files of variants first, the record last."""
     return path == RECORD, "/" not in path, os.fsencode(path)
 
 
@@ -171,7 +165,6 @@ def _as_members(a: list[Any], b: list[Any]) -> tuple[dict[str, Any], dict[str, A
 
 
 def _by(key: str, members: list[Any]) -> dict[str, Any] | None:
-    """Members by name; None if a name is missing or repeated."""
     names = [str(one[key]) for one in members if isinstance(one, dict) and key in one]
     return dict(zip(names, members, strict=True)) if len({*names}) == len(members) else None
 

@@ -121,10 +121,8 @@ class Grounds(NamedTuple):
 
     source: str | None = None
     """The source, as a folder, a zip or REVISION:PATH; None for the build's own copy."""
-    signers: Path | None = None
-    """Allowed signers file of ssh-keygen."""
-    plugins: tuple[str, ...] = ()
-    """Plugins of other packages that may be loaded."""
+    signers: Path | None = None  # allowed signers file of ssh-keygen
+    plugins: tuple[str, ...] = ()  # plugins of other packages that may be loaded
 
 
 BUILD_ALONE = Grounds()
@@ -134,13 +132,9 @@ class Proof(Struct, frozen=True):
     """Result of verifying a build."""
 
     problems: tuple[str, ...]
-    """Differences, one line each."""
-    unproved: tuple[str, ...]
-    """Parts that cannot be proved, and why."""
-    grounds: tuple[str, ...]
-    """Evidence for the rest."""
-    made_again: bool
-    """The whole build was rebuilt and is equal."""
+    unproved: tuple[str, ...]  # parts that cannot be proved, and why
+    grounds: tuple[str, ...]  # evidence for the rest
+    made_again: bool  # the whole build was rebuilt and is equal
 
     @property
     def proved(self) -> bool:
@@ -152,8 +146,7 @@ def verify_build(build: Path, grounds: Grounds = BUILD_ALONE) -> Proof:
     """Rebuild the build from its source and compare it with every file of the folder.
 
     Nothing of the build is run; code of other packages is loaded only if `grounds` allow it. Raises
-    StudyError for a missing build, BundleError for an invalid `grounds.source`.
-    """
+    StudyError for a missing build, BundleError for an invalid `grounds.source`."""
     record = load_build(build)
     if record.format_version == 1:
         problem = f"{RECORD}: format 1 has no source, so it cannot be proved; build it again"
@@ -191,7 +184,6 @@ class _Verification:
         self.signed_by: str | None = None
 
     def _malformed(self) -> Iterator[str]:
-        """Report values that no build writes."""
         record = self.record
         if not record.variants:
             yield f"{RECORD}: variants: empty, so there is nothing to prove"
@@ -284,7 +276,6 @@ class _Verification:
         write_record(folder / RECORD, made.model_copy(update=copied))
 
     def _left_out_of_rubric(self, again: Path) -> Iterator[str]:
-        """Report rubric answers of the build that its record lacks."""
         here = {_answer(one) for one in read_rows(RubricVerdict, self.build / RUBRIC)}
         for one in read_rows(RubricVerdict, again / RUBRIC):
             if _answer(one) not in here:
@@ -302,7 +293,6 @@ class _Verification:
         return parts | {name: Entry(self.here[name].sha256) for name in names if name == SIGNATURE}
 
     def _engine(self) -> Engine:
-        """The engine of the build, with the recorded answers of a model."""
         record = self.record
         if record.engine == "plan":
             name = {"name": record.name} if "name" in record.options else {}
@@ -333,7 +323,6 @@ class _Verification:
             yield from (f"{entry.variant}: {one}" for one in self._unaccounted(entry))
 
     def _on_record(self) -> dict[str, Entry]:
-        """Expected files, by the record."""
         parts = {name: Entry(digest) for name, digest in self.record.parts.items()}
         files = {
             f"{VARIANTS}/{entry.variant}/{file.path}": Entry(file.sha256, file.executable)
@@ -363,7 +352,6 @@ class _Verification:
             yield "its files follow from no plan and no recorded model answer"
 
     def _is_written(self, entry: VariantManifest, parent: Bundle, variant: Bundle) -> bool:
-        """Whether a recorded model answer yields the files of a variant."""
         if self.record.engine != "rewrite" or entry.variant not in SKILLS["rewrite"]:
             return False
         return any(
@@ -445,8 +433,7 @@ def sign_build(build: Path, key: Path) -> Path:
     """Sign the record, including current reviews and rubric verdicts; return the signature's path.
 
     Raises UsageError for a build of format 1 and for an unusable key, MissingDependency without
-    ssh-keygen.
-    """
+    ssh-keygen."""
     record = load_build(build)
     if record.format_version == 1:
         raise UsageError(

@@ -23,8 +23,7 @@ _SYNONYMS = {
     "helps": "aids", "needed": "necessary",
 }  # fmt: skip
 _SYNONYM = re.compile(rf"\b(?:{'|'.join(sorted(_SYNONYMS))})\b")
-_PARAPHRASED = 3
-"""One line in this many is paraphrased."""
+_PARAPHRASED = 3  # one line in this many is paraphrased
 
 
 def none(target: MutationTarget) -> Iterator[MutationSite]:

@@ -16,10 +16,8 @@ from skilljuror.gates.mutations.sites import MutationSite, MutationTarget
 class Mutation(NamedTuple):
     """One kind of change."""
 
-    drift: bool
-    """Whether it changes what an agent must do; False for a benign one."""
-    sites: Callable[[MutationTarget], Iterator[MutationSite]]
-    """Yields every possible site."""
+    drift: bool  # whether it changes what an agent must do; False for a benign one
+    sites: Callable[[MutationTarget], Iterator[MutationSite]]  # yields every possible site
 
 
 MUTATIONS: dict[str, Mutation] = {

@@ -61,7 +61,6 @@ Substitute = Callable[[re.Match[str]], str]
 def _edits(
     target: MutationTarget, pattern: re.Pattern[str], change: Substitute
 ) -> Iterator[MutationSite]:
-    """A site for each line of prose that matches the pattern outside links and code."""
     for path, number in target.prose:
         line = target.line(path, number)
         mark = MARK.match(line)

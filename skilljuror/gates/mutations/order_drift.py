@@ -25,8 +25,7 @@ class _Section(NamedTuple):
     title: str
     text_start: int
     end: int
-    parent: str
-    """Title of the section above without the titles of its sections; "" for none."""
+    parent: str  # title of the section above without the titles of its sections; "" for none
 
 
 def swap_sections(target: MutationTarget) -> Iterator[MutationSite]:
@@ -94,7 +93,6 @@ def _neighbours(target: MutationTarget) -> Iterator[tuple[str, _Section, _Sectio
 
 
 def _sections(lines: Sequence[str]) -> list[_Section]:
-    """The sections of a page, in reading order."""
     headings = markdown_index(tuple(lines)).headings
     parents = [_above(headings, place) for place in range(len(headings))]
     words = _own_words([heading.title for heading in headings], parents)
@@ -112,7 +110,6 @@ def _sections(lines: Sequence[str]) -> list[_Section]:
 
 
 def _above(headings: Sequence[Heading], place: int) -> int | None:
-    """The place of the heading that another one stands below; None for none."""
     before = range(place - 1, -1, -1)
     return next((n for n in before if headings[n].level < headings[place].level), None)
 
@@ -132,7 +129,6 @@ _Range = tuple[int, int]
 
 
 def _exchange(target: MutationTarget, path: str, ranges: tuple[_Range, _Range]) -> MutationSite:
-    """A site that exchanges two ranges of lines, 0-based and half-open."""
     before, after = (target.line(path, start + 1) for start, _ in ranges)
     make = partial(_exchanged, target, path, ranges)
     return MutationSite(path, ranges[0][0] + 1, before, after, make)

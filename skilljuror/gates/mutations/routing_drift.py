@@ -80,7 +80,6 @@ def _is_page(path: str) -> bool:
 
 
 def _name(page: str, path: str) -> str:
-    """A file as its page names it."""
     folder = str(PurePosixPath(page).parent)
     return path.removeprefix(f"{folder}/")
 

@@ -14,8 +14,7 @@ from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 from skilljuror.models.resource_class import class_of, is_markdown
 
-Files = dict[str, Blob | None]
-"""path -> new content; None deletes the file."""
+Files = dict[str, Blob | None]  # path -> new content; None deletes the file
 
 MARK = re.compile(r"^\s*(?:(?:>\s?)|(?:[-*+]|\d{1,9}[.)])\s+)*(?:\[[ xX]\]\s+)?")
 """Prefix of a line's words: indentation, quote marks, list markers."""
@@ -25,15 +24,10 @@ class MutationSite(NamedTuple):
     """One possible change."""
 
     path: str
-    """File that changes."""
-    line: int
-    """1-based line; 0 for a whole file."""
+    line: int  # 1-based line; 0 for a whole file
     before: str
-    """Text before the change."""
-    after: str
-    """Text after the change; "" for a deletion."""
-    make: Callable[[], Files]
-    """Returns the changed files."""
+    after: str  # text after the change; "" for a deletion
+    make: Callable[[], Files]  # returns the changed files
 
 
 class MutationTarget:
@@ -168,8 +162,7 @@ def said_lines(bundle: Bundle) -> list[tuple[str, str]]:
     """Return a bundle's lines without white space, list markers and emphasis.
 
     Bundles with equal lines are equivalent mutants: nothing that an agent reads differs. It is
-    independent of the units on purpose, so that the gate does not judge itself.
-    """
+    independent of the units on purpose, so that the gate does not judge itself."""
     lines = []
     for path, blob in bundle.files.items():
         text = blob.text

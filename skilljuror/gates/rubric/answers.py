@@ -8,8 +8,7 @@ from pydantic import BaseModel, Field
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.rubric import ItemAnswer, RubricItem, RubricQuote, UnknownReason
 
-SHORTEST_QUOTE = 8
-"""Characters; shorter quotes are in too many places."""
+SHORTEST_QUOTE = 8  # characters; shorter quotes are in too many places
 _MOST_EVIDENCE = 600
 
 

@@ -10,10 +10,8 @@ from skilljuror.models.knowledge import ChangeKind, Unit, UnitPair
 class FilePairs(NamedTuple):
     """Every file of both sides in exactly one list."""
 
-    same: list[tuple[Unit, Unit]]
-    """Same bytes, fitting path."""
-    altered: list[UnitPair]
-    """Changed or renamed."""
+    same: list[tuple[Unit, Unit]]  # same bytes, fitting path
+    altered: list[UnitPair]  # changed or renamed
     missing: list[Unit]
     added: list[Unit]
 
@@ -22,8 +20,7 @@ def pair_files(old: Sequence[Unit], new: Sequence[Unit]) -> FilePairs:
     """Pair the file units of both sides.
 
     A path may gain or lose leading folders, because variants have other roots. Rounds: same digest and fitting
-    path; fitting path (changed); same digest (renamed). Two files that exist on both sides are never paired.
-    """
+    path; fitting path (changed); same digest (renamed). Two files that exist on both sides are never paired."""
     left, right = list(old), list(new)
     before, after = {_path(unit) for unit in old}, {_path(unit) for unit in new}
 
@@ -55,7 +52,6 @@ def _pair_by(
     key: Callable[[Unit], Hashable],
     fits: Callable[[Unit, Unit], bool] = lambda _a, _b: True,
 ) -> tuple[_Pairs, list[Unit], list[Unit]]:
-    """Pairs of one key that fit, in order, and the remainder of both sides."""
     waiting: dict[Hashable, list[Unit]] = defaultdict(list)
     for unit in reversed(right):
         waiting[key(unit)].append(unit)

@@ -30,33 +30,23 @@ class FileRow:
     """A place that leads to files."""
 
     page: str
-    """Path of the page."""
-    start: int
-    """First line, 1-based."""
-    end: int
-    """Last line, inclusive."""
-    text: str
-    """Its text, white space folded, names and links included."""
-    files: tuple[str, ...]
-    """Paths of the files that it leads to, in the order of mention."""
+    start: int  # first line, 1-based
+    end: int  # last line, inclusive
+    text: str  # its text, white space folded, names and links included
+    files: tuple[str, ...]  # paths of the files that it leads to, in the order of mention
     crossed: tuple[tuple[str, str], ...] = ()
     """(file in a label, target of its link) if they differ."""
-    headings: tuple[str, ...] = ()
-    """Titles above it, outermost first."""
+    headings: tuple[str, ...] = ()  # titles above it, outermost first
 
 
 @dataclass(slots=True)
 class _Place:
-    """One inline text: a paragraph, the lead of an item, a heading."""
-
     kind: str
     start: int
     end: int
     text: str
-    links: tuple[tuple[str, str], ...]
-    """(label, address)."""
-    depth: int
-    """Depth of its list, 0 for none; the level of a heading."""
+    links: tuple[tuple[str, str], ...]  # (label, address)
+    depth: int  # depth of its list, 0 for none; the level of a heading
     headings: tuple[str, ...] = ()
 
 
@@ -74,8 +64,7 @@ class FileNames:
 
     def file(self, name: str, page: str) -> str | None:
         """Return the path of a name on a page: relative to the page, or the only one with this end, ignoring case;
-        else None.
-        """
+        else None."""
         near = normpath(join(dirname(page), name))
         if near in self._paths:
             return near
@@ -97,7 +86,6 @@ def places_of(bundle: Bundle, page: str) -> tuple[FileRow, ...]:
 
 @lru_cache(maxsize=1024)
 def _rows(lines: tuple[str, ...], page: str, paths: tuple[str, ...]) -> tuple[FileRow, ...]:
-    """Cached, because several gates use the same page."""
     return tuple(_found(list(_places(lines)), _names(paths), page))
 
 
@@ -198,7 +186,6 @@ def _linked(address: str, names: FileNames, page: str) -> str | None:
 
 
 def _places(lines: tuple[str, ...]) -> Iterator[_Place]:
-    """Every inline text of a page; a table row is one place."""
     depth, row = 0, 0
     cells: list[Token] = []
     titles: list[tuple[int, str]] = []

@@ -35,10 +35,8 @@ from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
 _WORD = re.compile(r"[^\W_]+")
 _TARGET = re.compile(r"^(?:\[([^\]]+)\]|`([^`]+)`)")
-LEAST_CUT = 6
-"""Minimum words of a heading that is cut to a title."""
-MOST_CUT = 60
-"""Maximum words of such a title."""
+LEAST_CUT = 6  # minimum words of a heading that is cut to a title
+MOST_CUT = 60  # maximum words of such a title
 _UNSHOWN = re.compile(r"</?[A-Za-z][^<>]*>|(?<=\])\([^()]*\)")
 _MARKS = re.compile(r"[*_`~\\-]+")
 _COUNT = re.compile(r"(?<=\()\d+ files(?=:)")
@@ -79,15 +77,13 @@ class GeneratedLineProvenance:
 
     def is_generated_heading(self, new_heading: str, old_heading: str) -> bool:
         """Whether a heading was put above text of another heading: fixed words, no heading of the parent, or a name
-        above text without heading. Below the heading of the routing table there may only be rows.
-        """
+        above text without heading. Below the heading of the routing table there may only be rows."""
         template = template_of_heading(new_heading)
         fixed = template is not None or new_heading not in self._headings
         named = not old_heading and _words(new_heading) in self._names
         return named or (fixed and template != "routing")
 
     def _is_title(self, unit: Unit) -> bool:
-        """Whether a heading consists only of names and headings of the parent."""
         words = _words(unit.text)
         ends = {0}
         for start in range(len(words)):
@@ -101,8 +97,7 @@ class GeneratedLineProvenance:
 
     def _is_listed(self, unit: Unit) -> bool:
         """Whether the item's line is a heading of its file, as in a table of contents. A number at the start of a
-        heading looks like a list marker.
-        """
+        heading looks like a list marker."""
         return self._items[unit.file, unit.start] in self._headings_of[unit.file]
 
     def _field(self, unit: Unit) -> str | None:
@@ -146,8 +141,7 @@ class GeneratedLineProvenance:
 
     def _mentions(self, target: str) -> list[str]:
         """Units of the parent that share a line with a mention of the target or a link to it, or start the text below
-        a heading that mentions it; and the words before a colon above it. A page may have been an inner skill.
-        """
+        a heading that mentions it; and the words before a colon above it. A page may have been an inner skill."""
         name = PurePosixPath(target).name.lower()
         inner = f"{PurePosixPath(name).stem}/skill.md"
         units = [
@@ -218,7 +212,6 @@ class GeneratedLineProvenance:
 
     @cached_property
     def _titles(self) -> frozenset[tuple[str, ...]]:
-        """Possible titles, as words: names, headings and cut headings."""
         headings = {_words(heading) for heading in self._headings}
         cut = (
             words[:count]
@@ -252,7 +245,6 @@ class GeneratedLineProvenance:
 
     @cached_property
     def _definitions(self) -> frozenset[str]:
-        """Link definitions and footnotes of the parent, without local targets."""
         texts = [unit.text for unit in self._parent_units if unit.kind == "statement"]
         notes = (_NOTE.findall(blob.text or "") for blob in self._parent.files.values())
         definitions = {
@@ -264,7 +256,6 @@ class GeneratedLineProvenance:
 
     @cached_property
     def _names(self) -> frozenset[tuple[str, ...]]:
-        """Names of the bundle, its skills, folders and files, embedded ones too, as words."""
         names = [self._parent.name, self._variant.name]
         for skill in self._parent.skills:
             names += [skill.name, PurePosixPath(skill.directory).name]
@@ -284,8 +275,6 @@ class GeneratedLineProvenance:
 
 
 class _FileMentions:
-    """Units that may name a file."""
-
     def __init__(self, units: Iterable[Unit]) -> None:
         self._units = list(units)
         self._texts = [unit.text.lower() for unit in self._units]

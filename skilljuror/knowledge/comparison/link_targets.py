@@ -29,27 +29,21 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit, UnitPair
 from skilljuror.models.resource_class import is_root_name
 
-_MOST = 0.5
-"""Share of common texts from which two headings are similar."""
+_MOST = 0.5  # share of common texts from which two headings are similar
 
 
 class LinkTarget(NamedTuple):
     """The target of a link; all fields are empty for a missing one."""
 
-    files: frozenset[str]
-    """Paths of the file, on disk or in a marker."""
-    titles: frozenset[str]
-    """Headings and names that identify it."""
-    below: frozenset[str] = frozenset()
-    """The texts below its heading, if the title is ambiguous."""
-    others: frozenset[frozenset[str]] = frozenset()
-    """The texts below each of the other headings."""
+    files: frozenset[str]  # paths of the file, on disk or in a marker
+    titles: frozenset[str]  # headings and names that identify it
+    below: frozenset[str] = frozenset()  # the texts below its heading, if the title is ambiguous
+    others: frozenset[frozenset[str]] = frozenset()  # the texts below each of the other headings
 
     def agrees(self, other: "LinkTarget") -> bool:
         """Whether it can be the same target in another bundle; a missing one agrees with any.
 
-        A file with the same name is identified by its folders, a root and any other target by its headings.
-        """
+        A file with the same name is identified by its folders, a root and any other target by its headings."""
         if not (any(self) and any(other)):
             return True
         if any(may_be_one_file(path, file) for path in self.files for file in other.files):
@@ -71,7 +65,6 @@ class LinkTarget(NamedTuple):
 
 
 def _overlap(texts: frozenset[str], others: frozenset[str]) -> float:
-    """Share of common texts in [0, 1]; 0 if there are none."""
     return len(texts & others) / max(1, len(texts | others))
 
 
@@ -80,8 +73,7 @@ NOWHERE = LinkTarget(frozenset(), frozenset())
 
 def may_be_one_file(path: str, other: str) -> bool:
     """Whether two paths can be one file: one ends with the other, both end in the same folder and name, or one is
-    an inner skill and the other its page.
-    """
+    an inner skill and the other its page."""
     tail = path.split("/")[-2:]
     alike = is_tail(path, other) or (len(tail) == 2 and tail == other.split("/")[-2:])
     return alike or _became(path, other) or _became(other, path)
@@ -135,7 +127,6 @@ class LinkResolver:
         return headings.get(anchor) or headings.get(f"#{anchor}")
 
     def _files(self, page: str, path: str) -> set[str]:
-        """The files, or else the folder, of a relative path on a page."""
         bases = [dirname(page), *(skill.directory for skill in self._bundle.skills), ""]
         for target in (normpath(join(base, path)) for base in bases):
             if target in self._bundle.files or target in self._folders:
@@ -197,8 +188,7 @@ class LinkResolver:
 
     def _anchors(self, path: str, headings: Sequence[Unit]) -> dict[int, str]:
         """First line of a heading -> its anchor. Headings in fences have no anchor on the page; they are numbered
-        separately, behind a mark.
-        """
+        separately, behind a mark."""
         text = read_text(self._bundle.files[path])
         shown_headings = markdown_index(text.lines).headings if text else ()
         shown = {heading.start + 1 for heading in shown_headings}
@@ -243,7 +233,6 @@ class LinkResolver:
 
 
 def _union(targets: Iterable[LinkTarget]) -> LinkTarget:
-    """Combine the targets of a link that may lead to any of them."""
     known = list(targets)
     files = frozenset(path for target in known for path in target.files)
     titles = frozenset(title for target in known for title in target.titles)
@@ -350,8 +339,7 @@ def _unmet(
     old: Sequence[tuple[Unit, LinkTarget]], rest: list[tuple[Unit, LinkTarget]]
 ) -> Iterator[tuple[Unit, LinkTarget]]:
     """Links of one label that agree with none of the other side's; the matching ones are removed from `rest`,
-    links to something first.
-    """
+    links to something first."""
     waiting = Counter(target for _, target in rest)
     kinds = list(waiting)
     used_targets: list[LinkTarget] = []

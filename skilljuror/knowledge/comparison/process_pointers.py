@@ -16,8 +16,7 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.models.resource_class import is_markdown
 
 _WORD = re.compile(r"[^\W_]+")
-_CELLS = " | "
-"""Separator of table cells in a row."""
+_CELLS = " | "  # separator of table cells in a row
 _STEP = re.compile(r"\W*(?:(?:step|phase|stage|part|round)\s+)?\d{1,2}\b", re.IGNORECASE)
 
 
@@ -25,21 +24,17 @@ class Section(NamedTuple):
     """A heading of a page."""
 
     page: str
-    line: int
-    """1-based."""
+    line: int  # 1-based
     level: int
     title: str
-    words: str
-    """The words of its title in lower case, each between blanks."""
-    marker: int = 0
-    """Line of the marker of its carried file; 0 for the page's own."""
+    words: str  # the words of its title in lower case, each between blanks
+    marker: int = 0  # line of the marker of its carried file; 0 for the page's own
 
 
 class Parted(NamedTuple):
     """Neighbours in a process of the parent that are in two files of the variant."""
 
-    last: Section
-    """The section before the break, in the variant."""
+    last: Section  # the section before the break, in the variant
     following: Section
 
 
@@ -47,8 +42,7 @@ def parted_without_pointer(parent: Bundle, variant: Bundle) -> Iterator[Parted]:
     """Yield the places where a process of a parent's page leaves a root without a line that leads on.
 
     A table row behind the process does not lead on, nor does a line above the break that leads to a numbered
-    step. Files opened on demand need no such line, because an agent returns to the root.
-    """
+    step. Files opened on demand need no such line, because an agent returns to the root."""
     roots = {skill.path for skill in variant.skills}
     pages = {path: _sections(variant, path) for path in variant.files if is_markdown(path)}
     if pages.keys() <= roots:
@@ -72,8 +66,7 @@ def _processes(bundle: Bundle) -> Iterator[list[Section]]:
     """The headings of each process of a page, with those below its steps.
 
     The title of a page or skill names its subject: sections below it are steps only if numbered. Carried
-    files are separate texts.
-    """
+    files are separate texts."""
     for path, sections in _texts(bundle):
         titles = set(_titles(sections))
         for place, above in [(-1, Section(path, 0, 0, "", "")), *enumerate(sections)]:
@@ -89,7 +82,6 @@ def _processes(bundle: Bundle) -> Iterator[list[Section]]:
 
 
 def _texts(bundle: Bundle) -> Iterator[tuple[str, list[Section]]]:
-    """The path and headings of each page, and of each carried file."""
     for path in filter(is_markdown, bundle.files):
         texts: dict[int, list[Section]] = defaultdict(list)
         for section in _sections(bundle, path):
@@ -115,8 +107,7 @@ def _children(below: Sequence[Section]) -> list[Section]:
 def _handed_on(bundle: Bundle) -> Iterator[list[Section]]:
     """Processes that a build has already split: the last heading before each pointer, and the headings of its file.
 
-    Such lines are generated, so no text of an author can be missing.
-    """
+    Such lines are generated, so no text of an author can be missing."""
     for page in (skill.path for skill in bundle.skills):
         sections = _sections(bundle, page)
         for row in _pointers(bundle, page):
@@ -125,7 +116,6 @@ def _handed_on(bundle: Bundle) -> Iterator[list[Section]]:
 
 
 def _pointers(bundle: Bundle, page: str) -> list[FileRow]:
-    """The rows of a page that say "continue here"."""
     text = read_text(bundle.files[page])
     lines = text.lines if text else ()
     rows = rows_of(bundle, page)
@@ -152,8 +142,7 @@ def _leads_on(variant: Bundle, break_: Parted, reach: range) -> bool:
     """Whether a line behind the break leads to the file, or one above it names the next section.
 
     Above the break, "continue here" would skip the rest before it. If no numbered step follows, a table inside
-    the process may lead there case by case.
-    """
+    the process may lead there case by case."""
     last, following = break_
     pointers = _pointers(variant, last.page)
     tables = reach if not _STEP.match(following.title) else range(0)

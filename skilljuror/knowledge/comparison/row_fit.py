@@ -19,10 +19,8 @@ from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.resource_class import is_licence, is_markdown
 
-SATURATION = 1.2
-"""BM25's k1: saturation of repeated words."""
-LENGTH = 0.75
-"""BM25's b: discount of long texts."""
+SATURATION = 1.2  # BM25's k1: saturation of repeated words
+LENGTH = 0.75  # BM25's b: discount of long texts
 
 FUNCTION_WORDS = frozenset({
     "a", "about", "across", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be",
@@ -40,8 +38,7 @@ FUNCTION_WORDS = frozenset({
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ENDINGS = ("ings", "ing", "ies", "ied", "ers", "er", "ed", "es", "s", "e", "y")
-_STEM = 3
-"""Minimum letters of a stem."""
+_STEM = 3  # minimum letters of a stem
 
 
 def stems(text: str) -> list[str]:
@@ -95,14 +92,10 @@ class Ranking:
         return None if own is None else sum(score >= own for score in scores.values())
 
 
-HEADINGS = 3
-"""Weight of a word in a heading: rows describe files by their headings."""
-PLAINLY = 1.5
-"""Minimum gain of an exchange of two rows."""
-LOOKED_AT = 5
-"""Number of best-matching files considered for an exchange."""
-NAMING = 2
-"""Minimum words of a heading that a row names."""
+HEADINGS = 3  # weight of a word in a heading: rows describe files by their headings
+PLAINLY = 1.5  # minimum gain of an exchange of two rows
+LOOKED_AT = 5  # number of best-matching files considered for an exchange
+NAMING = 2  # minimum words of a heading that a row names
 _WORD = re.compile(r"[^\W_]+")
 _HOLE = re.compile(r"\{[a-z]+\}")
 _SAY_NOTHING = "see more details info information documentation guide refer reference further"
@@ -111,11 +104,9 @@ _SAY_NOTHING = "see more details info information documentation guide refer refe
 class Exchanged(NamedTuple):
     """Two files of a page whose rows describe each other's."""
 
-    row: FileRow
-    """A row that leads to `file`."""
+    row: FileRow  # A row that leads to `file`
     file: str
-    other: str
-    """The file that its rows describe."""
+    other: str  # the file that its rows describe
 
 
 class RowFit:
@@ -151,7 +142,6 @@ class RowFit:
                     break
 
     def _match_crosswise(self, path: str, other: str, row_stems: dict[str, list[str]]) -> bool:
-        """Whether the distinct words of two rows match the other file each."""
         ours, theirs = set(row_stems[path]), set(row_stems[other])
         here = self._ranking.scores(stem for stem in row_stems[path] if stem not in theirs)
         there = self._ranking.scores(stem for stem in row_stems[other] if stem not in ours)
@@ -160,8 +150,7 @@ class RowFit:
 
     def _are_named(self, path: str, other: str) -> bool:
         """Whether each of two files has a row that names a heading of that file alone; for one file it is enough if
-        all rows name such headings of several words.
-        """
+        all rows name such headings of several words."""
         names = [self._named(path, other), self._named(other, path)]
         return all(map(any, names)) or any(min(longest) >= NAMING for longest in names)
 
@@ -176,8 +165,7 @@ class RowFit:
 
     def astray(self) -> Iterator[tuple[FileRow, str, str]]:
         """Yield (row, its file, other file) if a row names a heading of another file, none of its own, and matches
-        the other one better.
-        """
+        the other one better."""
         for path, rows in self._rows.items():
             for row in rows:
                 text = without_names(row.text)
@@ -187,7 +175,6 @@ class RowFit:
                     yield row, path, other
 
     def _names_heading(self, words: list[str], other: str, own: str) -> bool:
-        """Whether words contain a heading of `other` alone, and no heading of `own`."""
         titles = {one for one in self._texts[other].titles if len(one) >= NAMING}
         foreign = titles - self._texts[own].titles
         return not _held(words, self._texts[own].titles) and _held(words, foreign)
@@ -211,17 +198,13 @@ def row_fits(bundle: Bundle, leads: Mapping[str, str]) -> Iterator[RowFit]:
 
 
 class _Text(NamedTuple):
-    words: tuple[str, ...]
-    """Its words, those of headings repeated."""
-    specific: frozenset[str]
-    """Its words without those that fit any row."""
-    titles: frozenset[tuple[str, ...]]
-    """The words of each heading as written, without file names."""
+    words: tuple[str, ...]  # its words, those of headings repeated
+    specific: frozenset[str]  # its words without those that fit any row
+    titles: frozenset[tuple[str, ...]]  # the words of each heading as written, without file names
 
     def shares(self, row: str) -> bool | None:
         """Whether a row shares a word or a heading with the file; None if the file has no words, or the row none in
-        a script with blanks between words.
-        """
+        a script with blanks between words."""
         words = stems(row)
         if not self.specific or (words and not any(word.isascii() for word in words)):
             return None
@@ -234,7 +217,6 @@ def _shown(text: str) -> list[str]:
 
 
 def _held(words: list[str], titles: Iterable[tuple[str, ...]]) -> bool:
-    """Whether words contain a whole heading."""
     return any(
         tuple(words[start : start + len(title)]) == title
         for title in titles
@@ -244,7 +226,6 @@ def _held(words: list[str], titles: Iterable[tuple[str, ...]]) -> bool:
 
 @lru_cache(maxsize=2048)
 def _text(blob: Blob) -> _Text:
-    """Cached, because a variant shares most files with its parent."""
     text = read_text(blob)
     words = stems(blob.text or "")
     headings = markdown_index(text.lines).headings if text else ()
@@ -259,6 +240,5 @@ def _text(blob: Blob) -> _Text:
 
 @lru_cache(maxsize=1)
 def _everyday() -> frozenset[str]:
-    """Words that fit any row."""
     fixed = (_HOLE.sub(" ", line) for name, line in TEMPLATES.items() if name.startswith("row-"))
     return frozenset(stem for line in (*fixed, _SAY_NOTHING) for stem in stems(line))

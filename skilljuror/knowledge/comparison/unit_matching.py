@@ -15,8 +15,7 @@ from skilljuror.knowledge.units.opposites import has_opposites
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
 
-ALIKE = 0.6
-"""Minimum word similarity of two versions of a unit."""
+ALIKE = 0.6  # minimum word similarity of two versions of a unit
 
 _CRITICAL_BONUS = 0.25
 _PROSE_WORD = re.compile(r"\w[\w'./-]*\w|\w|[<>=≤≥]+")
@@ -26,8 +25,7 @@ _NEVER_ALIKE = frozenset({"file", "step"})
 _BRIEF = 2
 """Number of words up to which one changed word makes units dissimilar, unless they have the same heading."""
 _CANDIDATES = 40
-_NEAR = 400
-"""Maximum number of units compared with one; of more, those at about the same position."""
+_NEAR = 400  # maximum number of units compared with one; of more, those at about the same position
 _PAIRED = 20_000
 """Number of pairs of equal words in two units above which their order is ignored, because the time is
 proportional to it and some lines have 100,000 words."""
@@ -44,14 +42,10 @@ class AlikePair(NamedTuple):
 class UnitMatching(NamedTuple):
     """Every unit of both sides in exactly one list."""
 
-    same: list[tuple[Unit, Unit]]
-    """Equal after normalisation."""
-    alike: list[AlikePair]
-    """The best pairs among the rest."""
+    same: list[tuple[Unit, Unit]]  # equal after normalisation
+    alike: list[AlikePair]  # the best pairs among the rest
     missing: list[Unit]
-    """Units of the parent without a partner."""
     added: list[Unit]
-    """Units of the variant without a partner."""
 
 
 class MatchedBundles(NamedTuple):
@@ -77,8 +71,7 @@ def match_units(
 
     Equal units with several occurrences are paired by their neighbours and headings. Of the rest, pairs of
     one family with a word similarity of at least `ALIKE` are taken best first; equal critical tokens break
-    ties. Units of one or two words, one of them changed, are paired only below one heading. (transforms §5.2)
-    """
+    ties. Units of one or two words, one of them changed, are paired only below one heading. (transforms §5.2)"""
     old, new = _keyed(parent, normaliser), _keyed(variant, normaliser)
     same: list[tuple[Unit, Unit]] = []
     for width in range(_WIDTHS):
@@ -120,8 +113,7 @@ def _identity(item: _Keyed, width: int) -> Hashable:
     return (item.key, home, item.before, item.after)[: 4 - width % _HOMES]
 
 
-_HOMES = 3
-"""Number of widths with two headings above a unit, and of widths with one."""
+_HOMES = 3  # number of widths with two headings above a unit, and of widths with one
 
 
 def headings_above(unit: Unit) -> tuple[str, ...]:
@@ -140,7 +132,6 @@ def heading_above(unit: Unit) -> str:
 def _exact(
     old: list[_Keyed], new: list[_Keyed], width: int
 ) -> tuple[list[tuple[Unit, Unit]], list[_Keyed], list[_Keyed]]:
-    """Pairs with the same identity of one width, and the remainder of both sides."""
     waiting: dict[Hashable, deque[int]] = defaultdict(deque)
     for number, item in enumerate(new):
         waiting[_identity(item, width)].append(number)
@@ -218,7 +209,6 @@ def _apart(one: Unit, other: Unit) -> bool:
 
 
 def _words(item: _Keyed) -> list[str]:
-    """Words for similarity, without case and punctuation of prose."""
     if item.unit.kind == "code":
         return _CODE_WORD.findall(item.key[1])
     return _PROSE_WORD.findall(item.key[1].lower())
@@ -265,8 +255,7 @@ def _near(numbers: set[int], position: int) -> Collection[int]:
 
 def _touched(kind: str, counts: Counter[str], index: dict[tuple[str, str], list[int]]) -> set[int]:
     """A superset of the similar units. A similar unit shares at least ALIKE / (2 - ALIKE) of the words, so as
-    many of the most common words as fall short of that can be omitted.
-    """
+    many of the most common words as fall short of that can be omitted."""
     omissible = ceil(ALIKE / (2 - ALIKE) * counts.total() - 1e-9) - 1
     holders = {word: index.get((kind, word), []) for word in counts}
     touched: set[int] = set()
@@ -283,8 +272,7 @@ def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUni
 
     Units are located by text alone, without a plan, so this works for variants made elsewhere: equal text
     first, then similar text. If the variant has fewer copies of a text, the remaining occurrences get the place
-    of the last one. None means missing.
-    """
+    of the last one. None means missing."""
     units = units_of(source)
     located: dict[str, dict[str, UnitLocation]] = {}
     for name in sorted(variants):
@@ -298,7 +286,6 @@ def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUni
 
 
 def _locate(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, UnitLocation]:
-    """Id of a unit of the source -> its place in the variant."""
     if source.files == variant.files:
         return {unit.unit: _location(unit) for unit in units}
     others = units_of(variant)

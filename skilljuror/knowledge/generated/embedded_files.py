@@ -47,21 +47,15 @@ INFO_WORDS = frozenset(_LANGUAGES.values()) | _INFO_FLAGS | {"text"}
 class EmbeddedFile:
     """A file in a flat SKILL.md; lines of the flat file are 0-based and half-open."""
 
-    path: str
-    """Path in its marker, relative to the skill's folder."""
+    path: str  # path in its marker, relative to the skill's folder
     heading: Heading
-    """The marker."""
-    start: int
-    """First line of the content."""
+    start: int  # first line of the content
     end: int
-    section_end: int
-    """The next heading of the marker's level, or the end of the file."""
-    fenced: bool
-    """Whether it is in a fence, byte for byte; else it is Markdown in prose."""
+    section_end: int  # the next heading of the marker's level, or the end of the file
+    fenced: bool  # whether it is in a fence, byte for byte; else it is Markdown in prose
     text: TextFile
     executable: bool = False
-    announced_at: int | None = None
-    """Line of the sentence that says to write it out, if any."""
+    announced_at: int | None = None  # line of the sentence that says to write it out, if any
 
     @property
     def opening(self) -> int:
@@ -112,8 +106,7 @@ def info_string(path: str, text: TextFile, executable: bool, bundled: bool) -> s
 def embedded_files(markdown: MarkdownIndex) -> tuple[EmbeddedFile, ...]:
     """Return the files in a flat SKILL.md, in order.
 
-    The last marker of a path counts; if any fence says "bundled", only those count.
-    """
+    The last marker of a path counts; if any fence says "bundled", only those count."""
     candidates = [pair for pair in _candidates(markdown) if _is_safe_path(pair[0].path)]
     if any(bundled for _, bundled in candidates):
         candidates = [pair for pair in candidates if pair[1]]
@@ -123,13 +116,11 @@ def embedded_files(markdown: MarkdownIndex) -> tuple[EmbeddedFile, ...]:
 
 def embedding_fences(markdown: MarkdownIndex) -> frozenset[int]:
     """Return lines of fences that are alone below a marker and hold its file, including a second root next to a
-    skill's own, which is not extracted.
-    """
+    skill's own, which is not extracted."""
     return frozenset(file.start - 1 for file, _ in _candidates(markdown) if file.fenced)
 
 
 def _is_safe_path(path: str) -> bool:
-    """Whether a marker's path may become a file: relative, inside the skill, not its root."""
     parts = path.split("/")
     odd = any(part in {"", ".", ".."} or part != part.strip() for part in parts)
     return not (odd or "\\" in path or path.casefold() == "skill.md")

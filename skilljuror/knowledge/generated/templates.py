@@ -149,8 +149,7 @@ def template_of_line(line: str) -> str | None:
 
 def template_of_heading(text: str) -> str | None:
     """Return the template of a heading with fixed words. Authors write such headings too, so it counts as
-    generated only if the other side does not have it.
-    """
+    generated only if the other side does not have it."""
     return _HEADINGS.get(text)
 
 

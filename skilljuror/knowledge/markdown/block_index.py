@@ -27,10 +27,8 @@ class Heading:
     start: int
     end: int
     level: int
-    title: str
-    """Its inline Markdown, marks included."""
-    setext: bool
-    """Whether it is underlined, so that the next line determines its level."""
+    title: str  # its inline Markdown, marks included
+    setext: bool  # whether it is underlined, so that the next line determines its level
 
 
 def can_shift(headings: Iterable[Heading], levels: int) -> bool:
@@ -62,8 +60,7 @@ def anchors(titles: Sequence[str]) -> list[str]:
 
 def slug(text: str, limit: int = 48, empty: str = "notes") -> str:
     """Return a valid file or skill name of at most `limit` lower-case ASCII letters, digits and single hyphens;
-    `empty` if nothing is left.
-    """
+    `empty` if nothing is left."""
     words = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     return words[:limit].rstrip("-") or empty
 
@@ -77,22 +74,18 @@ _BLOCKS.core.ruler.disable(["inline", "text_join"])
 class Block:
     """A top-level block; lines are 0-based and half-open."""
 
-    kind: str
-    """Type of its first token, such as "fence" or "paragraph_open"."""
+    kind: str  # type of its first token, such as "fence" or "paragraph_open"
     start: int
     end: int
-    info: str = ""
-    """Info string of a fence."""
-    markup: str = ""
-    """The marks that open it, such as three backticks."""
+    info: str = ""  # info string of a fence
+    markup: str = ""  # the marks that open it, such as three backticks
 
 
 @dataclass(frozen=True, slots=True)
 class LinkDefinition:
     """A link reference definition; lines are 0-based and half-open."""
 
-    label: str
-    """Folded for comparison."""
+    label: str  # folded for comparison
     start: int
     end: int
 
@@ -101,17 +94,14 @@ class Passage(NamedTuple):
     """A paragraph; its line is 0-based."""
 
     line: int
-    text: str
-    """Its source, folded to one line."""
-    is_item: bool
-    """Whether it opens a list item."""
+    text: str  # its source, folded to one line
+    is_item: bool  # whether it opens a list item
 
 
 class MarkdownIndex:
     """An index of one Markdown text; all line numbers are 0-based.
 
-    The frontmatter is parsed as blank lines, so that line numbers below it are unchanged.
-    """
+    The frontmatter is parsed as blank lines, so that line numbers below it are unchanged."""
 
     def __init__(self, lines: Sequence[str], *, frontmatter_lines: int | None = None) -> None:
         self.lines = tuple(lines)
@@ -119,7 +109,6 @@ class MarkdownIndex:
             frontmatter_end(self.lines) if frontmatter_lines is None else frontmatter_lines
         )
         self.env: dict[str, Any] = {}
-        """State of markdown-it, such as link definitions."""
         body = (_parsable(line) for line in self.lines[self.frontmatter_lines :])
         source = [*[""] * self.frontmatter_lines, *body]
         self.tokens = _BLOCKS.parse("\n".join(source) + "\n", self.env)
@@ -298,7 +287,6 @@ def _parsable(line: str) -> str:
 
 
 def _last_of_block(tokens: Sequence[Token], number: int) -> int:
-    """Number of the token that closes the block opened by token `number`."""
     depth = 0
     for last in range(number, len(tokens)):
         depth += tokens[last].nesting

@@ -7,7 +7,6 @@ from typing import Any
 import yaml
 
 MAX_FRONTMATTER = 32_768
-"""Maximum characters of frontmatter."""
 
 
 class _Loader(yaml.SafeLoader):

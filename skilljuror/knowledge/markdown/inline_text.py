@@ -62,8 +62,7 @@ def inline_text(token: Token) -> str:
     """Return the text of an inline token without emphasis marks and local link targets.
 
     Code spans keep their backticks, remote links their address, all links their title. Line breaks are kept,
-    so that positions map to lines.
-    """
+    so that positions map to lines."""
     parts: list[str] = []
     targets: list[str] = []
     position = 0
@@ -82,7 +81,6 @@ def inline_text(token: Token) -> str:
 
 
 def _target(token: Token, name: str) -> str:
-    """The remote address and the title of a link or image."""
     address, title = (
         str(token.attrs.get(name, "")),
         fold_whitespace(str(token.attrs.get("title", ""))),

@@ -32,12 +32,9 @@ class TextFile:
     """A text file: its lines, and the flags that restore its bytes exactly."""
 
     lines: tuple[str, ...]
-    bom: bool = False
-    """Whether it starts with a UTF-8 byte order mark."""
+    bom: bool = False  # whether it starts with a UTF-8 byte order mark
     crlf: bool = False
-    """Whether its lines end with CRLF."""
     final_newline: bool = True
-    """Whether its last line has an end."""
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -59,8 +56,7 @@ def text_with_flags(lines: Iterable[str], flags: Iterable[str]) -> TextFile:
 def read_text(blob: Blob) -> TextFile | None:
     """Return the lines of a blob, or None if it is not UTF-8 text.
 
-    CRLF is a flag only if every line end is CRLF; otherwise carriage returns stay in the lines.
-    """
+    CRLF is a flag only if every line end is CRLF; otherwise carriage returns stay in the lines."""
     content = blob.text
     if content is None:
         return None

@@ -13,11 +13,8 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Generated, Plan
 
 TRIGGER_ROW = "row-trigger"
-"""The template of a row with a trigger."""
-MAX_TRIGGER = 200
-"""Maximum characters of a trigger, "when" and "because" included."""
-SHARED_WORDS = 2
-"""Minimum number of words that a trigger shares with its file."""
+MAX_TRIGGER = 200  # maximum characters of a trigger, "when" and "because" included
+SHARED_WORDS = 2  # minimum number of words that a trigger shares with its file
 FILE_WORDS = 20
 """Minimum distinct longer words of a file that is checked for shared words; others say too little, or use
 another script."""
@@ -28,8 +25,7 @@ _IN_ROW = re.compile(r": open this file when (.+?), because (.+)\.$")
 _MARKS = re.compile(r"[`*\[\]<>|#{}\\~^]|(?<!\w)_|_(?!\w)|://|--|&#?\w+;")
 _BREAK = re.compile(r"[.!?;:]\s")
 _LONG = re.compile(r"[A-Za-z]{4,}")
-_STEM = 4
-"""Leading letters by which two words count as equal, such as "field" and "fields"."""
+_STEM = 4  # leading letters by which two words count as equal, such as "field" and "fields"
 _EVERYDAY = frozenset({
     "when", "beca", "this", "that", "file", "with", "from", "into", "they", "them", "have", "then",
     "task", "skil", "need", "agen", "work", "step", "whic", "what", "read", "open", "your",

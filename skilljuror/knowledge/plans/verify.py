@@ -114,7 +114,6 @@ class StructuralLines:
         return piece.template != "definition" or self._is_copy(params["line"], fits)
 
     def _is_copy(self, line: str, fits: PathMayBecome) -> bool:
-        """Whether a definition is one of the parent's, except for its path."""
         for before in self._lines.get(pathless_skeleton(split_link_targets(line)[0]), ()):
             pairs = replaced_paths(before, line)
             if pairs is not None and all(fits(old, new) for old, new in pairs):
@@ -136,8 +135,7 @@ def _is_run(text: str, marks: str) -> bool:
     return bool(text) and set(text) in [{mark} for mark in marks]
 
 
-SHOWN = 5
-"""Maximum number of listed problems of one kind; the others are counted."""
+SHOWN = 5  # maximum number of listed problems of one kind; the others are counted
 _MARKS = re.compile(r"[*_`~\\]|\]\([^()\s]*\)|</?[A-Za-z][^<>]*>|[\[\]]")
 
 
@@ -168,14 +166,12 @@ def verify_control(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ..
     """Return why a control is not what its plan says; empty if it is.
 
     A control omits knowledge on purpose. The proof is that the plan contains the whole difference: variant
-    and plan give the parent.
-    """
+    and plan give the parent."""
     problems = tuple(_check_planned(plan, parent, variant))
     return problems or tuple(_check_rebuilt(plan, parent, variant))
 
 
 def _check_files(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """The variant has exactly the planned files; every parent file is accounted for."""
     problems = list(_check_planned(plan, parent, variant))
     yield from problems
     if not problems:
@@ -183,7 +179,6 @@ def _check_files(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 
 
 def _check_planned(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """The variant has exactly the planned files, as planned."""
     try:
         expected = render(plan, parent)
     except TransformError as error:
@@ -238,8 +233,7 @@ def _check_coverage(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str
 
 def _structural_lines(parent: Bundle) -> set[tuple[str, int]]:
     """Lines of the parent's roots without knowledge, as (path, 1-based line): frontmatter delimiters, markers
-    and the fences of embedded files.
-    """
+    and the fences of embedded files."""
     parent_texts = BundleTexts(parent.files)
     structure: set[tuple[str, int]] = set()
     for skill in parent.skills:
@@ -257,8 +251,7 @@ def _structural_lines(parent: Bundle) -> set[tuple[str, int]]:
 
 def _check_substitutions(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     """Substitutions change only paths and anchors, to existing targets; lines of marks and definitions have no
-    other content.
-    """
+    other content."""
     variant_targets, parent_targets = PathTargets(variant), PathTargets(parent)
     structural, parent_texts = StructuralLines(parent), BundleTexts(parent.files)
     for file in plan.files:
@@ -301,8 +294,7 @@ class PathTargets:
 
     def is_path(self, token: str) -> bool:
         """Whether the token can be a path or an anchor: an anchor, a path into a folder of skills, or the end of
-        the path of a file or folder, on disk or on a page.
-        """
+        the path of a file or folder, on disk or on a page."""
         path, anchor = _path_and_anchor(token)
         if not path:
             return bool(anchor)
@@ -310,7 +302,6 @@ class PathTargets:
 
     @cached_property
     def _suffixes(self) -> set[str]:
-        """Every end of every path, and of the paths that pages carry."""
         ends = {""}
         for path in all_paths(self._bundle, units_of(self._bundle)):
             for above in (path, *map(str, PurePosixPath(path).parents)):
@@ -319,13 +310,11 @@ class PathTargets:
 
 
 def _path_and_anchor(token: str) -> tuple[str, str]:
-    """(path, anchor) of a token, without punctuation around it."""
     path, _, anchor = unquote(token.rstrip(".,:;!?*_").lstrip("*_")).partition("#")
     return path, anchor
 
 
 def _check_generated(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Generated lines consist of words and paths of the parent."""
     known: set[str] | None = None
     for file in plan.files:
         for piece in file.pieces:
@@ -349,7 +338,6 @@ def _check_triggers(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str
 
 
 def _check_folders(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Commands have the same working folder as in the parent."""
     for path, problem in folder_problems(plan, parent, variant):
         yield f"{path!r} {problem}"
 
@@ -370,7 +358,6 @@ def _words_shown(plan: Plan, parent: Bundle) -> set[str]:
 
 
 def _without_substitutions(plan: Plan, variant: Bundle) -> dict[str, TextFile]:
-    """The variant's text files with every substitution undone, without sidecars."""
     variant_texts = BundleTexts(variant.files)
     texts = {}
     for file in plan.files:
@@ -439,8 +426,7 @@ def _check_blocks(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 
 def _check_code(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     """Every code file of the parent is in the variant with the same bytes and execute bit, as a file or as
-    the content of a fence with its own path.
-    """
+    the content of a fence with its own path."""
     present: dict[tuple[str, bool], list[str]] = defaultdict(list)
     for path, blob in _code_files(variant, everything=True, embedded_too=True):
         present[blob.sha256, blob.executable].append(path)
@@ -454,7 +440,6 @@ def _check_code(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 def _code_files(
     bundle: Bundle, *, everything: bool, embedded_too: bool
 ) -> Iterator[tuple[str, Blob]]:
-    """(path, content) of code files, and of code embedded in flat roots."""
     blobs = list(bundle.files.items())
     for path, blob in bundle.files.items():
         text = read_text(blob) if embedded_too and is_root_name(path) else None

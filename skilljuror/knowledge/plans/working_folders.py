@@ -40,8 +40,7 @@ class WorkingFolders:
 
     def needed(self, start: int, end: int) -> Iterator[tuple[int, str]]:
         """Yield (line, folder) of every command in a range of lines (0-based, half-open) that names a file of
-        the bundle, if the page names its folder. Fenced files do not count: they move byte for byte.
-        """
+        the bundle, if the page names its folder. Fenced files do not count: they move byte for byte."""
         for line in range(start, end):
             place = bisect_right(self._starts, line) if line in self._commanded else 0
             folder = self._folders[place - 1] if place else None
@@ -50,7 +49,6 @@ class WorkingFolders:
 
 
 def _directory_lines(markdown: MarkdownIndex) -> Iterator[tuple[int, str]]:
-    """(line, folder) of every sentence that names the folder to run commands from."""
     for line in markdown.prose_lines:
         folder = directory_path(markdown.lines[line])
         if folder is not None:

@@ -34,7 +34,6 @@ INTERPRETED = re.compile(
     r"(?<![\w-])(?:python3?|node|bash|sh|uv run|deno run|npx tsx|ruby|perl)\s+"
     r"((?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|js|mjs|sh|ts|rb|pl))\b"
 )
-"""An interpreter and its script."""
 _SUFFIX = re.compile(r"\w\.[A-Za-z]\w{0,9}$")
 _NAMED_FOLDER = re.compile(r"^(?:\$\{?\w+\}?|\{\w+\}|<[\w -]+>)/")
 """A placeholder for a folder, such as $SKILL_DIR."""
@@ -105,8 +104,7 @@ class BundlePaths:
 def commanded_paths(bundle: Bundle) -> tuple[tuple[Unit, str], ...]:
     """Return (unit, path) of the files and folders in a bundle's commands.
 
-    The script of an interpreter may be named from any folder.
-    """
+    The script of an interpreter may be named from any folder."""
     units = units_of(bundle)
     paths = BundlePaths(bundle, units)
     found = []
@@ -119,7 +117,6 @@ def commanded_paths(bundle: Bundle) -> tuple[tuple[Unit, str], ...]:
 
 
 def _commands_of(unit: Unit) -> tuple[str, ...]:
-    """The commands in a unit: one of a shell, or those in a line of prose."""
     if unit.kind == "command":
         return (unit.text,)
     return code_of(unit) if unit.kind in CONTENT_KINDS - {"code"} else ()
@@ -136,7 +133,6 @@ def announced_files(units: Iterable[Unit]) -> Iterator[str]:
 
 
 def _directories(units: Iterable[Unit], skills: Sequence[str]) -> Iterator[str]:
-    """The working folders of sections, below that of the skill."""
     for unit in units:
         path = directory_path(unit.text) if unit.generated == DIRECTORY else None
         if path:

@@ -82,8 +82,7 @@ def has_opposites(
     before: str, after: str, contrasted: frozenset[tuple[str, str]] = frozenset()
 ) -> bool:
     """Whether a word was replaced by its opposite: on a scale (smallest, largest; reliably, rarely), by a prefix
-    (safe, unsafe; upstream, downstream), or as one of the `contrasted` pairs.
-    """
+    (safe, unsafe; upstream, downstream), or as one of the `contrasted` pairs."""
     old, new = Counter(_words(before)), Counter(_words(after))
     removed, added = list(old - new), list(new - old)
     return any(

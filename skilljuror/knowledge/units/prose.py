@@ -34,16 +34,11 @@ class RawUnit(NamedTuple):
 
     kind: UnitKind
     start: int
-    end: int
-    """Inclusive."""
-    headings: tuple[str, ...]
-    """Heading path, outermost first."""
-    text: str
-    """Normalised text."""
-    generated: str | None = None
-    """Template that the line follows."""
-    lead: str = ""
-    """The sentence that introduces its list, table or code."""
+    end: int  # inclusive
+    headings: tuple[str, ...]  # heading path, outermost first
+    text: str  # normalised text
+    generated: str | None = None  # template that the line follows
+    lead: str = ""  # the sentence that introduces its list, table or code
 
 
 def code_units(
@@ -88,7 +83,6 @@ def _words(command: str) -> list[str]:
 
 
 def _keys(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterator[RawUnit]:
-    """Key paths by indentation, one key per line."""
     path: list[tuple[int, str]] = []
     for number, line in enumerate(lines, first):
         key = _KEY.match(line)
@@ -132,20 +126,16 @@ class Leads:
     """Track the introduction of each block of a page.
 
     A paragraph introduces the list, table or code right below it if it ends in a colon or is completely bold.
-    An item introduces its content, a tag on its own line the lines below it.
-    """
+    An item introduces its content, a tag on its own line the lines below it."""
 
     def __init__(self) -> None:
-        self._open: list[str] = []
-        """Leads of the lists that are open, the innermost last."""
-        self._last = ""
-        """Introduction in the block before."""
+        self._open: list[str] = []  # leads of the lists that are open, the innermost last
+        self._last = ""  # introduction in the block before
 
     def of(self, token: Token, following: Sequence[Token]) -> str:
         """Return the lead of the block that begins at `token`, or "". `following` are the tokens after it.
 
-        Call it for every token of a page, in order.
-        """
+        Call it for every token of a page, in order."""
         around = "".join(self._open[-1:])
         lead, self._last = self._last, "" if token.map or token.type in _ENDS else self._last
         if token.type in _LISTS_OPEN:
@@ -163,7 +153,6 @@ class Leads:
 
 
 def _introduction(inline: Token, *, inside: bool) -> str:
-    """The sentence of a paragraph that can introduce a block; "" if none."""
     found = sentences(inline_text(inline))
     last = found[-1][2] if found else ""
     return last if inside or last.endswith(":") or _is_bold(inline) else ""
@@ -192,8 +181,6 @@ def markdown_units(lines: Sequence[str], first: int = 1) -> Iterator[RawUnit]:
 
 
 class _Walk:
-    """One pass over the block tokens of a body."""
-
     def __init__(self, markdown: MarkdownIndex, first: int) -> None:
         self.lines = markdown.lines
         self.tokens = markdown.inline_tokens
@@ -417,8 +404,7 @@ def step_units(tokens: Sequence[Token], first: int) -> Iterator[RawUnit]:
     """Yield adjacent items of ordered lists as "this -> that".
 
     A list that continues the count after a code block or paragraph belongs to the same procedure; a heading
-    ends it.
-    """
+    ends it."""
     open_lists: list[_Steps | None] = []
     resumable: dict[int, _Steps] = {}
     for index, token in enumerate(tokens):

@@ -17,8 +17,7 @@ _THEN = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+")
-_NAMED = 3
-"""Minimum names in a title that determine the order below it: RED-GREEN-REFACTOR."""
+_NAMED = 3  # minimum names in a title that determine the order below it: RED-GREEN-REFACTOR
 
 
 def in_order(above: str, texts: Sequence[str]) -> list[bool]:
@@ -26,8 +25,7 @@ def in_order(above: str, texts: Sequence[str]) -> list[bool]:
 
     `above` is the title or sentence above them. There is an order if `above` names a process or lists them,
     if both continue a count ("Step 2", "Step 3"; "1.", "2."), or if the second opens with "then", "finally"
-    or the like.
-    """
+    or the like."""
     process = bool(_PROCESS.search(above)) or _names_in_order(above, texts)
     return [
         process or _counts_on(before, after) or bool(_THEN.match(after))
@@ -42,13 +40,11 @@ def _counts_on(before: str, after: str) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _count(text: str) -> tuple[str, tuple[int, ...]] | None:
-    """The word and number at the start of a title."""
     match = _COUNTED.match(text)
     return match and ((match[1] or "").lower(), tuple(map(int, match[2].split("."))))
 
 
 def _names_in_order(above: str, texts: Sequence[str]) -> bool:
-    """Whether each word of a title is in the texts below it, in the same order."""
     names = list(dict.fromkeys(word.lower() for word in _WORD.findall(above)))
     if not _NAMED <= len(names) <= len(texts):
         return False

@@ -32,12 +32,9 @@ from skilljuror.transforms.disclosure.trigger_cues import all_topics, topics
 from skilljuror.transforms.editing.links import link_between
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
-MERGED = 4
-"""Maximum number of sections that share a file."""
-SMALL = 3
-"""A section may take at most 1/`SMALL` of a shared file's limit."""
-SEQUENCE_TOKENS = 5_000
-"""Estimated tokens up to which ordered text stays in one file."""
+MERGED = 4  # maximum number of sections that share a file
+SMALL = 3  # A section may take at most 1/`SMALL` of a shared file's limit
+SEQUENCE_TOKENS = 5_000  # estimated tokens up to which ordered text stays in one file
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +69,7 @@ def file_units(
 
     A section and its subsections form one file; above `merge_tokens`, it is cut between its children.
     Small neighbours below one heading share a file. Ordered text, such as one of the `processes`, is cut
-    only if it is too long for one file.
-    """
+    only if it is too long for one file."""
     units: list[FileUnit] = []
     for section in _sections(moved, processes):
         ordered = section[0].continued or section[0].sequence in processes
@@ -146,7 +142,6 @@ def _begun(unit: FileUnit, continued: bool) -> FileUnit:
 
 
 def _share(left: FileUnit, right: FileUnit, limit: int) -> bool:
-    """Whether small neighbours below one heading may share a file."""
     last, first = left.tops[-1], right.tops[0]
     siblings = (last.above, last.skill) == (first.above, first.skill)
     small = all(unit.tokens <= limit // SMALL * len(unit.tops) for unit in (left, right))
@@ -156,13 +151,10 @@ def _share(left: FileUnit, right: FileUnit, limit: int) -> bool:
     return siblings and small and adjoining and whole and fits
 
 
-LONG_LINES = 100
-"""Lines from which a reference opens with a table of contents."""
-SPLIT_TOKENS = 6_000
-"""Estimated tokens from which an embedded Markdown file is split into parts."""
+LONG_LINES = 100  # lines from which a reference opens with a table of contents
+SPLIT_TOKENS = 6_000  # estimated tokens from which an embedded Markdown file is split into parts
 PART_TOKENS = 3_000
-PART_TITLES = 500
-"""Characters of headings in the row of a part."""
+PART_TITLES = 500  # characters of headings in the row of a part
 
 
 @dataclass(slots=True)
@@ -170,16 +162,11 @@ class ReferenceFile:
     """A Markdown file to which the root routes."""
 
     page: PageBuilder
-    titles: tuple[str, ...]
-    """Headings that describe it, the widest first."""
-    embedded: EmbeddedFile | None = None
-    """Its embedded file; None for sections of the root."""
+    titles: tuple[str, ...]  # headings that describe it, the widest first
+    embedded: EmbeddedFile | None = None  # its embedded file; None for sections of the root
     part_of: "ReferenceFile | None" = None
-    """The file it is a part of."""
-    skill: str = ""
-    """Folder of its source skill, if the page holds several."""
-    parent_heading: str = ""
-    """The heading above its sections, other than the skill's title."""
+    skill: str = ""  # folder of its source skill, if the page holds several
+    parent_heading: str = ""  # the heading above its sections, other than the skill's title
 
 
 class FileLayout:
@@ -194,15 +181,13 @@ class FileLayout:
         """Sections that left the root, and their new file."""
         self.verbatim_files: list[tuple[EmbeddedFile, PlannedFile]] = []
         """Embedded files that are extracted byte for byte."""
-        self.variant_paths: dict[str, str] = {}
-        """Path in a marker -> path in the variant."""
+        self.variant_paths: dict[str, str] = {}  # path in a marker -> path in the variant
         fixed = [f"{self.folder}/{one.path}" for one in flat.embedded_files if self.keeps_path(one)]
         self._taken = {path.casefold() for path in [*self.data_files, flat.path, *fixed]}
         self._taken_folders = {one for path in self._taken for one in folders_above(path)}
         linked = {path.casefold() for path in flat.linked_paths}
         self._taken |= linked - self._taken_folders
-        self._last_count: dict[str, int] = {}
-        """Contested path -> last number appended to it."""
+        self._last_count: dict[str, int] = {}  # contested path -> last number appended to it
         self._references_folder = self._free_folder("references")
 
     def shown(self, path: str) -> str:
@@ -258,7 +243,6 @@ class FileLayout:
         return f"{folder}/{slug(skill)}" if skill else folder
 
     def _parent_heading(self, group: SectionGroup) -> str:
-        """The nearest heading above a group, below the title of its skill."""
         own = 2 if group.skill else 1
         return group.path[-1] if len(group.path) > own else ""
 
@@ -294,8 +278,7 @@ class FileLayout:
 
     def _free(self, path: str) -> str:
         """Reserve a path that differs, ignoring case, from all files and folders and from link targets of
-        the source: a broken link must not lead to unrelated text.
-        """
+        the source: a broken link must not lead to unrelated text."""
         pure = PurePosixPath(path)
         candidate, count = path, self._last_count.get(path, 1)
         while self._is_taken(candidate):
@@ -349,7 +332,6 @@ class FileLayout:
             self.copy_trimmed(page, start, end, shift)
 
     def _missing_folder(self, ranges: Sequence[LineRange]) -> str | None:
-        """The folder to run the commands in the ranges from, unless one of the lines names it."""
         needed = (one for start, end in ranges for one in self._working_folders.needed(start, end))
         _, folder = next(needed, (0, None))
         lines = [line for start, end in ranges for line in self.flat.lines[start:end]]
@@ -405,7 +387,6 @@ class FileLayout:
             self._add_part(reference, part)
 
     def _parts(self, file: EmbeddedFile, top: int) -> list[list[LineRange]]:
-        """Group the sections of a large embedded file into parts of at most `PART_TOKENS`, if possible."""
         if estimate("\n".join(file.text.lines)) <= SPLIT_TOKENS:
             return []
         headings = self.headings_in([(file.start, file.end)])

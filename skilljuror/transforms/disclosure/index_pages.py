@@ -34,8 +34,7 @@ from skilljuror.transforms.editing.page_builder import PageBuilder
 
 TABLE_LINES = 7
 """Lines of an index besides rows: its title, the table's heading and lead, blank lines."""
-RUN_ROWS = 40
-"""Rows per index of a folder that is too large for one page."""
+RUN_ROWS = 40  # rows per index of a folder that is too large for one page
 _OVERVIEWS = ("readme", "index", "overview")
 _FOLDER_ROWS = frozenset({"row-folder", "row-data-folder", "row-parts"})
 _CODE = re.compile(r"`([^`]+)`")
@@ -66,8 +65,7 @@ class FolderIndexes:
         file rows. Sections of the page itself keep their rows in up to half of the room.
 
         `folder` is the folder that the page describes, relative to the root's; its indexes go into it, and all
-        paths are relative to the root's folder. `room` is at least `RUN_ROWS`.
-        """
+        paths are relative to the root's folder. `room` is at least `RUN_ROWS`."""
         room = max(RUN_ROWS, room)
         own = [row for row in rows if row[1]["path"] in self._own_sections]
         if len(rows) <= room or len(own) > room // 2:
@@ -84,7 +82,6 @@ class FolderIndexes:
         return fitted if len(fitted) <= room else self._runs(fitted, room, folder)
 
     def _groupings(self, rows: Sequence[RoutingRow], folder: str) -> Iterator[list["_FolderRows"]]:
-        """Yield the rows grouped by folder at each depth below `folder`, deepest first."""
         least = len(_parts(folder)) + 1
         deepest = max(len(_parts(_folder_of(row))) for row in rows)
         for depth in range(max(least, deepest), least - 1, -1):
@@ -103,7 +100,6 @@ class FolderIndexes:
         return "row-guide-folders", params
 
     def _runs(self, rows: Sequence[RoutingRow], room: int, folder: str) -> list[RoutingRow]:
-        """Split rows into index pages and return a row for each page that names its content."""
         count = min(room, ceil(len(rows) / RUN_ROWS))
         edges = [len(rows) * number // count for number in range(count + 1)]
         name = PurePosixPath(folder or self.layout.folder).name
@@ -140,12 +136,10 @@ class FolderIndexes:
         return self.layout.shown(self.layout.reserve_path(name))
 
 
-_FolderRows = tuple[str, list[RoutingRow]]
-"""A folder with its rows, or "" with one ungrouped row."""
+_FolderRows = tuple[str, list[RoutingRow]]  # A folder with its rows, or "" with one ungrouped row
 
 
 def _grouped(rows: Sequence[RoutingRow], depth: int) -> list[_FolderRows]:
-    """Group the rows of each folder at `depth` in the place of the first one."""
     by_folder: dict[str, list[RoutingRow]] = {}
     for number, row in enumerate(rows):
         parts = _parts(_folder_of(row))
@@ -181,7 +175,6 @@ def _names(row: RoutingRow) -> list[str]:
 
 
 def _rebased(row: RoutingRow, base: str) -> RoutingRow:
-    """Make the paths of a row relative to the folder `base`."""
     template, params = row
     rebased = dict(params)
     for hole in rebased.keys() & {"path", "whole"}:
@@ -198,10 +191,8 @@ def _from(path: str, base: str) -> str:
     return relpath(path, base or ".") + ("/" if path.endswith("/") else "")
 
 
-MANY_SKILLS = 12
-"""Number of skills from which an oversized page gets indexes at once."""
-MAX_DESCRIPTION_CUE = 300
-"""Maximum characters of a skill's description in its row."""
+MANY_SKILLS = 12  # number of skills from which an oversized page gets indexes at once
+MAX_DESCRIPTION_CUE = 300  # maximum characters of a skill's description in its row
 
 
 def with_skill_indexes(flat: FlatSkill, limit: int, merge_tokens: int) -> DisclosureDraft:
@@ -240,7 +231,6 @@ def with_skill_indexes(flat: FlatSkill, limit: int, merge_tokens: int) -> Disclo
 
 
 def _lines(kept: Sequence[SectionGroup]) -> int:
-    """Lines of a page besides rows."""
     return sum(group.lines + 1 for group in kept) + TABLE_LINES
 
 

@@ -16,10 +16,8 @@ from skilljuror.transforms.disclosure.trigger_cues import name_pattern, sentence
 
 ROUTING_TOKENS = 300
 """Estimated tokens up to which a section that mostly names files is a routing table."""
-MOSTLY = 0.5
-"""Share of a routing table's paragraphs, items and rows that name a file."""
-LEAST = 3
-"""Words besides the file's name in an informative row."""
+MOSTLY = 0.5  # share of a routing table's paragraphs, items and rows that name a file
+LEAST = 3  # words besides the file's name in an informative row
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _USAGE = re.compile(
     r"\b(?:when|whenever|if|for|before|after|while|during|until|unless|because|to|where|why|how"
@@ -83,8 +81,7 @@ class OwnRows:
 
     def routed_in(self, kept: Sequence[SectionGroup]) -> frozenset[str]:
         """Return marker paths of the files that have a row in these sections. A row names no other file
-        and says when to open the file or what for.
-        """
+        and says when to open the file or what for."""
         lines = {line for group in kept for one in group.ranges for line in range(*one)}
         return frozenset(
             file.path
@@ -113,8 +110,7 @@ def keep_routing(
     """Return (kept, moved) with routing sections, and empty headings above them, moved to `kept`.
 
     `kept` grows up to `lines`; steps of a process stay together. Unchanged if nothing would be left that
-    must move.
-    """
+    must move."""
     heads = {one.start: one for one in moved if one.is_head}
     routing: dict[int, SectionGroup] = {}
     size = _size(kept)

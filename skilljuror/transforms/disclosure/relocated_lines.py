@@ -150,7 +150,6 @@ def _renaming(names: Mapping[str, str]) -> Renaming:
 
 
 def _rename_in_prose(text: str, pattern: re.Pattern[str], names: Mapping[str, str]) -> str:
-    """Replace names outside link targets and commands."""
     kept = sorted([*link_spans(text), *command_spans(text)])
     parts, place = [], 0
     for start, end in [*kept, (len(text), len(text))]:

@@ -45,8 +45,7 @@ def continuations(
     layout: FileLayout, kept: Sequence[SectionGroup]
 ) -> Iterator[tuple[int, RoutingRow]]:
     """Yield (line, row) for each text of which only the first part stays: where the pointer goes, and where
-    the rest went.
-    """
+    the rest went."""
     parted = {group.sequence for group in kept}
     for unit, path in layout.moved_units:
         first = unit.groups[0]
@@ -64,8 +63,7 @@ def root_page(
 ) -> PageBuilder:
     """Return a root page: frontmatter, kept text with pointers to moved text, and the routing table.
 
-    An `index`, an empty page, gets the same without frontmatter.
-    """
+    An `index`, an empty page, gets the same without frontmatter."""
     flat = layout.flat
     page = index or PageBuilder(flat.path, flat.texts)
     if index is None:

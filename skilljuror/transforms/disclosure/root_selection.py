@@ -17,30 +17,19 @@ from skilljuror.models.resource_class import is_markdown
 from skilljuror.tokens import estimate
 from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup
 
-ROOT_TOKENS = 3_000
-"""Estimated tokens of the root's copied text."""
-SHARE = 0.7
-"""Maximum share of all prose, embedded references included, that stays in the root."""
-SMALL_TOKENS = 1_000
-"""Estimated tokens of a text that may stay as a whole."""
-SHORT_TOKENS = 80
-"""Estimated tokens of a section that always stays if it binds."""
-OPENING_SHARE = 0.25
-"""Share of the budget for text before the first process."""
-PROCESS_SHARE = 0.5
-"""Share of the budget for processes."""
-DENSITY = 0.003
-"""Minimum worth per token of kept text: one duty in about 300 tokens."""
-STEPS = 3
-"""Minimum number of ordered items in a process."""
-APART = 0.01
-"""Minimum worth per token of a section that stays while its siblings leave."""
-TOP_UP = 0.35
-"""Share of the text up to which the root is filled in document order."""
+ROOT_TOKENS = 3_000  # estimated tokens of the root's copied text
+SHARE = 0.7  # maximum share of all prose, embedded references included, that stays in the root
+SMALL_TOKENS = 1_000  # estimated tokens of a text that may stay as a whole
+SHORT_TOKENS = 80  # estimated tokens of a section that always stays if it binds
+OPENING_SHARE = 0.25  # share of the budget for text before the first process
+PROCESS_SHARE = 0.5  # share of the budget for processes
+DENSITY = 0.003  # minimum worth per token of kept text: one duty in about 300 tokens
+STEPS = 3  # minimum number of ordered items in a process
+APART = 0.01  # minimum worth per token of a section that stays while its siblings leave
+TOP_UP = 0.35  # share of the text up to which the root is filled in document order
 TOP_UP_TOKENS = 600
 LEAST_TOKENS = 120
-LEAST_SHARE = 0.2
-"""Minimum estimated tokens, and share of the text, of a root."""
+LEAST_SHARE = 0.2  # minimum estimated tokens, and share of the text, of a root
 
 _ALWAYS = re.compile(r"\b(?:overview|prerequisites?|pre-?requirements?)\b", re.IGNORECASE)
 """Titles of sections that always stay."""
@@ -55,8 +44,6 @@ class RootBudget:
 
 
 class _Kept:
-    """Groups that stay, in the order of selection, and their total size."""
-
     def __init__(self) -> None:
         self._groups: dict[int, SectionGroup] = {}
         self._lines: Counter[str] = Counter()
@@ -97,8 +84,7 @@ class _Part:
     groups: Sequence[SectionGroup]
     lines: int
     tokens: int
-    worth: float
-    """Of all its lines."""
+    worth: float  # of all its lines
 
 
 class RootSelector:
@@ -118,15 +104,13 @@ class RootSelector:
         self.total = own
         self.most = max(SMALL_TOKENS, SHARE * (own + references))
 
-        self.essential: set[int] = set()
-        """Ids of groups that stay even if something must leave."""
+        self.essential: set[int] = set()  # ids of groups that stay even if something must leave
         self._kept = _Kept()
 
     def choose(self, *, must_move: bool) -> tuple[list[SectionGroup], list[SectionGroup]]:
         """Return (kept, moved), each in document order; together they are the whole text.
 
-        With `must_move`, something moves if the text can be divided.
-        """
+        With `must_move`, something moves if the text can be divided."""
         self._keep_titles()
         skills = list(dict.fromkeys(group.skill for group in self.groups))
         for skill in skills:
@@ -167,7 +151,6 @@ class RootSelector:
         ]
 
     def _worth(self, part: _Part) -> float:
-        """Worth per token; a line costs as much of the budget as its share of tokens."""
         line = self.budget.tokens / self.budget.lines
         return part.worth / max(1, part.tokens, part.lines * line)
 
@@ -180,12 +163,10 @@ class RootSelector:
         return code > group.lines / 2
 
     def _is_process(self, rest: Sequence[SectionGroup]) -> bool:
-        """Whether a sequence describes steps in order, by its headings or in a list."""
         steps = sum(self.flat.worth.steps(group.ranges) for group in rest)
         return rest[-1].sequence in self.flat.processes or steps >= STEPS
 
     def _opens(self, group: SectionGroup) -> bool:
-        """Whether the page, or a skill of a union, begins with a group."""
         return group is self.groups[0] or group.start in self.flat.skill_openings
 
     def _fits(self, part: _Part, share: float = 1.0, skill: str | None = None) -> bool:
@@ -224,8 +205,7 @@ class RootSelector:
         self, groups: Sequence[SectionGroup], heads: Mapping[int, SectionGroup]
     ) -> list[SectionGroup]:
         """The remaining groups of a sequence, with the headings above them that must stay in place; empty if
-        none can be kept.
-        """
+        none can be kept."""
         if not groups or groups[0].continued or all(group.heading_only for group in groups):
             return []
         above = (heads[start] for start in groups[0].above if start in heads)
@@ -298,8 +278,7 @@ class RootSelector:
         """Keep first parts of the remaining sequences, those with the most worth per token first.
 
         Kept text takes room, so a queued part never fits better than before. A sequence is reconsidered if its
-        part no longer fits, or if a part of it or a heading above it is kept.
-        """
+        part no longer fits, or if a part of it or a heading above it is kept."""
         heads, left = self._heads(), self._left(skill)
         touched: dict[int, set[int]] = defaultdict(set)
         """First line of a group -> sequences that change if it is kept."""
@@ -345,7 +324,6 @@ class RootSelector:
         return best
 
     def _rank(self, part: _Part) -> tuple[float, int]:
-        """Sort key: most worth per token first, then document order."""
         return -self._worth(part), part.groups[0].start
 
     def _top_up(self, skill: str, share: float) -> None:
@@ -371,7 +349,6 @@ class RootSelector:
                 self._kept.add([group])
 
     def _keep_minimum(self) -> None:
-        """Keep the head of the best section if the root says almost nothing."""
         used = sum(group.tokens for group in self._kept if not group.heading_only)
         firsts = [next(self._first_parts(rest)).groups[-1] for rest in self._rests(None)]
         rests = [group for group in firsts if len(group.ranges) == 1]

@@ -38,23 +38,15 @@ from skilljuror.transforms.disclosure.trigger_cues import (
     without_brackets,
 )
 
-FOLDED = 2
-"""Minimum number of files of one folder that share a row."""
-CROWDED = 60
-"""Number of files above which rows are short and helpers share a row by folder."""
-SHORT = 110
-"""Maximum characters of the sections that use a helper, and of cues in a crowded table."""
-MAX_TITLES = 500
-"""Maximum characters of headings in a row."""
-MAX_DEEPER = 180
-"""Maximum characters of headings in a row that lists lower levels too."""
-USES = 3
-"""Maximum number of sections in the row of a helper that they use."""
-MAX_NAMES = 200
-"""Maximum characters of file names in a folder's row."""
+FOLDED = 2  # minimum number of files of one folder that share a row
+CROWDED = 60  # number of files above which rows are short and helpers share a row by folder
+SHORT = 110  # maximum characters of the sections that use a helper, and of cues in a crowded table
+MAX_TITLES = 500  # maximum characters of headings in a row
+MAX_DEEPER = 180  # maximum characters of headings in a row that lists lower levels too
+USES = 3  # maximum number of sections in the row of a helper that they use
+MAX_NAMES = 200  # maximum characters of file names in a folder's row
 
-RoutingRow = tuple[str, dict[str, str]]
-"""Template and parameters."""
+RoutingRow = tuple[str, dict[str, str]]  # template and parameters
 
 
 class RoutingTable:
@@ -72,8 +64,7 @@ class RoutingTable:
 
         An `indexed` table leaves room for long rows. Its files are so many that names repeat, so a name counts
         as a mention only if one file has it. Files that are `described` have a row of the author on the same
-        page, which the generated rows do not repeat.
-        """
+        page, which the generated rows do not repeat."""
         self.layout = layout
         self.flat = layout.flat
         self.path_mentions = PathMentions(layout)
@@ -140,7 +131,6 @@ class RoutingTable:
 
     @cached_property
     def _cues(self) -> dict[str, str]:
-        """Path -> cue of its row."""
         limit = SHORT if self.crowded else MAX_CUE
         candidates: dict[str, list[Candidate]] = {}
         for reference in self.whole_references:
@@ -179,14 +169,12 @@ class RoutingTable:
         return Vocabulary(pages)
 
     def _titles(self, reference: ReferenceFile, levels: int) -> list[str]:
-        """The headings of the first levels of a file and its parts, as written."""
         headings = self.layout.headings_in(_ranges(reference))
         top = min((heading.level for heading in headings), default=1)
         under = 0 if reference.embedded or self._opens_alone(reference, headings, top) else 1
         return [one.title for one in headings if one.level < top + levels - under]
 
     def _opens_alone(self, reference: ReferenceFile, headings: Sequence[Heading], top: int) -> bool:
-        """Whether a file of sections opens with a heading that holds all others."""
         first = _ranges(reference)[0][0]
         return [one.start for one in headings if one.level == top] == [first]
 
@@ -220,7 +208,6 @@ class RoutingTable:
         ]
 
     def _verbatim_row(self, file: EmbeddedFile, path: str) -> RoutingRow:
-        """The row of a fenced file: Markdown is read, anything else is used."""
         cue = self._cues.get(path, "")
         text = "\n".join(file.text.lines)
         if is_markdown(path):
@@ -261,7 +248,6 @@ class RoutingTable:
         ]
 
     def _by_folder(self, paths: Iterable[str]) -> dict[str, list[str]]:
-        """Folder relative to the root -> its paths."""
         folders: dict[str, list[str]] = {}
         for path in paths:
             folders.setdefault(dirname(self.layout.shown(path)), []).append(path)
@@ -284,7 +270,6 @@ class RoutingTable:
 
 
 def _ranges(reference: ReferenceFile) -> list[LineRange]:
-    """The lines of the flat skill that a file and its parts hold."""
     file = reference.embedded
     if file is not None:
         return [(file.start, file.end)]

@@ -12,26 +12,16 @@ from skilljuror.knowledge.markdown.block_index import MarkdownIndex, Passage, vi
 from skilljuror.transforms.disclosure.sections import LineRange
 from skilljuror.transforms.disclosure.trigger_cues import Mention, sentences, without_file_name
 
-MAX_CUE = 240
-"""Maximum characters of a cue; a longer sentence is not quoted in part."""
-LEAST_CHARS = 20
-"""Minimum characters of a cue from the file itself."""
-LEAST = 3
-"""Minimum words of a mention besides the file's name."""
-LEAST_BACK = 6
-"""The same for a sentence that refers to the text before it."""
-LEAST_LEAD = 4
-"""Minimum words of an informative line before a colon."""
-LEAST_ITEM = 6
-"""Minimum words of a list item without a full stop that counts as a sentence."""
-LEAST_BEFORE_COMMAND = 8
-"""Minimum words of a sentence that is quoted without the command after it."""
-PASSAGES = 16
-"""Paragraphs of a file whose sentences may be quoted."""
-EARLIER = 0.25
-"""Loss of a sentence's rank for each paragraph before it."""
-NAMED = 10.0
-"""Rank of a sentence that names the file, above all others."""
+MAX_CUE = 240  # maximum characters of a cue; a longer sentence is not quoted in part
+LEAST_CHARS = 20  # minimum characters of a cue from the file itself
+LEAST = 3  # minimum words of a mention besides the file's name
+LEAST_BACK = 6  # the same for a sentence that refers to the text before it
+LEAST_LEAD = 4  # minimum words of an informative line before a colon
+LEAST_ITEM = 6  # minimum words of a list item without a full stop that counts as a sentence
+LEAST_BEFORE_COMMAND = 8  # minimum words of a sentence that is quoted without the command after it
+PASSAGES = 16  # paragraphs of a file whose sentences may be quoted
+EARLIER = 0.25  # loss of a sentence's rank for each paragraph before it
+NAMED = 10.0  # rank of a sentence that names the file, above all others
 _BOLD = re.compile(r"\*\*|__")
 _POINTS_ON = re.compile(
     r"\b(?:following|below|these|this|here|include[sd]?|are|is|when|if)\b", re.IGNORECASE
@@ -58,27 +48,22 @@ _OPEN_END = re.compile(
 )
 """The end of an incomplete sentence."""
 _ASIDE = re.compile(r" ?\([^()]*\)")
-_STATES_FIRST = re.compile(r"\w [—–-] |\w[:;] ")
-"""A question after a statement."""
+_STATES_FIRST = re.compile(r"\w [—–-] |\w[:;] ")  # A question after a statement
 _LABELLED = re.compile(r"(?<![^\s*])[A-Z][\w ]{1,24}:\s")
 _CODE = re.compile(r"`[^`]*`")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _LONGER = re.compile(r"[^\W\d_]{4,}")
-_STEM = 5
-"""Leading letters by which two words count as equal."""
+_STEM = 5  # leading letters by which two words count as equal
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A sentence that a row could quote."""
 
-    source: str
-    """As written."""
-    cue: str
-    """As quoted in the row."""
+    source: str  # as written
+    cue: str  # as quoted in the row
     rank: float
-    named: bool = False
-    """Whether it names the file, and so describes that file in any place."""
+    named: bool = False  # whether it names the file, and so describes that file in any place
 
 
 class Vocabulary:
@@ -106,8 +91,7 @@ def _stems(text: str) -> frozenset[str]:
 def whole_cue(source: str, names: Sequence[str] = (), limit: int = MAX_CUE) -> str:
     """Return a sentence as a row quotes it; "" if it is incomplete, a question, or refers to text that is not quoted.
 
-    A command after it, the file's name in front of it and, if it is too long, parentheses are left out.
-    """
+    A command after it, the file's name in front of it and, if it is too long, parentheses are left out."""
     head, mark, _ = source.partition(": `")
     cut = mark and len(head.split()) >= LEAST_LEAD and head.count("(") == head.count(")")
     text = visible_text(_BOLD.sub("", head if cut else source)).strip()
@@ -176,8 +160,7 @@ def chosen_cues(
     """Return path -> the best sentence about that file alone.
 
     A sentence that fits several rows is not used, unless it names a file: then it belongs to that file, not
-    to the one that holds it. For `described` files, the page already has the sentences that name them.
-    """
+    to the one that holds it. For `described` files, the page already has the sentences that name them."""
     keyed = [
         (path, one, key)
         for path, every in candidates.items()

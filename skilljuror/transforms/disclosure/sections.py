@@ -22,8 +22,7 @@ from skilljuror.transforms.editing.links import linked_paths
 GROUP_TOKENS = 1_200
 """Estimated tokens up to which a section and its subsections move as one; less in a short skill."""
 LEAST_GROUP = 250
-GROUP_SHARE = 6
-"""In a short skill, such a section has at most 1/`GROUP_SHARE` of the text."""
+GROUP_SHARE = 6  # in a short skill, such a section has at most 1/`GROUP_SHARE` of the text
 _OPENING = re.compile(
     r"^(?:Configuration for|Run the commands of this section from the) `([^`]+)`"
     r"(?::| directory\.)$"
@@ -32,8 +31,7 @@ _NUMBERED = re.compile(r"\s*(\d{1,9})[.)]")
 _BARE = re.compile(r"^\W{0,4}\d{1,2}\W\s*")
 _STEP = re.compile(r"^\W{0,4}(?:step|phase|stage|part|round)?\s{0,2}\d{1,2}\b", re.IGNORECASE)
 
-LineRange = tuple[int, int]
-"""Lines, 0-based and half-open."""
+LineRange = tuple[int, int]  # lines, 0-based and half-open
 
 
 @dataclass(slots=True)
@@ -44,8 +42,7 @@ class SectionNode:
     title: str
     start: int
     text_start: int
-    text_end: int
-    """Start of the next heading of any level."""
+    text_end: int  # start of the next heading of any level
     children: list["SectionNode"] = field(default_factory=list)
 
 
@@ -55,24 +52,17 @@ class SectionGroup:
 
     ranges: list[LineRange]
     title: str
-    path: tuple[str, ...]
-    """Titles of the sections above, outermost first."""
-    tokens: int
-    """Estimated."""
-    is_head: bool = False
-    """Whether it is a heading and its own text, without subsections."""
-    heading_only: bool = False
-    """Whether it is a heading without text."""
+    path: tuple[str, ...]  # titles of the sections above, outermost first
+    tokens: int  # estimated
+    is_head: bool = False  # whether it is a heading and its own text, without subsections
+    heading_only: bool = False  # whether it is a heading without text
     continued: bool = False
     """Whether it is the rest of a text that was cut, so that it must open its file."""
-    skill: str = ""
-    """Folder of its source skill, if the page holds several."""
-    above: tuple[int, ...] = ()
-    """First lines of the headings above, outermost first."""
+    skill: str = ""  # folder of its source skill, if the page holds several
+    above: tuple[int, ...] = ()  # first lines of the headings above, outermost first
     is_title: bool = False
     """Whether it is a title with its own text, or the text before any heading."""
-    is_top: bool = True
-    """Whether only titles are above it, or above its process."""
+    is_top: bool = True  # whether only titles are above it, or above its process
     sequence: int = -1
     """First line of its process, else its own. Only a first part of a process may stay."""
 
@@ -244,8 +234,7 @@ class FlatSkill:
         """Return everything but the frontmatter and the embedded files, in document order.
 
         A section and its subsections are one group up to `limit` estimated tokens, by default a share of a
-        short skill's text. A larger one gives its own text and the groups of its children.
-        """
+        short skill's text. A larger one gives its own text and the groups of its children."""
         tree = self.tree()
         if limit is None:
             share = self.tokens(list(_ranges(tree))) // GROUP_SHARE

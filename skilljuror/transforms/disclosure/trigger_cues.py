@@ -15,8 +15,7 @@ from skilljuror.transforms.disclosure.sections import FlatSkill
 MAX_TOPICS = 5
 MAX_TOPIC_CHARS = 180
 MAX_HEADING = 90
-LEAST = 3
-"""Minimum words of a sentence besides the file's name."""
+LEAST = 3  # minimum words of a sentence besides the file's name
 GENERIC = frozenset({
     "overview", "introduction", "quick reference", "quick start", "getting started", "summary",
     "usage", "example", "examples", "setup", "installation", "notes", "note", "references",
@@ -47,10 +46,8 @@ _ROUND = str.maketrans("[]", "()")
 class Mention:
     """A place in the text that names a file."""
 
-    sentence: str
-    """The sentence as written, or the cells of a row; "" for code."""
-    heading: str
-    """Title of its section; "" before the first."""
+    sentence: str  # the sentence as written, or the cells of a row; "" for code
+    heading: str  # title of its section; "" before the first
 
 
 def topics(titles: Iterable[str], limit: int = MAX_TOPIC_CHARS, count: int = MAX_TOPICS) -> str:
@@ -68,7 +65,6 @@ def all_topics(titles: Iterable[str], limit: int) -> str:
 
 
 def _within(titles: Sequence[str], limit: int) -> list[str]:
-    """The titles that fit the limit together, at least one."""
     chosen: list[str] = []
     size = 0
     for title in titles:
@@ -181,8 +177,7 @@ def mentions(
     """Return mentions of a file, or links to its section, outside `own` (its section), in order.
 
     The first name is the file's whole path and counts everywhere; the others count only in text of the same
-    source skill. Embedded code never counts.
-    """
+    source skill. Embedded code never counts."""
     anchor = flat.markdown.anchor_at.get(own[0])
     links = [f"](#{anchor})"] if anchor else []
     mentions_found: list[Mention] = []
@@ -232,7 +227,6 @@ def _mention(
 
 
 def _opening_below(flat: FlatSkill, line: int) -> str:
-    """The first sentence of the paragraph after a heading."""
     blocks = flat.markdown.blocks
     place = bisect_left(blocks, line, key=lambda block: block.start)
     if place == len(blocks) or blocks[place].kind != "paragraph_open":

@@ -17,8 +17,7 @@ from skilljuror.transforms.editing.page_builder import PageBuilder
 
 _SCHEME = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//)")
 
-TargetRewrite = Callable[[str], str | None]
-"""A link target -> its replacement, or None to leave it."""
+TargetRewrite = Callable[[str], str | None]  # A link target -> its replacement, or None to leave it
 
 
 def rewrite_links(line: str, rewrite: TargetRewrite) -> str:
@@ -146,8 +145,7 @@ def supply_definitions(page: PageBuilder, flat: MarkdownIndex, line: RelocatedLi
     """Add definitions that the page's labels had in the flat file and lost by moving.
 
     They go to its end; if the page has another definition of the label, to its start, since the first one
-    counts.
-    """
+    counts."""
     wanted = _lost(page, flat)
     if not wanted:
         return
@@ -190,7 +188,6 @@ def _bare(text: str) -> str:
 
 
 def _opening(page: PageBuilder) -> int:
-    """Number of pieces of frontmatter at the start of the page."""
     first = page.pieces[0] if page.pieces else None
     skip = (
         page.parent_texts.markdown(first.source).frontmatter_lines if isinstance(first, Copy) else 0

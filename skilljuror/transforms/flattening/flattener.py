@@ -99,8 +99,7 @@ def yaml_quoted(description: str) -> str:
 def description_of(skill: Skill, lines: Sequence[str]) -> str:
     """Return the skill's description, or its first paragraph, first heading or name.
 
-    The description is not used if its file spells it in other words, as an escaped line break does.
-    """
+    The description is not used if its file spells it in other words, as an escaped line break does."""
     if skill.description and distinct_words([skill.description]) <= distinct_words(lines):
         return skill.description
     markdown = MarkdownIndex(lines)
@@ -113,8 +112,7 @@ def description_of(skill: Skill, lines: Sequence[str]) -> str:
     return cut_at_sentence(text or PurePosixPath(skill.directory).name, 300)
 
 
-_Place = tuple[str, str]
-"""(file, anchor in it); "" for the file itself."""
+_Place = tuple[str, str]  # (file, anchor in it); "" for the file itself
 
 
 class ShownFiles:
@@ -127,8 +125,7 @@ class ShownFiles:
         sidecars: Mapping[str, str],
     ) -> None:
         """`sections`: source file -> (page, 0-based line of its section's heading); `sidecars`: variant path ->
-        source file.
-        """
+        source file."""
         self._pages, self._sections = pages, sections
         self.sidecars = {source: path for path, source in sidecars.items()}
 
@@ -246,8 +243,7 @@ class Flattener:
         self.labels = LabelScope()
         self.folder = str(PurePosixPath(page.path).parent)
         self._prefix = f"{paths_below}/" if paths_below else ""
-        self._commanded = {path for _, path in commanded_paths(bundle)}
-        """Paths in commands."""
+        self._commanded = {path for _, path in commanded_paths(bundle)}  # paths in commands
         self.tags_fences = has_marker_headings(bundle, parent_texts)
         """Whether fences of carried files are tagged, because the source has headings like markers."""
 
@@ -279,8 +275,7 @@ class Flattener:
     def body(self, skill: Skill, least: int) -> None:
         """Add the skill's body with headings of level `least` or lower.
 
-        A body with colliding labels or a block that cannot be closed goes into a fence.
-        """
+        A body with colliding labels or a block that cannot be closed goes into a fence."""
         text = self.parent_texts.text(skill.path)
         self._note_flags(skill.path)
         start = frontmatter_end(text.lines)

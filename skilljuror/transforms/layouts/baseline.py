@@ -51,7 +51,6 @@ class Baseline:
 
 
 def _has_text(bundle: Bundle, path: str) -> bool:
-    """Whether a file is text for an agent to read or run, and not empty."""
     blob = bundle.files[path]
     return resource_class(path, blob) != "data" and bool(blob.data.strip())
 

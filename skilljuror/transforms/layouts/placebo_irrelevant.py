@@ -13,8 +13,7 @@ from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 class IrrelevantPlacebo:
     """The baseline's frontmatter, so that it is offered and opened alike, over irrelevant text.
 
-    The body has the same outline and length, and says nothing about any task.
-    """
+    The body has the same outline and length, and says nothing about any task."""
 
     variant: ClassVar[str] = "placebo-irrelevant"
     parent: ClassVar[str] = "baseline"
@@ -70,10 +69,8 @@ ENDS = (
 HERDS = ("gulls", "boats", "dunes", "reeds", "tides", "herons", "limpets")
 REST = ("rest", "linger", "gather here", "stay apart", "return by evening")
 RESTS = ("rests", "lingers", "waits here", "stands apart", "waits for evening")
-LONG_SENTENCE = 13.0
-"""Minimum remaining weight for a long sentence; the lightest weighs 12."""
-SHORT_SENTENCE = 4.0
-"""Minimum remaining weight for one more short sentence."""
+LONG_SENTENCE = 13.0  # minimum remaining weight for a long sentence; the lightest weighs 12
+SHORT_SENTENCE = 4.0  # minimum remaining weight for one more short sentence
 
 
 def sentences() -> Iterator[str]:
@@ -86,7 +83,6 @@ def sentences() -> Iterator[str]:
 
 
 def _short_sentences() -> Iterator[str]:
-    """Sentences of few words, from long to short, over and over."""
     number = 0
     while True:
         subject, verb, place = (
@@ -119,13 +115,10 @@ def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}."
 
 
-_ROUND = 20
-"""Short texts among which the best fit is chosen."""
+_ROUND = 20  # short texts among which the best fit is chosen
 
 
 class _Filler:
-    """Text by length, the same for the same requests in the same order."""
-
     def __init__(self) -> None:
         self.long, self.short, self.titles = sentences(), _short_sentences(), _titles()
 
@@ -145,15 +138,13 @@ class _Filler:
 
     @staticmethod
     def _fitting(texts: Iterator[str], room: float) -> str:
-        """Of the next `_ROUND` texts, the first one with the closest weight."""
         return min((next(texts) for _ in range(_ROUND)), key=lambda text: abs(weight(text) - room))
 
 
 def like(lines: Sequence[str], headings: Collection[int]) -> list[str]:
     """Return as many lines, blank in the same places, with about as many estimated tokens in total.
 
-    `headings` (0-based) become titles of the same level, other lines become whole sentences.
-    """
+    `headings` (0-based) become titles of the same level, other lines become whole sentences."""
     filler, owed, filled = _Filler(), 0.0, []
     for number, line in enumerate(lines):
         owed += weight(line)

@@ -13,7 +13,6 @@ from skilljuror.transforms.editing.links import is_local, rewrite_links, split_t
 from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 
 UNNAMED = "a supporting file"
-"""Replacement for the name of a file."""
 
 _BEFORE = r"(?<![\w./-])(?:[\w.~$@{}-]{0,255}+/){0,64}"
 """The folders before a name; bounded, so that a long line of slashes stays cheap."""
@@ -22,8 +21,7 @@ _BEFORE = r"(?<![\w./-])(?:[\w.~$@{}-]{0,255}+/){0,64}"
 class UnroutedPlacebo:
     """All files of pd, and a root that names none of them: no table, pointers or mentions.
 
-    Commands of the root lose the names of their scripts too. The frontmatter is unchanged.
-    """
+    Commands of the root lose the names of their scripts too. The frontmatter is unchanged."""
 
     variant: ClassVar[str] = "placebo-unrouted"
     parent: ClassVar[str] = "pd"
@@ -56,7 +54,6 @@ class UnroutedPlacebo:
 
 
 def _routing(lines: tuple[str, ...], skip: int) -> Iterator[int]:
-    """The lines (0-based) of the table and of pointers to moved text."""
     prose = markdown_index(lines).prose_lines
     table = _table(lines)
     yield from table
@@ -66,7 +63,6 @@ def _routing(lines: tuple[str, ...], skip: int) -> Iterator[int]:
 
 
 def _table(lines: tuple[str, ...]) -> range:
-    """From the last heading of a table to its last row."""
     titles = [n for n, line in enumerate(lines) if line == TEMPLATES["routing"]]
     if not titles or TEMPLATES["routing-lead"] not in lines[titles[-1] : titles[-1] + 3]:
         return range(0)

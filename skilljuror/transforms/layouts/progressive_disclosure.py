@@ -24,15 +24,12 @@ from skilljuror.transforms.disclosure.root_selection import (
 from skilljuror.transforms.disclosure.routing_table import RoutingTable
 from skilljuror.transforms.disclosure.sections import FlatSkill
 
-ROOT_LINES = 220
-"""Maximum lines of the root, frontmatter and routing table included."""
-MERGE_TOKENS = 800
-"""Estimated tokens up to which neighbouring sections share a reference."""
+ROOT_LINES = 220  # maximum lines of the root, frontmatter and routing table included
+MERGE_TOKENS = 800  # estimated tokens up to which neighbouring sections share a reference
 GROWN = 1.1
 """Size of a root, relative to the source's pages, above which it does not repeat their rows."""
 ROUNDS = 10
-STUCK = 3
-"""Rounds without progress after which the root cannot get shorter."""
+STUCK = 3  # rounds without progress after which the root cannot get shorter
 
 
 class ProgressiveDisclosure:
@@ -66,8 +63,7 @@ def _own_tokens(flat: FlatSkill) -> int:
 def _draft_within(flat: FlatSkill, limit: int) -> DisclosureDraft:
     """The draft whose root fits the limit: first less text stays, then rows are shared.
 
-    If that fails, the skills of a union, or the folders of one skill, get index pages.
-    """
+    If that fails, the skills of a union, or the folders of one skill, get index pages."""
     lines = max(24, limit - flat.markdown.frontmatter_lines - len(flat.embedded_files) - 8)
     merge = MERGE_TOKENS
     excess: list[int] = []

@@ -37,8 +37,7 @@ from skilljuror.transforms.llm.assignment_schema import (
 )
 from skilljuror.transforms.llm.prompts import Prompt
 
-LISTED = 3
-"""Sections from which a long file opens with a table of contents."""
+LISTED = 3  # sections from which a long file opens with a table of contents
 
 
 class AssignedLayout(FileLayout):
@@ -60,7 +59,6 @@ class AssignedLayout(FileLayout):
         return self.shown(path if inside else self._variant_path(path))
 
     def _variant_path(self, path: str) -> str:
-        """The variant path of a file that an answer puts below `references/`."""
         return f"{self._folder_of('')}/{path.removeprefix('references/')}"
 
     def add_file(self, path: str, groups: Sequence[SectionGroup]) -> None:
@@ -106,8 +104,7 @@ class AssignedLayout(FileLayout):
 SHOWN_CHARS = 200_000
 """Maximum characters of the skill's text in a request; above it, every section is cut evenly."""
 LEAST_CHARS = 200
-REFERENCE_TOKENS = 6_000
-"""Maximum estimated tokens of a reference with several sections."""
+REFERENCE_TOKENS = 6_000  # maximum estimated tokens of a reference with several sections
 
 
 class AssignedDisclosure:
@@ -124,8 +121,7 @@ class AssignedDisclosure:
         """Return the plan of the model's answer; `params["root_lines"]` overrides the root's maximum of lines.
 
         No request is sent if nothing can move. Raises TransformError for a bundle that is not one flat skill,
-        ModelError if no answer is usable.
-        """
+        ModelError if no answer is usable."""
         limit = int(params.get("root_lines", ROOT_LINES))
         request = AssignmentRequest(flat_skill(parent, self.variant), limit)
         if request.nothing_moves:
@@ -183,7 +179,6 @@ class AssignmentRequest:
         }
 
     def _share(self) -> int:
-        """Maximum characters shown of each section and document."""
         sizes = [len(self.flat.text(one.group.ranges)) for one in self.offer.sections]
         sizes += [sum(map(len, file.text.lines)) for file in self.offer.documents.values()]
         if sum(sizes) <= SHOWN_CHARS:
@@ -206,7 +201,6 @@ class AssignmentRequest:
         return joined_problems(triggers) or None
 
     def _too_long(self, answer: Assignment) -> Iterator[str]:
-        """Files of several sections that are too long for a reader who needs one of them."""
         for file in answer.files:
             tokens = sum(self.offer.by_id[name].group.tokens for name in file.sections)
             if tokens > REFERENCE_TOKENS and len(file.sections) > 1:

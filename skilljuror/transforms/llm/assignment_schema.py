@@ -12,8 +12,7 @@ from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup
 
 SECTION_TOKENS = 300
 """Estimated tokens up to which a section and its subsections are offered as one."""
-MOST_SECTIONS = 120
-"""Maximum number of sections; above it, they are divided less deeply."""
+MOST_SECTIONS = 120  # maximum number of sections; above it, they are divided less deeply
 OPENING_LINES = 60
 OPENING_TOKENS = 900
 """Size above which the text before the first section is cut, so that its tail can move."""
@@ -23,11 +22,9 @@ OPENING_TOKENS = 900
 class OfferedSection:
     """Text that moves or stays as one."""
 
-    id: str
-    """s1, s2, … in document order."""
+    id: str  # s1, s2, … in document order
     group: SectionGroup
-    place: int
-    """Its place among all groups, headings without text included."""
+    place: int  # its place among all groups, headings without text included
 
     @property
     def opens(self) -> bool:
@@ -45,8 +42,7 @@ class OfferedSections:
             f"d{number}": file for number, file in enumerate(readable, start=1)
         }
         """Embedded files that are read, not run: they stay whole and need a trigger."""
-        self.groups = _groups(flat)
-        """All text in document order, headings without text included."""
+        self.groups = _groups(flat)  # all text in document order, headings without text included
         _cut_opening(flat, self.groups, must_move=not self.documents)
         places = [place for place, group in enumerate(self.groups) if not group.heading_only]
         self.sections = [
@@ -71,8 +67,7 @@ class OfferedSections:
         """Return (kept in the root, file -> its groups), each in document order.
 
         `file_of` maps the id of a section to its file; others stay. A heading without text stays with any
-        section below it, else it goes with the first of them.
-        """
+        section below it, else it goes with the first of them."""
         kept: list[SectionGroup] = []
         moved: dict[str, list[SectionGroup]] = {}
         headings: list[SectionGroup] = []
@@ -91,7 +86,6 @@ class OfferedSections:
 
 
 def _groups(flat: FlatSkill) -> list[SectionGroup]:
-    """The sections, divided as deeply as their number allows."""
     limit = SECTION_TOKENS
     while True:
         groups = flat.groups(limit)
@@ -123,8 +117,7 @@ def _cut_opening(flat: FlatSkill, groups: list[SectionGroup], *, must_move: bool
 
 
 MAX_PATH = 80
-SHOWN = 6
-"""Maximum number of problems reported at once."""
+SHOWN = 6  # maximum number of problems reported at once
 _PATH = re.compile(r"references/(?:[a-z0-9][a-z0-9-]*/)?[a-z0-9][a-z0-9-]*\.md")
 
 
@@ -165,8 +158,7 @@ def assignment_problems(
     """Return the problems of an answer, as messages to the model.
 
     `is_taken` knows the paths, below the skill's folder, of other files. Triggers are checked later,
-    against the resulting files.
-    """
+    against the resulting files."""
     problems = [
         *_section_problems(answer, offer),
         *_path_problems(answer, is_taken),

@@ -12,18 +12,15 @@ class Prompt:
     """A transformation Skill as sent to a model."""
 
     name: str
-    text: str
-    """The root, then the references in path order."""
-    sha256: str
-    """Tree digest of the Skill's folder, which identifies the exact prompt."""
+    text: str  # the root, then the references in path order
+    sha256: str  # tree digest of the Skill's folder, which identifies the exact prompt
 
 
 @lru_cache(maxsize=8)
 def load_prompt(name: str) -> Prompt:
     """Load a packaged Skill, with its references, since a model without tools cannot open files.
 
-    Raises UsageError for an unknown name.
-    """
+    Raises UsageError for an unknown name."""
     folder = data_dir("transforms") / name
     root = folder / "SKILL.md"
     if "/" in name or not root.is_file():

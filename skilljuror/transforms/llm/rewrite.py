@@ -33,11 +33,9 @@ REQUESTS: Mapping[str, Callable[[Bundle], RewriteRequest]] = {
     "baseline": baseline_request,
     "pd": disclosure_request,
 }
-"""Layout -> function that makes its request."""
 _REFERENCE = re.compile(r"references/(?:[A-Za-z0-9][\w-]{0,60}/)?[A-Za-z0-9][\w.-]{0,60}\.md")
 _SHOWN = 80
-MOST_FINDINGS = 40
-"""Maximum number of findings returned to a model at once."""
+MOST_FINDINGS = 40  # maximum number of findings returned to a model at once
 _FINDING_CHARS = 600
 FIX_PROMPT = (
     "That answer had the right form, and it does not pass the gates, which compare it with the bundle."
@@ -72,11 +70,9 @@ class RewriteAnswer(Record):
 class Draft(NamedTuple):
     """One attempt at a variant."""
 
-    files: dict[str, Blob]
-    """Its files, in bytewise path order."""
+    files: dict[str, Blob]  # its files, in bytewise path order
     answer: ModelAnswer
-    answers: tuple[str, ...]
-    """sha256 of the prompts; the last one gave the text."""
+    answers: tuple[str, ...]  # sha256 of the prompts; the last one gave the text
 
 
 class Rewriter:
@@ -85,8 +81,7 @@ class Rewriter:
     def __init__(self, client: ModelClient, prompt: Prompt, variant: str, parent: Bundle) -> None:
         """`prompt` is the transformation Skill; `variant` is one of REQUESTS, made from `parent`.
 
-        Raises TransformError for a parent that cannot be rewritten.
-        """
+        Raises TransformError for a parent that cannot be rewritten."""
         self.client = client
         self.prompt = prompt
         self.request = REQUESTS[variant](parent)
@@ -103,8 +98,7 @@ class Rewriter:
     ) -> Draft:
         """Return a draft that fixes the findings. `others` are rounds with no better result, and their findings.
 
-        Raises as `write` does.
-        """
+        Raises as `write` does."""
         content = as_data("findings", _findings_as_json(findings))
         if others:
             history = [
@@ -142,7 +136,6 @@ def _findings_as_json(findings: Sequence[Finding]) -> list[dict[str, Any]]:
 
 
 def _finding_as_json(finding: Finding) -> dict[str, Any]:
-    """A finding as JSON values; foreign text is cut."""
     fields = finding.model_dump(
         include={"rule", "file", "line", "source_text", "variant_text", "message"}
     )
@@ -222,7 +215,6 @@ def _text_problems(written: RewriteAnswer, request: RewriteRequest) -> Iterator[
 
 
 def _invisible(texts: Iterable[str]) -> set[str]:
-    """Control and format characters except line ends and tabs."""
     every = {char for text in texts for char in text} - {"\n", "\t", "\r"}
     return {char for char in every if unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs"}}
 
@@ -247,7 +239,6 @@ def _disclosed_problems(written: RewriteAnswer, request: RewriteRequest) -> Iter
 
 
 def _is_named(path: str, root: str) -> bool:
-    """Whether a root names a file or a folder that holds it."""
     folders = path.split("/")[:-1]
     ups = ["/".join(folders[:count]) + "/" for count in range(1, len(folders) + 1)]
     return path in root or any(f"`{up}`" in root for up in ups)

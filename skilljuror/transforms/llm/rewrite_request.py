@@ -23,10 +23,8 @@ ABOUT_CHARS = 1_200
 class PlaceholderFile:
     """A file below a marker of a flat page."""
 
-    path: str
-    """Path in the marker: relative to the skill's folder."""
-    marker: str
-    """Words of the marker heading."""
+    path: str  # path in the marker: relative to the skill's folder
+    marker: str  # words of the marker heading
     fence: tuple[str, ...]
     """Its lines on a flat page: its fence, and the sentence that announces it."""
     blob: Blob
@@ -91,30 +89,23 @@ def placement_problems(page: Sequence[str], files: Sequence[PlaceholderFile]) ->
         yield f"{path!r} is not a file of the source"
 
 
-MAX_SHOWN = 400_000
-"""Maximum characters of Markdown to rewrite."""
-GROWTH = 2
-"""Maximum characters of an answer, in addition to `SPARE`, relative to the request."""
-SPARE = 4_000
-"""Characters for headings and routing rows, whatever the size."""
+MAX_SHOWN = 400_000  # maximum characters of Markdown to rewrite
+GROWTH = 2  # maximum characters of an answer, in addition to `SPARE`, relative to the request
+SPARE = 4_000  # characters for headings and routing rows, whatever the size
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteRequest:
     """The request for one layout."""
 
-    layout: str
-    """baseline or pd."""
-    folder: str
-    """The skill's folder in the variant."""
+    layout: str  # baseline or pd
+    folder: str  # the skill's folder in the variant
     head: tuple[str, ...]
     """Lines of the frontmatter, both `---` included; the model does not write them."""
-    shown: dict[str, str]
-    """Path -> Markdown to rewrite."""
+    shown: dict[str, str]  # path -> Markdown to rewrite
     files: tuple[PlaceholderFile, ...]
     """Text files except Markdown: behind placeholders on a flat page, else files."""
-    data: dict[str, Blob]
-    """Path in the variant -> file that is copied byte for byte."""
+    data: dict[str, Blob]  # path in the variant -> file that is copied byte for byte
 
     @property
     def most(self) -> int:
@@ -140,8 +131,7 @@ def baseline_request(source: Bundle) -> RewriteRequest:
     """Return the request to rewrite a source as one SKILL.md.
 
     The plan engine's baseline determines the embedded files and their markers, the data, and the
-    frontmatter. Raises TransformError for a source without a skill, or too large.
-    """
+    frontmatter. Raises TransformError for a source without a skill, or too large."""
     plan = Baseline().plan(source, {})
     root = plan.files[0].path
     rendered = render(plan, source)
@@ -168,8 +158,7 @@ def disclosure_request(flat: Bundle) -> RewriteRequest:
     """Return the request to split a flat baseline into a root and references.
 
     Embedded files get their own paths. Raises TransformError for a bundle that is not one flat skill, or
-    is too large.
-    """
+    is too large."""
     skill = flat_skill(flat, "pd")
     markdown, folder = skill.markdown, str(PurePosixPath(skill.path).parent)
     embedded = placeholder_files(markdown)
