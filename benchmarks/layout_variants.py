@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from skilljuror.build.build import transforms_in_order
+from skilljuror.build.build import transforms_by_name
 from skilljuror.bundles import load_bundle, write_bundle
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.errors import SkilljurorError
@@ -22,7 +22,7 @@ def make(source: Path, variant: str, target: Path) -> str | None:
     try:
         bundles = {"source": load_bundle(source, inspect=False)}
         name = bundles["source"].name
-        for transform in transforms_in_order([variant]):
+        for transform in transforms_by_name([variant]).values():
             parent = bundles[transform.parent]
             files = render(transform.plan(parent, {}), parent)
             bundles[transform.variant] = make_bundle(name, files)

@@ -51,7 +51,9 @@ def assay(
         entry.variant: load_bundle(build / VARIANTS / entry.variant, record.name)
         for entry in record.variants
     }
-    parent = load_bundle(source, record.name) if source else _source(build, record, bundles)
+    parent = load_bundle(source, record.name) if source else saved_source(build, record)
+    if parent is None:
+        raise StudyError(f"{str(build)!r} has no source; build it again", file=str(build))
     policies = _policies(build, record, settings)
     counter = _MutantCounter()
     judged = {parent.digest}
@@ -84,17 +86,6 @@ def settings_of(report: AssayReport, build: Path) -> AssaySettings:
     policies = {result.policy for result in read_rows(GateResult, build / GATE_RESULTS)}
     usual = report.policy == POLICIES_AND.join(sorted(policies))
     return AssaySettings(None if usual else report.policy, report.sites, report.seed)
-
-
-def _source(build: Path, record: BuildRecord, bundles: dict[str, Bundle]) -> Bundle:
-    source = saved_source(build, record, bundles)
-    if source is None:
-        raise StudyError(
-            f"{str(build)!r} has no source, and no plan restores it from the variants"
-            f" {', '.join(sorted(bundles))}; build it again",
-            file=str(build),
-        )
-    return source
 
 
 JudgedMutant = tuple[str, MutationSite, AuditResult | None]

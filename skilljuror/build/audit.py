@@ -1,7 +1,7 @@
 """Judge a variant against its parent with every gate."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from skilljuror.gates import GATES
@@ -101,7 +101,11 @@ def waive_declared(judged: AuditResult, rules: Collection[str]) -> AuditResult:
     def declared(found: Finding) -> str | None:
         return DECLARED if is_declared(found.rule, rules) else None
 
-    results = tuple(waive(result, declared) for result in judged.results)
+    return _with_results(judged, (waive(result, declared) for result in judged.results))
+
+
+def _with_results(judged: AuditResult, results: Iterable[GateResult]) -> AuditResult:
+    results = tuple(results)
     verdict = worst(result.verdict for result in results)
     return judged.model_copy(update={"results": results, "verdict": verdict})
 
@@ -115,18 +119,15 @@ def inherit_from_source(judged: AuditResult, against_source: AuditResult) -> Aud
     """Mark findings that the source has as inherited too: a flat parent can fix a broken anchor of the
     source by chance, and its `pd` breaks it again."""
     known = {_key(found) for found in against_source.findings if found.inherited}
-    results = tuple(_inherited(result, known) for result in judged.results)
-    verdict = worst(result.verdict for result in results)
-    return judged.model_copy(update={"results": results, "verdict": verdict})
+    return _with_results(judged, (_inherited(result, known) for result in judged.results))
 
 
 def with_findings_of(judged: AuditResult, against_source: AuditResult) -> AuditResult:
     """Add findings against the source: rewritten text may repeat a drift of its parent, which a
     comparison with the parent cannot show."""
     of_gate = {result.gate: result.findings for result in against_source.results}
-    results = tuple(_joined(result, of_gate.get(result.gate, ())) for result in judged.results)
-    verdict = worst(result.verdict for result in results)
-    return judged.model_copy(update={"results": results, "verdict": verdict})
+    joined = (_joined(result, of_gate.get(result.gate, ())) for result in judged.results)
+    return _with_results(judged, joined)
 
 
 def _joined(result: GateResult, against_source: Sequence[Finding]) -> GateResult:

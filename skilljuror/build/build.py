@@ -30,8 +30,7 @@ from skilljuror.build.folder import (
 )
 from skilljuror.build.manifests import plan_to_json, variant_manifest
 from skilljuror.bundles import load_bundle, write_bundle
-from skilljuror.bundles.reader import source_slug
-from skilljuror.bundles.tarball import tar_of
+from skilljuror.bundles.reader import source_slug, tar_of
 from skilljuror.errors import SkilljurorError, StudyError, TransformError
 from skilljuror.files import (
     digest_json,
@@ -304,11 +303,6 @@ def names_for(sources: Sequence[Path]) -> list[str]:
             name, count = f"{base}-{count}", count + 1
         names.append(name)
     return names
-
-
-def transforms_in_order(variants: Sequence[str]) -> Iterator[Transform]:
-    """Yield the requested transforms, each after its parent."""
-    return iter(transforms_by_name(variants).values())
 
 
 def transforms_by_name(variants: Sequence[str]) -> dict[str, Transform]:

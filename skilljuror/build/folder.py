@@ -1,18 +1,14 @@
 """The folder of a build: its files, its saved source, and which folders a build may replace."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from skilljuror.build.manifests import plan_from_json
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.bundles.tarball import load_tar
-from skilljuror.errors import TransformError, UsageError
-from skilljuror.files import fresh_dir, sha256, write_atomic
-from skilljuror.knowledge.plans.render import rebuild
+from skilljuror.bundles.reader import load_tar
+from skilljuror.errors import UsageError
+from skilljuror.files import fresh_dir, write_atomic
 from skilljuror.models.build import BuildRecord
-from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.models.plan import Plan
+from skilljuror.models.bundle import Bundle
 
 RECORD = "build.json"
 GATE_RESULTS = "gates.jsonl"  # results of every gate for every variant
@@ -32,8 +28,6 @@ PARTS = {
     RECORD, GATE_RESULTS, KNOWLEDGE, CALLS, ROUNDS, DRAFTS, SOURCE, *JUDGED, SIGNATURE, VARIANTS, IGNORED
 }  # fmt: skip
 """All names at the top of a build."""
-BLANK_FILES = (b"", b"\n", b"\r\n", b"\n\n", b" \n")
-"""Contents of a blank file, which only the variant `origin` has."""
 
 
 def safe_target(target: Path, source: Path) -> Path:
@@ -70,7 +64,8 @@ def fresh_build(place: Path) -> Iterator[Path]:
 
 def _refuse_build(source: Path) -> None:
     around = [source.parent] if source.name == VARIANTS else []
-    for place in (source, *around, *_inside(source)):
+    inside = sorted(place.parent for place in source.glob(f"*/{RECORD}"))
+    for place in (source, *around, *inside):
         if (place / RECORD).is_file() and (place / VARIANTS).is_dir():
             chosen = place / VARIANTS / "origin"
             raise UsageError(
@@ -78,10 +73,6 @@ def _refuse_build(source: Path) -> None:
                 f" name a source, or one variant of it, such as {str(chosen)!r}",
                 file=str(source),
             )
-
-
-def _inside(source: Path) -> list[Path]:
-    return sorted(place.parent for place in source.glob(f"*/{RECORD}"))
 
 
 def _refuse_foreign(target: Path, place: Path) -> None:
@@ -107,40 +98,9 @@ def _unfit_target(target: Path, why: str, fix: str) -> UsageError:
     )
 
 
-def saved_source(build: Path, record: BuildRecord, variants: Mapping[str, Bundle]) -> Bundle | None:
-    """Load the saved source, or restore that of a format 1 build from a variant and its plan; None if
-    neither works. Raises BundleError for an invalid file."""
-    if record.format_version > 1:
-        return load_tar(build / SOURCE, record.name)
-    return _source_by_plan(record, variants)
+def saved_source(build: Path, record: BuildRecord) -> Bundle | None:
+    """Load the saved source; None for a build of format 1, which has none.
 
-
-def _source_by_plan(record: BuildRecord, variants: Mapping[str, Bundle]) -> Bundle | None:
-    for entry in record.variants:
-        known = entry.variant in record.plans and entry.variant in variants
-        if entry.parent != "source" or not known:
-            continue
-        plan = plan_from_json(record.plans[entry.variant])
-        source = _rebuild_source(record, plan, variants[entry.variant])
-        if source is not None and source.digest == record.source.tree_digest:
-            return source
-    return None
-
-
-def _rebuild_source(record: BuildRecord, plan: Plan, variant: Bundle) -> Bundle | None:
-    """Restore the recorded files from a variant and its plan; blank files are in no variant."""
-    try:
-        contents, problems = rebuild(plan, variant.files)
-    except TransformError:
-        return None
-    for target, path in plan.sidecars.items():
-        if target in variant.files:
-            contents[path] = variant.files[target].data
-    blank = {sha256(data): data for data in BLANK_FILES}
-    contents |= {
-        file.path: blank[file.sha256] for file in record.source.files if file.sha256 in blank
-    }
-    if problems or contents.keys() != {file.path for file in record.source.files}:
-        return None
-    files = {file.path: Blob(contents[file.path], file.executable) for file in record.source.files}
-    return make_bundle(record.name, files)
+    Raises BundleError for an invalid file.
+    """
+    return load_tar(build / SOURCE, record.name) if record.format_version > 1 else None

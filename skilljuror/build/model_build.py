@@ -16,7 +16,7 @@ from skilljuror.build.audit import load_gates
 from skilljuror.build.build import DEFAULT_VARIANTS, BuildInProgress, UsedOptions, make_build
 from skilljuror.build.folder import CALLS, ROUNDS, RUBRIC, fresh_build, safe_target
 from skilljuror.build.reviews import counting
-from skilljuror.build.rubric_audit import Question
+from skilljuror.build.rubric_audit import judge_variant
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import QuestionRefused, UnusableAnswer, UsageError
 from skilljuror.extras import require
@@ -148,21 +148,9 @@ def build_with_model(
     bundle = load_bundle(source)
     client = engine.client()
     with fresh_build(place) as staging:
-        gate = RubricGate(engine.rubric_client()) if engine.rubric else None
+        gate = engine.rubric_client() if engine.rubric else None
         maker = MakerWithModel(engine.mode, client, dict(options or {}), engine.rounds, gate)
         return make_build(bundle, staging, maker, variants, gates)
-
-
-class RubricGate:
-    """Asks a model the rubric's items about a text."""
-
-    def __init__(self, client: ModelClient) -> None:
-        self.client = client
-
-    def judge(self, build: BuildInProgress, variant: str) -> tuple[RubricVerdict, ...]:
-        """Return the model's verdict on each item."""
-        source, candidate = build.bundles["source"], build.bundles[variant]
-        return tuple(Question(variant, source, candidate).put_to(self.client))
 
 
 def _denied(answer: RubricVerdict) -> Finding:
@@ -188,13 +176,13 @@ class MakerWithModel:
         client: ModelClient,
         of_transforms: dict[str, Any],
         most_rounds: int,
-        gate: RubricGate | None = None,
+        judge: ModelClient | None = None,
     ) -> None:
         self.name = mode
         self.client = client
         self.of_transforms = UsedOptions(of_transforms)
         self.most_rounds = most_rounds
-        self.gate = gate
+        self.judge = judge
         self.prompts: dict[str, Prompt] = {}
         self.rounds: list[VariantRound] = []
         self.rubric: list[RubricVerdict] = []  # verdicts on the accepted texts
@@ -237,8 +225,9 @@ class MakerWithModel:
         results = build.judge_draft(transform.variant, transform.parent, draft.files, number)
         verdict = worst(result.verdict for result in results)
         rubric: tuple[RubricVerdict, ...] = ()
-        if self.gate and verdict == "pass":
-            rubric = self.gate.judge(build, transform.variant)
+        if self.judge and verdict == "pass":
+            source, written = build.bundles["source"], build.bundles[transform.variant]
+            rubric = tuple(judge_variant(self.judge, transform.variant, source, written))
         denied = tuple(_denied(one) for one in rubric if one.answer == "no")
         row = VariantRound(
             variant=transform.variant,
@@ -265,7 +254,7 @@ class MakerWithModel:
                 for variant, prompt in sorted(self.prompts.items())
             },
             "calls": _usage_of(self._answers()),
-            **({"rubric": self.gate.client.choice.model} if self.gate else {}),
+            **({"rubric": self.judge.choice.model} if self.judge else {}),
             **(self._rounds() if self.name == "rewrite" else {}),
         }
 
@@ -282,7 +271,7 @@ class MakerWithModel:
             write_jsonl(folder / RUBRIC, self.rubric)
 
     def _answers(self) -> list[ModelAnswer]:
-        return [*self.client.answers, *(self.gate.client.answers if self.gate else ())]
+        return [*self.client.answers, *(self.judge.answers if self.judge else ())]
 
 
 class _Round(NamedTuple):

@@ -12,7 +12,7 @@ from skilljuror.build.audit import waive
 from skilljuror.build.folder import GATE_RESULTS, RECORD, REVIEWS, RUBRIC
 from skilljuror.files import StudyFolder, read_record, read_rows
 from skilljuror.gates.policies import worst
-from skilljuror.gates.rubric.items import code_answers, load_rubric, rubric_digest
+from skilljuror.gates.rubric import code_answers, load_rubric, rubric_digest
 from skilljuror.models.build import BuildRecord, VariantManifest
 from skilljuror.models.gate import Finding, GateResult, GateVerdict
 from skilljuror.models.review import (

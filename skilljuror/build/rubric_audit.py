@@ -13,15 +13,18 @@ from skilljuror.bundles import load_bundle
 from skilljuror.errors import QuestionRefused, StudyError, UnusableAnswer
 from skilljuror.extras import require
 from skilljuror.files import StudyFolder, append_jsonl
-from skilljuror.gates.rubric.answers import CheckedAnswer, GivenVerdicts, answers_all, checked
-from skilljuror.gates.rubric.items import (
+from skilljuror.gates.rubric import (
     MOST_CHARACTERS,
+    CheckedAnswer,
+    GivenVerdicts,
+    answers_all,
+    checked,
     load_rubric,
     messages,
     prompt_digest,
     rubric_digest,
 )
-from skilljuror.llm import Message, ModelChoice, ModelClient, in_flight
+from skilljuror.llm import ModelChoice, ModelClient, in_flight
 from skilljuror.models.build import VariantManifest
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.rubric import ItemState, RubricItem, RubricVerdict, UnknownReason
@@ -146,7 +149,7 @@ def _judge_build(client: ModelClient, build: Path) -> list[RubricVerdict]:
         entry.variant: load_bundle(build / VARIANTS / entry.variant, record.name, inspect=False)
         for entry in record.variants
     }
-    source = saved_source(build, record, bundles)
+    source = saved_source(build, record)
     if source is None:
         raise StudyError(
             f"{str(build)!r} has no source to judge its variants against; build it again",
@@ -155,7 +158,7 @@ def _judge_build(client: ModelClient, build: Path) -> list[RubricVerdict]:
     return [
         verdict
         for entry in _open_variants(build, client.choice.model)
-        for verdict in Question(entry.variant, source, bundles[entry.variant]).put_to(client)
+        for verdict in judge_variant(client, entry.variant, source, bundles[entry.variant])
     ]
 
 
@@ -187,26 +190,19 @@ def _all_unknown(
     return {item.id: CheckedAnswer("unknown", reason, why[:600], (), 0) for item in items}
 
 
-class Question:
-    """All items of one variant in one question."""
-
-    def __init__(self, name: str, source: Bundle, variant: Bundle) -> None:
-        self.name = name
-        self.source, self.variant = source, variant
-        self.rubric = load_rubric()
-        self.items: Sequence[RubricItem] = self.rubric.items_of(name)
-        self.asked: list[Message] = messages(self.rubric, self.items, source, variant)
-
-    def put_to(self, client: ModelClient) -> Iterator[RubricVerdict]:
-        """Yield one verdict per item; unknown if the answer was invalid."""
-        answers = answers_of(client, self.items, self.source, self.variant)
-        about = {
-            "model": client.choice.model,
-            "prompt_sha256": prompt_digest(self.asked),
-            "rubric_digest": rubric_digest(self.rubric),
-            "source_digest": self.source.digest,
-            "variant_digest": self.variant.digest,
-        }
-        for item in self.items:
-            answer = answers[item.id]._asdict()
-            yield RubricVerdict(variant=self.name, item=item.id, **answer, **about)
+def judge_variant(
+    client: ModelClient, name: str, source: Bundle, variant: Bundle
+) -> Iterator[RubricVerdict]:
+    """Ask all items of one variant in one question; yield one verdict per item, unknown if the answer was invalid."""
+    rubric = load_rubric()
+    items = rubric.items_of(name)
+    answers = answers_of(client, items, source, variant)
+    about = {
+        "model": client.choice.model,
+        "prompt_sha256": prompt_digest(messages(rubric, items, source, variant)),
+        "rubric_digest": rubric_digest(rubric),
+        "source_digest": source.digest,
+        "variant_digest": variant.digest,
+    }
+    for item in items:
+        yield RubricVerdict(variant=name, item=item.id, **answers[item.id]._asdict(), **about)

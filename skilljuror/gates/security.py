@@ -65,8 +65,7 @@ _HEADS = {
     "security.hidden-text": ("<!--",),
     "security.host": ("http",),
 }  # fmt: skip
-"""Prefixes of every match of a pattern, so that the pattern is tried only there; a pattern without
-prefixes is tried everywhere."""
+"""Prefixes of the matches of a pattern: a text without one is not searched."""
 _SECRET_FILES = frozenset({
     ".env", ".npmrc", ".pypirc", ".netrc", ".mcp.json", ".git-credentials", "id_rsa", ".bashrc",
 })  # fmt: skip
@@ -115,35 +114,21 @@ def _scanned(blob: Blob) -> tuple[tuple[str, int, str], ...]:
     hits = []
     for rule, pattern in _PATTERNS.items():
         line, place = 1, 0
-        for match in _matches(rule, text, lowered):
+        for match in pattern.finditer(text) if _may_match(rule, text, lowered) else ():
             line, place = line + text.count("\n", place, match.start()), match.start()
             hits.append((rule, line, (match[1] if pattern.groups else match[0])[:_SHOWN]))
     return tuple(hits)
 
 
-def _matches(rule: str, text: str, folded: str) -> Iterator[re.Match[str]]:
-    """The matches of `finditer` for the rule's pattern, tried only at its prefixes."""
-    pattern, heads = _PATTERNS[rule], _HEADS.get(rule, ())
-    longest = max(map(len, text.split()), default=0) if rule == "security.secret" else 0
-    anywhere = longest >= _LONG_KEY
-    if anywhere or not heads or len(folded) != len(text):
-        yield from pattern.finditer(text)
-        return
-    searched = folded if pattern.flags & re.IGNORECASE else text
-    end = 0
-    for start in sorted({place for head in heads for place in _places(searched, head)}):
-        match = pattern.match(text, start) if start >= end else None
-        if match:
-            end = match.end()
-            yield match
-
-
-def _places(text: str, head: str) -> Iterator[int]:
-    """Positions of a prefix, overlapping ones included."""
-    place = text.find(head)
-    while place >= 0:
-        yield place
-        place = text.find(head, place + 1)
+def _may_match(rule: str, text: str, folded: str) -> bool:
+    """Whether a text has a prefix of the rule's matches, or a run long enough for an unprefixed key."""
+    heads = _HEADS.get(rule)
+    if heads is None or (
+        rule == "security.secret" and max(map(len, text.split()), default=0) >= _LONG_KEY
+    ):
+        return True
+    searched = folded if _PATTERNS[rule].flags & re.IGNORECASE else text
+    return any(head in searched for head in heads)
 
 
 def _folded(text: str) -> str:

@@ -20,7 +20,7 @@ from skilljuror.files import (
     read_rows,
 )
 from skilljuror.fingerprints import texts_below
-from skilljuror.gates.rubric.answers import SHORTEST_QUOTE, line_in
+from skilljuror.gates.rubric import SHORTEST_QUOTE, line_in
 from skilljuror.llm import Message, ModelClient, as_data, in_flight
 from skilljuror.llm.answers import prompt
 from skilljuror.models.study import PlannedTask, StudyPlan

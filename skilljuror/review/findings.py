@@ -84,7 +84,7 @@ class BuildTexts:
         """The saved source; None if missing."""
         record = read_record(BuildRecord, self._build / RECORD)
         try:
-            return saved_source(self._build, record, {})
+            return saved_source(self._build, record)
         except BundleError:
             return None
 

@@ -115,37 +115,25 @@ def _of_records(path: str, mine: bytes, made: bytes) -> Iterator[str]:
 
 
 def _of_rows(path: str, mine: bytes, made: bytes) -> Iterator[str]:
-    a, b = _named_rows(mine), _named_rows(made)
+    a, b = ([_row(line) for line in data.removesuffix(b"\n").split(b"\n")] for data in (mine, made))
     yield from _of_values(f"{path}: row", a, b)
 
 
-def _named_rows(data: bytes) -> dict[str, Any]:
-    """Rows by the name of their subject, or by line number if it is missing or repeated."""
-    rows: dict[str, Any] = {}
-    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
-        try:
-            row = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            row = line.decode(errors="replace")
-        name = _name_of(row)
-        rows[f"{number}" if name is None or name in rows else name] = row
-    return rows
-
-
-def _name_of(row: Any) -> str | None:
-    about = row.get("unit", row) if isinstance(row, dict) else {}
-    names = [str(about[key]) for key in KEYS if isinstance(about, dict) and key in about]
-    return "/".join(names) or None
+def _row(line: bytes) -> Any:
+    try:
+        return msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return line.decode(errors="replace")
 
 
 def _of_values(place: str, a: Any, b: Any) -> Iterator[str]:
     """Report the innermost fields that differ."""
+    if isinstance(a, list) and isinstance(b, list):
+        a, b = _by_name(a), _by_name(b)
     if isinstance(a, dict) and isinstance(b, dict):
         for name in sorted(a.keys() | b.keys()):
             pair = a.get(name, _ABSENT), b.get(name, _ABSENT)
             yield from _of_values(f"{place}.{name}", *pair)
-    elif isinstance(a, list) and isinstance(b, list):
-        yield from _of_values(place, *_as_members(a, b))
     elif a is _ABSENT:
         yield f"{place}: is missing; the rebuild has {_shown(b)}"
     elif b is _ABSENT:
@@ -154,19 +142,15 @@ def _of_values(place: str, a: Any, b: Any) -> Iterator[str]:
         yield f"{place}: found {_shown(a)}, the rebuild has {_shown(b)}"
 
 
-def _as_members(a: list[Any], b: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Two lists as dicts, by an identifying field or else by position."""
-    for key in KEYS:
-        mine, made = _by(key, a), _by(key, b)
-        if mine and made and ([*mine] == [*made] or mine.keys() != made.keys()):
-            return mine, made
-    mine, made = ({str(n): one for n, one in enumerate(members)} for members in (a, b))
-    return mine, made
-
-
-def _by(key: str, members: list[Any]) -> dict[str, Any] | None:
-    names = [str(one[key]) for one in members if isinstance(one, dict) and key in one]
-    return dict(zip(names, members, strict=True)) if len({*names}) == len(members) else None
+def _by_name(members: list[Any]) -> dict[str, Any]:
+    """Members by the names of their subject, or by position if these are missing or repeated."""
+    named: dict[str, Any] = {}
+    for number, one in enumerate(members):
+        about = one.get("unit", one) if isinstance(one, dict) else {}
+        names = [str(about[key]) for key in KEYS if isinstance(about, dict) and key in about]
+        name = "/".join(names)
+        named[str(number) if not name or name in named else name] = one
+    return named
 
 
 def _of_lines(path: str, mine: bytes, made: bytes) -> Iterator[str]:

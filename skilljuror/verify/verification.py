@@ -36,7 +36,7 @@ from skilljuror.build.folder import (
     saved_source,
 )
 from skilljuror.build.manifests import plan_from_json, plan_to_json
-from skilljuror.build.model_build import SKILLS, MakerWithModel, Mode, RubricGate
+from skilljuror.build.model_build import SKILLS, MakerWithModel, Mode
 from skilljuror.build.reviews import rubric_verdicts
 from skilljuror.bundles import load_bundle
 from skilljuror.bundles.limits import is_around
@@ -45,8 +45,13 @@ from skilljuror.bundles.revision import load_named
 from skilljuror.errors import BundleError, SkilljurorError, StudyError, UsageError
 from skilljuror.files import read_rows, sha256, write_record
 from skilljuror.gates import GATES
-from skilljuror.gates.rubric.answers import line_of
-from skilljuror.gates.rubric.items import load_rubric, messages, prompt_digest, rubric_digest
+from skilljuror.gates.rubric import (
+    line_of,
+    load_rubric,
+    messages,
+    prompt_digest,
+    rubric_digest,
+)
 from skilljuror.knowledge.plans.verify import verify, verify_control
 from skilljuror.llm import ModelAnswer, ModelChoice, RecordedModel
 from skilljuror.models.build import BuildRecord, VariantManifest
@@ -210,7 +215,7 @@ class _Verification:
             self.problems.append(f"{SOURCE}: is missing")
             return None
         try:
-            return saved_source(self.build, self.record, {})
+            return saved_source(self.build, self.record)
         except BundleError as error:
             self.problems.append(f"{SOURCE}: cannot be read: {error.message}")
             return None
@@ -307,7 +312,7 @@ class _Verification:
         gate = None
         if asked := record.options.get("rubric"):
             judging = ModelChoice(asked, params=record.options["params"])
-            gate = RubricGate(RecordedModel(judging, answers))
+            gate = RecordedModel(judging, answers)
         return MakerWithModel(cast("Mode", record.engine), model, of_transforms, most, gate)
 
     def against_record(self) -> Iterator[str]:

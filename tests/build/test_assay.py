@@ -122,7 +122,7 @@ def test_a_build_that_cannot_tell_its_source_says_what_it_has(tmp_path):
     build_source(written(tmp_path), tmp_path / "build", variants=["baseline"])
     unplanned = load_build(tmp_path / "build").model_copy(update={"plans": {}, "format_version": 1})
     write_record(tmp_path / "build" / "build.json", unplanned)
-    with pytest.raises(StudyError, match=r"has no source, .* baseline"):
+    with pytest.raises(StudyError, match="has no source; build it again"):
         assay(tmp_path / "build")
 
 

@@ -5,8 +5,7 @@ import tarfile
 
 import pytest
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.bundles.tarball import load_tar, tar_of
+from skilljuror.bundles.reader import load_tar, make_bundle, tar_of
 from skilljuror.errors import BundleError
 from skilljuror.models.bundle import Blob
 

@@ -15,7 +15,7 @@ from skilljuror.build.manifests import (
     variant_manifest,
 )
 from skilljuror.bundles import load_bundle, write_bundle
-from skilljuror.bundles.tarball import load_tar
+from skilljuror.bundles.reader import load_tar
 from skilljuror.knowledge.plans.render import BundleTexts, piece_lines, render
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.plan import Copy, Generated, PlannedFile

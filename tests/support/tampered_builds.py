@@ -8,8 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from skilljuror.build.build import build_source
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.bundles.tarball import load_tar, tar_of
+from skilljuror.bundles.reader import load_tar, make_bundle, tar_of
 from skilljuror.files import read_jsonl, write_jsonl
 from skilljuror.models.bundle import Blob
 from skilljuror.models.plan import Copy, Generated, Substitution

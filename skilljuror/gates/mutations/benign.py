@@ -86,12 +86,10 @@ def _paraphrased(target: MutationTarget, places: Sequence[tuple[str, int]]) -> F
         lines = files.setdefault(path, list(target.texts[path].lines))
         line = lines[number - 1]
         if len(line) > 40 and "|" not in line:
-            lines[number - 1] = _outside(line, _light)
+            lines[number - 1] = _outside(
+                line, lambda text: _SYNONYM.sub(_other, _ARTICLE.sub("", text))
+            )
     return {path: target.rewritten(path, lines) for path, lines in files.items()}
-
-
-def _light(text: str) -> str:
-    return _SYNONYM.sub(_other, _ARTICLE.sub("", text))
 
 
 def _other(match: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
 """Drift inside one line: the edits that change what an agent must do."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from skilljuror.gates.mutations.sites import MARK, MutationSite, MutationTarget
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
@@ -110,7 +110,7 @@ def swap_unit(target: MutationTarget) -> Iterator[MutationSite]:
 
 def flip_comparator(target: MutationTarget) -> Iterator[MutationSite]:
     """Reverse a comparison."""
-    yield from _edits(target, _COMPARATOR, _turned(_TURNED))
+    yield from _edits(target, _COMPARATOR, lambda match: _TURNED[match[0]])
 
 
 def swap_numbers(target: MutationTarget) -> Iterator[MutationSite]:
@@ -126,10 +126,6 @@ def antonym(target: MutationTarget) -> Iterator[MutationSite]:
 def _opposite(match: re.Match[str]) -> str:
     word = _OPPOSITE[match[0].lower()]
     return word.upper() if match[0].isupper() else word.capitalize() if match[0].istitle() else word
-
-
-def _turned(table: Mapping[str, str]) -> Substitute:
-    return lambda match: table[match[0]]
 
 
 def change_flag(target: MutationTarget) -> Iterator[MutationSite]:

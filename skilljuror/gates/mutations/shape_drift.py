@@ -28,14 +28,10 @@ def rename_script(target: MutationTarget) -> Iterator[MutationSite]:
         name = PurePosixPath(path).name
         if path == unit.file:
             renamed = str(PurePosixPath(path).with_name(f"run_{name}"))
-            make = partial(_moved_file, target, path, renamed)
-            yield MutationSite(path, 0, path, renamed, make)
+            files: Files = {path: None, renamed: target.bundle.files[path]}
+            yield MutationSite(path, 0, path, renamed, partial(dict, files))
         else:
             yield from _renamed_marker(target, unit, path, name)
-
-
-def _moved_file(target: MutationTarget, old: str, new: str) -> Files:
-    return {old: None, new: target.bundle.files[old]}
 
 
 def _renamed_marker(

@@ -66,14 +66,12 @@ class MutationTarget:
         numbers = {
             (unit.file, n)
             for unit in self.units
-            if unit.kind in kinds and not unit.generated and not self._is_listed(unit)
+            if unit.kind in kinds
+            and not unit.generated
+            and not (unit.kind == "item" and unit.headings[-1:] == ("Contents",))
             for n in _numbers(unit)
         }
         return tuple(sorted(numbers))
-
-    def _is_listed(self, unit: Unit) -> bool:
-        """Whether a unit is in a list of contents, which only repeats headings."""
-        return unit.kind == "item" and unit.headings[-1:] == ("Contents",)
 
     def line(self, path: str, number: int) -> str:
         """Return the text of a 1-based line."""

@@ -70,8 +70,11 @@ class GeneratedLineProvenance:
             return unit.generated if not follows or self._row(unit) else None
         if unit.kind == "heading":
             return "reference-title" if self._is_title(unit) else template_of_heading(unit.text)
-        if unit.kind == "item" and self._is_listed(unit):
-            return "contents-row"
+        if (
+            unit.kind == "item"
+            and self._items[unit.file, unit.start] in self._headings_of[unit.file]
+        ):
+            return "contents-row"  # as in a table of contents
         copied = unit.kind == "statement" and without_local_target(unit.text) in self._definitions
         return "definition" if copied else None
 
@@ -94,11 +97,6 @@ class GeneratedLineProvenance:
                     if start + count <= len(words) and words[start : start + count] in self._titles
                 }
         return bool(words) and len(words) in ends
-
-    def _is_listed(self, unit: Unit) -> bool:
-        """Whether the item's line is a heading of its file, as in a table of contents. A number at the start of a
-        heading looks like a list marker."""
-        return self._items[unit.file, unit.start] in self._headings_of[unit.file]
 
     def _field(self, unit: Unit) -> str | None:
         fields, _ = parse_frontmatter(["---", unit.text, "---"])
@@ -302,8 +300,9 @@ def _words_shown(text: str) -> frozenset[str]:
     return frozenset(_words(text)) | frozenset(_words(_MARKS.sub("", text)))
 
 
-def _fixed_words(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(word for name in names for word in _words(_HOLE.sub(" ", TEMPLATES[name])))
-
-
-_ROW_WORDS = _fixed_words(name for name in TEMPLATES if name.startswith("row-"))
+_ROW_WORDS = frozenset(
+    word
+    for name, line in TEMPLATES.items()
+    if name.startswith("row-")
+    for word in _words(_HOLE.sub(" ", line))
+)

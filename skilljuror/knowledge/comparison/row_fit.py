@@ -44,11 +44,11 @@ _STEM = 3  # minimum letters of a stem
 def stems(text: str) -> list[str]:
     """Return the stems of a text's specific words and numbers in order; names are split at humps."""
     words = _WORD.findall(_HUMP.sub(" ", text).casefold())
-    return [_stem(word) for word in words if _tells(word)]
-
-
-def _tells(word: str) -> bool:
-    return word.isdigit() or (len(word) > 1 and word not in FUNCTION_WORDS)
+    return [
+        _stem(word)
+        for word in words
+        if word.isdigit() or (len(word) > 1 and word not in FUNCTION_WORDS)
+    ]
 
 
 @lru_cache(maxsize=1 << 16)

@@ -197,15 +197,13 @@ def _candidates(
         for other, most in _sharing(item.key[0], own, index, counted, position):
             ratio = _likeness(own, words[other], most)
             brief = max(len(own), len(words[other])) <= _BRIEF and ratio < 1
-            if ratio >= ALIKE and not (brief and _apart(item.unit, new[other].unit)):
+            if ratio >= ALIKE and not (
+                brief and heading_above(item.unit) != heading_above(new[other].unit)
+            ):
                 equal = normaliser.critical_tokens(item.unit) == normaliser.critical_tokens(
                     new[other].unit
                 )
                 yield number, other, ratio + _CRITICAL_BONUS * equal, ratio
-
-
-def _apart(one: Unit, other: Unit) -> bool:
-    return heading_above(one) != heading_above(other)
 
 
 def _words(item: _Keyed) -> list[str]:

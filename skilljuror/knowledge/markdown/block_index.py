@@ -250,12 +250,11 @@ class MarkdownIndex:
     @cached_property
     def _passages(self) -> list[Passage]:
         return [
-            Passage(start, " ".join(source.split()), self._opens_item(number))
+            Passage(
+                start, " ".join(source.split()), self.tokens[number - 2].type == "list_item_open"
+            )
             for number, start, _, source in self._paragraph_tokens()
         ]
-
-    def _opens_item(self, number: int) -> bool:
-        return self.tokens[number - 2].type == "list_item_open"
 
     @cached_property
     def _passage_starts(self) -> list[int]:

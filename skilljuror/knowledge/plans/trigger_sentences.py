@@ -53,9 +53,12 @@ def trigger_problem(when: str, why: str, texts: Iterable[str]) -> str | None:
         return form_problem
     texts = list(texts)
     known = {token for text in texts for token in critical_tokens(text)}
-    unknown = list(dict.fromkeys(_spelled(t) for t in critical_tokens(sentence) if t not in known))
+    unknown = dict.fromkeys(
+        t.partition(":")[2] for t in critical_tokens(sentence) if t not in known
+    )
     if unknown:
-        return f"says {', '.join(unknown[:SHOWN])}, which its file does not say"
+        shown = [repr(value.replace("|", " ").strip()) for value in unknown]
+        return f"says {', '.join(shown[:SHOWN])}, which its file does not say"
     file_stems = {stem for text in texts for stem in _stems(text)}
     shared = _stems(sentence) & file_stems
     if len(file_stems) >= FILE_WORDS and len(shared) < SHARED_WORDS:
@@ -73,10 +76,6 @@ def _form_problem(sentence: str) -> str | None:
     if _BREAK.search(sentence):
         return "is more than one plain sentence"
     return None
-
-
-def _spelled(token: str) -> str:
-    return repr(token.partition(":")[2].replace("|", " ").strip())
 
 
 def _stems(text: str) -> set[str]:

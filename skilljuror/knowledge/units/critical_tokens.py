@@ -95,7 +95,11 @@ def critical_tokens(text: str) -> tuple[str, ...]:
     text = _written_out(straight_quotes(text))
     numbers = _NUMBER.finditer(text) if _DIGIT.search(text) else ()
     placed = [
-        (match.start(), 0, f"num:{_digits(match.group(1))}|{match.group(2) or ''}")
+        (
+            match.start(),
+            0,
+            f"num:{match.group(1).rstrip(',').replace('−', '-')}|{match.group(2) or ''}",
+        )
         for match in numbers
     ]
     placed += [
@@ -131,10 +135,6 @@ def _two_words(contraction: re.Match[str]) -> str:
 def _outside_code(text: str, change: Callable[[str], str]) -> str:
     parts = _CODE_SPAN.split(text)
     return "".join(part if number % 2 else change(part) for number, part in enumerate(parts))
-
-
-def _digits(number: str) -> str:
-    return number.rstrip(",").replace("−", "-")
 
 
 def _stress(word: str, kind: str) -> str:

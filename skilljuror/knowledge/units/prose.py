@@ -45,7 +45,7 @@ def code_units(
     lines: Sequence[str], first: int, headings: tuple[str, ...], language: str = ""
 ) -> Iterator[RawUnit]:
     """Yield the units of a code block or file that starts at line `first`."""
-    indent = _common_indent(lines)
+    indent = min((len(x) - len(x.lstrip(" ")) for x in lines if x.strip()), default=0)
     for number, line in enumerate(lines, first):
         if line.strip():
             body = line[indent:].expandtabs(4)
@@ -55,10 +55,6 @@ def code_units(
         yield from _commands(lines, first, headings)
     elif language in KEYED:
         yield from _keys(lines, first, headings)
-
-
-def _common_indent(lines: Sequence[str]) -> int:
-    return min((len(x) - len(x.lstrip(" ")) for x in lines if x.strip()), default=0)
 
 
 def _commands(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterator[RawUnit]:
@@ -256,7 +252,7 @@ class _Walk:
     def _paragraph(self, token: Token, inline: Token) -> Iterator[RawUnit]:
         start, end = _span(token)
         kind: UnitKind = "item" if self.lists else "statement"
-        template = self._template(start, end)
+        template = template_of_line(" ".join(line.strip() for line in self.lines[start:end]))
         if template != WRITE_OUT:
             self.marker = marker_path(inline.content)
         self.configures = template == CONFIGURATION
@@ -271,9 +267,6 @@ class _Walk:
             first, last = start + low, min(start + high, end - 1)
             yield RawUnit(kind, first + self.first, last + self.first, self.headings, sentence)
         yield from link_units(inline, start + self.first, self.headings)
-
-    def _template(self, start: int, end: int) -> str | None:
-        return template_of_line(" ".join(line.strip() for line in self.lines[start:end]))
 
     def _block(self, token: Token) -> Iterator[RawUnit]:
         start = _span(token)[0] + self.first + (token.type == "fence")

@@ -53,7 +53,9 @@ class SectionWorth:
             duties[place] += prose_unit and is_duty(unit.text)
             steps[place] += unit.kind == "step"
             worth[place] += STEP * (unit.kind == "step") + prose_unit * self._worth_of(unit)
-        self._worth, self._duties, self._steps = map(_sums, (worth, duties, steps))
+        self._worth, self._duties, self._steps = (
+            [0.0, *accumulate(values)] for values in (worth, duties, steps)
+        )
         self._prose = sorted(prose)
 
     def _worth_of(self, unit: RawUnit) -> float:
@@ -106,10 +108,6 @@ def is_prose(lines: Sequence[str]) -> bool:
 
 def _names_tool(text: str) -> bool:
     return any(token.startswith(("code:", "path:")) for token in critical_tokens(text))
-
-
-def _sums(values: Sequence[float]) -> list[float]:
-    return [0.0, *accumulate(values)]
 
 
 def _within(sums: Sequence[float], ranges: Iterable[tuple[int, int]]) -> float:

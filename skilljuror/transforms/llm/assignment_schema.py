@@ -179,7 +179,8 @@ def _section_problems(answer: Assignment, offer: OfferedSections) -> Iterator[st
     counts, known = Counter(named), offer.by_id
     for name in known:
         if counts[name] != 1:
-            yield f"section {name} is placed {counts[name] or 'nowhere'}{_times(counts[name])}"
+            times = f"{counts[name]} times" if counts[name] else "nowhere"
+            yield f"section {name} is placed {times}"
     for name in counts:
         if name not in known:
             yield f"unknown section {_cut(name)!r}"
@@ -188,10 +189,6 @@ def _section_problems(answer: Assignment, offer: OfferedSections) -> Iterator[st
             yield f"section {section.id} opens the skill and must stay in the root"
     if not answer.files and not offer.documents:
         yield "no section moves; move at least one"
-
-
-def _times(count: int) -> str:
-    return " times" if count else ""
 
 
 def _cut(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.gates.rubric.items import code_answers, load_rubric
+from skilljuror.gates.rubric import code_answers, load_rubric
 from skilljuror.models.gate import Finding, GateResult
 from tests.support import fabricated_records as fake
 

@@ -1,1 +1,0 @@
-"""Rubric items, answered by code where possible, and by a model whose answers are checked."""
