@@ -1,7 +1,7 @@
 """Measure the gates on a build: plant drift and harmless changes, and count those flagged."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +35,7 @@ class AssaySettings(NamedTuple):
 
 
 DEFAULT_SETTINGS = AssaySettings()
+_COUNTED = ("mutants", "equivalent", "flagged", "failed")
 
 
 def assay(
@@ -55,16 +56,22 @@ def assay(
     if parent is None:
         raise StudyError(f"{str(build)!r} has no source; build it again", file=str(build))
     policies = _policies(build, record, settings)
-    counter = _MutantCounter()
+    counts = {name: _Counts() for name in MUTATIONS}
+    slips: list[AssaySlip] = []
     judged = {parent.digest}
     for name in sorted(entry.variant for entry in record.variants if not entry.expected_findings):
         variant = bundles[name]
-        if variant.digest not in judged:
-            judged.add(variant.digest)
-            judge = partial(audit, kind=name, policy=policies[name], gates=record.gates)
-            counter.add(_judge_mutants(parent, variant, judge, settings), name)
+        if variant.digest in judged:
+            continue
+        judged.add(variant.digest)
+        judge = partial(audit, kind=name, policy=policies[name], gates=record.gates)
+        for mutation, site, result in _judge_mutants(parent, variant, judge, settings):
+            counts[mutation].add(result)
+            slips += _slips(mutation, site, name, result) if result else ()
     policy = POLICIES_AND.join(sorted(set(policies.values())))
-    return counter.report(record.name, settings._replace(policy=policy))
+    rows = tuple(one.row(name) for name, one in counts.items())
+    report = settings._replace(policy=policy)._asdict()
+    return AssayReport(name=record.name, rows=rows, slips=tuple(slips), **report)
 
 
 def _policies(build: Path, record: BuildRecord, settings: AssaySettings) -> dict[str, str]:
@@ -105,81 +112,58 @@ def _judge_mutants(
             yield name, site, None if equivalent else judge(parent, mutant, waivers=waived)
 
 
-class _MutantCounter:
+class _Counts:
+    """Counts of one mutation, of one build or of several."""
+
     def __init__(self) -> None:
         self.mutants: Counter[str] = Counter()
-        self.equivalent: Counter[str] = Counter()
-        self.flagged: Counter[str] = Counter()
-        self.failed: Counter[str] = Counter()
-        self.rules: Counter[tuple[str, str]] = Counter()
-        self.slips: list[AssaySlip] = []
+        self.rules: Counter[str] = Counter()
 
-    def add(self, mutants: Iterable[JudgedMutant], variant: str) -> None:
-        for name, site, result in mutants:
-            if result is None:
-                self.equivalent[name] += 1
-                continue
-            rules = sorted({found.rule for found in result.own if not found.waived})
-            self.mutants[name] += 1
-            self.flagged[name] += result.verdict != "pass"
-            self.failed[name] += result.verdict == "fail"
-            self.rules.update((name, rule) for rule in rules)
-            if (result.verdict != "pass") is not MUTATIONS[name].drift:
-                self.slips.append(_slip(name, site, variant, result, rules))
+    def add(self, result: AuditResult | None) -> None:
+        if result is None:
+            self.mutants["equivalent"] += 1
+            return
+        self.mutants["mutants"] += 1
+        self.mutants["flagged"] += result.verdict != "pass"
+        self.mutants["failed"] += result.verdict == "fail"
+        self.rules.update({found.rule for found in result.own if not found.waived})
 
-    def report(self, name: str, settings: AssaySettings) -> AssayReport:
-        rows = tuple(self._row(mutation) for mutation in MUTATIONS)
-        return AssayReport(name=name, rows=rows, slips=tuple(self.slips), **settings._asdict())
-
-    def _row(self, name: str) -> AssayRow:
-        rules = {rule: n for (mutation, rule), n in sorted(self.rules.items()) if mutation == name}
-        counts = (self.mutants[name], self.equivalent[name], self.flagged[name], self.failed[name])
-        return _row(name, counts, rules)
+    def row(self, name: str) -> AssayRow:
+        counts = {field: self.mutants[field] for field in _COUNTED}
+        flagged, mutants = counts["flagged"], counts["mutants"]
+        interval = wilson_interval(flagged, mutants)
+        return AssayRow(
+            mutation=name, drift=MUTATIONS[name].drift, rules=dict(sorted(self.rules.items())),
+            rate=flagged / mutants if mutants else None,
+            low=interval.low if interval else None, high=interval.high if interval else None,
+            **counts,
+        )  # fmt: skip
 
 
-def _row(name: str, counts: tuple[int, int, int, int], rules: dict[str, int]) -> AssayRow:
-    mutants, equivalent, flagged, failed = counts
-    interval = wilson_interval(flagged, mutants)
-    return AssayRow(
-        mutation=name, drift=MUTATIONS[name].drift, mutants=mutants, equivalent=equivalent,
-        flagged=flagged, failed=failed, rules=rules,
-        rate=flagged / mutants if mutants else None,
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-    )  # fmt: skip
-
-
-def _slip(
-    name: str, site: MutationSite, variant: str, result: AuditResult, rules: Sequence[str]
-) -> AssaySlip:
-    return AssaySlip(
-        mutation=name, variant=variant, file=site.path, line=site.line,
-        before=site.before[:_SLIP_CHARS], after=site.after[:_SLIP_CHARS],
-        verdict=result.verdict, rules=tuple(rules),
-    )  # fmt: skip
+def _slips(name: str, site: MutationSite, variant: str, result: AuditResult) -> Iterator[AssaySlip]:
+    """The mutant if its verdict is wrong: drift that passed, or a harmless change that did not."""
+    if (result.verdict != "pass") is not MUTATIONS[name].drift:
+        yield AssaySlip(
+            mutation=name, variant=variant, file=site.path, line=site.line,
+            before=site.before[:_SLIP_CHARS], after=site.after[:_SLIP_CHARS], verdict=result.verdict,
+            rules=tuple(sorted({found.rule for found in result.own if not found.waived})),
+        )  # fmt: skip
 
 
 def pooled(reports: Sequence[AssayReport]) -> AssayReport:
     """Pool the counts of several builds. Raises StudyError without a report."""
     if not reports:
         raise StudyError("no assay to pool; run assay on a build first")
-    first = reports[0]
     policies = {name for report in reports for name in report.policy.split(POLICIES_AND)}
-    rows = []
-    for name in MUTATIONS:
-        mine = [row for report in reports for row in report.rows if row.mutation == name]
-        rules: Counter[str] = Counter()
-        for row in mine:
-            rules.update(row.rules)
-        counts = (
-            sum(row.mutants for row in mine), sum(row.equivalent for row in mine),
-            sum(row.flagged for row in mine), sum(row.failed for row in mine),
-        )  # fmt: skip
-        rows.append(_row(name, counts, dict(sorted(rules.items()))))
-    slips = tuple(slip for report in reports for slip in report.slips)
+    counts = {name: _Counts() for name in MUTATIONS}
+    for row in (row for report in reports for row in report.rows if row.mutation in counts):
+        counts[row.mutation].mutants.update({name: getattr(row, name) for name in _COUNTED})
+        counts[row.mutation].rules.update(row.rules)
     return AssayReport(
         name=f"{len(reports)} sources", policy=POLICIES_AND.join(sorted(policies)),
-        seed=first.seed, sites=first.sites, rows=tuple(rows), slips=slips,
+        seed=reports[0].seed, sites=reports[0].sites,
+        rows=tuple(one.row(name) for name, one in counts.items()),
+        slips=tuple(slip for report in reports for slip in report.slips),
     )  # fmt: skip
 
 
