@@ -40,7 +40,6 @@ def variant_manifest(
     verdict: GateVerdict | None = None,
     expected: tuple[str, ...] = (),
 ) -> VariantManifest:
-    """Describe one variant on disk."""
     roots = {skill.path for skill in bundle.skills}
     files = tuple(_digest(path, blob, path in roots) for path, blob in bundle.files.items())
     root_files = [one for one in files if one.resource_class == "root"]
@@ -95,7 +94,6 @@ def _tokens(blob: Blob) -> int:
 
 
 def plan_to_json(plan: Plan) -> Any:
-    """Convert a plan to JSON values."""
     return msgspec.json.decode(msgspec.json.encode(plan))
 
 
@@ -128,7 +126,6 @@ def offered_manifest(skills: Path, root: str | None, variant: str | None) -> Ski
 
 @lru_cache(maxsize=32)
 def units_of_build(build: Path) -> tuple[MappedUnit, ...]:
-    """Return the knowledge map of a build; empty if missing."""
     return tuple(read_rows(MappedUnit, build / "knowledge.jsonl"))
 
 

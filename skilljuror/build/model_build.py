@@ -188,7 +188,6 @@ class MakerWithModel:
         self.rubric: list[RubricVerdict] = []  # verdicts on the accepted texts
 
     def make(self, build: BuildInProgress, transform: Transform) -> None:
-        """Make one variant."""
         name, skill = transform.variant, SKILLS[self.name].get(transform.variant)
         if skill is None:
             build.add_planned(transform, self.of_transforms)

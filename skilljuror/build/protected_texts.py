@@ -4,7 +4,7 @@ and the solution.
 Texts in the instruction or the environment are excluded. Ingest searches the logs for the rest.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -32,12 +32,10 @@ class ProtectedText(Struct, frozen=True):
 
 
 def fingerprints_of(study: Path, task: str) -> Path:
-    """Path of a task's fingerprints in a study."""
     return study / "fingerprints" / f"{task}.jsonl"
 
 
 def fingerprinted_tasks(study: Path) -> list[str]:
-    """Names of tasks with fingerprints in a study, sorted."""
     return sorted(path.stem for path in (study / "fingerprints").glob("*.jsonl"))
 
 
@@ -73,7 +71,8 @@ def _of_skills(study: StudyFolder, task: str, skills: Path | None) -> Iterator[P
         yield from _whole(folder, folder.name)
     for folder in (*_folders(study.build(task) / "variants"), *given):
         for path, text in _texts(folder).items():
-            prints = _by_line(text.splitlines()).without(known)
+            lines = (Fingerprints.of(tokenize(line)) for line in text.splitlines())
+            prints = Fingerprints.union(lines).without(known)  # their order differs between layouts
             if prints.digests:
                 yield ProtectedText("layout", path, prints, folder.name)
 
@@ -85,11 +84,6 @@ def _whole(skills: Path, variant: str | None = None) -> Iterator[ProtectedText]:
 
 def _folders(place: Path) -> list[Path]:
     return sorted(place.iterdir()) if place.is_dir() else []
-
-
-def _by_line(lines: Iterable[str]) -> Fingerprints:
-    """Fingerprints within each line, because the order of lines differs between layouts."""
-    return Fingerprints.union(Fingerprints.of(tokenize(line)) for line in lines)
 
 
 def _texts(skills: Path) -> Mapping[str, str]:

@@ -82,5 +82,4 @@ def store_builds(folder: Path, names: Iterable[str]) -> Path:
 
 
 def build_names(folder: Path) -> list[str]:
-    """List the names of the builds in a folder."""
     return sorted(path.parent.name for path in folder.glob(f"*/{RECORD}"))

@@ -53,7 +53,6 @@ def waive_finding(
 
 
 def _found(build: Path, finding: str) -> Finding | None:
-    """Find a finding by id, without inherited ones."""
     own = (one for result in results_of(build) for one in result.findings if not one.inherited)
     return next((one for one in own if one.id == finding), None)
 

@@ -25,12 +25,10 @@ def is_skipped(name: str) -> bool:
 
 
 def skipped_file(path: str) -> BundleIssue:
-    """Return the issue of a file that `is_skipped`."""
     return BundleIssue("skipped-file", "info", path, "left by a tool; not read")
 
 
 def submodule(path: str) -> BundleIssue:
-    """Return the issue of a submodule in a git revision."""
     message = "is a submodule, of another repository; not read"
     return BundleIssue("skipped-file", "info", path, message)
 

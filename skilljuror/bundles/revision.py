@@ -87,7 +87,6 @@ class _Repository:
         self.folder = folder
 
     def load(self, tree: str, label: str, under: str | None) -> Bundle:
-        """Return the bundle in a tree."""
         issues: list[BundleIssue] = []
         listed = list(self._files_of(tree, issues))
         contents = self._contents([file.hash for file in listed])
@@ -138,7 +137,6 @@ class _Repository:
             yield data
 
     def text(self, *words: str) -> str:
-        """Run git and return its output as text."""
         return self._git(*words).decode(errors="surrogateescape").strip()
 
     def _git(self, *words: str, given: bytes = b"", limit: int = 1 << 16) -> bytes:

@@ -28,14 +28,16 @@ class KnowledgeGate:
     name: ClassVar[str] = "knowledge"
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
-        """Judge one pair."""
         comparison = diff(parent, variant)
         findings = [
             *_altered(comparison.altered),
             *_lost_files(comparison, parent),
             *_missing(comparison.missing),
             *_added(comparison.added),
-            *(_routing_line(unit) for unit in comparison.routing),
+            *(
+                finding(Observation("knowledge.lead", None, unit.file, unit.start, unit.text))
+                for unit in comparison.routing
+            ),
             *(_pair("knowledge.moved", pair, _moved_message(pair)) for pair in comparison.moved),
             *(_pair("knowledge.reworded", pair) for pair in comparison.reworded),
         ]
@@ -95,10 +97,6 @@ def _added(units: Iterable[Unit]) -> Iterator[Finding]:
         yield finding(
             Observation(_added_rule(unit), None, unit.file, unit.start, _shown_text(unit))
         )
-
-
-def _routing_line(unit: Unit) -> Finding:
-    return finding(Observation("knowledge.lead", None, unit.file, unit.start, unit.text))
 
 
 def _added_rule(unit: Unit) -> str:

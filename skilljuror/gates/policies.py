@@ -88,6 +88,5 @@ def policy(name: str) -> Policy:
 
 
 def policies() -> tuple[str, ...]:
-    """Return the names of the packaged policies."""
     paths = data_dir("rubrics").glob("policy-*.yaml")
     return tuple(sorted(path.stem.removeprefix("policy-") for path in paths))

@@ -94,7 +94,6 @@ def _item_text(item: RubricItem) -> str:
 
 
 def rubric_digest(rubric: Rubric) -> str:
-    """Return the sha256 of a rubric's system prompt."""
     return sha256(system_prompt(rubric).encode())
 
 
@@ -115,7 +114,6 @@ def messages(
 
 
 def prompt_digest(asked: Sequence[Message]) -> str:
-    """Return the sha256 of a prompt."""
     return digest_json([dict(message) for message in asked])
 
 

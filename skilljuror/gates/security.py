@@ -80,7 +80,6 @@ class SecurityGate:
     name: ClassVar[str] = "security"
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
-        """Judge one pair."""
         known = {(one.rule, one.key) for one in _observations(parent)}
         findings = [
             finding(one, inherited=(one.rule, one.key) in known) for one in _observations(variant)

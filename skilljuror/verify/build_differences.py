@@ -32,7 +32,6 @@ Listing = Mapping[str, Entry]  # path inside a folder -> entry; folders with con
 
 
 def listing(folder: Path) -> dict[str, Entry]:
-    """List every entry below a folder."""
     found = {}
     for base, folders, names in os.walk(folder):
         links = [name for name in folders if Path(base, name).is_symlink()]

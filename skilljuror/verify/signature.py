@@ -18,8 +18,9 @@ def sign(build: Path, key: Path) -> Path:
         raise UsageError(f"key {str(key)!r} not found; name a private SSH key", field="sign")
     done = _ssh_keygen(build, "sign", "-f", str(key))
     if done.returncode:
+        why = " ".join(done.stderr.decode(errors="replace").split()) or "ssh-keygen gives no reason"
         raise UsageError(
-            f"{str(key)!r} cannot sign: {_error_of(done)}; name a private SSH key, or the public"
+            f"{str(key)!r} cannot sign: {why}; name a private SSH key, or the public"
             " part of a key in ssh-agent",
             field="sign",
         )
@@ -58,7 +59,3 @@ def _ssh_keygen(build: Path, what: str, *words: str) -> subprocess.CompletedProc
         raise MissingDependency(
             "signatures require ssh-keygen; install OpenSSH, or verify without --allowed-signers"
         ) from error
-
-
-def _error_of(done: subprocess.CompletedProcess[bytes]) -> str:
-    return " ".join(done.stderr.decode(errors="replace").split()) or "ssh-keygen gives no reason"

@@ -221,7 +221,6 @@ class _Verification:
             return None
 
     def signature(self) -> None:
-        """Check that an allowed signer signed the record."""
         if self.grounds.signers is None:
             return
         self.signed_by = signer(self.build, self.grounds.signers)
@@ -233,7 +232,6 @@ class _Verification:
             self.problems.append(f"{SIGNATURE}: {what}")
 
     def source_given(self) -> None:
-        """Compare the given source with the one in the record."""
         if self.grounds.source is None:
             return
         record = {file.path: (file.sha256, file.executable) for file in self.record.source.files}
@@ -316,7 +314,6 @@ class _Verification:
         return MakerWithModel(cast("Mode", record.engine), model, of_transforms, most, gate)
 
     def against_record(self) -> Iterator[str]:
-        """List differences from the build's own record."""
         yield from listing_differences(self.here, self._on_record(), self.build)
         if self.source is not None and self.source.digest != self.record.source.tree_digest:
             yield f"{SOURCE}: is not the recorded source"
@@ -374,7 +371,6 @@ class _Verification:
         return bool(entry.expected_findings)
 
     def not_made_again(self, differing: list[str] | None) -> Iterator[str]:
-        """Report why the whole build is not proved."""
         if self.foreign:
             yield (
                 f"not proved: requires {', '.join(self.foreign)} of another package;"
@@ -398,7 +394,6 @@ class _Verification:
         yield from self.rubric.unproved() if self.rubric else ()
 
     def rests_on(self) -> tuple[str, ...]:
-        """State the evidence of the proof."""
         evidence = []
         if self.grounds.source is not None:
             evidence.append(f"the source is {self.grounds.source}")

@@ -27,7 +27,6 @@ _PARAPHRASED = 3  # one line in this many is paraphrased
 
 
 def none(target: MutationTarget) -> Iterator[MutationSite]:
-    """Change nothing."""
     yield MutationSite("", 0, "", "", dict)
 
 

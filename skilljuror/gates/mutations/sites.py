@@ -40,7 +40,6 @@ class MutationTarget:
 
     @cached_property
     def texts(self) -> Mapping[str, TextFile]:
-        """The text files."""
         texts = {path: read_text(blob) for path, blob in self.bundle.files.items()}
         return {path: text for path, text in texts.items() if text is not None}
 
@@ -74,7 +73,6 @@ class MutationTarget:
         return tuple(sorted(numbers))
 
     def line(self, path: str, number: int) -> str:
-        """Return the text of a 1-based line."""
         return self.texts[path].lines[number - 1]
 
     def replaced(self, path: str, number: int, after: Sequence[str], count: int = 1) -> Files:
@@ -96,7 +94,6 @@ class MutationTarget:
         return MutationSite(path, number, self.line(path, number), after or "", make)
 
     def insert(self, path: str, number: int, text: str) -> MutationSite:
-        """Return a site that replaces a blank line by a paragraph."""
         make = partial(self.replaced, path, number, ["", text, ""])
         return MutationSite(path, number, "", text, make)
 
@@ -136,7 +133,6 @@ class MutationTarget:
         return chance.sample(list(sites), min(count, len(sites)))
 
     def mutant(self, site: MutationSite) -> Bundle:
-        """Return the bundle with the change."""
         files: dict[str, Blob] = dict(self.bundle.files)
         for path, blob in site.make().items():
             if blob is None:
@@ -148,7 +144,6 @@ class MutationTarget:
 
 
 def script_path(unit: Unit) -> str:
-    """Return the path of a file unit."""
     return unit.text.rpartition(" ")[0]
 
 

@@ -1,7 +1,7 @@
 """Detect text away from its heading or lead, and steps and lines of code in another order."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from skilljuror.knowledge.comparison.generated_lines import GeneratedLineProvenance
@@ -62,12 +62,10 @@ def sections_below_siblings(both: MatchedBundles) -> Iterator[UnitPair]:
     for before, after in same:
         own = next((one for one in above[before.unit][-1:] if one.unit in present), None)
         over = next((was.get(one.unit) for one in above_now[after.unit][-1:]), None)
-        if own and over and own.text != over.text and _are_siblings(own, over, above):
+        if own is None or over is None or own.text == over.text:
+            continue
+        if (own.file, above[own.unit]) == (over.file, above[over.unit]):
             yield UnitPair(before, after)
-
-
-def _are_siblings(one: Unit, other: Unit, above: Mapping[str, Sequence[Unit]]) -> bool:
-    return one.file == other.file and above[one.unit] == above[other.unit]
 
 
 def _headings_over(units: _Units) -> dict[str, list[Unit]]:
@@ -198,7 +196,6 @@ def _step(first: Unit, second: Unit) -> Unit:
 
 
 def _numbered(units: Sequence[Unit]) -> Iterator[_Neighbours]:
-    """The first sentences of neighbouring items of ordered lists."""
     items = {(unit.file, unit.text, unit.start): unit for unit in units if unit.kind == "item"}
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for file, text, start in items:

@@ -54,18 +54,18 @@ class RoutingLines:
         """Whether a unit names a supporting file and demands nothing beyond it."""
         if unit.generated or unit.file not in self._roots or unit.kind not in _KINDS:
             return False
-        named = [path for path, names in self._names.items() if _stand_in(names, unit.text)]
+        text = unit.text
+        named = [
+            path
+            for path, names in self._names.items()
+            if any(name in text for name in names) and _pattern(names).search(text)
+        ]
         if not named:
             return False
-        text = unit.text
         for path in named:
             text = _pattern(self._names[path]).sub("", text)
         allowed = set().union(_ORDER, *(self._tokens[path] for path in named))
         return {t for t in critical_tokens(text) if t.partition(":")[2].strip("./")} <= allowed
-
-
-def _stand_in(names: tuple[str, ...], text: str) -> bool:
-    return any(name in text for name in names) and bool(_pattern(names).search(text))
 
 
 @lru_cache(maxsize=512)

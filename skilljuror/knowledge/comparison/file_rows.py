@@ -95,7 +95,6 @@ def _names(paths: tuple[str, ...]) -> FileNames:
 
 
 def without_names(text: str) -> str:
-    """Return the text of a row without file names."""
     return _NAME.sub(" ", text)
 
 

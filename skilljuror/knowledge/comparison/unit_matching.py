@@ -183,7 +183,6 @@ def _is_brief(unit: Unit) -> bool:
 def _candidates(
     old: list[_Keyed], new: list[_Keyed], normaliser: TextNormaliser
 ) -> Iterator[tuple[int, int, float, float]]:
-    """Pairs of sufficient similarity, as (old, new, score, ratio)."""
     words = [_words(item) for item in new]
     counted = [Counter(unit_words) for unit_words in words]
     index: dict[tuple[str, str], list[int]] = defaultdict(list)

@@ -228,24 +228,18 @@ class MarkdownIndex:
             for line in range(start, end)
         }
 
-    def first_paragraph(self, start: int, end: int) -> str | None:
-        """Return the first top-level paragraph within the lines, folded to one line."""
-        place = bisect_left(self._paragraphs, (start, ""))
-        paragraph = self._paragraphs[place] if place < len(self._paragraphs) else (end, "")
-        return paragraph[1] if paragraph[0] < end else None
+    @property
+    def first_paragraph(self) -> str | None:
+        """The first top-level paragraph, folded to one line."""
+        for number, token in enumerate(self.tokens):
+            if token.type == "paragraph_open" and token.level == 0:
+                return " ".join(self.tokens[number + 1].content.split())
+        return None
 
     def passages_in(self, start: int, end: int) -> Sequence[Passage]:
         """Return the paragraphs that begin within the lines, in lists and quotes too."""
         starts = self._passage_starts
         return self._passages[bisect_left(starts, start) : bisect_left(starts, end)]
-
-    @cached_property
-    def _paragraphs(self) -> list[tuple[int, str]]:
-        return [
-            (token.map[0], " ".join(self.tokens[number + 1].content.split()))
-            for number, token in enumerate(self.tokens)
-            if token.type == "paragraph_open" and token.level == 0 and token.map
-        ]
 
     @cached_property
     def _passages(self) -> list[Passage]:
@@ -263,7 +257,6 @@ class MarkdownIndex:
 
 @lru_cache(maxsize=512)
 def markdown_index(lines: tuple[str, ...]) -> MarkdownIndex:
-    """Return the cached index of a text."""
     return MarkdownIndex(lines)
 
 

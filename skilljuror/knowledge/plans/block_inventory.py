@@ -36,7 +36,6 @@ class BlockInventory:
 
 
 def take_inventory(texts: Mapping[str, TextFile]) -> BlockInventory:
-    """Return the inventory of a bundle's text files."""
     inventory = BlockInventory()
     for path, text in texts.items():
         if is_markdown(path):

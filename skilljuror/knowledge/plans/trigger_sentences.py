@@ -83,7 +83,6 @@ def _stems(text: str) -> set[str]:
 
 
 def file_texts(bundle: Bundle, path: str) -> list[str]:
-    """Return the texts of a file's units."""
     return [unit.text for unit in units_of(bundle) if unit.file == path]
 
 

@@ -46,7 +46,6 @@ class TextNormaliser:
         self._texts: dict[str, str] = {}
 
     def text(self, unit: Unit) -> str:
-        """Return the normalised text of `unit`."""
         text = unit.text if unit.kind == "code" else straight_quotes(unit.text)
         if "/" not in text and ".md" not in text and not text.startswith("["):
             return text

@@ -342,7 +342,6 @@ class FileLayout:
         return WorkingFolders(self.flat.bundle, self.flat.path, self.flat.markdown)
 
     def headings_in(self, ranges: Sequence[LineRange]) -> list[Heading]:
-        """Return the top-level headings within the ranges."""
         headings, starts = self.flat.markdown.headings, self._heading_starts
         numbers = {
             number
@@ -356,7 +355,6 @@ class FileLayout:
         return [heading.start for heading in self.flat.markdown.headings]
 
     def copy_trimmed(self, page: PageBuilder, start: int, end: int, shift: int = 0) -> None:
-        """Copy lines without leading and trailing blank lines."""
         start, end = without_blank_edges(self.flat.lines, start, end)
         if end > start:
             page.copy(self.flat.path, start + 1, end, shift)

@@ -38,7 +38,6 @@ class LineRelocator:
         self._mentions = PathMentions(layout)
 
     def planned(self, page: PageBuilder) -> PlannedFile:
-        """Return the finished page."""
         pieces = [
             piece if isinstance(piece, Generated) else self._relocated(piece, page)
             for piece in page.pieces

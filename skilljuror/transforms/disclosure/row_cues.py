@@ -114,7 +114,6 @@ def _is_complete(lead: str, names: Sequence[str]) -> bool:
 def cues_of_mentions(
     mentions: Sequence[Mention], names: Sequence[str], limit: int
 ) -> Iterator[Candidate]:
-    """Yield the sentences that mention a file."""
     for number, mention in enumerate(mentions):
         cue = whole_cue(mention.sentence, names, limit)
         if not cue:

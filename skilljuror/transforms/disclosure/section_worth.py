@@ -73,7 +73,6 @@ class SectionWorth:
         return unit.kind == "row" and not _names_tool(first) and _names_tool(rest)
 
     def worth(self, ranges: Iterable[tuple[int, int]]) -> float:
-        """Return the total worth of the lines."""
         return _within(self._worth, ranges)
 
     def duties(self, ranges: Iterable[tuple[int, int]]) -> float:

@@ -134,7 +134,6 @@ def code_cue(path: str, text: str) -> str:
 
 
 def defined_names(text: str) -> str:
-    """Return the first names that a script defines."""
     return ", ".join(list(dict.fromkeys(_DEFINES.findall(text)))[:4])
 
 

@@ -33,7 +33,6 @@ def rewrite_links(line: str, rewrite: TargetRewrite) -> str:
 
 
 def link_spans(line: str) -> list[tuple[int, int]]:
-    """Return the positions of link targets in the line."""
     if "](" not in line and "]:" not in line:
         return []
     code = code_spans(line)
@@ -52,7 +51,6 @@ def linked_paths(line: str, source: str) -> list[str]:
 
 
 def is_local(target: str) -> bool:
-    """Whether a link target names a file of the bundle or an anchor."""
     return bool(target) and not _SCHEME.match(target) and not target.startswith(("/", "<", "{"))
 
 

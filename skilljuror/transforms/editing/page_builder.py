@@ -18,7 +18,6 @@ class PageBuilder:
         self.lines: list[str] = []
 
     def generate(self, template: str, **params: str) -> None:
-        """Add a generated line."""
         self.pieces.append(Generated(template, params))
         self.lines.append(fill_template(template, params))
 
@@ -39,7 +38,6 @@ class PageBuilder:
         self.lines += lines
 
     def contents(self, titles: Sequence[str]) -> None:
-        """Add a table of contents."""
         self.gap()
         self.generate("contents")
         self.generate("blank")

@@ -44,7 +44,6 @@ _STOPS = (". ", "; ", ", ", " ")
 
 
 def skill_slug(text: str) -> str:
-    """Return a valid skill name."""
     return slug(text, MAX_NAME, "skill")
 
 
@@ -103,7 +102,7 @@ def description_of(skill: Skill, lines: Sequence[str]) -> str:
     if skill.description and distinct_words([skill.description]) <= distinct_words(lines):
         return skill.description
     markdown = MarkdownIndex(lines)
-    first = markdown.first_paragraph(0, len(markdown.lines))
+    first = markdown.first_paragraph
     text = (
         visible_text(first)
         if first
@@ -366,7 +365,6 @@ def files_of_skill(bundle: Bundle, skill: Skill) -> list[str]:
 
 
 def files_beside(bundle: Bundle) -> list[str]:
-    """Return the files outside of any skill."""
     prefixes = tuple(f"{skill.directory}/" for skill in bundle.skills)
     return [path for path in bundle.files if not path.startswith(prefixes)]
 
@@ -399,7 +397,6 @@ def _levels_as_prose(markdown: MarkdownIndex) -> int | None:
 
 
 def finish_plan(variant: str, parent: str, parts: PlanParts, parent_texts: BundleTexts) -> Plan:
-    """Return the plan from its parts, with links corrected."""
     files = ShownFiles(parts.pages, parts.sections, parts.sidecars)
     return Plan(
         variant,

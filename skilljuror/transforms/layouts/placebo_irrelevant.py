@@ -123,7 +123,6 @@ class _Filler:
         self.long, self.short, self.titles = sentences(), _short_sentences(), _titles()
 
     def title(self, room: float) -> str:
-        """Return a title of about the given weight."""
         return self._fitting(self.titles, room)
 
     def prose(self, room: float) -> str:

@@ -169,7 +169,6 @@ def assignment_problems(
 
 
 def joined_problems(problems: list[str]) -> str:
-    """Return problems as one line."""
     more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
     return "; ".join(problems[:SHOWN]) + more
 

@@ -34,7 +34,6 @@ class PlaceholderFile:
         return f"{{{{file: {self.path}}}}}"
 
     def description(self) -> dict[str, str]:
-        """Return the description of the file for a model."""
         opening = "\n".join((self.blob.text or "").split("\n")[:ABOUT_LINES])[:ABOUT_CHARS]
         return {
             "path": self.path,
@@ -45,7 +44,6 @@ class PlaceholderFile:
 
 
 def placeholder_files(markdown: MarkdownIndex) -> tuple[PlaceholderFile, ...]:
-    """Return the fenced files of a flat page that are not Markdown."""
     return tuple(
         PlaceholderFile(
             file.path, file.heading.title, markdown.lines[file.opening : file.end + 1], file.blob
@@ -67,7 +65,6 @@ def page_with_placeholders(markdown: MarkdownIndex, files: Sequence[PlaceholderF
 
 
 def page_with_files(lines: Sequence[str], files: Sequence[PlaceholderFile]) -> list[str]:
-    """Replace every placeholder line by its fence."""
     fences = {file.placeholder: file.fence for file in files}
     return [line for written in lines for line in fences.get(written.strip(), (written,))]
 
@@ -123,7 +120,6 @@ class RewriteRequest:
         }
 
     def bundle(self) -> list[dict[str, str]]:
-        """Return the Markdown as JSON values."""
         return [{"path": path, "text": text} for path, text in self.shown.items()]
 
 
