@@ -243,6 +243,7 @@ class MakerWithModel:
     def options(self) -> dict[str, Any]:
         """Options for the record: enough to repeat the build, without address or key."""
         choice = self.client.choice
+        taken = {row.variant: row.round for row in self.rounds if row.taken}
         return {
             "mode": self.name,
             "of_transforms": self.of_transforms.used(),
@@ -254,12 +255,12 @@ class MakerWithModel:
             },
             "calls": _usage_of(self._answers()),
             **({"rubric": self.judge.choice.model} if self.judge else {}),
-            **(self._rounds() if self.name == "rewrite" else {}),
+            **(
+                {"rounds": {"most": self.most_rounds, "taken": taken}}
+                if self.name == "rewrite"
+                else {}
+            ),
         }
-
-    def _rounds(self) -> dict[str, Any]:
-        taken = {row.variant: row.round for row in self.rounds if row.taken}
-        return {"rounds": {"most": self.most_rounds, "taken": taken}}
 
     def save(self, folder: Path) -> None:
         """Write all answers, refused ones included, the rounds and the rubric verdicts."""

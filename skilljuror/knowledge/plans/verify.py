@@ -141,7 +141,7 @@ _MARKS = re.compile(r"[*_`~\\]|\]\([^()\s]*\)|</?[A-Za-z][^<>]*>|[\[\]]")
 
 def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
     """Return why the variant does not carry its parent; empty if it does."""
-    problems = [*_check_files(plan, parent, variant)]
+    problems = [*_check_planned(plan, parent, variant)] or [*_check_accounted(plan, parent)]
     if problems:
         return tuple(problems)
     for check in (
@@ -169,13 +169,6 @@ def verify_control(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ..
     and plan give the parent."""
     problems = tuple(_check_planned(plan, parent, variant))
     return problems or tuple(_check_rebuilt(plan, parent, variant))
-
-
-def _check_files(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    problems = list(_check_planned(plan, parent, variant))
-    yield from problems
-    if not problems:
-        yield from _check_accounted(plan, parent)
 
 
 def _check_planned(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """placebo-irrelevant: filler about an unrelated subject, as long as the baseline line by line."""
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import count
 from typing import Any, ClassVar
 
 from skilljuror.models.bundle import Bundle
@@ -75,16 +76,13 @@ SHORT_SENTENCE = 4.0  # minimum remaining weight for one more short sentence
 
 def sentences() -> Iterator[str]:
     """Yield sentences; the first 17,017 are distinct."""
-    number = 0
-    while True:
+    for number in count():
         parts = (choices[number % len(choices)] for choices in (SUBJECTS, VERBS, PLACES, ENDS))
         yield _sentence(" ".join(parts))
-        number += 1
 
 
 def _short_sentences() -> Iterator[str]:
-    number = 0
-    while True:
+    for number in count():
         subject, verb, place = (
             choices[number % len(choices)] for choices in (SUBJECTS, VERBS, PLACES)
         )
@@ -92,13 +90,11 @@ def _short_sentences() -> Iterator[str]:
         yield _sentence(f"{subject} {RESTS[number % len(RESTS)]}")
         yield _sentence(f"{HERDS[number % len(HERDS)]} {REST[number % len(REST)]}")
         yield HERDS[number % len(HERDS)].capitalize()
-        number += 1
 
 
 def _titles() -> Iterator[str]:
     """Titles from long to short, over and over; each ends in a noun."""
-    number = 0
-    while True:
+    for number in count():
         bare = [name.partition(" ")[2] for name in SUBJECTS]
         one, other = bare[number % len(bare)], bare[(number + 4) % len(bare)]
         place = PLACES[number % len(PLACES)]
@@ -108,7 +104,6 @@ def _titles() -> Iterator[str]:
         yield one.capitalize()
         yield place.partition(" ")[2].capitalize()
         yield HERDS[number % len(HERDS)].capitalize()
-        number += 1
 
 
 def _sentence(words: str) -> str:
