@@ -31,7 +31,7 @@ WORDS: dict[str, dict[str, str]] = {
         "announced": "models/build.py VariantManifest.announced",
     },
     "Judging variants": {
-        "gate": "gates/base.py Gate",
+        "gate": "gates/findings.py Gate",
         "finding": "models/gate.py Finding",
         "inherited": "models/gate.py Finding.inherited",
         "policy": "The rules by which findings become a verdict: `strict` or `edited`.",
