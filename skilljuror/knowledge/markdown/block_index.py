@@ -211,20 +211,11 @@ class MarkdownIndex:
                 yield number, token.map[0], token.map[1], token.content
 
     @cached_property
-    def paragraph_at(self) -> dict[int, str]:
-        """Line -> source of its paragraph, in a list or a quote too."""
+    def paragraph_at(self) -> dict[int, tuple[int, str]]:
+        """Line -> first line and source of its paragraph, in a list or a quote too."""
         return {
-            line: source
+            line: (start, source)
             for _, start, end, source in self._paragraph_tokens()
-            for line in range(start, end)
-        }
-
-    @cached_property
-    def paragraph_start(self) -> dict[int, int]:
-        """Line -> first line of its paragraph."""
-        return {
-            line: start
-            for _, start, end, _ in self._paragraph_tokens()
             for line in range(start, end)
         }
 
@@ -238,8 +229,8 @@ class MarkdownIndex:
 
     def passages_in(self, start: int, end: int) -> Sequence[Passage]:
         """Return the paragraphs that begin within the lines, in lists and quotes too."""
-        starts = self._passage_starts
-        return self._passages[bisect_left(starts, start) : bisect_left(starts, end)]
+        first = bisect_left(self._passages, start, key=lambda passage: passage.line)
+        return self._passages[first : bisect_left(self._passages, end, key=lambda one: one.line)]
 
     @cached_property
     def _passages(self) -> list[Passage]:
@@ -249,10 +240,6 @@ class MarkdownIndex:
             )
             for number, start, _, source in self._paragraph_tokens()
         ]
-
-    @cached_property
-    def _passage_starts(self) -> list[int]:
-        return [passage.line for passage in self._passages]
 
 
 @lru_cache(maxsize=512)

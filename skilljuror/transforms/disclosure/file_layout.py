@@ -342,17 +342,13 @@ class FileLayout:
         return WorkingFolders(self.flat.bundle, self.flat.path, self.flat.markdown)
 
     def headings_in(self, ranges: Sequence[LineRange]) -> list[Heading]:
-        headings, starts = self.flat.markdown.headings, self._heading_starts
-        numbers = {
-            number
-            for start, end in ranges
-            for number in range(bisect_left(starts, start), bisect_left(starts, end))
-        }
-        return [headings[number] for number in sorted(numbers)]
+        headings = self.flat.markdown.headings
 
-    @cached_property
-    def _heading_starts(self) -> list[int]:
-        return [heading.start for heading in self.flat.markdown.headings]
+        def place(line: int) -> int:
+            return bisect_left(headings, line, key=lambda heading: heading.start)
+
+        numbers = {n for start, end in ranges for n in range(place(start), place(end))}
+        return [headings[number] for number in sorted(numbers)]
 
     def copy_trimmed(self, page: PageBuilder, start: int, end: int, shift: int = 0) -> None:
         start, end = without_blank_edges(self.flat.lines, start, end)

@@ -64,11 +64,11 @@ class OwnRows:
                     yield line, sentence
 
     def _sentences_at(self, line: int) -> list[str]:
-        text = self.flat.markdown.paragraph_at.get(line, self.flat.lines[line])
+        _, text = self.flat.markdown.paragraph_at.get(line, (line, self.flat.lines[line]))
         return sentences(" ".join(text.split()))
 
     def _first_line(self, line: int) -> int:
-        return self.flat.markdown.paragraph_start.get(line, line)
+        return self.flat.markdown.paragraph_at.get(line, (line, ""))[0]
 
     def routes(self, group: SectionGroup) -> bool:
         """Whether a section is short and mostly names files."""

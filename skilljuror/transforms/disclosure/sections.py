@@ -318,16 +318,12 @@ class FlatSkill:
         return SectionWorth(own, fences, names)
 
     def fences_in(self, start: int, end: int) -> Sequence[Block]:
-        first, last = bisect_left(self._fence_starts, start), bisect_left(self._fence_starts, end)
-        return self._fences[first:last]
+        first = bisect_left(self._fences, start, key=lambda fence: fence.start)
+        return self._fences[first : bisect_left(self._fences, end, key=lambda fence: fence.start)]
 
     @cached_property
     def _fences(self) -> list[Block]:
         return [block for block in self.markdown.blocks if block.kind == "fence"]
-
-    @cached_property
-    def _fence_starts(self) -> list[int]:
-        return [block.start for block in self._fences]
 
     def _parts_steps(self, start: int, cut: int, end: int) -> bool:
         """Whether a cut separates the first steps of a procedure from a list that continues the count."""

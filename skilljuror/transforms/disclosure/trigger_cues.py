@@ -216,7 +216,7 @@ def _mention(
         cells = flat.lines[line].strip().strip("|").split("|")
         yield Mention(" – ".join(cell.strip() for cell in cells), title)
     else:
-        text = " ".join(_LIST_MARK.sub("", flat.markdown.paragraph_at[line], count=1).split())
+        text = " ".join(_LIST_MARK.sub("", flat.markdown.paragraph_at[line][1], count=1).split())
         naming = (
             sentence
             for sentence in sentences(text)
@@ -230,4 +230,4 @@ def _opening_below(flat: FlatSkill, line: int) -> str:
     place = bisect_left(blocks, line, key=lambda block: block.start)
     if place == len(blocks) or blocks[place].kind != "paragraph_open":
         return ""
-    return sentences(" ".join(flat.markdown.paragraph_at[blocks[place].start].split()))[0]
+    return sentences(" ".join(flat.markdown.paragraph_at[blocks[place].start][1].split()))[0]
