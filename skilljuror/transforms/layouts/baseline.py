@@ -10,7 +10,7 @@ from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.plan import Omitted, Plan
 from skilljuror.models.resource_class import resource_class
 from skilljuror.transforms.editing.page_builder import PageBuilder
-from skilljuror.transforms.flattening.flattener import (
+from skilljuror.transforms.flattening import (
     Flattener,
     PlanParts,
     description_of,

@@ -7,7 +7,7 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
 from skilljuror.models.resource_class import resource_class
 from skilljuror.transforms.editing.page_builder import PageBuilder
-from skilljuror.transforms.flattening.flattener import (
+from skilljuror.transforms.flattening import (
     Flattener,
     PlanParts,
     files_beside,

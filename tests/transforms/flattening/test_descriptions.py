@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.transforms.flattening.flattener import (
+from skilljuror.transforms.flattening import (
     cut_at_sentence,
     description_of,
     joined_descriptions,

@@ -1,1 +1,0 @@
-"""Many files into one flat SKILL.md."""
