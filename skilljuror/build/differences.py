@@ -64,9 +64,7 @@ def differences(build: Path, a: str, b: str) -> Differences:
 
 
 def _place(mapped: MappedUnit, variant: str) -> UnitLocation | None:
-    if variant == SOURCE:
-        return _own(mapped)
-    return mapped.places.get(variant)
+    return _own(mapped) if variant == SOURCE else mapped.places.get(variant)
 
 
 def _own(mapped: MappedUnit) -> UnitLocation:

@@ -248,24 +248,21 @@ def _after_rubric(entry: VariantManifest, items: Sequence[ItemState]) -> Variant
 def _state(
     one: Answered, waived: Iterable[GateResult], items: Iterable[ItemState]
 ) -> DecisionState:
+    seen = one.decision.seen
     if one.kind == "rubric":
         about = [
-            state
+            bool(state.adjudication)
             for state in items
-            if (state.variant, state.item.id, state.seen)
-            == (one.variant, one.subject, one.decision.seen)
+            if (state.variant, state.item.id, state.seen) == (one.variant, one.subject, seen)
         ]
-        counts = any(state.adjudication for state in about)
-        return DecisionState(one.decision, one.kind, one.variant, one.subject, not about, counts)
-    mine = [result for result in waived if result.variant == one.variant]
-    fresh = [
-        result
-        for result in mine
-        for found in result.findings
-        if found.id == one.subject and seen_in(found) == one.decision.seen
-    ]
-    counts = any(result.verdict == "review" for result in fresh)
-    return DecisionState(one.decision, one.kind, one.variant, one.subject, not fresh, counts)
+    else:
+        about = [
+            result.verdict == "review"
+            for result in waived
+            for found in result.findings
+            if (result.variant, found.id, seen_in(found)) == (one.variant, one.subject, seen)
+        ]
+    return DecisionState(one.decision, one.kind, one.variant, one.subject, not about, any(about))
 
 
 def _after_review(

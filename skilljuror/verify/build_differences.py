@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
     sha256: str | None  # digest of a regular file; None for a link, an empty folder or a pipe
     executable: bool = False  # execute bit of the owner
-    special: bool = False  # A set-id or sticky bit is set
+    special: bool = False  # a set-id or sticky bit is set
 
 
 Listing = Mapping[str, Entry]  # path inside a folder -> entry; folders with content are omitted

@@ -169,10 +169,8 @@ def _row(places: Sequence[_Place], names: FileNames, page: str) -> FileRow:
                 crossed.append((shown[0], target))
             if target:
                 files[target] = None
-        for name in _NAME.findall(place.text):
-            path = names.file(name, page)
-            if path:
-                files[path] = None
+        named = (names.file(name, page) for name in _NAME.findall(place.text))
+        files |= dict.fromkeys(filter(None, named))
     files.pop(page, None)
     first, last = places[0], places[-1]
     text = " ".join(place.text for place in places)

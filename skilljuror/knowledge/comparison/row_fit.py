@@ -104,7 +104,7 @@ _SAY_NOTHING = "see more details info information documentation guide refer refe
 class Exchanged(NamedTuple):
     """Two files of a page whose rows describe each other's."""
 
-    row: FileRow  # A row that leads to `file`
+    row: FileRow  # a row that leads to `file`
     file: str
     other: str  # the file that its rows describe
 

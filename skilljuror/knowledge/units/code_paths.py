@@ -109,8 +109,8 @@ def commanded_paths(bundle: Bundle) -> tuple[tuple[Unit, str], ...]:
     paths = BundlePaths(bundle, units)
     found = []
     for unit in units:
-        for literal in (one for command in _commands_of(unit) for one in path_literals(command)):
-            found.append((unit, paths.place(literal, unit.file)))
+        literals = (one for command in _commands_of(unit) for one in path_literals(command))
+        found += [(unit, paths.place(literal, unit.file)) for literal in literals]
         for match in INTERPRETED.finditer(unit.text) if unit.kind in CONTENT_KINDS else ():
             found.append((unit, paths.place_from_anywhere(match[1])))
     return tuple((unit, place) for unit, place in found if place is not None)

@@ -33,7 +33,7 @@ from skilljuror.transforms.editing.links import link_between
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
 MERGED = 4  # maximum number of sections that share a file
-SMALL = 3  # A section may take at most 1/`SMALL` of a shared file's limit
+SMALL = 3  # a section may take at most 1/`SMALL` of a shared file's limit
 SEQUENCE_TOKENS = 5_000  # estimated tokens up to which ordered text stays in one file
 
 

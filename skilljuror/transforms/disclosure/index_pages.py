@@ -136,7 +136,7 @@ class FolderIndexes:
         return self.layout.shown(self.layout.reserve_path(name))
 
 
-_FolderRows = tuple[str, list[RoutingRow]]  # A folder with its rows, or "" with one ungrouped row
+_FolderRows = tuple[str, list[RoutingRow]]  # a folder with its rows, or "" with one ungrouped row
 
 
 def _grouped(rows: Sequence[RoutingRow], depth: int) -> list[_FolderRows]:

@@ -48,7 +48,7 @@ _OPEN_END = re.compile(
 )
 """The end of an incomplete sentence."""
 _ASIDE = re.compile(r" ?\([^()]*\)")
-_STATES_FIRST = re.compile(r"\w [—–-] |\w[:;] ")  # A question after a statement
+_STATES_FIRST = re.compile(r"\w [—–-] |\w[:;] ")  # a question after a statement
 _LABELLED = re.compile(r"(?<![^\s*])[A-Z][\w ]{1,24}:\s")
 _CODE = re.compile(r"`[^`]*`")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")

@@ -13,9 +13,9 @@ from skilljuror.knowledge.markdown.block_index import Block
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.knowledge.units.prose import RawUnit, markdown_units
 
-DUTY = 1.0  # A statement, item or row that binds the agent
+DUTY = 1.0  # a statement, item or row that binds the agent
 STEP = 0.5  # an ordered item, or a box to tick
-ROUTE = 0.5  # A line that names a file of the skill, or a row from a task to a tool
+ROUTE = 0.5  # a line that names a file of the skill, or a row from a task to a tool
 PLAIN = 0.02  # any other sentence
 PROSE_DENSITY = 0.04
 """Minimum share of modal words in an untagged fence of prose. Sentences that bind have one in 10 to 25

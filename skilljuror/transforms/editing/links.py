@@ -17,7 +17,7 @@ from skilljuror.transforms.editing.page_builder import PageBuilder
 
 _SCHEME = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//)")
 
-TargetRewrite = Callable[[str], str | None]  # A link target -> its replacement, or None to leave it
+TargetRewrite = Callable[[str], str | None]  # a link target -> its replacement, or None to leave it
 
 
 def rewrite_links(line: str, rewrite: TargetRewrite) -> str:
