@@ -6,7 +6,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skilljuror.build.assay import AssaySettings, keep_assays
 from skilljuror.build.build import build_source, load_build
 from skilljuror.build.folder import GATE_RESULTS, RECORD
 from skilljuror.build.given_skills import GivenSkills
@@ -76,6 +75,8 @@ class StudyBuilds(Struct, frozen=True):
             return
         sources = {self.folder.build(task.name): self.base / task.skills for task in tasks}
         missing = {build: sources[build] for build in sources if load_build(build).assay is None}
+        from skilljuror.build.assay import AssaySettings, keep_assays
+
         settings = AssaySettings(sites=self.choice.assay)
         keep_assays(missing, settings, jobs=jobs, progress=self.listener)
 

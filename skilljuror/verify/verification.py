@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, cast, get_args
 import msgspec
 from msgspec import Struct, structs
 
-from skilljuror.build.assay import keep_assays, settings_of
 from skilljuror.build.build import (
     Engine,
     PlanEngine,
@@ -269,6 +268,8 @@ class _Verification:
         source = structs.replace(source, issues=tuple(ordered))
         made = make_build(source, folder, self._engine(), record.transforms, record.gates)
         if record.assay is not None:
+            from skilljuror.build.assay import keep_assays, settings_of
+
             report = AssayReport.model_validate(record.assay)
             made = keep_assays({folder: None}, settings_of(report, folder))[folder]
         judged = {name: record.parts[name] for name in JUDGED if name in record.parts}

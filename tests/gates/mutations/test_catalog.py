@@ -1,5 +1,8 @@
 """The mutations on hand-made layouts: drift is caught, harmless changes pass."""
 
+import subprocess
+import sys
+
 import pytest
 
 from skilljuror.build.audit import audit
@@ -181,3 +184,10 @@ def test_a_line_of_one_thing_over_and_over_is_changed_soon(unit):
         b"Keep listed files of archive: " in one.files["demo/SKILL.md"].data for one in changed
     )
     assert changed
+
+
+@pytest.mark.parametrize("module", ["verify.verification", "run.run", "ingest.ingest", "cli.app"])
+def test_ordinary_commands_do_not_import_the_mutations(module):
+    code = f"import sys, skilljuror.{module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "skilljuror.gates.mutations" not in done.stdout
