@@ -67,7 +67,8 @@ class AgentWriter(ModelClient):
     def __init__(self, choice: AgentChoice, calls: Path, skills: Collection[str]) -> None:
         """`skills` are the transformation Skills that it may follow.
 
-        Raises UsageError for an unknown agent or a missing key, HarnessError without a sandbox."""
+        Raises UsageError for an unknown agent or a missing key, HarnessError without a sandbox.
+        """
         make: Agent = resolve(AGENTS, choice.name, "agent", Agent)
         effort = {"effort": choice.effort} if choice.effort else {}
         self.program: AgentProgram = make({**choice.options, **effort}, choice.model)

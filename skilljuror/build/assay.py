@@ -46,7 +46,8 @@ def assay(
     A mutant is flagged if its verdict is not pass after waiving the findings of the unchanged variant.
     Equivalent mutants, which differ only in white space, list markers or emphasis, are counted
     separately. `source` defaults to the build's own. Raises StudyError for no build and for a variant
-    with an unknown policy."""
+    with an unknown policy.
+    """
     record = load_build(build)
     bundles = {
         entry.variant: load_bundle(build / VARIANTS / entry.variant, record.name)
@@ -179,7 +180,8 @@ def assay_many(
 
     Builds of one source with the same variants are counted once. With `keep`, the counts are saved in
     every build's record and in the databases that hold it. Raises StudyError for a folder without a
-    build."""
+    build.
+    """
     builds = list(dict.fromkeys(build for folder in folders for build in builds_at(folder)))
     measured = list(_measure(dict.fromkeys(builds), settings, jobs, progress))
     if keep:
@@ -200,7 +202,8 @@ def keep_assays(
 ) -> dict[Path, BuildRecord]:
     """Measure the gates on builds and save the counts in their records (build.json).
 
-    `sources` maps each build to its source; None for the build's own."""
+    `sources` maps each build to its source; None for the build's own.
+    """
     return {
         build: _keep_report(build, report)
         for twins, report in _measure(sources, settings, jobs, progress)

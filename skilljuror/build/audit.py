@@ -38,7 +38,8 @@ def audit(
 
     `kind` is the claimed layout: origin, origin-flat, baseline or pd; any other has no layout rules.
     Findings already present in the parent are ignored, and so are those in `waivers` (id -> reason).
-    Raises UsageError for an unknown policy."""
+    Raises UsageError for an unknown policy.
+    """
     load_policy(policy)
     results = [gate.check(parent, variant, kind, policy) for gate in load_gates(gates)]
     if waivers:
@@ -54,7 +55,8 @@ def audit(
 def waive(result: GateResult, reason_of: Callable[[Finding], str | None]) -> GateResult:
     """Waive each finding for which `reason_of` returns a reason, and judge again.
 
-    Used for waivers, decisions, declared findings of controls, and findings that precede an assay."""
+    Used for waivers, decisions, declared findings of controls, and findings that precede an assay.
+    """
     findings = tuple(
         found.model_copy(update={"waived": found.waived or reason_of(found)})
         for found in result.findings

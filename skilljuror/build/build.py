@@ -72,7 +72,8 @@ def build_source(
 
     `gates` are judged in addition to the registered ones. Each variant is written, reloaded and proved
     against its parent. Raises TransformError for a variant that is not proved, BundleError for an
-    unsafe source, UsageError for an unknown variant or gate and for a target with foreign files."""
+    unsafe source, UsageError for an unknown variant or gate and for a target with foreign files.
+    """
     options = dict(options or {})
     load_gates(gates)
     place = safe_target(target, source)
@@ -165,7 +166,8 @@ def make_build(
     """Make a whole build of a loaded source in an empty folder; `verify` repeats it.
 
     `variants` and `gates` are registered names or module:attribute. Raises TransformError for a
-    variant that cannot be made or proved."""
+    variant that cannot be made or proved.
+    """
     with infrequent_gc():
         build = BuildInProgress(bundle, staging, gates)
         made_by = transforms_by_name(variants)
@@ -276,7 +278,8 @@ def build_many(
     """Build each source into `target/<name>/`; yield (name, record or error) as each is done.
 
     `build` takes (source, folder) and runs in worker processes if `jobs` > 1. Names come from
-    `names_for`."""
+    `names_for`.
+    """
     tasks = [
         (source, target / name) for name, source in zip(names_for(sources), sources, strict=True)
     ]
@@ -385,7 +388,8 @@ def _record(
 def code_digest() -> str:
     """Digest the package's modules and the versions of `READERS` and Python.
 
-    Equal code digests and sources give equal builds."""
+    Equal code digests and sources give equal builds.
+    """
     package = Path(skilljuror.__file__).parent
     modules = {
         path.relative_to(package).as_posix(): sha256(path.read_bytes())

@@ -34,7 +34,8 @@ def safe_target(target: Path, source: Path) -> Path:
     """Return the real path of the folder that a build of `source` replaces.
 
     Raises UsageError if that would delete the source, the working directory or foreign files, and
-    for a source that is itself a build."""
+    for a source that is itself a build.
+    """
     _refuse_build(source)
     place, origin = target.resolve(), source.resolve()
     if place == origin or place in origin.parents:

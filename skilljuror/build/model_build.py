@@ -92,7 +92,8 @@ def model_engine(
     """Return the settings of an engine by name; None for `plan`, which uses no model.
 
     Raises UsageError for an unknown engine and for a missing or unused model; MissingDependency
-    without the model library."""
+    without the model library.
+    """
     modes = get_args(Mode)
     if engine not in ("plan", *modes):
         raise UsageError(
@@ -141,7 +142,8 @@ def build_with_model(
 
     `options` apply to transforms without a model. `gates` are judged in addition to the registered
     ones; findings are in the verdicts, never raised. Raises BundleError, TransformError, UsageError
-    for an unsuitable target, and ModelError if the model is unreachable or its answer is invalid."""
+    for an unsuitable target, and ModelError if the model is unreachable or its answer is invalid.
+    """
     _check_engine(engine, target)
     load_gates(gates)
     place = safe_target(target, source)

@@ -110,7 +110,8 @@ def judge_builds(
     invalid answers and refused questions.
 
     Verdicts are appended to each build's `rubric.jsonl` at once. Raises StudyError for no build or one
-    without a source, ModelError if the model is unreachable or the budget spent; rerun to resume."""
+    without a source, ModelError if the model is unreachable or the budget spent; rerun to resume.
+    """
     builds = builds_at(place)
     judged = 0
     todo = [build for build in builds if _open_variants(build, client.choice.model)]

@@ -39,7 +39,8 @@ def refresh_builds(builds: Iterable[Path], wait: float = 0.0) -> list[Path]:
     """Update builds in the databases that hold them; return these databases.
 
     Raises StoreError for a database that cannot be written, InUseError for one that is in use for
-    longer than `wait` seconds."""
+    longer than `wait` seconds.
+    """
     names: dict[Path, list[str]] = {}
     for build in builds:
         names.setdefault(build.resolve().parent, []).append(build.resolve().name)
@@ -71,7 +72,8 @@ def store_builds(folder: Path, names: Iterable[str]) -> Path:
     """Store the builds `folder/<name>/` in the folder's database; return its path.
 
     A build replaces its earlier rows only. A database of another version that holds only builds is
-    regenerated from all builds of the folder. Raises StoreError if it cannot be written."""
+    regenerated from all builds of the folder. Raises StoreError if it cannot be written.
+    """
     study = StudyFolder(folder)
     database, ingested = study.database, study.planned or study.sources_file.exists()
     target = nullcontext(database) if ingested else database_to_fill(database)

@@ -28,7 +28,8 @@ def waive_finding(
     return the new rows of `reviews.jsonl` and update the databases.
 
     `by` defaults to the login name. Raises UsageError for an unknown id and without a reason or a
-    name, StudyError for no build."""
+    name, StudyError for no build.
+    """
     if not reason.strip():
         raise UsageError("a waiver requires a reason: --reason '…'", field="reason")
     who, moment = by or login_name(), now()

@@ -95,7 +95,8 @@ def write_bundle(files: dict[str, Blob], target: Path) -> None:
     """Write every file below `target`; nothing is overwritten.
 
     Modes are 0644, or 0755 for executables. Raises BundleError for a path that would leave
-    `target` or that is both a file and a folder."""
+    `target` or that is both a file and a folder.
+    """
     target.mkdir(parents=True, exist_ok=True)
     for path, blob in files.items():
         check_path(path)

@@ -81,7 +81,8 @@ def load_bundle(
 
     Paths of the bundle are relative to a folder of skills: one skill's folder is loaded under its
     own name, or as `under`. `name` is the slug of the source; default: that of the folder.
-    `inspect=False` skips the issues. Raises BundleError."""
+    `inspect=False` skips the issues. Raises BundleError.
+    """
     path = Path(path)
     if path.is_dir():
         files, issues = read_folder(path)

@@ -50,7 +50,8 @@ _OBJECT = ("rev-parse", "--verify", "--quiet", "--end-of-options")
 def load_named(name: str, under: str | None = None) -> Bundle:
     """Load the bundle at a path, or at a git `REVISION:PATH` such as `HEAD~3:skills/pdf`.
 
-    An existing path takes precedence. `under` as for `load_bundle`. Raises BundleError."""
+    An existing path takes precedence. `under` as for `load_bundle`. Raises BundleError.
+    """
     revision, colon, inner = name.partition(":")
     if not (revision and colon) or Path(name).exists():
         return load_bundle(Path(name), under=under)

@@ -158,7 +158,8 @@ def _size(text: str) -> int:
 def _memory_bounded(limit: int) -> Iterator[None]:
     """Limit the memory of this process, because DuckDB does not count the text of a single function.
 
-    Does nothing on a system that does not report held memory."""
+    Does nothing on a system that does not report held memory.
+    """
     import resource
 
     from skilljuror.store.limits import held_memory

@@ -1,6 +1,7 @@
 """Forecast a study before it is run: cells, differences, detectable effect, time and cost.
 
-Every figure names its source; unknown figures stay unknown."""
+Every figure names its source; unknown figures stay unknown.
+"""
 
 from itertools import combinations
 from pathlib import Path

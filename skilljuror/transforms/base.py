@@ -10,7 +10,8 @@ class Transform(Protocol):
     """A plugin that makes one layout from a parent bundle by moving text.
 
     A control, which omits knowledge on purpose, has two more class variables: `expected`, the rules that
-    it is declared to break ("gate.*" for a whole gate), and `stands_for`, the layout it is judged as."""
+    it is declared to break ("gate.*" for a whole gate), and `stands_for`, the layout it is judged as.
+    """
 
     variant: ClassVar[str]
     parent: ClassVar[str]  # "source" or the name of a variant

@@ -98,7 +98,8 @@ def yaml_quoted(description: str) -> str:
 def description_of(skill: Skill, lines: Sequence[str]) -> str:
     """Return the skill's description, or its first paragraph, first heading or name.
 
-    The description is not used if its file spells it in other words, as an escaped line break does."""
+    The description is not used if its file spells it in other words, as an escaped line break does.
+    """
     if skill.description and distinct_words([skill.description]) <= distinct_words(lines):
         return skill.description
     markdown = MarkdownIndex(lines)
@@ -274,7 +275,8 @@ class Flattener:
     def body(self, skill: Skill, least: int) -> None:
         """Add the skill's body with headings of level `least` or lower.
 
-        A body with colliding labels or a block that cannot be closed goes into a fence."""
+        A body with colliding labels or a block that cannot be closed goes into a fence.
+        """
         text = self.parent_texts.text(skill.path)
         self._note_flags(skill.path)
         start = frontmatter_end(text.lines)

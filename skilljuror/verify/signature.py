@@ -13,7 +13,8 @@ NAMESPACE = "skilljuror"  # namespace of the signature; signatures of other name
 def sign(build: Path, key: Path) -> Path:
     """Sign the record; return the path of the signature.
 
-    Raises UsageError for an unusable key, MissingDependency without ssh-keygen."""
+    Raises UsageError for an unusable key, MissingDependency without ssh-keygen.
+    """
     if not key.is_file():
         raise UsageError(f"key {str(key)!r} not found; name a private SSH key", field="sign")
     done = _ssh_keygen(build, "sign", "-f", str(key))
@@ -32,7 +33,8 @@ def signer(build: Path, allowed: Path) -> str | None:
     """Return the allowed signer of the current record, or None.
 
     `allowed` is a file in the format ALLOWED SIGNERS of ssh-keygen(1). Raises UsageError if it is
-    missing, MissingDependency without ssh-keygen."""
+    missing, MissingDependency without ssh-keygen.
+    """
     if not allowed.is_file():
         raise UsageError(
             f"allowed signers file {str(allowed)!r} not found; create it with lines such"

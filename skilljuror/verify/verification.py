@@ -150,7 +150,8 @@ def verify_build(build: Path, grounds: Grounds = BUILD_ALONE) -> Proof:
     """Rebuild the build from its source and compare it with every file of the folder.
 
     Nothing of the build is run; code of other packages is loaded only if `grounds` allow it. Raises
-    StudyError for a missing build, BundleError for an invalid `grounds.source`."""
+    StudyError for a missing build, BundleError for an invalid `grounds.source`.
+    """
     record = load_build(build)
     if record.format_version == 1:
         problem = f"{RECORD}: format 1 has no source, so it cannot be proved; build it again"
@@ -434,7 +435,8 @@ def sign_build(build: Path, key: Path) -> Path:
     """Sign the record, including current reviews and rubric verdicts; return the signature's path.
 
     Raises UsageError for a build of format 1 and for an unusable key, MissingDependency without
-    ssh-keygen."""
+    ssh-keygen.
+    """
     record = load_build(build)
     if record.format_version == 1:
         raise UsageError(

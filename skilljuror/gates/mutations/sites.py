@@ -155,7 +155,8 @@ def said_lines(bundle: Bundle) -> list[tuple[str, str]]:
     """Return a bundle's lines without white space, list markers and emphasis.
 
     Bundles with equal lines are equivalent mutants: nothing that an agent reads differs. It is
-    independent of the units on purpose, so that the gate does not judge itself."""
+    independent of the units on purpose, so that the gate does not judge itself.
+    """
     lines = []
     for path, blob in bundle.files.items():
         text = blob.text

@@ -53,7 +53,8 @@ def _headings_with_parent(units: Sequence[Unit]) -> frozenset[tuple[str, ...]]:
 def sections_below_siblings(both: MatchedBundles) -> Iterator[UnitPair]:
     """Yield headings below a heading that was their sibling.
 
-    A file may be titled by its first section and hold the next ones below it."""
+    A file may be titled by its first section and hold the next ones below it.
+    """
     above, above_now = (_headings_over(side) for side in (both.old, both.new))
     same = [pair for pair in both.matching.same if pair[0].kind == "heading"]
     alike = [(p.before, p.after) for p in both.matching.alike if p.before.kind == "heading"]
@@ -83,7 +84,8 @@ def _headings_over(units: _Units) -> dict[str, list[Unit]]:
 def below_other_skills(both: MatchedBundles) -> Iterator[UnitPair]:
     """Yield the first text below a skill's name, on a page of several skills, if it is of another skill.
 
-    Text that occurs more than once in the parent is ignored."""
+    Text that occurs more than once in the parent is ignored.
+    """
     parent, matching = both.parent, both.matching
     if len(parent.skills) < 2:
         return
@@ -108,7 +110,8 @@ def below_other_skills(both: MatchedBundles) -> Iterator[UnitPair]:
 def led_by_others(both: MatchedBundles) -> Iterator[UnitPair]:
     """Yield equal text below another lead of the parent, if its own lead still exists: the first unit per lead.
 
-    Occurrences below a lead are counted, because equal lines cannot be distinguished."""
+    Occurrences below a lead are counted, because equal lines cannot be distinguished.
+    """
     matching, normaliser, sides = both.matching, both.normaliser, (both.old, both.new)
     texts = dict.fromkeys(unit.lead for side in sides for unit in side)
     seen = {lead: normaliser.normalised(lead) for lead in texts}
@@ -141,7 +144,8 @@ def swapped_steps(both: MatchedBundles) -> Iterator[UnitPair]:
 
     Steps are items of ordered lists, and items, sections and sentences in a sequence without numbers. They
     have no order across files. If a list occurs twice, its copies may be matched crosswise: two steps that
-    follow each other as often as in the parent are not swapped."""
+    follow each other as often as in the parent are not swapped.
+    """
     swapped, normaliser = list(_reversed(both)), both.normaliser
     before, after = (
         Counter(_texts(pair, normaliser) for pair in _steps(units) if swapped)
@@ -233,7 +237,8 @@ def _siblings(units: Sequence[Unit]) -> Iterable[list[Unit]]:
 def swapped_lines(both: MatchedBundles) -> Iterator[UnitPair]:
     """Yield neighbouring lines of a listing that are reversed.
 
-    Lines that occur more than once in the parent are ignored, because copies cannot be distinguished."""
+    Lines that occur more than once in the parent are ignored, because copies cannot be distinguished.
+    """
     code = [unit for unit in both.old if unit.kind == "code"]
     occurrences = Counter(unit.text for unit in code)
     became = {before.unit: after for before, after in both.matching.same if before.kind == "code"}

@@ -77,7 +77,8 @@ def changed_code_paths(both: MatchedBundles) -> Iterator[UnitPair]:
     """Yield pairs that are equal without their folders, but name other paths in their code.
 
     A path may follow a moved file: from one that leads nowhere in the variant to one that leads there from a
-    working folder. Any other change makes the code another program, even if both paths end in the same name."""
+    working folder. Any other change makes the code another program, even if both paths end in the same name.
+    """
     changed = [*_changed(both)]
     if changed:
         paths = BundlePaths(both.parent, both.old), BundlePaths(both.variant, both.new)
@@ -137,7 +138,8 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     A pair is reworded if its critical tokens are the same in the same order. It is altered if they differ, or
     if words are reordered or replaced by opposites. Any change of a code line, table row, frontmatter field, a
     file's bytes or name, or the order of two steps is an alteration too. Generated lines and hand-written
-    routing lines are separate from additions. (transforms §5.2)"""
+    routing lines are separate from additions. (transforms §5.2)
+    """
     old = units_of(parent)
     if parent.files == variant.files:
         return UnitDiff(compared=_compared(old))

@@ -20,7 +20,8 @@ def pair_files(old: Sequence[Unit], new: Sequence[Unit]) -> FilePairs:
     """Pair the file units of both sides.
 
     A path may gain or lose leading folders, because variants have other roots. Rounds: same digest and fitting
-    path; fitting path (changed); same digest (renamed). Two files that exist on both sides are never paired."""
+    path; fitting path (changed); same digest (renamed). Two files that exist on both sides are never paired.
+    """
     left, right = list(old), list(new)
     before, after = {_path(unit) for unit in old}, {_path(unit) for unit in new}
 

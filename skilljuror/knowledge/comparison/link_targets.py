@@ -43,7 +43,8 @@ class LinkTarget(NamedTuple):
     def agrees(self, other: "LinkTarget") -> bool:
         """Whether it can be the same target in another bundle; a missing one agrees with any.
 
-        A file with the same name is identified by its folders, a root and any other target by its headings."""
+        A file with the same name is identified by its folders, a root and any other target by its headings.
+        """
         if not (any(self) and any(other)):
             return True
         if any(may_be_one_file(path, file) for path in self.files for file in other.files):

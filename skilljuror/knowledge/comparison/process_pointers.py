@@ -42,7 +42,8 @@ def parted_without_pointer(parent: Bundle, variant: Bundle) -> Iterator[Parted]:
     """Yield the places where a process of a parent's page leaves a root without a line that leads on.
 
     A table row behind the process does not lead on, nor does a line above the break that leads to a numbered
-    step. Files opened on demand need no such line, because an agent returns to the root."""
+    step. Files opened on demand need no such line, because an agent returns to the root.
+    """
     roots = {skill.path for skill in variant.skills}
     pages = {path: _sections(variant, path) for path in variant.files if is_markdown(path)}
     if pages.keys() <= roots:
@@ -66,7 +67,8 @@ def _processes(bundle: Bundle) -> Iterator[list[Section]]:
     """The headings of each process of a page, with those below its steps.
 
     The title of a page or skill names its subject: sections below it are steps only if numbered. Carried
-    files are separate texts."""
+    files are separate texts.
+    """
     for path, sections in _texts(bundle):
         titles = set(_titles(sections))
         for place, above in [(-1, Section(path, 0, 0, "", "")), *enumerate(sections)]:
@@ -107,7 +109,8 @@ def _children(below: Sequence[Section]) -> list[Section]:
 def _handed_on(bundle: Bundle) -> Iterator[list[Section]]:
     """Processes that a build has already split: the last heading before each pointer, and the headings of its file.
 
-    Such lines are generated, so no text of an author can be missing."""
+    Such lines are generated, so no text of an author can be missing.
+    """
     for page in (skill.path for skill in bundle.skills):
         sections = _sections(bundle, page)
         for row in _pointers(bundle, page):
@@ -142,7 +145,8 @@ def _leads_on(variant: Bundle, break_: Parted, reach: range) -> bool:
     """Whether a line behind the break leads to the file, or one above it names the next section.
 
     Above the break, "continue here" would skip the rest before it. If no numbered step follows, a table inside
-    the process may lead there case by case."""
+    the process may lead there case by case.
+    """
     last, following = break_
     pointers = _pointers(variant, last.page)
     tables = reach if not _STEP.match(following.title) else range(0)

@@ -71,7 +71,8 @@ def match_units(
 
     Equal units with several occurrences are paired by their neighbours and headings. Of the rest, pairs of
     one family with a word similarity of at least `ALIKE` are taken best first; equal critical tokens break
-    ties. Units of one or two words, one of them changed, are paired only below one heading. (transforms §5.2)"""
+    ties. Units of one or two words, one of them changed, are paired only below one heading. (transforms §5.2)
+    """
     old, new = _keyed(parent, normaliser), _keyed(variant, normaliser)
     same: list[tuple[Unit, Unit]] = []
     for width in range(_WIDTHS):
@@ -269,7 +270,8 @@ def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUni
 
     Units are located by text alone, without a plan, so this works for variants made elsewhere: equal text
     first, then similar text. If the variant has fewer copies of a text, the remaining occurrences get the place
-    of the last one. None means missing."""
+    of the last one. None means missing.
+    """
     units = units_of(source)
     located: dict[str, dict[str, UnitLocation]] = {}
     for name in sorted(variants):

@@ -106,7 +106,8 @@ def info_string(path: str, text: TextFile, executable: bool, bundled: bool) -> s
 def embedded_files(markdown: MarkdownIndex) -> tuple[EmbeddedFile, ...]:
     """Return the files in a flat SKILL.md, in order.
 
-    The last marker of a path counts; if any fence says "bundled", only those count."""
+    The last marker of a path counts; if any fence says "bundled", only those count.
+    """
     candidates = [pair for pair in _candidates(markdown) if _is_safe_path(pair[0].path)]
     if any(bundled for _, bundled in candidates):
         candidates = [pair for pair in candidates if pair[1]]

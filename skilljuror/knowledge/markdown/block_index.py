@@ -101,7 +101,8 @@ class Passage(NamedTuple):
 class MarkdownIndex:
     """An index of one Markdown text; all line numbers are 0-based.
 
-    The frontmatter is parsed as blank lines, so that line numbers below it are unchanged."""
+    The frontmatter is parsed as blank lines, so that line numbers below it are unchanged.
+    """
 
     def __init__(self, lines: Sequence[str], *, frontmatter_lines: int | None = None) -> None:
         self.lines = tuple(lines)

@@ -62,7 +62,8 @@ def inline_text(token: Token) -> str:
     """Return the text of an inline token without emphasis marks and local link targets.
 
     Code spans keep their backticks, remote links their address, all links their title. Line breaks are kept,
-    so that positions map to lines."""
+    so that positions map to lines.
+    """
     parts: list[str] = []
     targets: list[str] = []
     position = 0

@@ -56,7 +56,8 @@ def text_with_flags(lines: Iterable[str], flags: Iterable[str]) -> TextFile:
 def read_text(blob: Blob) -> TextFile | None:
     """Return the lines of a blob, or None if it is not UTF-8 text.
 
-    CRLF is a flag only if every line end is CRLF; otherwise carriage returns stay in the lines."""
+    CRLF is a flag only if every line end is CRLF; otherwise carriage returns stay in the lines.
+    """
     content = blob.text
     if content is None:
         return None

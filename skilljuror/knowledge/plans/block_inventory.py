@@ -88,7 +88,8 @@ def missing_blocks(parent: BlockInventory, variant: BlockInventory) -> list[str]
     """Return rendered blocks and file contents of the parent that are missing in the variant.
 
     A Markdown file that one side carries inside a fence, whole or without its frontmatter, is compared as
-    text."""
+    text.
+    """
     in_variant_fences = _files_in_fences(parent, variant)
     in_parent_fences = _files_in_fences(variant, parent)
     wanted, wanted_texts = _comparable_totals(parent, in_variant_fences)

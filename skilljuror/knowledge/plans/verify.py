@@ -166,7 +166,8 @@ def verify_control(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ..
     """Return why a control is not what its plan says; empty if it is.
 
     A control omits knowledge on purpose. The proof is that the plan contains the whole difference: variant
-    and plan give the parent."""
+    and plan give the parent.
+    """
     problems = tuple(_check_planned(plan, parent, variant))
     return problems or tuple(_check_rebuilt(plan, parent, variant))
 

@@ -104,7 +104,8 @@ class BundlePaths:
 def commanded_paths(bundle: Bundle) -> tuple[tuple[Unit, str], ...]:
     """Return (unit, path) of the files and folders in a bundle's commands.
 
-    The script of an interpreter may be named from any folder."""
+    The script of an interpreter may be named from any folder.
+    """
     units = units_of(bundle)
     paths = BundlePaths(bundle, units)
     found = []

@@ -91,7 +91,8 @@ def critical_tokens(text: str) -> tuple[str, ...]:
 
     Kinds: `num` (value, then "|" and its unit), `cmp`, `mod`, `code`, `path`, `flag`. Words in capitals
     stay in capitals ("mod:MUST"), since Skills stress words so; a capital at the start of a sentence is
-    folded. Contractions are expanded: "don't" gives "mod:do not". (transforms §5.1)"""
+    folded. Contractions are expanded: "don't" gives "mod:do not". (transforms §5.1)
+    """
     text = _written_out(straight_quotes(text))
     numbers = _NUMBER.finditer(text) if _DIGIT.search(text) else ()
     placed = [
@@ -148,7 +149,8 @@ def critical_change(before: tuple[str, ...], after: tuple[str, ...]) -> ChangeKi
     """Return the worst difference between two tuples of critical tokens; None if equal.
 
     Worst first: polarity, reversed comparator, comparator, number, unit, modal, reference (code span, path,
-    flag), order. (transforms §5.2)"""
+    flag), order. (transforms §5.2)
+    """
     if before == after:
         return None
     if _negations(before) != _negations(after):

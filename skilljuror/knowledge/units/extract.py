@@ -46,7 +46,8 @@ def units_of(bundle: Bundle) -> list[Unit]:
     Markdown gives headings, sentences, list items, table rows, code lines, commands, steps, links and
     frontmatter fields; other text gives lines, and one unit "path digest" per file. A fenced file below its
     marker gives the same units as the file itself, at the lines of the fence. Data gives only its file unit,
-    an empty file gives nothing. (transforms §5.1)"""
+    an empty file gives nothing. (transforms §5.1)
+    """
     return list(_units(tuple(sorted(bundle.files.items(), key=lambda file: file[0].encode()))))
 
 

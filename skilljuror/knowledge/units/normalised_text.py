@@ -30,7 +30,8 @@ class TextNormaliser:
 
     A path to a file of either side becomes the file's name, without the number that avoids a collision, since
     folders and new names change. Other paths lose stale absolute skill folders, the skill's own folder and
-    `references/`; the rest stays, so that a changed mention is found. Quotes outside of code are straight."""
+    `references/`; the rest stays, so that a changed mention is found. Quotes outside of code are straight.
+    """
 
     def __init__(
         self, pair: tuple[Bundle, Bundle], units: tuple[Sequence[Unit], Sequence[Unit]]

@@ -122,7 +122,8 @@ class Leads:
     """Track the introduction of each block of a page.
 
     A paragraph introduces the list, table or code right below it if it ends in a colon or is completely bold.
-    An item introduces its content, a tag on its own line the lines below it."""
+    An item introduces its content, a tag on its own line the lines below it.
+    """
 
     def __init__(self) -> None:
         self._open: list[str] = []  # leads of the lists that are open, the innermost last
@@ -131,7 +132,8 @@ class Leads:
     def of(self, token: Token, following: Sequence[Token]) -> str:
         """Return the lead of the block that begins at `token`, or "". `following` are the tokens after it.
 
-        Call it for every token of a page, in order."""
+        Call it for every token of a page, in order.
+        """
         around = "".join(self._open[-1:])
         lead, self._last = self._last, "" if token.map or token.type in _ENDS else self._last
         if token.type in _LISTS_OPEN:
@@ -397,7 +399,8 @@ def step_units(tokens: Sequence[Token], first: int) -> Iterator[RawUnit]:
     """Yield adjacent items of ordered lists as "this -> that".
 
     A list that continues the count after a code block or paragraph belongs to the same procedure; a heading
-    ends it."""
+    ends it.
+    """
     open_lists: list[_Steps | None] = []
     resumable: dict[int, _Steps] = {}
     for index, token in enumerate(tokens):

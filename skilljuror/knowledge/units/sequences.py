@@ -25,7 +25,8 @@ def in_order(above: str, texts: Sequence[str]) -> list[bool]:
 
     `above` is the title or sentence above them. There is an order if `above` names a process or lists them,
     if both continue a count ("Step 2", "Step 3"; "1.", "2."), or if the second opens with "then", "finally"
-    or the like."""
+    or the like.
+    """
     process = bool(_PROCESS.search(above)) or _names_in_order(above, texts)
     return [
         process or _counts_on(before, after) or bool(_THEN.match(after))

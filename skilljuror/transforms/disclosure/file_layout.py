@@ -69,7 +69,8 @@ def file_units(
 
     A section and its subsections form one file; above `merge_tokens`, it is cut between its children.
     Small neighbours below one heading share a file. Ordered text, such as one of the `processes`, is cut
-    only if it is too long for one file."""
+    only if it is too long for one file.
+    """
     units: list[FileUnit] = []
     for section in _sections(moved, processes):
         ordered = section[0].continued or section[0].sequence in processes

@@ -65,7 +65,8 @@ class FolderIndexes:
         file rows. Sections of the page itself keep their rows in up to half of the room.
 
         `folder` is the folder that the page describes, relative to the root's; its indexes go into it, and all
-        paths are relative to the root's folder. `room` is at least `RUN_ROWS`."""
+        paths are relative to the root's folder. `room` is at least `RUN_ROWS`.
+        """
         room = max(RUN_ROWS, room)
         own = [row for row in rows if row[1]["path"] in self._own_sections]
         if len(rows) <= room or len(own) > room // 2:

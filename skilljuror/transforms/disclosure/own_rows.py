@@ -110,7 +110,8 @@ def keep_routing(
     """Return (kept, moved) with routing sections, and empty headings above them, moved to `kept`.
 
     `kept` grows up to `lines`; steps of a process stay together. Unchanged if nothing would be left that
-    must move."""
+    must move.
+    """
     heads = {one.start: one for one in moved if one.is_head}
     routing: dict[int, SectionGroup] = {}
     size = _size(kept)

@@ -63,7 +63,8 @@ def root_page(
 ) -> PageBuilder:
     """Return a root page: frontmatter, kept text with pointers to moved text, and the routing table.
 
-    An `index`, an empty page, gets the same without frontmatter."""
+    An `index`, an empty page, gets the same without frontmatter.
+    """
     flat = layout.flat
     page = index or PageBuilder(flat.path, flat.texts)
     if index is None:

@@ -110,7 +110,8 @@ class RootSelector:
     def choose(self, *, must_move: bool) -> tuple[list[SectionGroup], list[SectionGroup]]:
         """Return (kept, moved), each in document order; together they are the whole text.
 
-        With `must_move`, something moves if the text can be divided."""
+        With `must_move`, something moves if the text can be divided.
+        """
         self._keep_titles()
         skills = list(dict.fromkeys(group.skill for group in self.groups))
         for skill in skills:
@@ -278,7 +279,8 @@ class RootSelector:
         """Keep first parts of the remaining sequences, those with the most worth per token first.
 
         Kept text takes room, so a queued part never fits better than before. A sequence is reconsidered if its
-        part no longer fits, or if a part of it or a heading above it is kept."""
+        part no longer fits, or if a part of it or a heading above it is kept.
+        """
         heads, left = self._heads(), self._left(skill)
         touched: dict[int, set[int]] = defaultdict(set)
         """First line of a group -> sequences that change if it is kept."""

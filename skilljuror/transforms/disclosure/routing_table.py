@@ -64,7 +64,8 @@ class RoutingTable:
 
         An `indexed` table leaves room for long rows. Its files are so many that names repeat, so a name counts
         as a mention only if one file has it. Files that are `described` have a row of the author on the same
-        page, which the generated rows do not repeat."""
+        page, which the generated rows do not repeat.
+        """
         self.layout = layout
         self.flat = layout.flat
         self.path_mentions = PathMentions(layout)

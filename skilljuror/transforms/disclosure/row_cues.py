@@ -91,7 +91,8 @@ def _stems(text: str) -> frozenset[str]:
 def whole_cue(source: str, names: Sequence[str] = (), limit: int = MAX_CUE) -> str:
     """Return a sentence as a row quotes it; "" if it is incomplete, a question, or refers to text that is not quoted.
 
-    A command after it, the file's name in front of it and, if it is too long, parentheses are left out."""
+    A command after it, the file's name in front of it and, if it is too long, parentheses are left out.
+    """
     head, mark, _ = source.partition(": `")
     cut = mark and len(head.split()) >= LEAST_LEAD and head.count("(") == head.count(")")
     text = visible_text(_BOLD.sub("", head if cut else source)).strip()
@@ -159,7 +160,8 @@ def chosen_cues(
     """Return path -> the best sentence about that file alone.
 
     A sentence that fits several rows is not used, unless it names a file: then it belongs to that file, not
-    to the one that holds it. For `described` files, the page already has the sentences that name them."""
+    to the one that holds it. For `described` files, the page already has the sentences that name them.
+    """
     keyed = [
         (path, one, key)
         for path, every in candidates.items()

@@ -234,7 +234,8 @@ class FlatSkill:
         """Return everything but the frontmatter and the embedded files, in document order.
 
         A section and its subsections are one group up to `limit` estimated tokens, by default a share of a
-        short skill's text. A larger one gives its own text and the groups of its children."""
+        short skill's text. A larger one gives its own text and the groups of its children.
+        """
         tree = self.tree()
         if limit is None:
             share = self.tokens(list(_ranges(tree))) // GROUP_SHARE

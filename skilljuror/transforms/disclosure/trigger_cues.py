@@ -176,7 +176,8 @@ def mentions(
     """Return mentions of a file, or links to its section, outside `own` (its section), in order.
 
     The first name is the file's whole path and counts everywhere; the others count only in text of the same
-    source skill. Embedded code never counts."""
+    source skill. Embedded code never counts.
+    """
     anchor = flat.markdown.anchor_at.get(own[0])
     links = [f"](#{anchor})"] if anchor else []
     mentions_found: list[Mention] = []

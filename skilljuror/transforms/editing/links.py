@@ -143,7 +143,8 @@ def supply_definitions(page: PageBuilder, flat: MarkdownIndex, line: RelocatedLi
     """Add definitions that the page's labels had in the flat file and lost by moving.
 
     They go to its end; if the page has another definition of the label, to its start, since the first one
-    counts."""
+    counts.
+    """
     wanted = _lost(page, flat)
     if not wanted:
         return

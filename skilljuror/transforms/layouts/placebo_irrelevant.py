@@ -14,7 +14,8 @@ from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 class IrrelevantPlacebo:
     """The baseline's frontmatter, so that it is offered and opened alike, over irrelevant text.
 
-    The body has the same outline and length, and says nothing about any task."""
+    The body has the same outline and length, and says nothing about any task.
+    """
 
     variant: ClassVar[str] = "placebo-irrelevant"
     parent: ClassVar[str] = "baseline"
@@ -138,7 +139,8 @@ class _Filler:
 def like(lines: Sequence[str], headings: Collection[int]) -> list[str]:
     """Return as many lines, blank in the same places, with about as many estimated tokens in total.
 
-    `headings` (0-based) become titles of the same level, other lines become whole sentences."""
+    `headings` (0-based) become titles of the same level, other lines become whole sentences.
+    """
     filler, owed, filled = _Filler(), 0.0, []
     for number, line in enumerate(lines):
         owed += weight(line)

@@ -21,7 +21,8 @@ _BEFORE = r"(?<![\w./-])(?:[\w.~$@{}-]{0,255}+/){0,64}"
 class UnroutedPlacebo:
     """All files of pd, and a root that names none of them: no table, pointers or mentions.
 
-    Commands of the root lose the names of their scripts too. The frontmatter is unchanged."""
+    Commands of the root lose the names of their scripts too. The frontmatter is unchanged.
+    """
 
     variant: ClassVar[str] = "placebo-unrouted"
     parent: ClassVar[str] = "pd"

@@ -63,7 +63,8 @@ def _own_tokens(flat: FlatSkill) -> int:
 def _draft_within(flat: FlatSkill, limit: int) -> DisclosureDraft:
     """The draft whose root fits the limit: first less text stays, then rows are shared.
 
-    If that fails, the skills of a union, or the folders of one skill, get index pages."""
+    If that fails, the skills of a union, or the folders of one skill, get index pages.
+    """
     lines = max(24, limit - flat.markdown.frontmatter_lines - len(flat.embedded_files) - 8)
     merge = MERGE_TOKENS
     excess: list[int] = []

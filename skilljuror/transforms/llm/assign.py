@@ -121,7 +121,8 @@ class AssignedDisclosure:
         """Return the plan of the model's answer; `params["root_lines"]` overrides the root's maximum of lines.
 
         No request is sent if nothing can move. Raises TransformError for a bundle that is not one flat skill,
-        ModelError if no answer is usable."""
+        ModelError if no answer is usable.
+        """
         limit = int(params.get("root_lines", ROOT_LINES))
         request = AssignmentRequest(flat_skill(parent, self.variant), limit)
         if request.nothing_moves:

@@ -67,7 +67,8 @@ class OfferedSections:
         """Return (kept in the root, file -> its groups), each in document order.
 
         `file_of` maps the id of a section to its file; others stay. A heading without text stays with any
-        section below it, else it goes with the first of them."""
+        section below it, else it goes with the first of them.
+        """
         kept: list[SectionGroup] = []
         moved: dict[str, list[SectionGroup]] = {}
         headings: list[SectionGroup] = []
@@ -158,7 +159,8 @@ def assignment_problems(
     """Return the problems of an answer, as messages to the model.
 
     `is_taken` knows the paths, below the skill's folder, of other files. Triggers are checked later,
-    against the resulting files."""
+    against the resulting files.
+    """
     problems = [
         *_section_problems(answer, offer),
         *_path_problems(answer, is_taken),

@@ -20,7 +20,8 @@ class Prompt:
 def load_prompt(name: str) -> Prompt:
     """Load a packaged Skill, with its references, since a model without tools cannot open files.
 
-    Raises UsageError for an unknown name."""
+    Raises UsageError for an unknown name.
+    """
     folder = data_dir("transforms") / name
     root = folder / "SKILL.md"
     if "/" in name or not root.is_file():

@@ -81,7 +81,8 @@ class Rewriter:
     def __init__(self, client: ModelClient, prompt: Prompt, variant: str, parent: Bundle) -> None:
         """`prompt` is the transformation Skill; `variant` is one of REQUESTS, made from `parent`.
 
-        Raises TransformError for a parent that cannot be rewritten."""
+        Raises TransformError for a parent that cannot be rewritten.
+        """
         self.client = client
         self.prompt = prompt
         self.request = REQUESTS[variant](parent)
@@ -98,7 +99,8 @@ class Rewriter:
     ) -> Draft:
         """Return a draft that fixes the findings. `others` are rounds with no better result, and their findings.
 
-        Raises as `write` does."""
+        Raises as `write` does.
+        """
         content = as_data("findings", _findings_as_json(findings))
         if others:
             history = [

@@ -127,7 +127,8 @@ def baseline_request(source: Bundle) -> RewriteRequest:
     """Return the request to rewrite a source as one SKILL.md.
 
     The plan engine's baseline determines the embedded files and their markers, the data, and the
-    frontmatter. Raises TransformError for a source without a skill, or too large."""
+    frontmatter. Raises TransformError for a source without a skill, or too large.
+    """
     plan = Baseline().plan(source, {})
     root = plan.files[0].path
     rendered = render(plan, source)
@@ -154,7 +155,8 @@ def disclosure_request(flat: Bundle) -> RewriteRequest:
     """Return the request to split a flat baseline into a root and references.
 
     Embedded files get their own paths. Raises TransformError for a bundle that is not one flat skill, or
-    is too large."""
+    is too large.
+    """
     skill = flat_skill(flat, "pd")
     markdown, folder = skill.markdown, str(PurePosixPath(skill.path).parent)
     embedded = placeholder_files(markdown)
