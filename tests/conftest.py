@@ -1,7 +1,9 @@
 """What holds for every test."""
 
 import os
+import shutil
 import sys
+from pathlib import Path
 
 from hypothesis import settings
 
@@ -11,6 +13,12 @@ os.environ.pop("COLUMNS", None)
 sys.dont_write_bytecode = False
 """pytest rewrites the assertions of every test file. Containers often set PYTHONDONTWRITEBYTECODE; each run
 and each worker would spend half of its collection on that again."""
+
+MEMORY = Path("/dev/shm")
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 8 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+"""Records and databases are synced to the disk when they are written: tests would wait for it a third of
+their time."""
 
 settings.register_profile("patient", settings.default, deadline=None)
 settings.load_profile("patient")

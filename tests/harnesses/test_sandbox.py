@@ -7,6 +7,7 @@ import socket
 import tempfile
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pytest
@@ -153,14 +154,15 @@ def test_certificates_and_the_settings_of_tls_can_be_read(box):
     assert (outcome.exit_code, said.split()) == (0, there)
 
 
-def test_what_an_agent_needs_of_this_machine_is_shown_read_only_at_its_own_place(box, tmp_path):
-    base = write_tree(tmp_path / "machine", {"tool/run": "1", "tool.bin": "2", "secret": "3"})
-    shown = (base / "tool", base / "tool.bin")
-    outcome, said = box(f"cd {base}; cat tool/run tool.bin; ls; echo x > tool/run", shown=shown)
-    assert outcome.exit_code == 1
-    assert said.startswith("12tool\ntool.bin\n")
-    assert "Read-only file system" in said
-    assert (base / "tool/run").read_text() == "1"
+def test_what_an_agent_needs_of_this_machine_is_shown_read_only_at_its_own_place(box):
+    with TemporaryDirectory(dir="/tmp") as place:  # a sandbox has a /dev/shm of its own
+        base = write_tree(Path(place), {"tool/run": "1", "tool.bin": "2", "secret": "3"})
+        shown = (base / "tool", base / "tool.bin")
+        outcome, said = box(f"cd {base}; cat tool/run tool.bin; ls; echo x > tool/run", shown=shown)
+        assert outcome.exit_code == 1
+        assert said.startswith("12tool\ntool.bin\n")
+        assert "Read-only file system" in said
+        assert (base / "tool/run").read_text() == "1"
 
 
 def test_the_verifier_works_on_a_copy_in_a_machine_of_its_own(run, tmp_path):
