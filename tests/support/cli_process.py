@@ -6,7 +6,10 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
+
+from tests.support.cli_server import called
 
 SKILL = """---
 name: csv-report
@@ -23,10 +26,22 @@ Never round below 0.01.
 
 
 def call(*words: Any, cwd: Path | None = None, under: Sequence[str] = (), **more: Any) -> Any:
-    """A finished `skilljuror WORDS…`; `under` are the words of a command that runs it. Its environment
-    says no width: readline, which pytest loads, puts COLUMNS where children but not os.environ have it."""
+    """A finished `skilljuror WORDS…`, as subprocess.run tells of it; `under` are the words of a command that
+    runs it. Without further settings it is forked from a process that has imported the command line."""
+    if not under and not more:
+        with (
+            TemporaryFile("w+", encoding="utf-8") as out,
+            TemporaryFile("w+", encoding="utf-8") as err,
+        ):
+            texts = [*map(str, words)]
+            status = called(texts, str(cwd or Path.cwd()), out.fileno(), err.fileno())
+            out.seek(0)
+            err.seek(0)
+            return subprocess.CompletedProcess(texts, status, out.read(), err.read())
     command = [*under, sys.executable, "-m", "skilljuror", *map(str, words)]
-    more.setdefault("env", dict(os.environ))
+    more.setdefault(
+        "env", dict(os.environ)
+    )  # with no COLUMNS, which readline sets for children alone
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False, **more
     )
