@@ -20,6 +20,7 @@ ASKING = LiveAgent("mini-swe-agent", "", "ASKING_KEY", "/v1", "scripted", "atif"
 
 
 @needs_bwrap
+@pytest.mark.slow
 def test_a_program_of_ones_own_in_two_conditions(tmp_path):
     out = tmp_path / "out"
     said = ""

@@ -218,7 +218,13 @@ def test_a_file_that_became_shorter_keeps_what_it_gave_until_it_is_pruned(tmp_pa
     assert (summary.kept, summary.trajectories) == (0, 1)
 
 
-@pytest.mark.parametrize("change", ["cut", "spoilt", "removed", "unmarked"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "cut",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("spoilt", "removed", "unmarked")),
+    ],
+)
 def test_pruning_takes_at_once_what_the_files_hold(tmp_path, change):
     logs = ChangingLogs(tmp_path / "logs")
     logs.grow_head(0, 5)

@@ -62,6 +62,7 @@ def test_uptake(labels):
 
 @settings(max_examples=12, deadline=None)
 @given(TRIALS)
+@pytest.mark.slow
 def test_efficiency(trials):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "study.duckdb"
