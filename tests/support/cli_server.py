@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 IMPORTED = (
@@ -93,8 +94,11 @@ def _become(order: dict[str, Any], out: int, err: int) -> None:
         os.environ.clear()
         os.environ.update(order["env"])
         os.chdir(order["cwd"])
-        main = sys.modules["__main__"]
-        main.__spec__, main.__file__ = None, None  # workers import nothing of this module
+        main, like = sys.modules["__main__"], find_spec("skilljuror.__main__")
+        main.__spec__, main.__file__ = (
+            like,
+            like.origin if like else None,
+        )  # what `-m skilljuror` would be
         sys.argv = ["skilljuror", *order["words"]]
         sys.stdout, sys.stderr = (
             _stream(number, like) for number, like in ((1, sys.stdout), (2, sys.stderr))
