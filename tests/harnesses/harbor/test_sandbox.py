@@ -3,6 +3,8 @@
 import json
 import os
 import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -21,9 +23,13 @@ LISTING = "find /etc -mindepth 1 -maxdepth 3 | LC_ALL=C sort; cat /etc/hosts; en
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def told():
     """What came of every case."""
-    place = tmp_path_factory.mktemp("sandbox")
+    with TemporaryDirectory(dir="/tmp") as folder:  # a sandbox has a /dev/shm of its own
+        return said_in_harbor(Path(folder))
+
+
+def said_in_harbor(place):
     write_tree(place, {"root/app/input.txt": "tea\n", "tea/environment/Dockerfile": "FROM x\n"})
     (place / "tmp").mkdir()
     env = {
