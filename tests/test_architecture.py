@@ -338,3 +338,8 @@ def test_tests_import_nothing_from_tests_but_support():
     for path in (ROOT / "tests").rglob("*.py"):
         named = {name for name in imports(path) if name.startswith("tests.")}
         assert all(f"{name}.".startswith("tests.support.") for name in named), path
+
+
+def test_pytest_passes_over_no_folder_of_tests(pytestconfig):
+    folders = {path.name for path in (ROOT / "tests").rglob("*") if path.is_dir()}
+    assert folders & {*pytestconfig.getini("norecursedirs")} == set()

@@ -105,7 +105,7 @@ def test_files_that_are_no_answer_come_back_with_the_reason(bench):
     with pytest.raises(ModelError, match=r"'notes\.md' is not a valid path in the layout baseline"):
         bench.build(spare, variants=("baseline",))
     second = next(run for run, _ in bench.runs() if run["drafts"])
-    assert "That answer cannot be used: 'notes.md' is no path" in second["instruction"]
+    assert "That answer cannot be used: 'notes.md' is not a valid path" in second["instruction"]
     assert len([*read_jsonl(bench.place / "out.calls.jsonl")]) == 2
     assert not (bench.place / "out").exists()
 
