@@ -244,7 +244,7 @@ class ChangeFinder:
             path_text(path): digest
             for group, digest in pairs
             for one in group.found
-            for path in one.source.files
+            for path in one.files
         }
         stored = {one.source.path for group in to_read for one in group.found}
         seen: dict[str | None, list[SeenFile]] = {}
@@ -267,11 +267,10 @@ class ChangeFinder:
         """Digest of everything that determines a group's result; begins with `AGAIN` if it may
         change unnoticed."""
         members = [
-            [one.format, one.source.formats, *_with_facts(one.source.files, finder)]
-            for one in group.found
+            [one.format, one.source.formats, *_with_facts(one.files, finder)] for one in group.found
         ]
         digest = digest_json([self._reader, sorted(members, key=str)])
-        files = [path for one in group.found for path in one.source.files]
+        files = [path for one in group.found for path in one.files]
         stable = all(self._is_stable(finder, path_text(path)) for path in files)
         return digest if stable else AGAIN + digest
 

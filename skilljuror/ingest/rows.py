@@ -123,8 +123,13 @@ def unread_row(found: FoundSource) -> SourceRow:
 
 
 def part_rows(found: FoundSource) -> Iterator[SourceRow]:
-    """Rows of a source's siblings; its own row has the result for all of them."""
-    reason = f"part of {path_text(found.source.path)}"
-    for path in map(path_text, found.source.siblings):
-        facts = facts_at(path)
-        yield SourceRow(path, "part", found.format, reason, facts.size if facts else None)
+    """Rows of a source's siblings and of their shorter captures; its own row has the result for all."""
+    head = path_text(found.source.path)
+    for path in (*found.source.siblings, *found.shorter):
+        facts = facts_at(path_text(path))
+        size = facts.size if facts else None
+        if path in found.source.siblings:
+            yield SourceRow(path_text(path), "part", found.format, f"part of {head}", size)
+        else:
+            reason = f"shorter copy of a part of {head}"
+            yield SourceRow(path_text(path), "duplicate", found.format, reason, size)

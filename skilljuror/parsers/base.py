@@ -78,6 +78,13 @@ class FoundSource(Struct, frozen=True):
     """Whether not reading it is an error even if not named: a damaged log or no permission."""
     damaged: bool = False
     """Whether it is readable but damaged."""
+    shorter: tuple[Path, ...] = ()
+    """Shorter captures of its siblings; not read."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All its files, read or not."""
+        return (*self.source.files, *self.shorter)
 
 
 class UsualFolder(NamedTuple):

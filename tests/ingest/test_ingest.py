@@ -81,6 +81,24 @@ def test_a_prefix_that_comes_later_is_a_duplicate(log, tmp_path):
     assert again.duplicates == 1
 
 
+def test_a_shorter_copy_of_a_part_has_a_row(tmp_path):
+    logs = ChangingLogs(tmp_path / "logs")
+    logs.grow_head(0, 2)
+    logs.grow_agent(0, 0, 1)
+    left = logs.agent(0, 0)
+    logs.move(0)
+    ingest_logs(tmp_path / "s", [logs.root])
+    logs.grow_agent(0, 0, 3)
+    for study in ("s", "fresh"):
+        ingest_logs(tmp_path / study, [logs.root])
+        rows = run(tmp_path / study / "study.duckdb", "SELECT path, status FROM sources").rows
+        assert dict(rows) == {
+            str(logs.head(0)): "parsed",
+            str(logs.agent(0, 0)): "part",
+            str(left): "duplicate",
+        }
+
+
 def test_a_native_log_that_comes_later_takes_the_place_of_its_conversion(tmp_path):
     session = json.loads(READ.read_text().splitlines()[0])["payload"]["id"]
     step = {"step_id": 1, "source": "agent", "message": "hello"}

@@ -18,6 +18,9 @@ Member = tuple[int, SessionLink]
 Heads = dict[tuple[str | None, str], list[int]]
 """(format, session) -> indices of the session's heads; copies make several."""
 
+Children = dict[str, dict[Path, None]]
+"""Key of a child -> its captures, in order."""
+
 _SESSION = re.compile(rb'"(?:session_id|sessionId|thread_id)"\s*:\s*"([^"]{8,80})"')
 
 
@@ -35,14 +38,14 @@ def join_session_files(sources: list[FoundSource], identify: Identify) -> list[F
     members = _members(sources)
     parents = _parents(link for _, link in members)
     heads = _heads(sources, members)
-    joined: dict[int, dict[str, Path]] = {index: {} for group in heads.values() for index in group}
+    joined: dict[int, Children] = {index: {} for group in heads.values() for index in group}
     taken = _join_parts(sources, dict(members), heads, joined)
     for index, link in members:
         group = heads.get((sources[index].format, _root(link.session, parents)))
         if link.child is None or not group:
             continue
         path = sources[index].source.path
-        _add(joined[_nearest(sources, group, path)], link.child, path)
+        joined[_nearest(sources, group, path)].setdefault(link.child, {})[path] = None
         taken.add(index)
     named = {
         found.source.path.resolve(): index for index, found in enumerate(sources) if found.named
@@ -50,7 +53,8 @@ def join_session_files(sources: list[FoundSource], identify: Identify) -> list[F
     for index, children in joined.items():
         if sources[index].named and index not in taken:
             _add_neighbours(sources[index], children, identify)
-            inside = {named.get(path.resolve(), index) for path in children.values()}
+            paths = [path for captures in children.values() for path in captures]
+            inside = {named.get(path.resolve(), index) for path in paths}
             taken |= inside - {index}
     return [
         _with_siblings(found, joined.get(index, {}))
@@ -90,7 +94,7 @@ def _join_parts(
     sources: list[FoundSource],
     links: dict[int, SessionLink],
     heads: Heads,
-    joined: dict[int, dict[str, Path]],
+    joined: dict[int, Children],
 ) -> set[int]:
     """Attach heads that are parts of one conversation to the first; return the attached ones."""
     taken: set[int] = set()
@@ -101,7 +105,7 @@ def _join_parts(
             head = index if below is None else first.setdefault(below, index)
             if head != index:
                 path = sources[index].source.path
-                joined[head][str(path)] = path
+                joined[head][str(path)] = {path: None}
                 taken.add(index)
         group[:] = [index for index in group if index not in taken]
     return taken
@@ -135,14 +139,7 @@ def _shared(path: Path, other: Path) -> int:
     return same
 
 
-def _add(children: dict[str, Path], child: str, path: Path) -> None:
-    """Of two captures of one child keep the longer."""
-    before = children.get(child)
-    if before is None or path.stat().st_size > before.stat().st_size:
-        children[child] = path
-
-
-def _add_neighbours(head: FoundSource, children: dict[str, Path], identify: Identify) -> None:
+def _add_neighbours(head: FoundSource, children: Children, identify: Identify) -> None:
     """Add the files of a named head's session from its folder."""
     link = head.link
     if link is None or head.format is None:
@@ -158,9 +155,9 @@ def _add_neighbours(head: FoundSource, children: dict[str, Path], identify: Iden
         if index == 0 or _root(other.session, parents) != link.session:
             continue
         if other.child is not None:
-            _add(children, other.child, path)
+            children.setdefault(other.child, {})[path] = None
         elif other.parts_below is not None and other.parts_below == link.parts_below:
-            children[str(path)] = path
+            children[str(path)] = {path: None}
 
 
 def _neighbours(head: FoundSource, format: str, identify: Identify) -> Iterator[FoundSource]:
@@ -194,8 +191,16 @@ def _continuation(found: FoundSource) -> list[Path]:
     return [path] if inside else []
 
 
-def _with_siblings(found: FoundSource, children: dict[str, Path]) -> FoundSource:
+def _with_siblings(found: FoundSource, children: Children) -> FoundSource:
+    """Attach the longest capture of each child; the others are not read."""
     if not children:
         return found
-    siblings = tuple(sorted(children.values()))
-    return replace(found, source=replace(found.source, siblings=siblings))
+    captures = [list(paths) for paths in children.values()]
+    longest = {paths[0] if len(paths) == 1 else max(paths, key=_size) for paths in captures}
+    shorter = sorted(path for paths in captures for path in paths if path not in longest)
+    source = replace(found.source, siblings=tuple(sorted(longest)))
+    return replace(found, source=source, shorter=tuple(shorter))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
