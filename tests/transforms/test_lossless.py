@@ -52,6 +52,15 @@ def test_sections_pasted_with_other_line_ends_survive():
     assert all(page.count(b"\r\n") == page.count(b"\n") for page in pages)
 
 
+def test_a_file_inside_the_text_of_another_survives():
+    page = (
+        b"---\nname: fuzz\ndescription: d\n---\n# Reference content from `ref/a.md`\n\nText.\n"
+        b"## Helper implementation for `scripts/s.py`\n\n```python\nprint(1)\n```\n"
+    )
+    made = chain(make_bundle("fuzz", {"fuzz/SKILL.md": Blob(page)}))
+    assert "fuzz/scripts/s.py" not in made["pd"].files
+
+
 @pytest.mark.slow
 @settings(max_examples=2_500, deadline=None, suppress_health_check=SLOW)
 @given(bundles())

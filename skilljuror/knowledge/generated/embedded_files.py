@@ -106,13 +106,19 @@ def info_string(path: str, text: TextFile, executable: bool, bundled: bool) -> s
 def embedded_files(markdown: MarkdownIndex) -> tuple[EmbeddedFile, ...]:
     """Return the files in a flat SKILL.md, in order.
 
-    The last marker of a path counts; if any fence says "bundled", only those count.
+    The last marker of a path counts; if any fence says "bundled", only those count. A marker inside
+    another file is text of that file.
     """
     candidates = [pair for pair in _candidates(markdown) if _is_safe_path(pair[0].path)]
     if any(bundled for _, bundled in candidates):
         candidates = [pair for pair in candidates if pair[1]]
     last = {file.path.casefold(): file for file, _ in candidates}
-    return tuple(file for file, _ in candidates if last[file.path.casefold()] is file)
+    files: list[EmbeddedFile] = []
+    for file, _ in candidates:
+        inside = files and file.heading.start < files[-1].end
+        if last[file.path.casefold()] is file and not inside:
+            files.append(file)
+    return tuple(files)
 
 
 def embedding_fences(markdown: MarkdownIndex) -> frozenset[int]:

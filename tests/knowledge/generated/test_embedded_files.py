@@ -41,3 +41,9 @@ def test_a_file_of_another_tool_is_recognised_without_it():
 )
 def test_a_section_that_says_anything_else_is_no_file(between):
     assert _files(between) == ()
+
+
+def test_a_marker_inside_another_file_is_text_of_that_file():
+    page = f"# Reference content from `ref/a.md`\n\nProse.\n\n{MARKER}{FENCE}"
+    (file,) = embedded_files(MarkdownIndex(page.split("\n")))
+    assert file.path == "ref/a.md"
