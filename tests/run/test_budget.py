@@ -159,7 +159,8 @@ def test_prices_of_the_study_go_before_the_packaged_ones(talking):
 def test_what_an_attempt_spent_that_was_stopped_counts(tmp_path, monkeypatch):
     monkeypatch.setenv(KEY, "of no worth")
     mark, folder = f"mark-{uuid4().hex}", StudyFolder(tmp_path / "out")
-    script = f"cp -r {PRICED} $2/; exec -a {mark} sleep 60"
+    name = f"{mark[:4]}''{mark[4:]}"  # the mark itself shows once the log is copied
+    script = f"cp -r {PRICED} $2/; exec -a {name} sleep 60"
     agent = {"name": f"{PROGRAMS}:talkative", "options": {"script": script}}
     run = start(make_study(tmp_path, trials=1, variants={"a": None}, agent=agent), folder.root)
     until(lambda: alive(mark))
