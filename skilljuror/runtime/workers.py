@@ -19,7 +19,7 @@ from itertools import islice
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
 from types import FrameType
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -259,12 +259,28 @@ def map_ordered(
 def _submit(
     executor: ProcessPoolExecutor, work: Callable[[Item], Result], item: Item
 ) -> "Future[Result]":
-    """Queue an item, with signals blocked while a process is spawned for it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
-    try:
+    """Queue an item; a signal waits until the process spawned for it has its orders."""
+    with _signals_held():
         return executor.submit(_do, work, item)
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Block signals, for a spawned process too, and defer those that another thread takes."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
+    handlers = dict[signal.Signals, Any]()
+    taken: list[int] = []
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for held in _HELD:
+                handlers[held] = signal.signal(held, lambda number, _: taken.append(number))
+        yield
     finally:
+        for held, handler in handlers.items():
+            signal.signal(held, handler or signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number in taken:
+            signal.raise_signal(number)
 
 
 def _in_turn(

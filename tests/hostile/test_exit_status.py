@@ -169,14 +169,19 @@ def test_sigterm_is_told_in_one_line(words, tmp_path):
     assert "Traceback" not in told
 
 
-def test_a_stop_while_a_worker_is_spawned_is_told_in_one_line(tmp_path):
-    """A worker that is there and was not told its work yet complained with a traceback of its own."""
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_stop_while_a_worker_is_spawned_is_told_in_one_line(threads, tmp_path):
+    """A worker that is there and was not told its work yet complained with a traceback of its own. A
+    thread, such as one of a library, takes the signal that the main thread blocks."""
     script = (
-        "import os, signal, multiprocessing.util as util\n"
+        "import os, signal, threading, time, multiprocessing.util as util\n"
+        f"for _ in range({threads}):\n"
+        "    threading.Thread(target=time.sleep, args=[60], daemon=True).start()\n"
         "spawn = util.spawnv_passfds\n"
         "def and_stop(path, words, handles):\n"
         "    started = spawn(path, words, handles)\n"
         "    if 'spawn_main' in str(words):\n        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        time.sleep(0.1)\n"
         "    return started\n"
         "util.spawnv_passfds = and_stop\n"
         "from skilljuror.cli.main import main\nmain()\n"
