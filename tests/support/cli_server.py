@@ -118,3 +118,4 @@ def _become(order: dict[str, Any], out: int, err: int) -> None:
 
 if __name__ == "__main__":
     serve(socket.socket(fileno=int(sys.argv[1])))
+    os._exit(0)  # an interpreter that ends in order prints what the duckdb module never frees
