@@ -143,6 +143,9 @@ KEEP = "\n# Ship\n\nKeep the branch until a person has looked at it.\n\n{}\n"
     ("before", "after", "verdict"),
     [
         ("Don’t deploy on Fridays.", "Do deploy on Fridays.", "fail"),
+        ("Don´t deploy on Fridays.", "Do deploy on Fridays.", "fail"),
+        ("Don’t deploy.", "Do deploy.", "fail"),
+        ("Don’t deploy.", "Do not deploy.", "pass"),
         ("It wasn’t built here.", "It was built here.", "fail"),
         ("Don’t deploy on “red” days.", 'Don\'t deploy on "red" days.', "pass"),
         ("| Don’t | “do” |\n|---|---|\n| a | b |", '| Don\'t | "do" |\n|---|---|\n| a | b |', "pass"),

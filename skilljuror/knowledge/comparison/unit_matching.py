@@ -9,6 +9,7 @@ from math import ceil
 from typing import NamedTuple
 
 from skilljuror.knowledge.generated.templates import MARKER, template_of_heading
+from skilljuror.knowledge.units.critical_tokens import written_out
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.knowledge.units.opposites import has_opposites
@@ -209,7 +210,7 @@ def _candidates(
 def _words(item: _Keyed) -> list[str]:
     if item.unit.kind == "code":
         return _CODE_WORD.findall(item.key[1])
-    return _PROSE_WORD.findall(item.key[1].lower())
+    return _PROSE_WORD.findall(written_out(item.key[1]).lower())
 
 
 def _likeness(old: list[str], new: list[str], most: float) -> float:

@@ -50,7 +50,7 @@ _MODALS = frozenset({
     "ignore", "allowed", "critical", "warning", "important", "ensure", "verify", "validate",
     "all", "any",
 })  # fmt: skip
-_STRAIGHT = str.maketrans(dict.fromkeys("‘’ʼ＇", "'") | dict.fromkeys("“”„", '"'))
+_STRAIGHT = str.maketrans(dict.fromkeys("‘’‛ʼ´＇", "'") | dict.fromkeys("“”„", '"'))
 _CODE_SPAN = re.compile(r"(`[^`]*`)")
 _CONTRACTION = re.compile(r"\b(?:([a-z]+)n't|cannot)\b", re.IGNORECASE)
 _STEMS = {"ca": "can", "wo": "will", "sha": "shall"}  # words that lose letters before "n't"
@@ -93,7 +93,7 @@ def critical_tokens(text: str) -> tuple[str, ...]:
     stay in capitals ("mod:MUST"), since Skills stress words so; a capital at the start of a sentence is
     folded. Contractions are expanded: "don't" gives "mod:do not". (transforms §5.1)
     """
-    text = _written_out(straight_quotes(text))
+    text = written_out(straight_quotes(text))
     numbers = _NUMBER.finditer(text) if _DIGIT.search(text) else ()
     placed = [
         (
@@ -120,8 +120,8 @@ def straight_quotes(text: str) -> str:
     return text if text.isascii() else _outside_code(text, lambda part: part.translate(_STRAIGHT))
 
 
-def _written_out(text: str) -> str:
-    """The text with expanded contractions: "do not" for "don't", "can not" for "can't" and "cannot"."""
+def written_out(text: str) -> str:
+    """Return the text with expanded contractions: "do not" for "don't", "can not" for "can't" and "cannot"."""
     if not _CONTRACTION.search(text):
         return text
     return _outside_code(text, lambda part: _CONTRACTION.sub(_two_words, part))
