@@ -25,7 +25,7 @@ from skilljuror.tokens import count
 
 READ_LIMIT = 25_000  # tokens that agents' tools usually return for one read of a file
 CONTEXT_LIMIT = 100_000  # tokens of a flat file that leave too little context for the task
-FLAT = frozenset({"baseline", "origin-flat"})
+FLAT = frozenset({"baseline", "origin-flat", "flat-files", "flat-toc"})
 SMALL_ROOT = 800
 SMALL_FILE = 400
 """Tokens of the root, and of the largest file opened on demand, below which `pd` gains little."""

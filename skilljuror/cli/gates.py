@@ -20,6 +20,7 @@ class Kind(StrEnum):
     """Layouts that `audit` judges."""
 
     baseline = "baseline"
+    flat_files = "flat-files"
     pd = "pd"
 
 

@@ -8,7 +8,17 @@ from typing import ClassVar, NamedTuple
 from urllib.parse import quote
 
 from skilljuror.gates.findings import Observation, differential, finding, gate_result
+from skilljuror.knowledge.comparison.file_matching import is_tail
+from skilljuror.knowledge.generated.embedded_files import (
+    EmbeddedFile,
+    embedded_files,
+    is_operational,
+    is_reference,
+)
+from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
+from skilljuror.knowledge.markdown.text_file import read_text
+from skilljuror.knowledge.units.code_paths import commanded_paths
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.gate import GateResult
@@ -82,10 +92,36 @@ def _origin_flat(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
 
 
 def _baseline(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
+    yield from _one_root(variant)
+    yield from _text_outside_roots(variant)
+
+
+def _one_root(variant: Bundle) -> Iterator[Observation]:
     if len(variant.skills) != 1:
         message = f"{len(variant.skills)} skill folders, but this layout has one"
         yield Observation("layout.roots", "", "", message=message)
-    yield from _text_outside_roots(variant)
+
+
+def _flat_files(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
+    """One root; no reference next to it that no command names; on it, no file that is of use only on disk."""
+    yield from _one_root(variant)
+    commanded = {path for _, path in commanded_paths(variant)}
+    for path in _support(variant):
+        if is_reference(path) and path not in commanded:
+            yield Observation("layout.flat", path, path)
+    known = {*parent.files, *(path for path, _, _ in _embedded(parent))}
+    for path, page, file in _embedded(variant):
+        inlined = is_operational(file, path in commanded)
+        if inlined and any(is_tail(path, other) for other in known):
+            yield Observation("layout.inlined", path, page, file.heading.start + 1, path)
+
+
+def _embedded(bundle: Bundle) -> Iterator[tuple[str, str, EmbeddedFile]]:
+    """(path, page, file) of the files that the roots carry."""
+    for skill in bundle.skills:
+        text = read_text(bundle.files[skill.path])
+        for file in embedded_files(markdown_index(text.lines)) if text else ():
+            yield f"{skill.directory}/{file.path}", skill.path, file
 
 
 def _pd(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
@@ -167,6 +203,7 @@ _REQUIREMENTS: dict[str, Callable[[Bundle, Bundle], Iterator[Observation]]] = {
     "origin": _same_roots,
     "origin-flat": _origin_flat,
     "baseline": _baseline,
+    "flat-files": _flat_files,
     "pd": _pd,
 }
 """kind -> its structural check; other kinds require nothing."""

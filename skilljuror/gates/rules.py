@@ -39,13 +39,19 @@ RULES: dict[str, Rule] = {
     ),
     "layout.roots": Rule(
         "high", "the number of skill folders does not match the layout",
-        "baseline has one root; origin and origin-flat keep the roots of the source.",
+        "baseline, flat-files and flat-toc have one root; origin and origin-flat keep the roots of the source.",
         "merge or split the skill folders, or audit the variant as another --kind",
     ),
     "layout.flat": Rule(
         "high", "a flat layout has a text file next to its SKILL.md",
         "A flat variant offers everything at once; a second file to open is disclosure by steps.",
-        "inline the file below a marker; only data, binaries and licences may stay separate",
+        "inline the file below a marker; only data, binaries and licences may stay separate, and in flat-files"
+        " what commands need",
+    ),
+    "layout.inlined": Rule(
+        "high", "a script, template or other file for commands exists only as text on the page",
+        "The agent must write it out first; this layout has such files on disk.",
+        "put the file at the path in its marker, and remove marker and text from the page",
     ),
     "layout.pd-root-size": Rule(
         "high", "the root has more than 300 lines", "PD-1: a root must be short enough to be a guide.",

@@ -49,7 +49,7 @@ class VariantManifest(Record):
     verdict: GateVerdict | None
     """Worst verdict of its gates; None for the source."""
     feasibility: Literal["ok", "over_read_limit", "over_context"] | None = None
-    """Whether an agent can read its flat file in one call (baseline and origin-flat only)."""
+    """Whether an agent can read its flat file in one call (flat layouts only)."""
     pd_worth: Literal["small"] | None = None
     """small where Progressive Disclosure has little to gain: a root of under 800 tokens, and no file
     opened on demand of more than 400 (pd only); scripts are run, so they do not count."""

@@ -123,14 +123,18 @@ class ShownFiles:
         pages: Sequence[PageBuilder],
         sections: Mapping[str, tuple[str, int]],
         sidecars: Mapping[str, str],
+        extracted: Mapping["_Place", str] | None = None,
     ) -> None:
         """`sections`: source file -> (page, 0-based line of its section's heading); `sidecars`: variant path ->
-        source file."""
+        source file; `extracted`: marker of a carried file in the source -> variant path."""
         self._pages, self._sections = pages, sections
+        self._extracted = extracted or {}
         self.sidecars = {source: path for path, source in sidecars.items()}
 
     def find(self, path: str, anchor: str, *, whole: bool) -> _Place | None:
         """Return the place of a heading, or of the `whole` file if allowed; None if no page has it."""
+        if (path, anchor) in self._extracted:
+            return self._extracted[path, anchor], ""
         if path not in self._sections and path not in self._copied:
             return None
         files, headings = self._places
@@ -214,9 +218,13 @@ class PlanParts:
     """The parts of a plan, gathered during flattening."""
 
     pages: list[PageBuilder] = field(default_factory=list)
+    files: list[PlannedFile] = field(default_factory=list)
+    """Files besides the pages."""
     sections: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Source file -> its page, and the 0-based line of its section's heading."""
     sidecars: dict[str, str] = field(default_factory=dict)
+    extracted: dict[_Place, str] = field(default_factory=dict)
+    """Marker of a carried file (page of the parent, anchor) -> the file's path in the variant."""
     dropped: dict[str, str] = field(default_factory=dict)
     flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     omitted: list[Omitted] = field(default_factory=list)
@@ -399,11 +407,11 @@ def _levels_as_prose(markdown: MarkdownIndex) -> int | None:
 
 
 def finish_plan(variant: str, parent: str, parts: PlanParts, parent_texts: BundleTexts) -> Plan:
-    files = ShownFiles(parts.pages, parts.sections, parts.sidecars)
+    files = ShownFiles(parts.pages, parts.sections, parts.sidecars, parts.extracted)
     return Plan(
         variant,
         parent,
-        tuple(relink_pages(parts.pages, files, parent_texts)),
+        (*relink_pages(parts.pages, files, parent_texts), *parts.files),
         sidecars=dict(sorted(parts.sidecars.items())),
         dropped=dict(sorted(parts.dropped.items())),
         flags=dict(sorted(parts.flags.items())),

@@ -13,7 +13,9 @@ from tests.support.every import every
 from tests.support.gate_pairs import FAITHFUL, SOURCE
 from tests.support.planted_drift import PLANTS
 
-STRUCTURAL = {"layout.roots", "layout.flat"} | {r for r in RULES if r.startswith("layout.pd-")}
+STRUCTURAL = {"layout.roots", "layout.flat", "layout.inlined"} | {
+    r for r in RULES if r.startswith("layout.pd-")
+}
 """Rules that a kind of layout promises; they cannot be inherited."""
 
 

@@ -24,10 +24,19 @@ def test_layouts_are_asked_what_they_promise():
     sd, pd = ["SD-1", "SD-2", "SD-3", "SD-4"], ["PD-1", "PD-2", "PD-3"]
     asked = {
         name: [item.id for item in rubric.items_of(name)]
-        for name in ("origin", "baseline", "origin-flat", "pd", "placebo-unrouted")
+        for name in (
+            "origin",
+            "baseline",
+            "origin-flat",
+            "flat-files",
+            "flat-toc",
+            "pd",
+            "placebo-unrouted",
+        )
     }
     assert asked == {
-        "origin": [], "baseline": sd, "origin-flat": sd, "pd": [*pd, *sd], "placebo-unrouted": [],
+        "origin": [], "baseline": sd, "origin-flat": sd, "flat-files": sd, "flat-toc": sd,
+        "pd": [*pd, *sd], "placebo-unrouted": [],
     }  # fmt: skip
 
 

@@ -99,7 +99,17 @@ DISCLOSED = bundle(
     },
     name="forms",
 )
-FAITHFUL = {"origin": SOURCE, "origin-flat": FLAT, "baseline": FLAT, "pd": DISCLOSED}
+FLAT_FILES = bundle(
+    {
+        "forms/SKILL.md": ANCHOR + EMBEDDED.partition("\n## Helper")[0],
+        "forms/scripts/check.py": CHECK,
+        "forms/LICENSE.txt": "Free for all.\n",
+    },
+    name="forms",
+)
+FAITHFUL = {
+    "origin": SOURCE, "origin-flat": FLAT, "baseline": FLAT, "flat-files": FLAT_FILES, "pd": DISCLOSED,
+}  # fmt: skip
 """kind -> a layout of SOURCE that says the same."""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from skilljuror.models.bundle import Blob, Bundle, Skill
-from tests.support.gate_pairs import CHECK, FAITHFUL, SOURCE, edited, rebuilt
+from tests.support.gate_pairs import CHECK, FAITHFUL, FLAT, SOURCE, edited, rebuilt
 from tests.support.knowledge_bundles import bundle
 
 ROOT = "forms/SKILL.md"
@@ -96,6 +96,7 @@ PLANTS: dict[str, Plant] = {
     "layout.nested-root": put("forms/inner/SKILL.md", "Text of the inner one.\n"),
     "layout.roots": Plant(_second_root, "baseline"),
     "layout.flat": put("forms/more.md", "Text.\n", "baseline"),
+    "layout.inlined": Plant(lambda _: FLAT, "flat-files"),
     "layout.pd-root-size": say(ROOT, "# PDF forms\n", "# PDF forms\n" + "\nText.\n" * 160),
     "layout.pd-support": Plant(_without_support),
     "layout.pd-unnamed": put("forms/references/more.md", "Text.\n"),

@@ -20,7 +20,7 @@ from skilljuror.knowledge.markdown.text_file import (
     write_text,
 )
 from skilljuror.models.bundle import Blob
-from skilljuror.models.resource_class import is_markdown
+from skilljuror.models.resource_class import is_markdown, is_root_name
 
 BUNDLED = "bundled"
 """Word in the info string of real markers, used if the source has headings like markers."""
@@ -79,6 +79,19 @@ def marker_phrase(path: str, code: bool) -> str:
     if code:
         return MARKER_PHRASES[0]
     return _PHRASE_OF.get(PurePosixPath(path).suffix.lower(), MARKER_PHRASES[5])
+
+
+def is_reference(path: str) -> bool:
+    """Whether a text file is one to read, by its suffix: Markdown, plain text."""
+    return marker_phrase(path, code=False) == MARKER_PHRASES[2]
+
+
+def is_operational(file: EmbeddedFile, commanded: bool) -> bool:
+    """Whether an embedded file is run, filled in or parsed, so that it is of use only on disk: all but
+    references that are not `commanded`, named by a command. A SKILL.md would become a second root."""
+    if not file.fenced or is_root_name(file.path):
+        return False
+    return file.is_helper or commanded or not is_reference(file.path)
 
 
 def is_structural_heading(title: str) -> bool:

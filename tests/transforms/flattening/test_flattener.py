@@ -49,7 +49,7 @@ def test_the_files_come_out_again_and_no_page_speaks_of_writing_them():
     )
 
 
-@pytest.mark.parametrize("variant", ["origin", "origin-flat", "baseline", "pd"])
+@pytest.mark.parametrize("variant", ["origin", "origin-flat", "baseline", "flat-files", "pd"])
 def test_no_command_names_a_file_that_is_neither_there_nor_announced(variant):
     made = laid_out(bundle(FILES, "bills"), *dict.fromkeys(("baseline", variant)))
     assert list(unwritten_files(made[variant])) == []
