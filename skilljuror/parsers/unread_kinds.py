@@ -14,8 +14,8 @@ from skilljuror.parsers.raw_logs.file_head import FileHead, parse_head
 
 NOT_READ = "unsupported log format"
 _V1_EVENT = re.compile(r"[A-Z]\w+(?:Event|Observation)|Condensation\w*")
+_SQLITE = b"SQLite format 3\x00"
 _TABLE = re.compile(rb'CREATE TABLE\s+[`"\[]?(\w+)')
-_OPENCODE_TABLES = {b"session", b"message", b"part"}
 
 
 class UnreadKind(NamedTuple):
@@ -51,9 +51,16 @@ def _is_inspect(source: Source) -> bool:
     return source.head.startswith(b"PK\x03\x04") and source.path.suffix == ".eval"
 
 
+def _database(*tables: bytes) -> Callable[[Source], bool]:
+    """Test a SQLite file for tables."""
+    is_database = _begins(_SQLITE)
+    return lambda source: is_database(source) and set(_TABLE.findall(source.head)) >= set(tables)
+
+
 def _is_opencode_database(source: Source) -> bool:
-    is_database = source.head.startswith(b"SQLite format 3\x00")
-    return is_database and set(_TABLE.findall(source.head)) >= _OPENCODE_TABLES
+    """Whether tables or, as a database that grew may keep its schema further back, the name say so."""
+    by_name = _begins(_SQLITE)(source) and source.path.name == "opencode.db"
+    return by_name or _database(b"session", b"message", b"part")(source)
 
 
 def _is_openhands_v1(source: Source) -> bool:
@@ -76,6 +83,28 @@ def _is_qwen(record: dict[str, Any]) -> bool:
     return "uuid" in record and isinstance(nested(record, "message", "parts"), list)
 
 
+def _is_qwen_chat(first: dict[str, Any]) -> bool:
+    """Whether it is an old Qwen Code chat, written like Gemini CLI's."""
+    return any(nested(entry, "type") == "qwen" for entry in as_list(first.get("messages")))
+
+
+def _is_init(record: dict[str, Any]) -> bool:
+    """Whether it opens a stream like Claude Code's."""
+    return record.get("type") == "system" and record.get("subtype") == "init"
+
+
+def _is_qwen_stream(record: dict[str, Any]) -> bool:
+    return _is_init(record) and "qwen_code_version" in record
+
+
+def _is_cursor_stream(record: dict[str, Any]) -> bool:
+    return _is_init(record) and "apiKeySource" in record and "tools" not in record
+
+
+def _is_droid_stream(record: dict[str, Any]) -> bool:
+    return record.get("type") == "message" and {"role", "text", "session_id"} <= set(record)
+
+
 def _is_iflow(record: dict[str, Any]) -> bool:
     session = as_str(record.get("sessionId")) or ""
     return "uuid" in record and session.startswith("session-")
@@ -93,7 +122,9 @@ def _is_pi(first: dict[str, Any]) -> bool:
 def _is_kimi(record: dict[str, Any]) -> bool:
     begins = record.get("type") == "metadata" and "protocol_version" in record
     message = as_dict(record.get("message"))
-    return begins or ("timestamp" in record and {"type", "payload"} <= set(message))
+    wire = "timestamp" in record and {"type", "payload"} <= set(message)
+    context = as_str(record.get("role")) in {"_system_prompt", "_checkpoint", "_usage"}
+    return begins or wire or context
 
 
 def _is_cursor(first: dict[str, Any]) -> bool:
@@ -120,9 +151,15 @@ UNREAD_KINDS = (
         _is_opencode_database,
         "unsupported; export each session with `opencode export`",
     ),
+    UnreadKind("Cursor database", _database(b"ItemTable", b"cursorDiskKV")),
+    UnreadKind("Cursor database", _database(b"blobs", b"meta")),
     UnreadKind("Inspect .eval log", _is_inspect),
     UnreadKind("OpenHands V1 event", _is_openhands_v1),
     UnreadKind("Qwen Code session", _any(_is_qwen, b'"uuid"', b'"parts"')),
+    UnreadKind("Qwen Code session", _any(_is_qwen_chat, b'"qwen"')),
+    UnreadKind("Qwen Code stream", _any(_is_qwen_stream, b'"qwen_code_version"')),
+    UnreadKind("Cursor stream", _any(_is_cursor_stream, b'"init"', b'"apiKeySource"')),
+    UnreadKind("Factory Droid stream", _any(_is_droid_stream, b'"init"', b'"message"')),
     UnreadKind("iFlow session", _any(_is_iflow, b'"uuid"', b'"session-')),
     UnreadKind("TraeX session", _any(_is_traex, b'"session_meta"', b'"trae')),
     UnreadKind("Kimi session", _first(_is_kimi)),

@@ -40,6 +40,8 @@ V1_CALL = openhands(
     action={"kind": "TerminalAction", "command": "cat a"},
 )  # fmt: skip
 V1_RESULT = openhands("ObservationEvent", "environment", observation={"content": []})
+INIT = {"type": "system", "subtype": "init", "session_id": SESSION, "cwd": "/w", "model": "m"}
+SAID = {"type": "assistant", "session_id": SESSION, "message": {"content": [{"type": "text"}]}}
 LINES = {
     "Qwen Code session": [
         row(0, "system", subtype="session_start"),
@@ -68,8 +70,18 @@ LINES = {
         {"type": "message", "id": "m", "message": {"role": "user", "content": "Read."}},
     ],
     "OpenHands V1 event": [V1_CALL, V1_RESULT],
+    "Qwen Code stream": [INIT | {"tools": [], "qwen_code_version": "0.9.0"}, SAID],
+    "Cursor stream": [INIT | {"apiKeySource": "login", "permissionMode": "default"}, SAID],
+    "Factory Droid stream": [
+        INIT | {"tools": []},
+        {"type": "message", "role": "user", "text": "Read.", "session_id": SESSION},
+    ],
 }
 DOCUMENTS = [
+    ("Qwen Code session", {"sessionId": "s", "projectHash": "h", "messages": [
+        {"type": "user", "content": "Read."}, {"type": "qwen", "content": "", "toolCalls": []},
+    ]}),
+    ("Kimi session", {"role": "_checkpoint", "id": 0}),
     ("OpenHands V1 event", V1_CALL),
     ("OpenHands V1 event", V1_RESULT),
     ("OpenHands V1 event", [openhands("MessageEvent", "user"), V1_CALL]),
@@ -78,16 +90,23 @@ DOCUMENTS = [
     ("SWE-agent .traj", {"history": [{"role": "system", "agent": "main"}]}),
     ("BenchFlow log", {"phase": "agent", "type": "tool_call"}),
     ("BenchFlow log", {"request": {}, "response": {}}),
+]  # fmt: skip
+DATABASES = [
+    ("OpenCode database", "sessions.db", ["session", "message", "part"]),
+    ("Cursor database", "state.vscdb", ["ItemTable", "cursorDiskKV"]),
+    ("Cursor database", "store.db", ["blobs", "meta"]),
+    ("OpenCode database", "opencode.db", [f"{'long_' * 40}{n}" for n in range(99)]),
 ]
+"""Kind, file name and tables; the last hold the schema of one that grew beyond its first bytes."""
 
 
 def in_lines(records):
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def database(path):
+def database(path, tables):
     connection = sqlite3.connect(path)
-    for name in ("session", "message", "part"):
+    for name in tables:
         connection.execute(f"CREATE TABLE `{name}` (id text PRIMARY KEY, data text)")
     connection.commit()
     connection.close()
@@ -107,13 +126,12 @@ def logs(tmp_path):
         path = tmp_path / f"{kind}.bin"
         path.write_bytes(data)
         told[path] = kind
-    database(tmp_path / "sessions.db")
+    for kind, name, tables in DATABASES:
+        database(tmp_path / name, tables)
+        told[tmp_path / name] = kind
     with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive:
         archive.writestr("header.json", "{}")
-    told |= {
-        tmp_path / "sessions.db": "OpenCode database",
-        tmp_path / "a.eval": "Inspect .eval log",
-    }
+    told[tmp_path / "a.eval"] = "Inspect .eval log"
     return told
 
 
@@ -140,7 +158,15 @@ def test_an_envelope_alone_makes_no_log_of_ours(tmp_path, record):
 def test_what_resembles_them_keeps_its_reader(tmp_path):
     ours = {
         "claude-session": CLAUDE,
+        "claude-stream": [INIT | {"tools": [], "apiKeySource": "none"}, SAID],
         "codex-rollout": [codex("session_meta", {"id": "t", "model_provider": "openai"})],
+        "gemini-chat": [
+            {
+                "sessionId": "s",
+                "projectHash": "h",
+                "messages": [{"type": "user", "content": "qwen"}],
+            }
+        ],
     }
     for format, records in ours.items():
         assert claims(Source(tmp_path, in_lines(records).encode())) == [format]
