@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.attribution_runs import BUNDLE, events_of, ran
+from tests.support.attribution_runs import BUNDLE, events_of, observed_events, ran
 
 ROOT = BUNDLE.rpartition("/")[0]
 
@@ -28,6 +28,13 @@ def test_a_search_of_a_folder_names_the_files_that_it_printed_and_no_others():
         "SKILL.md"
     ]
     assert events_of(ran(f"grep -rn tax {BUNDLE} > out.txt")) == []
+
+
+def test_a_recursive_listing_lists_each_skill_also_where_the_log_alone_tells_of_them():
+    output = f"{ROOT}:\nledger\nother\n\n{BUNDLE}:\nSKILL.md\n\n{ROOT}/other:\nSKILL.md\n"
+    for command in (f"ls -R {ROOT}", f"ls -lR {ROOT}/"):
+        found = [(one.skill, one.kind) for one in observed_events(ran(command, output))]
+        assert found == [("ledger", "list"), ("other", "list")]
 
 
 def test_a_plain_listing_of_the_folder_of_skills_is_none():

@@ -113,12 +113,13 @@ def listed_skills(
 ) -> Iterator[CandidateEvent]:
     """A listing per Skill whose folder heads a part of `ls -R` of its parent."""
     for order, access in enumerate(analysed.accesses):
-        if access.kind != "list" or not access.shown or access.path not in run.catalog.roots:
+        if access.kind != "list" or not access.shown:
             continue
         bases = analysed.call.workdir or run.cwd, access.path
         for heading in (line[:-1] for line in output.lines if line.endswith(":")):
-            found = (run.catalog.locate(join(base, heading)) for base in bases)
-            location = next(filter(None, found), None)
+            folders = (join(base, heading) for base in bases)
+            below = [one for one in folders if one and one.rpartition("/")[0] == access.path]
+            location = run.catalog.locate(below[0]) if below else None
             if location is not None and location.skill and location.resource == ".":
                 evidence = ReadEvidence("none", None, ok=True, witness="both")
                 yield CandidateEvent.of_call(

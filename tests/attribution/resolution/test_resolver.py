@@ -82,10 +82,15 @@ def test_a_search_that_is_asked_for_names_lists(name):
 
 
 @pytest.mark.parametrize(
-    "command", [f"ls -R {ROOT}", f"find {ROOT} -type f", f"tree {ROOT}", f"ls -la {ROOT}/"]
-)
-def test_a_listing_of_all_skills_is_aimed_at_none(command):
-    output = f"{ROOT}:\nledger\n\n{BUNDLE}:\nSKILL.md\nreferences\n"
+    ("command", "output"),
+    [
+        (f"find {ROOT} -type f", f"{BUNDLE}/SKILL.md\n"),
+        (f"tree {ROOT}", f"{ROOT}\n└── ledger\n    └── SKILL.md\n"),
+        (f"ls -la {ROOT}/", "total 4\ndrwxr-xr-x 2 root root 4096 Mar 2 10:00 ledger\n"),
+        ("ls -R /root/.claude", f"/root/.claude:\nskills\n\n{ROOT}:\nledger\n\n{BUNDLE}:\nSKILL.md\n"),
+    ],
+)  # fmt: skip
+def test_a_listing_of_more_than_the_folder_of_a_skill_is_aimed_at_none(command, output):
     assert observed(command, output) == []
 
 
