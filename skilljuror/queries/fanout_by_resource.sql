@@ -1,8 +1,9 @@
 -- question: In how many trials was each resource opened?
 -- section: RQ3
 -- grain: one row is one opened resource of a condition and a task
--- columns: condition, task, skill, resource, resource_class, opened, trials, share
+-- columns: condition, task, skill, resource, resource_class, opened, searched, trials, share
 -- column opened: trials in which it was activated, read, searched, run or imported, as for fanout
+-- column searched: of these, trials in which only a search printed lines of it
 -- column trials: readable trials of the condition and the task
 WITH frame AS (
     SELECT condition, position, task, count(*) AS trials
@@ -12,6 +13,7 @@ SELECT
     f.condition, f.task, u.skill, u.resource,
     min(u.resource_class) AS resource_class,
     count(DISTINCT u.run) AS opened,
+    count(DISTINCT u.run) - count(DISTINCT u.run) FILTER (WHERE u.kind <> 'search') AS searched,
     f.trials,
     count(DISTINCT u.run) / f.trials AS share
 FROM uses AS u

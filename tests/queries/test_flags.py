@@ -237,7 +237,9 @@ def test_a_search_opens_nothing(tmp_path):
             fake.put(store, [fake.run(key, trial=trial.trial, events=[fake.event(key, kind=kind)])])
     found = rows(path, "quality_flags", "flag", "trial")
     assert [trial for flag, trial in found if flag == "skill_unread"] == [trials[0].trial]
-    assert rows(path, "fanout_by_resource", "resource", "opened") == [("SKILL.md", 2)]
+    columns = ("resource", "opened", "searched")
+    assert rows(path, "fanout_by_resource", *columns) == [("SKILL.md", 2, 1)]
+    assert ("csv-report", 1, 1) in rows(path, "skills_opened", "skill", "opened", "searched")
     assert rows(path, "trajectories", "trajectory", "skills_opened") == [("t1", 0), ("t2", 1)]
 
 
@@ -269,3 +271,7 @@ def test_skills_of_two_plugins_are_two_and_the_variants_is_its_folder(tmp_path):
     assert ("observed", "a:review", 1, 1) in invoked
     assert ("observed", "b:review", 1, 0) in invoked
     assert ("pd", "csv-report", 1, 1) in invoked
+    for query in ("skills_opened", "by_skill"):
+        assert set(rows(path, query, "skill", "offered", "opened")) == {
+            ("csv-report", 1, 1), ("a:review", 2, 2), ("b:review", 2, 1),
+        }  # fmt: skip
