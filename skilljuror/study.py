@@ -38,6 +38,7 @@ CONTRAST_COLUMNS = [
     "planned",
     "final",
     "contaminated",
+    "refusal",
 ]
 _VALUES = """
 SELECT trial, value FROM measures WHERE metric = $metric AND key = $key AND value IS NOT NULL
@@ -159,8 +160,8 @@ class StudyReader:
     def contrasts(self, a: str, b: str, metrics: Sequence[str]) -> Table:
         """`contrast` of several measures, one row each: the difference, its t interval over tasks (null
         for a single task and if all tasks have the same difference), p by sign flips over tasks, and
-        p_holm, adjusted by Holm's method for the number of measures. Do not quote a row unless all
-        planned trials are final and none is contaminated.
+        p_holm, adjusted by Holm's method for the number of measures. `refusal` is the reason not to
+        quote a row, or "".
 
         Declare the family in advance. Raises QueryError for a measure without values.
         """
@@ -168,7 +169,8 @@ class StudyReader:
         p_values = [sign_flip([value for _, value in delta.by_task]).p for delta in deltas]
         ends = [(delta.t.low, delta.t.high) if delta.t else (None, None) for delta in deltas]
         counts = [
-            (one.planned, one.final, one.contaminated) for one in (d.coverage for d in deltas)
+            (d.coverage.planned, d.coverage.final, d.coverage.contaminated, d.refusal)
+            for d in deltas
         ]
         rows = [
             (metric, delta.delta, *interval, delta.unit, delta.tasks, p, p_holm, *trials)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.formatting import format_points, format_value
+from skilljuror.reports.headline import primary_contrast
 from skilljuror.reports.judging import accuracy_table, uptake_differences
 
 
@@ -86,6 +87,19 @@ def _unmeasured(rows: list[dict[str, Any]]) -> list[Remark]:
         " this figure. To measure all:"
     )
     return [Remark(words, ("skilljuror assay STUDY --keep", "skilljuror report STUDY"))]
+
+
+def contrast_coverage(answers: Answers) -> list[Remark]:
+    """Return why differences between the two arms must not be quoted, or which trials contaminate them."""
+    if not answers.single("overview")["planned"]:
+        return []
+    delta = primary_contrast(answers, answers.single("setup")["primary_outcome"])
+    if delta is None:
+        return []
+    if delta.refusal:
+        return [Remark(f"{delta.refusal}: do not quote differences between the arms.")]
+    found = delta.coverage.contamination
+    return [Remark(f"{found}; the numbers below include them.")] if found else []
 
 
 REVIEW = ("skilljuror review STUDY", "skilljuror report STUDY")
@@ -196,6 +210,7 @@ def price_dates(answers: Answers) -> list[Remark]:
 
 
 REMARKS: dict[str, Callable[[Answers], list[Remark]]] = {
+    "contrast_coverage": contrast_coverage,
     "gate_power": gate_power,
     "judge_trust": judge_trust,
     "price_dates": price_dates,

@@ -56,7 +56,7 @@ JUDGE = Section(
             "reviewers", "blind", "weight",
         ), folded=True),
     ),
-    remarks=("judge_trust",),
+    remarks=("contrast_coverage", "judge_trust"),
 )  # fmt: skip
 """The judge card."""
 
@@ -115,7 +115,7 @@ STUDY = (
             ), folded=True),
         ),
         ("task_deltas",),
-        ("price_dates",),
+        ("contrast_coverage", "price_dates"),
     ),
     Section(
         "rq3", "RQ3 · How does layout change the way agents work?",
@@ -153,6 +153,7 @@ STUDY = (
             ), folded=True, limit=60),
         ),
         ("timing_bins", "exposure_curve"),
+        ("contrast_coverage",),
     ),
     Section(
         "rq4", "RQ4 · Where does uptake turn into success?",
@@ -165,6 +166,7 @@ STUDY = (
             )),
         ),
         ("strata",),
+        ("contrast_coverage",),
     ),
     JUDGE,
     Section(
@@ -212,7 +214,7 @@ OBSERVED = (
             Panel("skills_opened", limit=30),
             Panel("by_skill", (
                 "skill", "week", "offered", "opened", "open_rate", "not_told", "opened_not_told",
-                "taken_up", "eru_low", "eru_high", "uses", "failed", "tokens_shown",
+                "taken_up_low", "taken_up_high", "eru_low", "eru_high", "uses", "failed", "tokens_shown",
             ), limit=60, folded=True),
             Panel("invocation_by_skill", (
                 "skill", "known", "invoked", "invocation_rate", "by_skill_tool", "by_slash",

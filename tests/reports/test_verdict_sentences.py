@@ -83,10 +83,16 @@ def test_every_door_says_that_it_is_undetermined_and_why(
     assert f"<h2>{sentence}</h2>" in page
     assert "95 % interval" not in page.split('<section id="rq1">')[0]
     assert "interval" not in summary.number.replace("no interval", "")
+    refused = f'<p class="said">{reason}: do not quote differences between the arms.</p>'
+    parts = page.split('<section id="')[1:]
+    told = {part.partition('"')[0] for part in parts if refused in part}
+    assert told == (set() if reason == NO_VARIATION else {"rq2", "rq3", "rq4", "judge"})
     study = skilljuror.open_study(folder)
     equal = study.equivalence("pd", "baseline", "strict_pass", margin=50)
     assert (equal.verdict, equal.reason, equal.interval) == ("undetermined", reason, None)
     assert reason in repr(study.contrast("pd", "baseline", "strict_pass"))
+    (refusal,) = study.contrasts("pd", "baseline", ["strict_pass"])["refusal"]
+    assert refusal == ("" if reason == NO_VARIATION else reason)
     with pytest.raises(QueryError, match="undetermined: "):
         study.power("pd", "baseline", "strict_pass")
     effect = forecast(new_study, folder).figures[0]
@@ -117,6 +123,9 @@ def test_a_contaminated_arm_is_named_with_the_result_without_it(tmp_path):
         " 2 of 40 trials of pd are contaminated;"
         " without them, the difference is +5.0 pp (95 % interval −28.1 pp to +38.1 pp, 8 tasks)."
     )
-    assert "2 contaminated" in summary.path.read_text(encoding="utf-8")
+    page = summary.path.read_text(encoding="utf-8")
+    assert "2 contaminated" in page
+    said = "2 of 40 trials of pd are contaminated; the numbers below include them."
+    assert page.count(said) == 4
     rate = skilljuror.open_study(folder).rate("pd")
     assert repr(rate).startswith("not quotable, 2 of 40 trials of pd are contaminated: 0.675 (")
