@@ -5,8 +5,9 @@
 --   delta_reason, wins, losses
 -- params: treatment=null, control=null
 -- read: The first row is the strict pass rate over all planned trials. If another row has a different sign,
---   the difference depends on how unsettled, broken or contaminated trials are counted. The final headline
---   will lie between the two worst cases, in which settled trials keep their outcome.
+--   the difference depends on how unsettled, broken or contaminated trials are counted. When all trials are
+--   settled, the first row will be between the two worst cases, in which settled trials keep their outcome.
+--   All rows count strict passes, also in a study whose primary outcome is the reward.
 -- empty: The database has no two conditions of a study to compare. For foreign logs, `skilljuror query STUDY
 --   observed_outcomes` shows the outcomes of their trials.
 -- column rule: trials that count; unsettled is a trial without a final outcome

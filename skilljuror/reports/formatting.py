@@ -24,6 +24,8 @@ _LABELS = {
     "eru_high": "ERU rate, to",
     "without_navigation_low": "without navigation, from",
     "without_navigation_high": "without navigation, to",
+    "taken_up_low": "taken up, from",
+    "taken_up_high": "taken up, to",
     "mean_yes_low": "mean yes, from",
     "mean_yes_high": "mean yes, to",
     "delta_yes_low": "delta yes, from",

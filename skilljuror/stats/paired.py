@@ -200,7 +200,8 @@ def geometric_ratio(control: Arm, treatment: Arm, level: float = 0.95) -> Geomet
     """exp of the mean over tasks of log(treatment mean / control mean)."""
     names = sorted({*control, *treatment})
     usable = [task for task in names if _positive(control, task) and _positive(treatment, task)]
-    logs = [math.log(fmean(treatment[task]) / fmean(control[task])) for task in usable]
+    ratios = (fmean(treatment[task]) / fmean(control[task]) for task in usable)
+    logs = [round(math.log(ratio), 12) for ratio in ratios]  # 0.3 / 0.1 equals 3 / 1
     mean = fmean(logs) if logs else None
     se = stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else None
     interval = t_interval(mean, se, len(logs) - 1, level)

@@ -81,10 +81,31 @@ def test_never_more_is_opened_than_offered(path, tmp_path):
 
 def test_uptake_failures_and_text_shown_stand_beside_it(path):
     """yes, no and not seen again: 1/3 to 2/3. 400 bytes three times: 1200, some 300 tokens."""
-    columns = ("taken_up", "eru_low", "eru_high", "uses", "failed", "bytes_shown", "tokens_shown")
+    columns = ("eru_low", "eru_high", "uses", "failed", "bytes_shown", "tokens_shown")
     found = rows(path, "by_skill", *columns, skill="csv-report", since="2026-03-02")
     ends = (pytest.approx(1 / 3), pytest.approx(2 / 3))
-    assert found == [(0, None, None, 1, 0, 400, 100), (1, *ends, 4, 1, 1200, 300)]
+    assert found == [(None, None, 1, 0, 400, 100), (*ends, 4, 1, 1200, 300)]
+
+
+def test_runs_that_took_it_up_have_two_ends_where_uses_are_open(tmp_path):
+    """One run with a yes, two with an open use alone, one with a no; then one that was not judged."""
+    path = tmp_path / "study.duckdb"
+    labels = {"a": "yes", "b": "unknown", "c": "unknown", "d": "no"}
+    reasons = {"yes": "implementation", "unknown": "insufficient_context", "no": "background"}
+    ends = ("taken_up_low", "taken_up_high")
+    with open_write(path) as store:
+        fake.put(store, [logged(key, 0, [{}]) for key in labels])
+        fake.put_verdicts(
+            store,
+            [
+                fake.verdict(fake.event(key, 0), label, category=reasons[label])
+                for key, label in labels.items()
+            ],
+        )
+    assert rows(path, "by_skill", *ends, skill="csv-report") == [(1, 3)]
+    with open_write(path) as store:
+        fake.put(store, [logged("e", 0, [{}])])
+    assert rows(path, "by_skill", *ends, skill="csv-report") == [(None, None)]
 
 
 def test_a_skill_may_be_named_with_or_without_its_plugin(path):

@@ -2,6 +2,7 @@
 
 import re
 
+import duckdb
 import pytest
 
 from skilljuror.reports.answers import Answers
@@ -57,6 +58,23 @@ def test_it_shows_the_winning_bars_and_the_legend(drawn):
 def test_it_says_as_the_wide_one_that_a_scripted_policy_ran(drawn):
     for one in drawn.values():
         assert "no language model ran" in " ".join(texts(one.narrow))
+
+
+def test_kinds_of_task_with_open_uses_are_drawn_from_end_to_end(tmp_path):
+    """pd has 3 yes, baseline 1. Where those of pd are open, the change is -1 to 2, else 2."""
+    path = piles.scripted_study(tmp_path)
+    with duckdb.connect(str(path)) as database:
+        database.execute(
+            "UPDATE verdicts SET label = 'unknown', category = 'insufficient_context' WHERE event IN"
+            " (SELECT event FROM uses WHERE run IN ('task-0__pd__1', 'task-2__pd__1'))"
+        )
+    with open_read(path) as reader:
+        (one,) = drawings(Answers(reader), ["strata"], scripted=True)
+    drawn = r'<path d="M ([\d.]+) [\d.]+\s+L ([\d.]+) [\d.]+\s*"[^>]*stroke-opacity: 0.6'
+    (left, right), (decided, same) = [
+        tuple(map(float, ends)) for ends in re.findall(drawn, one.svg)
+    ]
+    assert left < right == decided == same
 
 
 def test_the_page_shows_one_of_the_two(tmp_path):

@@ -77,6 +77,12 @@ def test_one_task_alone_may_carry_the_delta():
     assert (spread.low_task, spread.high_task) == ("task-000", "task-001")
 
 
+def test_equal_ratios_have_no_interval_however_floats_write_them():
+    ratio = geometric_ratio({"a": [0.1], "b": [1.0], "c": [7]}, {"a": [0.3], "b": [3.0], "c": [21]})
+    assert ratio.ratio == pytest.approx(3)
+    assert ratio.interval is None
+
+
 def test_ratio_of_geometric_means():
     ratio = geometric_ratio(
         {"a": [1.0, 3.0], "b": [4.0]}, {"a": [4.0], "b": [2.0, 2.0], "c": [1.0]}
