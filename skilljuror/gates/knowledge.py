@@ -1,16 +1,21 @@
 """The variant says what its parent says and nothing else, in any layout."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-from skilljuror.gates.findings import Observation, finding, gate_result
+from skilljuror.gates.findings import Observation, cut_text, finding, gate_result
 from skilljuror.knowledge.comparison.diff import diff
+from skilljuror.knowledge.comparison.lead_lines import weight
+from skilljuror.knowledge.comparison.same_words import plain_words
+from skilljuror.knowledge.comparison.unit_matching import field_key
+from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import Finding, GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit, UnitDiff, UnitPair
-from skilljuror.models.resource_class import is_root_name
+from skilljuror.models.resource_class import is_licence, is_root_name
 
 _FILE_CHANGES = {
     "content": "knowledge.file-changed",
@@ -18,6 +23,20 @@ _FILE_CHANGES = {
     "executable": "knowledge.file-mode",
 }
 _ALWAYS_CRITICAL = frozenset({"code", "row", "field"})
+_INFORMING = frozenset({
+    "author", "authors", "category", "date", "homepage", "keywords", "last-updated", "license",
+    "licence", "metadata", "repository", "tags", "updated", "version",
+})  # fmt: skip
+"""Keys of a frontmatter that say nothing to an agent; any other decides whether or how it opens the skill."""
+_DUTIES = frozenset({
+    "must", "shall", "should", "always", "never", "do not", "must not", "should not", "shall not",
+    "may not", "need to", "needs to", "have to", "has to", "mandatory", "forbidden", "prohibited",
+    "avoid", "ensure", "verify", "validate",
+})  # fmt: skip
+"""Words of a text that obliges or forbids."""
+_CODE = re.compile(r"`[^`]*`")
+_REWRITTEN = 0.5  # share of a duty's words in one new sentence from which it is rewritten, not lost
+_DIFF_CHARS = 4_000  # longest shown part of a script's diff
 _LOST_SHARE = 0.5
 _LOUD = ("critical", "warning", "caution", "important", "valid", "required", "must")
 
@@ -29,15 +48,16 @@ class KnowledgeGate:
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         comparison = diff(parent, variant)
+        lost = comparison.missing
+        if policy == "strict":  # the plan engine keeps every copy of a text
+            lost = (*lost, *comparison.kept)
         findings = [
             *_altered(comparison.altered),
             *_lost_files(comparison, parent),
-            *_missing(comparison.missing),
+            *_missing(lost, _new_text(comparison)),
             *_added(comparison.added),
-            *(
-                finding(Observation("knowledge.lead", None, unit.file, unit.start, unit.text))
-                for unit in comparison.routing
-            ),
+            *_lines("knowledge.repeated", comparison.repeated),
+            *_lines("knowledge.lead", comparison.routing),
             *(_pair("knowledge.moved", pair, _moved_message(pair)) for pair in comparison.moved),
             *(_pair("knowledge.reworded", pair) for pair in comparison.reworded),
         ]
@@ -47,10 +67,37 @@ class KnowledgeGate:
         return gate_result(self.name, (parent, variant), policy, findings, checked)
 
 
+def _lines(rule: str, units: Iterable[Unit]) -> Iterator[Finding]:
+    return (finding(Observation(rule, None, one.file, one.start, one.text)) for one in units)
+
+
+def _new_text(comparison: UnitDiff) -> list[frozenset[str]]:
+    """The words of each sentence that the parent does not have."""
+    new = (*comparison.added, *comparison.routing)
+    changed = (*comparison.altered, *comparison.reworded)
+    units = (*new, *(pair.after for pair in changed if pair.change not in _FILE_CHANGES))
+    return [frozenset(plain_words(unit.text)) for unit in units]
+
+
 def _altered(pairs: Sequence[UnitPair]) -> Iterator[Finding]:
     for pair in sorted(pairs, key=lambda pair: (-_weight(pair.before), pair.before.file)):
-        rule = _FILE_CHANGES.get(pair.change or "", f"knowledge.{pair.change}")
-        yield _pair(rule, pair)
+        if pair.change == "content":
+            yield _changed_file(pair)
+        elif pair.change == "field" and field_key(pair.before) in _INFORMING:
+            yield _pair("knowledge.metadata", pair)
+        else:
+            yield _pair(_FILE_CHANGES.get(pair.change or "", f"knowledge.{pair.change}"), pair)
+
+
+def _changed_file(pair: UnitPair) -> Finding:
+    licence = is_licence(_shown_text(pair.after))
+    found = _pair("knowledge.licence" if licence else "knowledge.file-changed", pair)
+    if pair.lines:
+        texts = ("\n".join(x[1:] for x in pair.lines if x[:1] == sign) for sign in "-+")
+    else:  # no text: its digests
+        texts = (unit.text.rpartition(" ")[2] for unit in (pair.before, pair.after))
+    removed, added = (cut_text(text, _DIFF_CHARS) or None for text in texts)
+    return found.model_copy(update={"source_text": removed, "variant_text": added})
 
 
 def _pair(rule: str, pair: UnitPair, message: str = "") -> Finding:
@@ -80,15 +127,33 @@ def _weight(unit: Unit) -> int:
 
 
 def _critical(unit: Unit) -> bool:
-    return unit.kind in _ALWAYS_CRITICAL or bool(unit.criticals)
+    return unit.kind in _ALWAYS_CRITICAL or bool(unit.criticals and weight(unit.text))
 
 
-def _missing(units: Iterable[Unit]) -> Iterator[Finding]:
+def is_duty(unit: Unit) -> bool:
+    """Whether a text obliges or forbids."""
+    if unit.kind not in {"item", "row", "statement"}:
+        return False
+    tokens = critical_tokens(_CODE.sub("", unit.text)) if "`" in unit.text else unit.criticals
+    return not _DUTIES.isdisjoint(token.removeprefix("mod:").lower() for token in tokens)
+
+
+def _missing_rule(unit: Unit, new_text: Sequence[frozenset[str]]) -> str:
+    if unit.kind == "field" and field_key(unit) in _INFORMING:
+        return "knowledge.metadata"
+    if is_duty(unit):
+        words = set(plain_words(unit.text))
+        rewritten = any(len(words & text) >= _REWRITTEN * len(words) for text in new_text)
+        return "knowledge.critical-missing" if rewritten else "knowledge.duty-lost"
+    return "knowledge.critical-missing" if _critical(unit) else "knowledge.missing"
+
+
+def _missing(units: Iterable[Unit], new_text: Sequence[frozenset[str]]) -> Iterator[Finding]:
     for unit in sorted(units, key=lambda unit: -_weight(unit)):
         if unit.kind == "file":
             yield finding(Observation("knowledge.file-lost", None, unit.file), _shown_text(unit))
         else:
-            rule = "knowledge.critical-missing" if _critical(unit) else "knowledge.missing"
+            rule = _missing_rule(unit, new_text)
             yield finding(Observation(rule, None, unit.file, unit.start), unit.text)
 
 
@@ -104,6 +169,8 @@ def _added_rule(unit: Unit) -> str:
         return "knowledge.file-added"
     if unit.generated is not None:
         return "knowledge.routing"
+    if unit.kind == "field" and field_key(unit) in _INFORMING:
+        return "knowledge.metadata"
     return "knowledge.critical-added" if _critical(unit) else "knowledge.added"
 
 

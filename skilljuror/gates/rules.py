@@ -132,7 +132,11 @@ RULES: dict[str, Rule] = {
     ),
     "knowledge.file-changed": Rule(
         "high", "the content of a file changed", "A changed script gives other results.",
-        "copy the source's file byte for byte",
+        "review the changed lines, or copy the source's file byte for byte",
+    ),
+    "knowledge.licence": Rule(
+        "info", "the terms of use changed", "Agents do not act on them; people must keep them.",
+        "no action required, unless the terms must stay",
     ),
     "knowledge.file-renamed": Rule(
         "high", "a file was renamed", "Commands and text use its old name.", "restore the old name",
@@ -181,6 +185,13 @@ RULES: dict[str, Rule] = {
     "knowledge.field": Rule(
         "medium", "a frontmatter field changed", "It decides whether agents open the skill.", _KEEP,
     ),
+    "knowledge.metadata": Rule(
+        "info", "metadata in the frontmatter changed",
+        "Version, licence and author say nothing to an agent.", "no action required",
+    ),
+    "knowledge.duty-lost": Rule(
+        "high", "a duty is missing", "Agents no longer do what it obliged them to do.", "restore it",
+    ),
     "knowledge.critical-missing": Rule(
         "high", "critical text is missing",
         "It has a number, comparison, modal, code, path or flag.", "restore it",
@@ -192,12 +203,16 @@ RULES: dict[str, Rule] = {
     ),
     "knowledge.missing": Rule("low", "plain text is missing", _SAME, "restore it"),
     "knowledge.added": Rule("low", "plain text was added", _SAME, _DROP),
+    "knowledge.repeated": Rule(
+        "low", "text of the source occurs once more", "It is read twice, and one copy may change.",
+        "delete the copy, or move the text",
+    ),
     "knowledge.routing": Rule(
         "medium", "a generated line says more than the file it names",
         "A routing row may only repeat its target.", "use only words of the target file",
     ),
     "knowledge.lead": Rule(
-        "low", "a new line leads to a supporting file",
+        "low", "a new line leads to a file or introduces moved text",
         "Its wording is free, but it must not add requirements.",
         "check that it adds no requirement, or use a generated row",
     ),

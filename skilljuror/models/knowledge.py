@@ -105,6 +105,8 @@ class UnitPair(Struct, frozen=True):
     """Similarity of their words, 0 to 1."""
     change: ChangeKind | None = None
     """What changed; None if both say the same."""
+    lines: tuple[str, ...] = ()
+    """Unified diff of a changed file."""
 
 
 class UnitDiff(Struct, frozen=True):
@@ -125,5 +127,10 @@ class UnitDiff(Struct, frozen=True):
     generated: tuple[Unit, ...] = ()
     """Added units that follow the grammar of a template."""
     routing: tuple[Unit, ...] = ()
-    """Added lines of a root, written by an author, that lead to a supporting file and demand nothing
-    beyond it."""
+    """Added lines, written by an author, that lead to a supporting file or introduce moved text, and
+    demand nothing beyond it."""
+    kept: tuple[Unit, ...] = ()
+    """Units of the parent without a counterpart whose words are in the variant all the same, as part of
+    another unit."""
+    repeated: tuple[Unit, ...] = ()
+    """Units of the variant without a counterpart whose words are in the parent all the same."""

@@ -26,7 +26,6 @@ _LINES = (
 _WHOLE = {
     "knowledge.file-lost": _LINES[:2],
     "knowledge.file-added": _LINES[2:],
-    "knowledge.file-changed": _LINES,
 }
 """Rule about a whole file -> rules about its lines that it explains."""
 MAX_LINES = 12

@@ -65,7 +65,8 @@ def test_a_good_rewrite_passes_the_policy_for_written_layouts_but_not_strict():
 
 
 def test_a_plain_heading_that_is_gone_from_a_small_bundle_waits_for_a_person():
-    result = audit(SOURCE, WRITTEN, "pd", "edited")
+    gone = edited(WRITTEN, "forms/SKILL.md", "## Steps to take\n\n", "")
+    result = audit(SOURCE, gone, "pd", "edited")
     assert result.verdict == "review"
     assert "Steps" in {f.source_text for f in result.own if f.rule == "knowledge.missing"}
 

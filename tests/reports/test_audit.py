@@ -73,12 +73,11 @@ def test_what_is_missing_stands_in_the_source():
     assert "source: kiln/SKILL.md:13" in told
 
 
-def test_the_lines_of_a_replaced_file_are_one_finding():
-    found = report(V1, REPLACED).judged.own
-    assert len(found) > 20
-    shown = folded(found)
-    assert len(shown) < 5
-    assert sum(len(one.findings) for one in shown) == len(found)
+def test_a_changed_script_is_one_finding_with_its_diff():
+    (found,) = report(V1, REPLACED).judged.own
+    assert found.rule == "knowledge.file-changed"
+    assert found.source_text == SCRIPT.strip()
+    assert found.variant_text == OTHER.strip()
 
 
 def test_lines_in_a_row_are_one_finding_that_shows_the_first_of_them():

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from skilljuror.models.bundle import Blob, Bundle, Skill
-from tests.support.gate_pairs import CHECK, FAITHFUL, FLAT, SOURCE, edited, rebuilt
+from tests.support.gate_pairs import FAITHFUL, FLAT, SOURCE, edited, rebuilt
 from tests.support.knowledge_bundles import bundle
 
 ROOT = "forms/SKILL.md"
@@ -88,6 +88,7 @@ UNLED = {
     ROOT: "---\nname: forms\ndescription: d\n---\n# Forms\n\n## Step 1: Fold\n\nFold it.\n",
     "forms/references/seal.md": "# Step 2: Seal\n\nSeal it.\n",
 }
+LISTING = "---\nname: forms\ndescription: d\n---\n# Forms\n\n```bash\n{}\n```\n"
 LONG = put("forms/references/more.md", "Text goes on and on. " * 400).make(SOURCE)
 PLANTS: dict[str, Plant] = {
     "layout.no-root": take(ROOT),
@@ -119,6 +120,10 @@ PLANTS: dict[str, Plant] = {
     "hygiene.empty-heading": say(LIMITS, "## Fonts\n", "## Colours\n\n## Fonts\n"),
     "knowledge.file-lost": take(SCRIPT),
     "knowledge.file-changed": say(SCRIPT, "print", "print  "),
+    "knowledge.licence": say("forms/LICENSE.txt", "Free for all.", "Free for some."),
+    "knowledge.metadata": say(ROOT, "description: ", "version: 2\ndescription: "),
+    "knowledge.duty-lost": say(ROOT, f"{SAID_ROOT} ", ""),
+    "knowledge.repeated": say(ROOT, "## Steps\n", f"## Steps\n\n{SAID}\n"),
     "knowledge.file-renamed": move(SCRIPT, "forms/scripts/test.py"),
     "knowledge.file-mode": put(SCRIPT, "import sys\n\nprint(sys.argv)\n", executable=True),
     "knowledge.file-added": put("forms/scripts/more.py", "print(2)\n"),
@@ -136,7 +141,10 @@ PLANTS: dict[str, Plant] = {
         ROOT, "Fill every field of the form.\n3. Save the result as a new file.",
         "Save the result as a new file.\n3. Fill every field of the form.",
     ),
-    "knowledge.lines": say(SCRIPT, CHECK, "print(sys.argv)\n\nimport sys\n"),
+    "knowledge.lines": Plant(
+        lambda _: bundle({ROOT: LISTING.format("copy b\ncopy a")}),
+        parent=bundle({ROOT: LISTING.format("copy a\ncopy b")}),
+    ),
     "knowledge.code": say("forms/references/tables.md", "--strict", "--loose"),
     "knowledge.row": say("forms/references/tables.md", "| name |", "| names |"),
     "knowledge.field": say(ROOT, "Fill PDF forms.", "Fill PDF forms well."),

@@ -2,8 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
 
 from skilljuror.knowledge.comparison.context import (
     below_other_headings,
@@ -13,64 +12,25 @@ from skilljuror.knowledge.comparison.context import (
     swapped_lines,
     swapped_steps,
 )
-from skilljuror.knowledge.comparison.file_matching import FilePairs, pair_files
+from skilljuror.knowledge.comparison.file_matching import (
+    FilePairs,
+    LinesOf,
+    pair_files,
+    with_lines,
+)
 from skilljuror.knowledge.comparison.generated_lines import GeneratedLineProvenance
+from skilljuror.knowledge.comparison.lead_lines import LeadLines
 from skilljuror.knowledge.comparison.link_targets import LinkComparison
+from skilljuror.knowledge.comparison.same_words import WordStream, stands_in
 from skilljuror.knowledge.comparison.unit_matching import AlikePair, MatchedBundles, match_units
 from skilljuror.knowledge.generated.templates import template_of_heading
 from skilljuror.knowledge.units.code_paths import BundlePaths, code_of, is_absolute, path_literals
-from skilljuror.knowledge.units.critical_tokens import critical_change, critical_tokens
+from skilljuror.knowledge.units.critical_tokens import critical_change
 from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
 from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.knowledge.units.opposites import contrasts, has_opposites
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, ChangeKind, Unit, UnitDiff, UnitPair
-
-_KINDS = frozenset({"item", "statement", "row"})
-_ORDER = frozenset({"cmp:before", "cmp:after"})
-"""Comparators that every cue may use, because they refer to time."""
-
-
-class RoutingLines:
-    """The supporting files of a variant, and their critical tokens."""
-
-    def __init__(self, variant: Bundle, variant_units: Iterable[Unit]) -> None:
-        self._roots = {skill.path: skill.directory for skill in variant.skills}
-        self._names = {
-            path: tuple(self._called(path)) for path in variant.files if path not in self._roots
-        }
-        self._tokens: dict[str, set[str]] = defaultdict(set)
-        for unit in variant_units:
-            self._tokens[unit.file].update(unit.criticals)
-
-    def _called(self, path: str) -> Iterator[str]:
-        folder = next(
-            (folder for folder in self._roots.values() if path.startswith(f"{folder}/")), ""
-        )
-        yield path.removeprefix(f"{folder}/")
-        yield path.rpartition("/")[2]
-
-    def includes(self, unit: Unit) -> bool:
-        """Whether a unit names a supporting file and demands nothing beyond it."""
-        if unit.generated or unit.file not in self._roots or unit.kind not in _KINDS:
-            return False
-        text = unit.text
-        named = [
-            path
-            for path, names in self._names.items()
-            if any(name in text for name in names) and _pattern(names).search(text)
-        ]
-        if not named:
-            return False
-        for path in named:
-            text = _pattern(self._names[path]).sub("", text)
-        allowed = set().union(_ORDER, *(self._tokens[path] for path in named))
-        return {t for t in critical_tokens(text) if t.partition(":")[2].strip("./")} <= allowed
-
-
-@lru_cache(maxsize=512)
-def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
 
 
 def changed_code_paths(both: MatchedBundles) -> Iterator[UnitPair]:
@@ -128,7 +88,7 @@ def _follows(before: Unit, after: Unit, parent: BundlePaths, variant: BundlePath
 
 
 _WORD = re.compile(r"\w+")
-_VERBATIM: dict[str, ChangeKind] = {"code": "code", "row": "row", "field": "field"}
+_VERBATIM: dict[str, ChangeKind] = {"code": "code", "row": "row"}
 
 
 @cached_by_bundles
@@ -145,14 +105,19 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
         return UnitDiff(compared=_compared(old))
     new = units_of(variant)
     normaliser = TextNormaliser((parent, variant), (old, new))
-    matching = match_units(_content(old), _content(new), normaliser)
     files = pair_files(_of_kind(old, "file"), _of_kind(new, "file"))
+    changed = [pair for pair in files.altered if pair.change == "content"]
+    lines = LinesOf(old), LinesOf(new)
+    content = _content(lines[0].outside(p.before for p in changed))
+    content_now = _content(lines[1].outside(p.after for p in changed))
+    matching = match_units(content, content_now, normaliser)
     both = MatchedBundles(parent, variant, old, new, normaliser, matching)
     links = LinkComparison(both)
     contrasted = contrasts(unit.text for unit in old) if matching.alike else frozenset()
-    pairs = [_classified(pair, normaliser, links, contrasted) for pair in matching.alike]
+    leads = LeadLines(both)
+    pairs = [_classified(pair, both, leads, links, contrasted) for pair in matching.alike]
     altered = [pair for pair in pairs if pair.change is not None]
-    altered += files.altered
+    altered += [with_lines(pair, *lines) for pair in files.altered]
     altered += _executable(files, parent, variant)
     altered += swapped_steps(both)
     altered += swapped_lines(both)
@@ -163,13 +128,17 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     altered += links.links()
     provenance = GeneratedLineProvenance(both)
     generated, added = _partition(matching.added, provenance.template)
-    routing, added = _partition(added, RoutingLines(variant, new).includes)
     titles = frozenset(unit.text for unit in _of_kind(new, "heading"))
+    missing = [unit for unit in matching.missing if not _is_no_loss(unit, titles)]
+    words, words_now = (WordStream(side, normaliser) for side in (content, content_now))
+    kept, missing = _partition(missing, lambda unit: stands_in(unit, words, words_now))
+    repeated, added = _partition(added, lambda unit: stands_in(unit, words_now, words))
+    routing, added = _partition(added, leads.includes)
     return UnitDiff(
         compared=_compared(old),
         reworded=tuple(pair for pair in pairs if pair.change is None),
         altered=tuple(altered),
-        missing=(*files.missing, *(u for u in matching.missing if not _is_no_loss(u, titles))),
+        missing=(*files.missing, *missing),
         added=(*files.added, *added),
         moved=(
             *below_other_headings(both, provenance),
@@ -179,6 +148,8 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
         ),
         generated=tuple(generated),
         routing=tuple(routing),
+        kept=tuple(kept),
+        repeated=tuple(repeated),
     )
 
 
@@ -203,12 +174,17 @@ def _is_no_loss(unit: Unit, variant_headings: frozenset[str]) -> bool:
 
 def _classified(
     pair: AlikePair,
-    normaliser: TextNormaliser,
+    both: MatchedBundles,
+    leads: LeadLines,
     links: LinkComparison,
     contrasted: frozenset[tuple[str, str]],
 ) -> UnitPair:
-    before, after = pair.before, pair.after
+    before, after, normaliser = pair.before, pair.after, both.normaliser
+    if before.kind == "field":
+        return UnitPair(before, after, round(pair.ratio, 3), "field")
     change = critical_change(normaliser.critical_tokens(before), normaliser.critical_tokens(after))
+    if change is not None and leads.only_points(before, after):
+        change = None
     if change in {None, "reference", "order"}:
         change = _VERBATIM.get(before.kind, change)
     change = change or _reordered(normaliser.text(before), normaliser.text(after))

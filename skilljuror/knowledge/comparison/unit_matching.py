@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from math import ceil
 from typing import NamedTuple
 
+from skilljuror.knowledge.comparison.same_words import Regrouping, regroupings
 from skilljuror.knowledge.generated.templates import MARKER, template_of_heading
 from skilljuror.knowledge.units.critical_tokens import written_out
 from skilljuror.knowledge.units.extract import units_of
@@ -47,6 +48,7 @@ class UnitMatching(NamedTuple):
     alike: list[AlikePair]  # the best pairs among the rest
     missing: list[Unit]
     added: list[Unit]
+    regrouped: list[Regrouping]  # equal words in other units, such as a list made a sentence
 
 
 class MatchedBundles(NamedTuple):
@@ -70,8 +72,8 @@ def match_units(
 ) -> UnitMatching:
     """Pair the units of two bundles: first equal ones, then the most similar of the rest.
 
-    Equal units with several occurrences are paired by their neighbours and headings. Of the rest, pairs of
-    one family with a word similarity of at least `ALIKE` are taken best first; equal critical tokens break
+    Equal units with several occurrences are paired by their neighbours and headings. Fields are paired by key,
+    neighbouring units with equal words whatever their markup. Of the rest, pairs of one family with a word similarity of at least `ALIKE` are taken best first; equal critical tokens break
     ties. Units of one or two words, one of them changed, are paired only below one heading. (transforms §5.2)
     """
     old, new = _keyed(parent, normaliser), _keyed(variant, normaliser)
@@ -79,11 +81,40 @@ def match_units(
     for width in range(_WIDTHS):
         taken, old, new = _exact(old, new, width)
         same += taken
+    rest = {id(item.unit) for item in (*old, *new)}
+    regrouped = list(regroupings(parent, variant, rest, normaliser))
+    fields = list(_fields_by_key(old, new))
+    done = {id(unit) for run in regrouped for units in run for unit in units}
+    done |= {id(unit) for pair in fields for unit in (pair.before, pair.after)}
+    old, new = ([item for item in side if id(item.unit) not in done] for side in (old, new))
     alike, missing, added = _fuzzy(old, new, normaliser)
     alike += _brief_opposites(missing, added)
     paired = {id(unit) for pair in alike for unit in (pair.before, pair.after)}
-    missing = [unit for unit in missing if id(unit) not in paired]
-    return UnitMatching(same, alike, missing, [unit for unit in added if id(unit) not in paired])
+    missing, added = (
+        [unit for unit in side if id(unit) not in paired] for side in (missing, added)
+    )
+    return UnitMatching(same, [*fields, *alike], missing, added, regrouped)
+
+
+def _fields_by_key(old: Sequence["_Keyed"], new: Sequence["_Keyed"]) -> Iterator[AlikePair]:
+    """Frontmatter fields of the same key, if each side has one left of it."""
+    sides = []
+    for side in (old, new):
+        fields: dict[str, list[Unit]] = defaultdict(list)
+        for item in side:
+            if item.unit.kind == "field":
+                fields[field_key(item.unit)].append(item.unit)
+        sides.append(fields)
+    for key, units in sides[0].items():
+        if len(units) == len(sides[1][key]) == 1:
+            (before,), (after,) = units, sides[1][key]
+            ratio = SequenceMatcher(None, before.text.split(), after.text.split()).ratio()
+            yield AlikePair(before, after, ratio)
+
+
+def field_key(unit: Unit) -> str:
+    """Return the key of a frontmatter field, in lower case."""
+    return unit.text.partition(":")[0].strip().strip("\"'").lower()
 
 
 class _Keyed(NamedTuple):
@@ -293,6 +324,9 @@ def _locate(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, Uni
     matching = match_units(units, others, normaliser)
     located = {before.unit: _location(after) for before, after in matching.same}
     located.update({pair.before.unit: _location(pair.after) for pair in matching.alike})
+    located.update({
+        unit.unit: _location(run.after[0]) for run in matching.regrouped for unit in run.before
+    })
     by_text = {(unit.kind, normaliser.text(unit)): unit for unit in others}
     for unit in matching.missing:
         copy = by_text.get((unit.kind, normaliser.text(unit)))

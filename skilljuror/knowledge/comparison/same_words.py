@@ -1,0 +1,130 @@
+"""Find text by its words alone: a list made a sentence, a label made a heading."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from skilljuror.knowledge.units.normalised_text import TextNormaliser
+from skilljuror.models.knowledge import Unit
+
+_REGROUPED = frozenset({"heading", "item", "statement"})
+_EDGES = ".,;:!?()[]{}\"'`*_|—–…"  # signs around a word that a change of markup may change
+_LONG = 3
+"""Words of a text that is not at a place by chance: one occurrence on the other side is enough. A shorter text
+must occur as often there as here."""
+
+
+@lru_cache(maxsize=1 << 15)
+def plain_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text without markup and punctuation, in lower case unless all capitals."""
+    words = (word.strip(_EDGES) for word in text.replace("`", " ").split())
+    return tuple(
+        word if word.isupper() and len(word) > 1 else word.lower()
+        for word in words
+        if word and word != "-"
+    )
+
+
+class Regrouping(NamedTuple):
+    """Neighbouring units of both sides with the same words in the same order."""
+
+    before: tuple[Unit, ...]
+    after: tuple[Unit, ...]
+
+
+class _Side:
+    """The units of one side in reading order, and which of them have no counterpart yet."""
+
+    def __init__(
+        self, units: Sequence[Unit], rest: Collection[int], normaliser: TextNormaliser
+    ) -> None:
+        self.units = units
+        self.words = [
+            plain_words(normaliser.text(unit))
+            if id(unit) in rest and unit.kind in _REGROUPED
+            else ()
+            for unit in units
+        ]
+
+    def starts(self) -> Iterator[int]:
+        return (n for n, words in enumerate(self.words) if words)
+
+    def take(self, places: range) -> tuple[Unit, ...]:
+        for place in places:
+            self.words[place] = ()
+        return tuple(self.units[place] for place in places)
+
+    def follows(self, place: int) -> bool:
+        """Whether the unit after `place` is free and on the same page."""
+        after = place + 1
+        return (
+            after < len(self.units)
+            and bool(self.words[after])
+            and self.units[after].file == self.units[place].file
+        )
+
+
+def regroupings(
+    old: Sequence[Unit],
+    new: Sequence[Unit],
+    rest: Collection[int],
+    normaliser: TextNormaliser,
+) -> Iterator[Regrouping]:
+    """Yield runs of units with equal words that begin and end together, shortest first.
+
+    `rest` holds the `id` of each unit without a counterpart. No unit is in two runs.
+    """
+    before, after = (_Side(units, rest, normaliser) for units in (old, new))
+    places: dict[str, list[int]] = defaultdict(list)
+    for place in after.starts():
+        places[after.words[place][0]].append(place)
+    for place in before.starts():
+        candidates = places[before.words[place][0]] if before.words[place] else ()
+        runs = (_run(before, place, after, other) for other in candidates if after.words[other])
+        found = next(filter(None, runs), None)
+        if found:
+            yield Regrouping(before.take(found[0]), after.take(found[1]))
+
+
+def _run(before: _Side, first: int, after: _Side, other: int) -> tuple[range, range] | None:
+    """The shortest runs from two units on that end together, or None."""
+    here, there = first, other
+    old, new = list(before.words[here]), list(after.words[there])
+    while True:
+        shared = min(len(old), len(new))
+        if old[:shared] != new[:shared]:
+            return None
+        if len(old) == len(new):
+            return range(first, here + 1), range(other, there + 1)
+        side, place = (before, here) if len(old) < len(new) else (after, there)
+        if not side.follows(place):
+            return None
+        old, new = old[shared:], new[shared:]
+        if side is before:
+            here += 1
+            old = list(before.words[here])
+        else:
+            there += 1
+            new = list(after.words[there])
+
+
+class WordStream:
+    """All words of one bundle, in reading order, to find a text whatever its markup."""
+
+    def __init__(self, units: Iterable[Unit], normaliser: TextNormaliser) -> None:
+        self._normaliser = normaliser
+        words = (word for unit in units for word in plain_words(normaliser.text(unit)))
+        self._text = f" {' '.join(words)} "
+
+    def count(self, unit: Unit) -> int:
+        """Return how often the words of a unit occur one after another."""
+        words = plain_words(self._normaliser.text(unit))
+        return self._text.replace(" ", "  ").count(f" {'  '.join(words)} ") if words else 0
+
+
+def stands_in(unit: Unit, own: WordStream, other: WordStream) -> bool:
+    """Whether a text of one side is on the other, in any markup; a short one as often as here."""
+    words = plain_words(unit.text)
+    count = other.count(unit)
+    return not words or (count > 0 and (len(words) >= _LONG or count >= own.count(unit)))
