@@ -55,6 +55,7 @@ class KnowledgeGate:
             *_altered(comparison.altered),
             *_lost_files(comparison, parent),
             *_missing(lost, _new_text(comparison)),
+            *_lines("knowledge.copy-lost", comparison.copies, lost=True),
             *_added(comparison.added),
             *_lines("knowledge.repeated", comparison.repeated),
             *_lines("knowledge.lead", comparison.routing),
@@ -67,8 +68,12 @@ class KnowledgeGate:
         return gate_result(self.name, (parent, variant), policy, findings, checked)
 
 
-def _lines(rule: str, units: Iterable[Unit]) -> Iterator[Finding]:
-    return (finding(Observation(rule, None, one.file, one.start, one.text)) for one in units)
+def _lines(rule: str, units: Iterable[Unit], *, lost: bool = False) -> Iterator[Finding]:
+    for unit in units:
+        text = None if lost else unit.text
+        yield finding(
+            Observation(rule, None, unit.file, unit.start, text), unit.text if lost else None
+        )
 
 
 def _new_text(comparison: UnitDiff) -> list[frozenset[str]]:

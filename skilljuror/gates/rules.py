@@ -192,6 +192,11 @@ RULES: dict[str, Rule] = {
     "knowledge.duty-lost": Rule(
         "high", "a duty is missing", "Agents no longer do what it obliged them to do.", "restore it",
     ),
+    "knowledge.copy-lost": Rule(
+        "medium", "one copy of a text is missing, another is still there",
+        "The text below one heading no longer says it.",
+        "restore it, unless the other copy is read at this step too",
+    ),
     "knowledge.critical-missing": Rule(
         "high", "critical text is missing",
         "It has a number, comparison, modal, code, path or flag.", "restore it",

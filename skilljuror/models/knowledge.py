@@ -132,5 +132,7 @@ class UnitDiff(Struct, frozen=True):
     kept: tuple[Unit, ...] = ()
     """Units of the parent without a counterpart whose words are in the variant all the same, as part of
     another unit."""
+    copies: tuple[Unit, ...] = ()
+    """Units of the parent without a counterpart whose words are in the variant, but less often."""
     repeated: tuple[Unit, ...] = ()
     """Units of the variant without a counterpart whose words are in the parent all the same."""

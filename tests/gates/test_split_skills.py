@@ -129,4 +129,9 @@ def test_a_changed_script_waits_with_its_diff_and_a_licence_informs():
 def test_the_plan_engine_keeps_every_copy():
     twice = BEFORE.replace("## Cooling", f"## Again\n\n{DUTIES}\n## Cooling")
     assert judged(BEFORE, before=twice, policy="strict").verdict == "fail"
-    assert "knowledge.duty-lost" not in rules(judged(BEFORE, before=twice))
+
+
+def test_a_lost_copy_is_no_lost_duty():
+    twice = BEFORE.replace("## Cooling", f"Open it.\n\n{DUTIES}\n## Cooling")
+    result = judged(BEFORE.replace("## Cooling", "Open it.\n\n## Cooling"), before=twice)
+    assert (result.verdict, rules(result)) == ("review", ["knowledge.copy-lost"])

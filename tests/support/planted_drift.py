@@ -88,7 +88,8 @@ UNLED = {
     ROOT: "---\nname: forms\ndescription: d\n---\n# Forms\n\n## Step 1: Fold\n\nFold it.\n",
     "forms/references/seal.md": "# Step 2: Seal\n\nSeal it.\n",
 }
-LISTING = "---\nname: forms\ndescription: d\n---\n# Forms\n\n```bash\n{}\n```\n"
+HEAD = "---\nname: forms\ndescription: d\n---\n# Forms\n\n"
+LISTING = f"{HEAD}```bash\n{{}}\n```\n"
 LONG = put("forms/references/more.md", "Text goes on and on. " * 400).make(SOURCE)
 PLANTS: dict[str, Plant] = {
     "layout.no-root": take(ROOT),
@@ -123,6 +124,10 @@ PLANTS: dict[str, Plant] = {
     "knowledge.licence": say("forms/LICENSE.txt", "Free for all.", "Free for some."),
     "knowledge.metadata": say(ROOT, "description: ", "version: 2\ndescription: "),
     "knowledge.duty-lost": say(ROOT, f"{SAID_ROOT} ", ""),
+    "knowledge.copy-lost": Plant(
+        lambda _: bundle({ROOT: f"{HEAD}{SAID}\n"}),
+        parent=bundle({ROOT: f"{HEAD}{SAID}\n\n{SAID}\n"}),
+    ),
     "knowledge.repeated": say(ROOT, "## Steps\n", f"## Steps\n\n{SAID}\n"),
     "knowledge.file-renamed": move(SCRIPT, "forms/scripts/test.py"),
     "knowledge.file-mode": put(SCRIPT, "import sys\n\nprint(sys.argv)\n", executable=True),

@@ -10,9 +10,7 @@ from skilljuror.models.knowledge import Unit
 
 _REGROUPED = frozenset({"heading", "item", "statement"})
 _EDGES = ".,;:!?()[]{}\"'`*_|—–…"  # signs around a word that a change of markup may change
-_LONG = 3
-"""Words of a text that is not at a place by chance: one occurrence on the other side is enough. A shorter text
-must occur as often there as here."""
+_LONG = 3  # words from which an equal text elsewhere is a copy and no coincidence
 
 
 @lru_cache(maxsize=1 << 15)
@@ -123,8 +121,12 @@ class WordStream:
         return self._text.replace(" ", "  ").count(f" {'  '.join(words)} ") if words else 0
 
 
-def stands_in(unit: Unit, own: WordStream, other: WordStream) -> bool:
-    """Whether a text of one side is on the other, in any markup; a short one as often as here."""
-    words = plain_words(unit.text)
-    count = other.count(unit)
-    return not words or (count > 0 and (len(words) >= _LONG or count >= own.count(unit)))
+def is_in(unit: Unit, own: WordStream, other: WordStream) -> bool:
+    """Whether a text of one side is on the other as well, in any markup; a short one as often as here."""
+    long = len(plain_words(unit.text)) >= _LONG
+    return is_as_often(unit, own, other) or (long and other.count(unit) > 0)
+
+
+def is_as_often(unit: Unit, own: WordStream, other: WordStream) -> bool:
+    """Whether a text of one side is on the other at least as often, in any markup."""
+    return not plain_words(unit.text) or 0 < own.count(unit) <= other.count(unit)
