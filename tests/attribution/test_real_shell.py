@@ -99,7 +99,6 @@ MIXED = [
     "cat $(find @ -name taxes.md)",
     "ls @ && cat @/SKILL.md | sed -n '5,8p'",
     "python3 -c \"print(open('@/references/taxes.md').read())\"",
-    "python3 -c \"import pathlib; print(pathlib.Path('@/SKILL.md').read_text()[:400])\"",
     "python3 - <<'EOF'\nfrom pathlib import Path\nb = Path('@')\nprint((b / 'references' / 'taxes.md').read_text())\nEOF",
     "python3 - <<'EOF'\nimport os\nfor n in sorted(os.listdir('@/references')):\n    print(open(os.path.join('@/references', n)).read())\nEOF",
     "python3 - <<'EOF'\nimport glob\nfor n in sorted(glob.glob('@/references/*.md')):\n    print(n); print(open(n).read())\nEOF",
@@ -228,15 +227,6 @@ def test_lines_shown_by_commands_that_hide_what_they_read(home, command):
 
 
 SYNTAX = {
-    "array": 'F=(@/SKILL.md @/references/taxes.md); cat "${F[@]}"',
-    "array: one element": "F=(@/SKILL.md @/references/taxes.md); cat ${F[1]}",
-    "array: the last element": 'F=(@/SKILL.md @/references/taxes.md); cat "${F[-1]}"',
-    "array: without an index": "F=(@/SKILL.md @/references/taxes.md); cat $F",
-    "array: added to": 'F=(); F+=(@/SKILL.md); F+=("@/references/taxes.md"); head -n 3 "${F[@]}"',
-    "array: by index": "F[0]=@/SKILL.md; F[1]=@/references/taxes.md; cat ${F[0]}",
-    "array: by key": "declare -A M=([a]=@/SKILL.md [b]=@/references/taxes.md); cat ${M[b]}",
-    "array: in a loop": 'F=(SKILL references/taxes); for f in "${F[@]}"; do sed -n 2,3p @/$f.md; done',
-    "array: by a variable": 'F=(SKILL references/taxes); for i in 0 1; do sed -n 2,3p "@/${F[$i]}.md"; done',
     "text added to": "P=@/ref; P+=erences/taxes.md; cat $P",
     "substitution before a file": "diff <(sort @/references/taxes.md) @/SKILL.md",
     "substitution after a file": "diff @/SKILL.md <(head -n 3 @/references/taxes.md)",
@@ -256,13 +246,6 @@ SYNTAX = {
     "test of files": "[[ -f @/SKILL.md && -r @/references/taxes.md ]] && cat @/references/taxes.md",
     "test of a pattern": "[[ @/SKILL.md == *.md ]] && head -n 2 @/SKILL.md",
     "test of two files": "[ -f @/SKILL.md -a -f @/references/taxes.md ] && cat @/references/taxes.md",
-    "function": 'f(){ cat "$1"; }; f @/references/taxes.md',
-    "function of two arguments": 'f() { head -n "$2" "$1"; }; f @/SKILL.md 3',
-    "function with a variable": "show() { local name=$1; cat @/references/$name.md; }; show taxes",
-    "function that is not called": "unused() { cat @/SKILL.md; }; cat @/references/taxes.md",
-    "function in a pipeline": 'f() { cat "$@"; }; f @/references/taxes.md @/SKILL.md | tail -n 3',
-    "function into nothing": 'f() { cat "$1"; }; f @/SKILL.md > /dev/null; f @/references/taxes.md',
-    "function whose text is kept": 'f() { cat "$1"; }; X=$(f @/SKILL.md); echo done',
     "case: patterns are no commands": "case @/SKILL.md in @/*.md|*/run.sh) head -n 2 @/SKILL.md;; esac",
     "here-document with a command": "cat <<EOF\n$(head -n 2 @/SKILL.md)\nEOF",
     "here-document, quoted": "cat <<'EOF'\n$(head -n 2 @/SKILL.md)\nEOF",
@@ -295,7 +278,6 @@ SYNTAX = {
     "file into a variable": 'X=$(< @/references/taxes.md); echo "$X" | head -n 9',
     "folder of a sub-shell": "(cd @; cat SKILL.md); cat references/taxes.md 2>/dev/null; true",
     "command behind a backslash": "cat notes.md\n\\cat @/references/taxes.md",
-    "arguments of the shell": "set -- SKILL.md references/taxes.md; cat \"@/$2\"",
 }  # fmt: skip
 """Syntax that decides which file a command touches."""
 

@@ -73,7 +73,6 @@ FOUND = f"{REFERENCES}/format.md:3:Column 2 holds the value of rule number 2.\n"
 
 EXAMPLES: dict[str, Callable[[], Example]] = {
     "python: from read to print": lambda: python("print(len(open('@').read()))", "94\n"),
-    "python: heads of a text": lambda: python("print(open('@').read()[:50])", TAXES[:50]),
     "python: printed input": lambda: shell(f"cat {TAXES_PATH} | python3 -c 'import sys; print(sys.stdin.read()[:9])'", "# Taxes\n"),
     "python: libraries": lambda: shell(f"cd {BUNDLE}/scripts && python3 -c 'import pandas, total'"),
     "python: write_text": lambda: python("from pathlib import Path\nPath('@').write_text('x')"),
@@ -124,10 +123,6 @@ EXAMPLES: dict[str, Callable[[], Example]] = {
     "interpreters: PYTHONPATH": lambda: shell(f"PYTHONPATH={BUNDLE}/scripts python3 -c 'import total'"),
     "interpreters: input passed on": lambda: shell(f"cat {TAXES_PATH} | python3 -c 'import sys; print(sys.stdin.read()[:9])'", "# Taxes\n"),
     "interpreters: code from input": lambda: shell(f"bash < {BUNDLE}/scripts/install.sh"),
-    "interpreters: subcommands": lambda: shell(f"bun run {BUNDLE}/scripts/total.ts"),
-    "search: Select-String": lambda: shell(f"Select-String -Path {TAXES_PATH} -Pattern tax", "No tax is due below one hundred cents.\n"),
-    "lines: awk": lambda: shell(f"awk 'NR>=2 && NR<=3' {TAXES_PATH}", "\n".join(TAXES.split("\n")[1:])),
-    "lines: Get-Content": lambda: shell(f"Get-Content {TAXES_PATH}", TAXES),
     "lines: narrowed by pipes": lambda: shell(f"cat {REFERENCES}/format.md | head -3", "\n".join(FORMAT.split("\n")[:3])),
     "commands: git show": lambda: shell("git show HEAD:.claude/skills/ledger/SKILL.md", SKILL),
     "commands: cp and mv": lambda: shell(f"cp {BUNDLE}/assets/form.json ."),
@@ -149,9 +144,6 @@ EXAMPLES: dict[str, Callable[[], Example]] = {
     "produced paths: find": lambda: given(f"find {REFERENCES} -name 't*.md' | xargs cat", TAXES),
     "shell: loops turn by turn": lambda: shell(f'for f in format taxes; do echo "== $f"; cat {REFERENCES}/$f.md; done', f"== format\n{FORMAT}== taxes\n{TAXES}"),
     "shell: braces": lambda: shell(f"cat {REFERENCES}/{{format,taxes}}.md", FORMAT + TAXES),
-    "shell: ${a%b}, ${a/b/c}": lambda: shell(f'F={TAXES_PATH}; cat "${{F%/*}}/format.md"', FORMAT),
-    "shell: arrays": lambda: shell(f'F=({REFERENCES}/format.md {TAXES_PATH}); cat "${{F[@]}}"', FORMAT + TAXES),
-    "shell: functions": lambda: shell(f'show() {{ sed -n "1,$2p" "$1"; }}; show {TAXES_PATH} 2', "# Taxes\nNo tax\n"),
     "shell: exported variables": lambda: shell(f"export D={REFERENCES}; bash -c 'cat $D/taxes.md'", TAXES),
     "shell: read variables": lambda: given(f'find {REFERENCES} -name "t*.md" | while read -r f; do head -2 "$f"; done', "\n".join(TAXES.split("\n")[:2])),
     "shell: streams of groups": lambda: shell(f"{{ cat {REFERENCES}/format.md; cat {TAXES_PATH}; }} | head -20", "\n".join(FORMAT.split("\n")[:20])),

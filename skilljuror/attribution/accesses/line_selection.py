@@ -9,12 +9,7 @@ LineRange = tuple[int, int | None]
 """First and last line, inclusive; None = to the end of the file."""
 
 _SED_PRINT = re.compile(r"(?:^|[;\s{])(\d{1,9})(?:,(\d{1,9}|\$))?p")
-_SED_DELETE = re.compile(r"^(\d{1,9})(?:,(\d{1,9}|\$))?d$")
-_SED_DROP = re.compile(r"^(?:\d{1,9}|\$|/[^/]*/)(?:,(?:\d{1,9}|\$|/[^/]*/))?!?d$")
-_SED_QUIT = re.compile(r"^(\d{1,9})q$")
-_AWK_RANGE = re.compile(r"F?NR\s*==\s*(\d{1,9})\s*,\s*F?NR\s*==\s*(\d{1,9})")
-_AWK_ALL = re.compile(r"\{\s*(?:print|printf\b[^{}]*\$0[^{}]*|print\b[^{}]*\$0)\s*;?\s*\}\Z")
-_AWK_BOUND = re.compile(r"F?NR\s*(>=|<=|==|>|<)\s*(\d{1,9})")
+_SED_DROP = re.compile(r"^(?:\d{1,9}|\$|/[^/]*/)(?:,(?:\d{1,9}|\$|/[^/]*/))?!?[dq]$")
 
 
 class LineSelection(Struct, frozen=True, gc=False):
@@ -109,13 +104,6 @@ def sed_selection(script: str, *, silent: bool) -> LineSelection | None:
     if silent:
         found = tuple(_line_range(*match) for match in _SED_PRINT.findall(script))
         return LineSelection(ranges=found) if found else LineSelection(by_content=True)
-    quits = _SED_QUIT.match(script)
-    if quits:
-        return WHOLE_FILE.head(int(quits[1]))
-    deletes = _SED_DELETE.match(script)
-    if deletes and deletes[1] == "1":
-        first, last = _line_range(deletes[1], deletes[2] or "")
-        return LineSelection(ranges=(((last or first) + 1, None),))
     return LineSelection(by_content=True) if _SED_DROP.match(script) else None
 
 
@@ -123,26 +111,3 @@ def _line_range(first: str, last: str) -> LineRange:
     if not last:
         return int(first), int(first)
     return int(first), None if last == "$" else int(last)
-
-
-def awk_selection(script: str) -> LineSelection:
-    """Lines that an `awk` program prints, as far as line numbers tell."""
-    script = script.strip()[:2000]
-    if script in {"1", "//"} or _AWK_ALL.match(script):
-        return WHOLE_FILE
-    several = script.count("{") > 1 or ("}" in script and not script.endswith("}"))
-    bounds = [] if several or "exit" in script else _AWK_BOUND.findall(script)
-    if ranged := _AWK_RANGE.search(script):
-        return LineSelection(ranges=((int(ranged[1]), int(ranged[2])),))
-    if not bounds:
-        return LineSelection(by_content=True)
-    first, last = 1, None
-    for operator, number in bounds:
-        value = int(number)
-        if operator in {">", ">="}:
-            first = max(first, value + (operator == ">"))
-        elif operator in {"<", "<="}:
-            last = value - (operator == "<")
-        else:
-            first = last = value
-    return LineSelection(ranges=((first, last),))

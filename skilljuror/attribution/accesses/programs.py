@@ -10,21 +10,12 @@ WHOLE_READERS: dict[str, frozenset[str]] = {
     "tac": frozenset(),
     "view": frozenset(),
     "strings": frozenset({"-n"}),
-    "fold": frozenset({"-w"}),
-    "fmt": frozenset({"-w"}),
-    "expand": frozenset({"-t"}),
-    "iconv": frozenset({"-f", "-t"}),
-    "glow": frozenset({"-w", "-s"}),
-    "mdcat": frozenset(),
-    "zcat": frozenset(),
     "type": frozenset(),
-    "dos2unix": frozenset(),
-    "rev": frozenset(),
-    "paste": frozenset({"-d"}),
-    "pr": frozenset(),
+    "Get-Content": frozenset({"-TotalCount", "-Tail", "-Encoding"}),
 }  # fmt: skip
 """Programs that print whole files -> their options with a value."""
 PARTIAL_READERS: dict[str, tuple[frozenset[str], int]] = {
+    "awk": (frozenset({"-F", "-v", "-f"}), 1),
     "cut": (frozenset({"-d", "-f", "-c", "-b"}), 0),
     "sort": (frozenset({"-k", "-t", "-o"}), 0),
     "uniq": (frozenset({"-f", "-s", "-w"}), 0),
@@ -46,8 +37,7 @@ PARTIAL_READERS: dict[str, tuple[frozenset[str], int]] = {
 files). `tr` takes no files."""
 METADATA_PROGRAMS = frozenset(
     {"ls", "tree", "stat", "file", "wc", "du", "md5sum", "sha256sum", "sha1sum",
-     "shasum", "realpath", "readlink", "exa", "eza", "lsd", "dir", "Get-ChildItem", "gci",
-     "fd", "fdfind", "find", "cksum"}
+     "shasum", "realpath", "readlink", "exa", "eza", "lsd", "dir", "fd", "fdfind", "find", "cksum"}
 )  # fmt: skip
 """Programs that print names, sizes or digests but no content."""
 NON_READERS = frozenset(

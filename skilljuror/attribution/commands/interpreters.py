@@ -2,8 +2,7 @@
 
 Each rule covers something agents do with Skills: `python -m scripts.run` in a bundle whose scripts
 import each other, bundle files as arguments (`fill.py assets/form.json`), PYTHONPATH set to a
-bundle's scripts, `cat data.json | python3 -c …`, `bash < install.sh`, `python3 -m json.tool
-schema.json`.
+bundle's scripts, `cat data.json | python3 -c …`, `bash < install.sh`.
 """
 
 import re
@@ -13,7 +12,6 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from skilljuror.attribution.accesses.file_access import Access
-from skilljuror.attribution.accesses.line_selection import WHOLE_FILE
 from skilljuror.attribution.paths import expand_home, is_glob, join
 from skilljuror.attribution.python.file_accesses import LIBRARIES, prints_input, python_accesses
 from skilljuror.attribution.shell.command import Command
@@ -26,15 +24,11 @@ _VALUED: dict[str, frozenset[str]] = {
     "node": frozenset({"-r", "--require", "--import", "--loader"}),
     "ruby": frozenset({"-I", "-r"}),
     "perl": frozenset({"-I", "-M"}),
-    "php": frozenset({"-d", "-c"}),
     "pytest": frozenset({"-k", "-m", "-p", "-c"}),
     **dict.fromkeys(SHELLS, frozenset({"-o", "-O", "--rcfile", "--init-file"})),
-    **dict.fromkeys(("bun", "deno", "tsx", "ts-node", "Rscript", "pwsh", "source", "."), frozenset()),
+    **dict.fromkeys(("bun", "tsx", "Rscript", "source", "."), frozenset()),
 }  # fmt: skip
 """Programs that run a script -> their options with a value."""
-_SUBCOMMANDS = {"bun": frozenset({"run", "x"}), "deno": frozenset({"run", "test"})}
-_INLINE = {"python": "-c", "node": "-e", "bun": "-e", "deno": "eval", "php": "-r", "Rscript": "-e"}
-"""Options before inline code. Only Python is analysed; accesses of other code are unknown."""
 
 
 def _family(command: Command) -> str:
@@ -49,7 +43,7 @@ def interpret(command: Command, home: str | None) -> list[Access]:
     """Accesses of the code that an interpreter runs."""
     family = _family(command)
     words = list(command.arguments)
-    if words and words[0].text in _SUBCOMMANDS.get(family, frozenset()):
+    if family == "bun" and words and words[0].text == "run":
         words = words[1:]
     at = 0
     while at < len(words) and words[at].text.startswith("-") and words[at].text != "-":
@@ -64,9 +58,11 @@ def interpret(command: Command, home: str | None) -> list[Access]:
 
 
 def _is_inline(family: str, option: str) -> bool:
-    if family in {"perl", "ruby"}:
-        return option[-1] == "e" and option[1] != "-"
-    return option == _INLINE.get(family) or (family == "node" and option in {"--eval", "-p"})
+    """Whether code follows. Only Python is analysed; accesses of other code are unknown."""
+    if family == "python":
+        return option == "-c"
+    short = option[-1] in "ep" and option[1] != "-"
+    return family not in SHELLS and (short or option == "--eval")
 
 
 def _inline(code: str, command: Command, home: str | None) -> list[Access]:
@@ -76,9 +72,6 @@ def _inline(code: str, command: Command, home: str | None) -> list[Access]:
 
 def _module(words: list[Word], command: Command, home: str | None) -> list[Access]:
     name, handed = words[0].text, _handed(words[1:], command, home)
-    if name == "json.tool":
-        shown = WHOLE_FILE.filtered()
-        return [replace(one, shown=True, note="", selection=shown) for one in handed]
     if name == "pytest":
         return _script([one for one in words[1:] if one.text[:1] != "-"][:1], command, home)
     package = name.partition(".")[0]

@@ -6,7 +6,6 @@ from itertools import pairwise
 from skilljuror.attribution.accesses.line_selection import (
     WHOLE_FILE,
     LineSelection,
-    awk_selection,
     sed_selection,
 )
 from skilljuror.attribution.accesses.programs import PARTIAL_READERS, WHOLE_READERS
@@ -56,8 +55,10 @@ def _number(text: str | None) -> int | None:
 
 
 def whole_range(command: Command) -> Range:
-    """`cat`, `less` and similar."""
-    return operands_of(command, WHOLE_READERS[command.name]), WHOLE_FILE
+    """`cat`, `less` and similar; options for a part are not followed."""
+    part = option_of(command, "-r", "--line-range", "-TotalCount", "-Tail") is not None
+    selection = WHOLE_FILE.filtered() if part else WHOLE_FILE
+    return operands_of(command, WHOLE_READERS[command.name]), selection
 
 
 def partial_range(command: Command) -> Range:
@@ -128,32 +129,3 @@ def _scripts(command: Command) -> list[str]:
     ]
     apart = [after for word, after in pairwise(words) if _ENDS_IN_E.match(word)]
     return [*glued, *apart]
-
-
-def awk_range(command: Command) -> Range:
-    """`awk`: the program selects lines, as far as line numbers tell."""
-    operands = operands_of(command, frozenset({"-F", "-v", "-f"}))
-    return operands[1:], awk_selection(operands[0].text if operands else "")
-
-
-def content_range(command: Command) -> Range:
-    """PowerShell's `Get-Content -TotalCount 5 a` and `Select-Object -First 5`."""
-    first = option_of(command, "-TotalCount", "-Head", "-First")
-    last = option_of(command, "-Tail", "-Last")
-    selection = WHOLE_FILE
-    if first is not None:
-        selection = WHOLE_FILE.head(_number(first) or 0)
-    elif last is not None:
-        selection = WHOLE_FILE.tail(_number(last) or 0)
-    valued = {
-        "-TotalCount",
-        "-Head",
-        "-First",
-        "-Tail",
-        "-Last",
-        "-Encoding",
-        "-ReadCount",
-        "-Skip",
-    }
-    files = operands_of(command, frozenset(valued))
-    return ([] if command.name == "Select-Object" else files), selection

@@ -29,8 +29,6 @@ from skilljuror.attribution.commands.interpreters import (
 )
 from skilljuror.attribution.commands.line_options import (
     Range,
-    awk_range,
-    content_range,
     end_range,
     operands_of,
     option_of,
@@ -319,8 +317,6 @@ def _echo(pipeline: Pipeline, command: Command) -> None:
 _READERS: dict[str, Callable[[Command], Range]] = {
     **dict.fromkeys(WHOLE_READERS, whole_range),
     **dict.fromkeys(PARTIAL_READERS, partial_range),
-    **dict.fromkeys(("awk", "gawk", "mawk"), awk_range),
-    **dict.fromkeys(("Get-Content", "gc", "Select-Object"), content_range),
     **dict.fromkeys(("head", "tail"), end_range),
 }
 """Programs that print files or their input -> files and lines selected."""

@@ -1,7 +1,5 @@
 """Searches: files that a `grep` or `rg` examines, and whether it prints lines or only names."""
 
-from itertools import pairwise
-
 from skilljuror.attribution.shell.command import Command
 from skilljuror.attribution.shell.expansion import Word
 
@@ -15,12 +13,11 @@ _NAMES_ONLY = frozenset(
     {"--files-with-matches", "--files-without-match", "--files", "--count", "--quiet", "--silent",
      "--count-matches"}
 )  # fmt: skip
-_POWERSHELL = frozenset({"Select-String", "sls"})
 _RIPGREP = frozenset({"rg", "ag", "ack"})
 
 
 def is_search(command: Command) -> bool:
-    return command.name in _PROGRAMS or command.name in _POWERSHELL or _git_grep(command)
+    return command.name in _PROGRAMS or _git_grep(command)
 
 
 def _git_grep(command: Command) -> bool:
@@ -29,8 +26,6 @@ def _git_grep(command: Command) -> bool:
 
 def searches(command: Command, *, piped: bool) -> tuple[list[Word], bool]:
     """Return (files and folders searched, whether only names or counts are printed)."""
-    if command.name in _POWERSHELL:
-        return _select_string(command), False
     words = list(command.arguments[1:] if _git_grep(command) else command.arguments)
     options, operands, pattern_given = _split(command, words)
     names = bool(_NAMES_ONLY & set(options)) or any(_short(option, "lLcq") for option in options)
@@ -44,15 +39,6 @@ def searches(command: Command, *, piped: bool) -> tuple[list[Word], bool]:
     if not operands and recursive and not piped and not _fed(command):
         operands = [Word(".")]
     return operands, names
-
-
-def _select_string(command: Command) -> list[Word]:
-    """`Select-String -Path a -Pattern b`, or `Select-String b a`."""
-    words = command.arguments
-    for option, value in pairwise(words):
-        if option.text.lower() in {"-path", "-literalpath"}:
-            return [value]
-    return [word for word in words if not word.text.startswith("-")][1:]
 
 
 def _fed(command: Command) -> bool:

@@ -7,7 +7,7 @@ output, which is evidence by itself.
 
 import ast
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import field
 from msgspec.structs import replace
@@ -162,23 +162,21 @@ def _is_import_path(func: ast.AST) -> bool:
 
 def _by_what_is_printed(reader: _CodeReader, printed: Printed) -> list[Access]:
     """Set exposure by what is printed, and edits by what is written back."""
-    portions: dict[str, set[str]] = {}
+    portions: dict[str, set[bool | None]] = {}
     for read, path in reader.reads.items():
-        portions.setdefault(path, set()).add(printed.portions.get(read, "none"))
-    found = [_as_printed(access, portions) for access in reader.found.values()]
+        portions.setdefault(path, set()).add(printed.portions.get(read))
+    found = [_as_printed(one, portions.get(one.path, set())) for one in reader.found.values()]
     mixed = printed.others and bool(reader.reads)
     return [*found, Access("", "mention", note=OTHER_OUTPUT)] if mixed else found
 
 
-def _as_printed(access: Access, portions: Mapping[str, set[str]]) -> Access:
-    shown = portions.get(access.path, set())
+def _as_printed(access: Access, shown: set[bool | None]) -> Access:
+    """`shown` tells of each read of the path whether all or a part is printed, or None."""
     if access.kind == "write" and shown:
         return replace(access, kind="edit")
-    if access.kind != "read" or "all" in shown:
+    if access.kind != "read" or True in shown:
         return access
-    if "head" in shown:
-        return replace(access, selection=replace(access.selection, cut=True))
-    if "part" in shown:
+    if False in shown:
         return replace(access, selection=access.selection.filtered())
     return replace(access, shown=False, note="read but not printed")
 

@@ -11,8 +11,6 @@ _WINDOWS_PATH = re.compile(
 )
 _SEPARATORS = (":\\", "\\.", "\\skills\\")
 """Every match of that expression contains one of these."""
-_WINDOWS_HOME = re.compile(r"\$\{?env:(?:USERPROFILE|HOME)\b\}?|%USERPROFILE%", re.IGNORECASE)
-
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _WRITE_WORDS = frozenset({"write", "create", "save", "put"})
 _EDIT_WORDS = frozenset(
@@ -36,9 +34,9 @@ _READ_WORDS = frozenset(
 
 
 def with_forward_slashes(command: str) -> str:
-    """Replace Windows paths by paths with forward slashes and `$HOME`."""
+    """Replace Windows paths by paths with forward slashes."""
     if "\\" in command and contains_any(command, _SEPARATORS) and _WINDOWS_PATH.search(command):
-        return _WINDOWS_HOME.sub("$HOME", command).replace("\\", "/")
+        return command.replace("\\", "/")
     return command
 
 

@@ -1,11 +1,9 @@
-"""Expansion of words: braces, variables with several possible values, arrays, splitting."""
+"""Expansion of words: braces, variables with several possible values, splitting."""
 
-import fnmatch
 import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, product
-from typing import Union
 
 import bracex
 from msgspec import Struct, field
@@ -23,18 +21,13 @@ from skilljuror.attribution.shell.syntax_tree import (
 LIMIT = 64
 """Maximum values of a word with variables."""
 MOST_BRACES = 1024
-"""Maximum words from a word's braces, and elements of an array."""
+"""Maximum words from a word's braces."""
 LONGEST = 65_536
 """Maximum characters of a variable's value; longer ones are unknown."""
 LONGEST_PATH = 4096
 """Maximum characters of a folder's path, or of a word with braces."""
 _DEEPEST_BRACES = 64
-_LONGEST_TRIMMED = 400
-"""Maximum characters of a value to trim."""
 _PLACEHOLDER = re.compile("([\ue100-\uf8ff])")
-_LONGEST_PATTERN = 100
-_TRIMMING = frozenset({"#", "##", "%", "%%", "/", "//"})
-_SPECIAL = frozenset("*?[]#%\\")
 
 
 class Word(Struct, frozen=True, gc=False):
@@ -49,8 +42,6 @@ class Word(Struct, frozen=True, gc=False):
 
 
 UNKNOWN = Word("\0", known=False)
-Value = Union[tuple[Word, ...], dict[str, Word]]  # noqa: UP007
-"""Possible values of a variable, or an array by its keys."""
 Substitute = Callable[[Substitution], Sequence[Word]]
 """Returns the value of a command substitution."""
 
@@ -60,7 +51,8 @@ class Environment(Struct):
 
     cwd: str | None = None
     home: str | None = None
-    variables: ChainMap[str, Value] = field(default_factory=ChainMap)
+    variables: ChainMap[str, tuple[Word, ...]] = field(default_factory=ChainMap)
+    """Possible values of each variable."""
     previous: str | None = None
     """The folder before the last `cd`."""
 
@@ -80,43 +72,23 @@ class Environment(Struct):
         self.previous = self.cwd
         self.cwd = folder if folder and len(folder) <= LONGEST_PATH else None
 
-    def values(self, name: str, index: str = "") -> tuple[Word, ...]:
-        """Possible values of a variable or array element; empty if unknown."""
+    def values(self, name: str) -> tuple[Word, ...]:
+        """Possible values of a variable; empty if unknown."""
         if name.isdecimal() and name != "0":
             return self.values("@")[int(name[:9]) - 1 :][:1]
         value = self.variables.get("@" if name == "*" else name)
-        if isinstance(value, dict):
-            if index in {"@", "*"}:
-                return tuple(value.values())
-            if index[:1] == "-" and index[1:5].isdecimal():
-                index = next(iter([*value][int(index[:5]) :]), "")
-            element = value.get(index or "0")
-            return () if element is None else (element,)
         if value is not None:
-            return value if index in {"", "0", "@", "*"} else ()
+            return value
         if name == "HOME":
             return (Word(self.home or "~"),)
         return (Word(self.cwd),) if name == "PWD" and self.cwd else ()
 
     def assign(self, name: str, words: Iterable[Word]) -> None:
-        self.variables[name] = tuple(map(_held, words))
-
-    def assign_elements(
-        self, name: str, elements: Iterable[tuple[str, Word]], *, append: bool
-    ) -> None:
-        """Assign array elements; those without a key are appended."""
-        value = self.variables.get(name, ()) if append else ()
-        known = value.items() if isinstance(value, dict) else enumerate(value)
-        array = {str(key): word for key, word in known}
-        for key, word in elements:
-            if len(array) < MOST_BRACES:
-                array[key or str(len(array))] = _held(word)
-        self.variables[name] = array
-
-
-def _held(value: Word) -> Word:
-    """Limit a stored value: repeated `a=$a$a` would exhaust memory."""
-    return value if len(value.text) <= LONGEST else UNKNOWN
+        """Set a variable; a value that is too long is unknown, as repeated `a=$a$a` would exhaust
+        memory."""
+        self.variables[name] = tuple([
+            word if len(word.text) <= LONGEST else UNKNOWN for word in words
+        ])
 
 
 def expand(parts: Parts, environment: Environment, substitute: Substitute) -> list[Word]:
@@ -194,44 +166,14 @@ def _values(
 
 
 def _parameter(part: Parameter, environment: Environment, substitute: Substitute) -> Sequence[Word]:
-    index = _text(expand(part.index, environment, substitute)) if part.index else ""
-    values = environment.values(part.name, index)
-    operator = part.operator
-    if not operator or operator in {":?", "?"}:
+    """Values of a parameter; defaults (`${a:-b}`) are applied, any other operation is unknown."""
+    values, operator = environment.values(part.name), part.operator[-1:]
+    if operator in {"", "?"}:
         return values
-    operand = expand(part.operand, environment, substitute)
-    if operator[-1] in "-=+":
-        return operand if bool(values) is (operator[-1] == "+") else values
-    if operator not in _TRIMMING or part.source.startswith("${#"):
+    if operator not in {"-", "=", "+"}:
         return []
-    return [_trimmed(one, operator, _text(operand)) for one in values[:LIMIT]]
-
-
-def _text(words: Sequence[Word]) -> str:
-    """Text of a word that must be single."""
-    return words[0].text if len(words) == 1 and words[0].known else "\0"
-
-
-def _trimmed(word: Word, how: str, what: str) -> Word:
-    """`${path%/*}`, `${path##*/}`, `${path/a/b}` of a known value without wildcards."""
-    readable = word.known and not word.glob and len(word.text) <= _LONGEST_TRIMMED
-    if not readable or not 0 < len(what) <= _LONGEST_PATTERN or "\0" in what:
-        return UNKNOWN
-    if how[0] != "/":
-        return replace(word, text=_without(word.text, how, what))
-    old, _, new = what.partition("/")
-    if not old or set(old) & _SPECIAL:
-        return UNKNOWN
-    return replace(word, text=word.text.replace(old, new, 1 if how == "/" else -1))
-
-
-def _without(text: str, how: str, pattern: str) -> str:
-    """Remove the shortest or longest matching prefix (`#`) or suffix (`%`)."""
-    fits = re.compile(fnmatch.translate(pattern)).match
-    sizes = range(len(text) + 1) if len(how) == 1 else range(len(text), -1, -1)
-    for size in sizes:
-        if how[0] == "#" and fits(text[:size]):
-            return text[size:]
-        if how[0] == "%" and fits(text[len(text) - size :]):
-            return text[: len(text) - size]
-    return text
+    return (
+        expand(part.operand, environment, substitute)
+        if bool(values) is (operator == "+")
+        else values
+    )

@@ -1,8 +1,8 @@
 """Read a shell text as simple commands in order, with their folders and inputs.
 
 Covers what determines the files of a command: quoting, variables, `cd`, sub-shells, loops,
-functions, here-documents, pipelines, substitutions and redirections. Conditions are not evaluated:
-every branch is read. Nothing is run, and nothing raises.
+here-documents, pipelines, substitutions and redirections. Conditions are not evaluated: every branch
+is read. Nothing is run, and nothing raises.
 """
 
 import re
@@ -30,7 +30,7 @@ from skilljuror.attribution.shell.syntax_tree import (
 )
 
 DEPTH = 6
-"""Maximum nesting of shells, substitutions and function calls."""
+"""Maximum nesting of shells and substitutions."""
 TURNS = 64
 """Loop iterations read separately; further ones are merged."""
 MOST_WORDS = 50_000
@@ -41,7 +41,6 @@ _ECHO = frozenset({"echo", "printf"})
 _STDIN = Word("-")
 """Placeholder for the file of `<(…)`."""
 _TABS = re.compile(r"^\t+", re.MULTILINE)
-_KEYED = re.compile(r"\[([^]]*)\]=(.*)", re.DOTALL)
 
 
 class ShellReader(Struct):
@@ -53,7 +52,6 @@ class ShellReader(Struct):
     commands: list[Command] = field(default_factory=list)
     exported: set[str] = field(default_factory=lambda: {"PYTHONPATH"})
     """Variables visible to programs."""
-    functions: dict[str, Script] = field(default_factory=dict)
     turns: int = TURNS
     words_left: int = MOST_WORDS
     _pipelines: int = -1
@@ -83,7 +81,11 @@ class ShellReader(Struct):
         for at, stage in enumerate(pipeline.stages):
             piped = at + 1 < len(pipeline.stages)
             start = len(self.commands)
-            if self._stage(stage, number, first, piped=piped) and piped:
+            if isinstance(stage, SimpleCommand):
+                self._simple(stage, number, first, piped=piped)
+                continue
+            self._compound(stage, number)
+            if piped:
                 number = self._new_pipeline()
                 self._feed(start, number)
                 first = len(self.commands)
@@ -95,25 +97,10 @@ class ShellReader(Struct):
             for one in self.commands[start:]
         ]
 
-    def _stage(
-        self, stage: SimpleCommand | Compound, number: int, first: int, *, piped: bool
-    ) -> bool:
-        """Read one stage of the pipeline whose commands begin at `first`; return whether it is
-        compound."""
-        if isinstance(stage, SimpleCommand):
-            return self._simple(stage, number, first, piped=piped)
-        if stage.kind == "function":
-            self.functions[stage.name] = stage.script
-        else:
-            streams = stage.streams
-            redirects = self._redirects(streams, number) if streams else ()
-            self._compound(stage, redirects, streams.source if streams else "", number)
-        return True
-
-    def _compound(
-        self, stage: Compound, redirects: tuple[Redirect, ...], source: str, number: int
-    ) -> None:
+    def _compound(self, stage: Compound, number: int) -> None:
         """Commands with shared streams. Their input goes into the first of them."""
+        redirects = self._redirects(stage.streams, number) if stage.streams else ()
+        source = stage.streams.source if stage.streams else ""
         environment, captured = self.environment, self.captured
         inputs = tuple(one for one in redirects if one.op.startswith("<"))
         streams = Command((Word("cat"),), environment.cwd, {}, inputs, number, captured, source)
@@ -143,8 +130,8 @@ class ShellReader(Struct):
         self.turns -= len(values)
         return [[value] for value in values]
 
-    def _simple(self, stage: SimpleCommand, number: int, first: int, *, piped: bool) -> bool:
-        """Read a simple command; return whether it is a function call, and so a group."""
+    def _simple(self, stage: SimpleCommand, number: int, first: int, *, piped: bool) -> None:
+        """Read a simple command of the pipeline whose commands begin at `first`."""
         guarded, self._guarded = self._guarded, False
         start = len(self.commands)
         redirects = self._redirects(stage, number)
@@ -158,14 +145,9 @@ class ShellReader(Struct):
             if name == "export":
                 self._export([*words[1:], *(Word(one.name) for one in stage.assignments)])
         if name in _DECLARE or not (words or redirects):
-            return False
+            return
         if not words and self.depth and redirects[0].op == "<":
             words = [Word("cat")]  # `$(< file)`
-        body = self.functions.get(name) if self.depth < DEPTH else None
-        if body is not None:
-            self._guarded = guarded
-            self._call(Compound("group", body), words[1:], redirects, stage.source, number)
-            return True
         exported = {name: self.environment.values(name)[:1] for name in self.exported}
         given = {one.name: self._expand(one.value, number)[:1] for one in stage.assignments}
         command = Command(
@@ -184,45 +166,15 @@ class ShellReader(Struct):
             self.commands[first:first] = inner
         self.commands.append(command)
         self._builtin(command)
-        return False
-
-    def _call(
-        self, body: Compound, given: Sequence[Word], redirects: tuple[Redirect, ...], source: str, number: int
-    ) -> None:  # fmt: skip
-        """Run a function's body with its arguments."""
-        before = self.environment.values("@")
-        self.environment.assign("@", given)
-        self.depth += 1
-        self._compound(body, redirects, source, number)
-        self.depth -= 1
-        self.environment.assign("@", before)
 
     def _export(self, names: Sequence[Word]) -> None:
         if len(self.exported) < _MOST_EXPORTED:
             self.exported.update(one.text for one in names if one.text.isidentifier())
 
     def _assign(self, assignment: Assignment, number: int) -> None:
-        name, append = assignment.name, assignment.append
-        if assignment.elements is not None:
-            elements = [
-                one for parts in assignment.elements for one in self._element(parts, number)
-            ]
-            self.environment.assign_elements(name, elements, append=append)
-            return
-        words = self._expand(assignment.value, number)
-        if assignment.index:
-            key = self._expand(assignment.index, number)[0].text
-            self.environment.assign_elements(name, [(key, words[0])], append=True)
-            return
-        before = self.environment.values(name) if append else ()
+        name, words = assignment.name, self._expand(assignment.value, number)
+        before = self.environment.values(name) if assignment.append else ()
         self.environment.assign(name, [joined([a, b]) for a in before[:1] for b in words] or words)
-
-    def _element(self, parts: Parts, number: int) -> list[tuple[str, Word]]:
-        """Elements of a word in `(…)`, with their keys."""
-        keyed = _KEYED.match(parts[0].text) if isinstance(parts[0], Text) else None
-        if keyed:
-            parts = (Text(keyed[2]), *parts[1:])
-        return [(keyed[1] if keyed else "", one) for one in self._expand(parts, number)]
 
     def _redirects(self, stage: SimpleCommand, number: int) -> tuple[Redirect, ...]:
         """Redirections of a command; output of `<(…)` flows in without one."""
@@ -285,8 +237,6 @@ class ShellReader(Struct):
             self.environment.enter("-" if "-" in given else folder)
         elif name == "read" and given:
             self._read_variable(command)
-        elif name == "set" and given[:1] == ["--"]:
-            self.environment.assign("@", command.arguments[1:])
 
     def _read_variable(self, command: Command) -> None:
         """`find … | while read f`: the variable holds the producer's paths."""

@@ -38,12 +38,12 @@ class Text(Struct, frozen=True, gc=False):
 
 
 class Parameter(Struct, frozen=True):
-    """`$name` or `${name[index]operator…}`. Arithmetic has no name, and an unknown value."""
+    """`$name` or `${name operator…}`. Arithmetic and array elements have no name, and an unknown
+    value."""
 
     name: str
     source: str
     quoted: bool
-    index: "Parts" = ()
     operator: str = ""
     """Operation on the value; "!" and "#" precede the name."""
     operand: "Parts" = ()
@@ -72,13 +72,11 @@ class Redirection(Struct, frozen=True):
 
 
 class Assignment(Struct, frozen=True):
-    """`name=value`, `name[index]=value`, `name+=(elements)`."""
+    """`name=value` or `name+=value`."""
 
     name: str
-    index: Parts
     append: bool
     value: Parts
-    elements: tuple[Parts, ...] | None = None
 
 
 class SimpleCommand(Struct, frozen=True):
@@ -94,10 +92,10 @@ class SimpleCommand(Struct, frozen=True):
 class Compound(Struct, frozen=True):
     """Commands with shared streams. A group is braces or all parts of an `if`, `while` or `case`."""
 
-    kind: Literal["group", "subshell", "loop", "function"]
+    kind: Literal["group", "subshell", "loop"]
     script: "Script"
     name: str = ""
-    """Name of the function, or of the variable of a `for`."""
+    """Variable of a `for`."""
     values: tuple[Parts, ...] = ()
     streams: SimpleCommand | None = None
     """Its redirections, as a command without words."""
@@ -152,8 +150,8 @@ _QUOTED = re.compile(
 )
 _HEREDOC = re.compile(rb"\\(?P<escaped>[$`\\\n])" + _NAME + rb"[^\\$`]+|.)", re.DOTALL)
 _EXPANSION = re.compile(
-    rb"\$\{(?P<prefix>[!#]?)(?P<name>[A-Za-z_]\w*|[0-9]+|[@*#?$!-])(?:\[(?P<index>[^]]*)\])?"
-    rb"(?P<operator>:?[-=+?]|##?|%%?|//?|[:^,@]|)"
+    rb"\$\{(?P<prefix>[!#]?)(?P<name>[A-Za-z_]\w*|[0-9]+|[@*#?$!-])(?P<operator>:?[-=+?]|[^}]?)",
+    re.DOTALL,
 )
 _ANSI_C = re.compile(r"\\(.)", re.DOTALL)
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r"}
@@ -295,17 +293,16 @@ class _TreeReader(Struct):
         return taken
 
     def _compound(self, node: Node) -> Compound | None:
+        """None for arithmetic, and for a function: its calls are those of an unknown program."""
         kind, children = node.type, node.children
-        head = [one for one in children if one.type in _WORDS]
-        name = self.text(*head[0].byte_range) if head else ""
         bodies = [one for one in children if one.type in _BODIES]
         if kind == "for_statement":
+            head = [one for one in children if one.type in _WORDS]
+            name = self.text(*head[0].byte_range) if head else ""
             given = any(one.type == "in" for one in children)
             values = tuple(map(self._parts, _glued(head[1:])))
             arguments = ((Parameter("@", "$@", quoted=True),),)
             return Compound("loop", self.script(bodies), name, values if given else arguments)
-        if kind == "function_definition":
-            return Compound("function", self.script(bodies), name)
         if kind not in _GROUPS or children[0].type == "((":
             return None
         if kind == "c_style_for_statement":
@@ -347,13 +344,10 @@ class _TreeReader(Struct):
 
     def _assignment(self, node: Node, value: Sequence[Node]) -> Assignment:
         name, operator, *_ = node.children
-        index = next((one for one in name.children if one.type == "["), name)
-        key = self._between(index.end_byte, name.end_byte - 1, name.children)
         text = self.text(*(name.children or [name])[0].byte_range)
-        if value and value[0].type == "array":
-            elements = tuple(map(self._parts, _glued(value[0].children[1:-1])))
-            return Assignment(text, key, operator.type == "+=", (), elements)
-        return Assignment(text, key, operator.type == "+=", self._parts(value))
+        array = name.children or (value and value[0].type == "array")
+        parts = (Parameter("", "", quoted=False),) if array else self._parts(value)
+        return Assignment(text, operator.type == "+=", parts)
 
     def _redirection(self, node: Node, target: Sequence[Node]) -> Redirection:
         numbers = [one for one in node.children if one.type == "file_descriptor"]
@@ -426,11 +420,10 @@ class _TreeReader(Struct):
         if found is None:
             return Parameter("", source, quoted)
         self.depth += 1
-        index = self._between(*found.span("index"), node.children)
         operand = self._between(found.end(), node.end_byte - 1, node.children)
         self.depth -= 1
         operator = _decoded(found["prefix"] or found["operator"])
-        return Parameter(_decoded(found["name"]), source, quoted, index, operator, operand)
+        return Parameter(_decoded(found["name"]), source, quoted, operator, operand)
 
 
 def _decoded(text: bytes) -> str:

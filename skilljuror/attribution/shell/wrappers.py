@@ -24,23 +24,18 @@ _PREFIXES: dict[str, frozenset[str]] = {
     "time": frozenset({"-f", "-o"}),
     "nice": frozenset({"-n"}),
     "timeout": frozenset({"-k", "-s", "--signal", "--kill-after"}),
-    "gtimeout": frozenset({"-k", "-s"}),
     "stdbuf": frozenset({"-i", "-o", "-e"}),
-    "setsid": frozenset(),
-    "xvfb-run": frozenset({"-s", "-n"}),
     "rtk": frozenset(),
 }
 """Programs that run the rest of the line -> their options with a value."""
 _RUNNERS: dict[tuple[str, str], frozenset[str]] = {
     ("uv", "run"): frozenset({"--with", "-p", "--python", "--directory", "--project", "--extra", "--group", "--env-file", "-m"}),
     ("poetry", "run"): frozenset(),
-    ("pipenv", "run"): frozenset(),
     ("conda", "run"): frozenset({"-n", "-p", "--name", "--prefix"}),
     ("bundle", "exec"): frozenset(),
     ("pnpm", "exec"): frozenset(),
     ("mise", "exec"): frozenset(),
     ("mise", "x"): frozenset(),
-    ("pipx", "run"): frozenset({"--spec"}),
     ("npx", ""): frozenset({"-p", "--package"}),
     ("bunx", ""): frozenset(),
 }  # fmt: skip
@@ -129,7 +124,7 @@ def _prefixed(command: Command) -> list[Command] | None:
         name, _, value = rest[0].text.partition("=")
         environment[name] = value
         rest = rest[1:]
-    if command.name in {"timeout", "gtimeout"} and rest:
+    if command.name == "timeout" and rest:
         rest = rest[1:]
     return [replace(command, words=rest, environment=environment)] if rest else None
 

@@ -54,8 +54,6 @@ def test_asking_whether_a_file_is_there_touches_nothing(command):
 @pytest.mark.parametrize(
     ("command", "output", "expected"),
     [
-        ("awk '{print NR\": \"$0}' @", "1: # Taxes\n2: No\n3: Above\n", ("read", "full")),
-        ("awk '{printf \"%s\\n\", $0}' @", TAXES, ("read", "full")),
         ("awk '{print $1}' @", "#\nNo\nAbove\n", ("read", "partial")),
         ("column -t @", TAXES, ("read", "partial")),
         ("tr a-z A-Z < @", TAXES.upper(), ("read", "partial")),

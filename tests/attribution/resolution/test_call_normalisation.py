@@ -43,10 +43,6 @@ def test_the_name_of_an_unknown_tool_tells_what_it_does(name, kind, exposed):
     [
         (r"Get-Content C:\Users\me\.codex\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
         (r"type C:\Users\me\.codex\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
-        (r"Get-Content -Raw .\.claude\skills\ledger\SKILL.md | Select-Object -First 5", "\n".join(SKILL.split("\n")[:5]), ("partial", ((1, 5),))),
-        (r"Get-Content -Raw $env:USERPROFILE\.codex\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
-        (r"type %USERPROFILE%\.claude\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
-        (r"gc 'C:\Program Files\x\.agents\skills\ledger\SKILL.md' -TotalCount 5", "\n".join(SKILL.split("\n")[:5]), ("partial", ((1, 5),))),
     ],
 )  # fmt: skip
 def test_paths_of_windows(command, output, expected):
@@ -58,17 +54,12 @@ def test_paths_of_windows(command, output, expected):
     "command",
     [
         r"rg -n hundred C:\Users\me\.codex\skills\ledger",
-        r"Select-String -Path C:\Users\me\.codex\skills\ledger\references\*.md -Pattern hundred",
-        r"Get-ChildItem C:\Users\me\.codex\skills\ledger -Recurse | Select-String hundred",
     ],
 )
 def test_searches_on_windows(command):
     path = r"C:\Users\me\.codex\skills\ledger\references\taxes.md"
     found = observed(command, f"{path}:2:No tax is due below one hundred cents.\n")
-    if "ChildItem" in command:
-        assert [one[0] for one in found] == ["list"]
-    else:
-        assert found == [("search", "references/taxes.md", "partial", ((2, 2),))]
+    assert found == [("search", "references/taxes.md", "partial", ((2, 2),))]
 
 
 def test_a_command_typed_into_a_running_shell():
@@ -102,5 +93,5 @@ def test_a_command_typed_into_a_running_shell():
 def test_a_command_with_windows_paths_is_told_at_a_glance(command):
     slow = command
     if spelling._WINDOWS_PATH.search(command):
-        slow = spelling._WINDOWS_HOME.sub("$HOME", command).replace("\\", "/")
+        slow = command.replace("\\", "/")
     assert spelling.with_forward_slashes(command) == slow
