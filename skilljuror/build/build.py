@@ -53,7 +53,7 @@ from skilljuror.registry import resolve
 from skilljuror.runtime.workers import infrequent_gc, map_unordered
 from skilljuror.tokens import tokenizer_name
 from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.base import Transform
+from skilljuror.transforms.base import Transform, needed, plan_of
 
 DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
 READERS = ("markdown-it-py", "skills-ref")
@@ -189,7 +189,8 @@ class BuildInProgress:
     def add_planned(self, transform: Transform, options: dict[str, Any]) -> None:
         """Make a variant by a plan and prove it from disk. Raises TransformError."""
         parent = self.bundles[transform.parent]
-        plan = transform.plan(parent, options)
+        plans = {built.variant: built.plan for built in self.variants}
+        plan = plan_of(transform, parent, options, plans)
         name, expected = transform.variant, declared_findings(transform)
         kind = getattr(transform, "stands_for", name)
         bundle = self._write(name, render(plan, parent))
@@ -309,15 +310,16 @@ def names_for(sources: Sequence[Path]) -> list[str]:
 
 
 def transforms_by_name(variants: Sequence[str]) -> dict[str, Transform]:
-    """Name -> requested transform, each after its parent."""
+    """Name -> requested transform, each after those that it needs."""
     ordered: dict[str, Transform] = {}
     done: set[str] = {"source"}
     wanted = list(dict.fromkeys(variants))
     while wanted:
         name = wanted.pop(0)
         transform = load_transform(name)
-        if transform.parent not in done:
-            wanted = [transform.parent, name, *(one for one in wanted if one != transform.parent)]
+        first = [one for one in needed(transform) if one not in done]
+        if first:
+            wanted = [*first, name, *(one for one in wanted if one not in first)]
             continue
         done.add(transform.variant)
         ordered[name] = transform

@@ -109,7 +109,8 @@ def _flat_files(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     for path in _support(variant):
         if is_reference(path) and path not in commanded:
             yield Observation("layout.flat", path, path)
-    known = {*parent.files, *(path for path, _, _ in _embedded(parent))}
+    announced = (path for path, _, file in _embedded(parent) if file.announced_at is not None)
+    known = {*parent.files, *announced}
     for path, page, file in _embedded(variant):
         inlined = is_operational(file, path in commanded)
         if inlined and any(is_tail(path, other) for other in known):
@@ -204,6 +205,7 @@ _REQUIREMENTS: dict[str, Callable[[Bundle, Bundle], Iterator[Observation]]] = {
     "origin-flat": _origin_flat,
     "baseline": _baseline,
     "flat-files": _flat_files,
+    "flat-toc": _flat_files,
     "pd": _pd,
 }
 """kind -> its structural check; other kinds require nothing."""

@@ -9,7 +9,7 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.base import Transform
+from skilljuror.transforms.base import Transform, needed, plan_of
 from tests.support.bundle_corpus import bundle
 
 CONTROLS = ("placebo-irrelevant", "placebo-unrouted")
@@ -22,21 +22,28 @@ def transform(variant: str) -> Transform:
     return made
 
 
+def plan_again(name: str, variant: str, parent: Bundle) -> Plan:
+    """The plan of a variant for a parent that is given anew."""
+    maker = transform(variant)
+    plans = {one: built(name, one)[0] for one in needed(maker) if one != "source"}
+    return plan_of(maker, parent, {}, plans)
+
+
 @cache
 def built(name: str, variant: str) -> tuple[Plan, Bundle, Bundle]:
     """(plan, parent, variant) of a bundle of the synthetic corpus."""
     maker = transform(variant)
     parent = bundle(name) if maker.parent == "source" else built(name, maker.parent)[2]
-    plan = maker.plan(parent, {})
+    plan = plan_again(name, variant, parent)
     return plan, parent, make_bundle(name, render(plan, parent))
 
 
 def laid_out(source: Bundle, *variants: str) -> dict[str, Bundle]:
     """The source and its variants by name, each proved; each stands behind the one it is made from."""
-    made = {"source": source}
+    made, plans = {"source": source}, dict[str, Plan]()
     for variant in variants:
         parent = made[transform(variant).parent]
-        plan = transform(variant).plan(parent, {})
+        plan = plans[variant] = plan_of(transform(variant), parent, {}, plans)
         made[variant] = make_bundle(source.name, render(plan, parent))
         assert verify(plan, parent, made[variant]) == (), variant
     return made

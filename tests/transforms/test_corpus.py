@@ -13,7 +13,7 @@ from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES
 from tests.support.bundle_corpus import TRAPS, bundle
 from tests.support.every import every
-from tests.support.laid_out import CONTROLS, built, transform
+from tests.support.laid_out import CONTROLS, built, plan_again
 
 PAIRS = [(name, variant) for name in TRAPS for variant in TRANSFORMS if variant not in CONTROLS]
 
@@ -40,8 +40,7 @@ def test_the_parent_comes_back_byte_for_byte(name, variant):
 def test_the_order_of_files_does_not_matter(name, variant):
     plan, parent, _ = built(name, variant)
     turned = Bundle(parent.name, dict(reversed(parent.files.items())), parent.skills)
-    again = transform(variant).plan(make_bundle(name, turned.files), {})
-    assert again == plan
+    assert plan_again(name, variant, make_bundle(name, turned.files)) == plan
 
 
 @every("name", TRAPS)

@@ -3,13 +3,14 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from skilljuror.build.build import declared_findings
+from skilljuror.build.build import declared_findings, transforms_by_name
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.plans.render import rebuild, render
 from skilljuror.knowledge.plans.verify import verify, verify_control
 from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.registry import resolve
+from skilljuror.models.plan import Plan
 from skilljuror.transforms import TRANSFORMS
+from skilljuror.transforms.base import plan_of
 from tests.support.hostile_bundles import bundles
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
@@ -17,13 +18,10 @@ SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too
 
 def chain(source: Bundle) -> dict[str, Bundle]:
     """Every registered variant, each proved against its parent."""
-    made = {"source": source}
-    for name in sorted(
-        TRANSFORMS, key=lambda one: (resolve(TRANSFORMS, one, "variant").parent != "source", one)
-    ):
-        transform = resolve(TRANSFORMS, name, "variant")()
+    made, plans = {"source": source}, dict[str, Plan]()
+    for name, transform in transforms_by_name(tuple(TRANSFORMS)).items():
         parent = made[transform.parent]
-        plan = transform.plan(parent, {})
+        plan = plans[name] = plan_of(transform, parent, {}, plans)
         variant = make_bundle("fuzz", render(plan, parent))
         prove = verify_control if declared_findings(transform) else verify
         assert prove(plan, parent, variant) == (), name

@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
+from urllib.parse import unquote
 
 from skilljuror.knowledge.comparison.unit_matching import MatchedBundles
 from skilljuror.knowledge.generated.templates import (
@@ -20,7 +21,7 @@ from skilljuror.knowledge.generated.templates import (
     announced_path,
     template_of_heading,
 )
-from skilljuror.knowledge.markdown.block_index import anchors
+from skilljuror.knowledge.markdown.block_index import anchors, markdown_index, visible_text
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.markdown.text_file import JoinedTexts
 from skilljuror.knowledge.plans.trigger_sentences import TRIGGER_ROW, trigger_in, trigger_problem
@@ -35,6 +36,8 @@ from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
 _WORD = re.compile(r"[^\W_]+")
 _TARGET = re.compile(r"^(?:\[([^\]]+)\]|`([^`]+)`)")
+_ANCHOR = re.compile(r"^\s*- \[[^\]]+\]\(#([^()\s]+)\)")
+"""The link of a row that leads to a section of its own page."""
 LEAST_CUT = 6  # minimum words of a heading that is cut to a title
 MOST_CUT = 60  # maximum words of such a title
 _UNSHOWN = re.compile(r"</?[A-Za-z][^<>]*>|(?<=\])\([^()]*\)")
@@ -64,7 +67,7 @@ class GeneratedLineProvenance:
             return TRIGGER_ROW if self._trigger(unit) else None
         if unit.generated == WRITE_OUT:
             path = join(dirname(unit.file), announced_path(unit.text) or "")
-            return WRITE_OUT if path in carried_files(self._variant_units) else None
+            return WRITE_OUT if path in self._carried else None
         if unit.generated is not None:
             follows = unit.generated.startswith("row-")
             return unit.generated if not follows or self._row(unit) else None
@@ -118,7 +121,10 @@ class GeneratedLineProvenance:
         weighty = {token for token in critical_tokens(text_only) if token.startswith(_WEIGHTY)}
         unknown = set(_words(text_only)) - _ROW_WORDS - self._heading_vocabulary[0]
         weighty -= self._heading_vocabulary[1]
-        for text in (target, *self._texts_of(unit.file, target), *self._mentions(target)):
+        section = self._section(unit)
+        texts = self._texts_of(unit.file, target) if section is None else section
+        named = section is None or join(dirname(unit.file), target) in self._carried
+        for text in (target, *texts, *(self._mentions(target) if named else ())):
             unknown -= _words_shown(text)
             weighty -= set(critical_tokens(text)) if weighty else set()
         return not (unknown or weighty)
@@ -128,9 +134,33 @@ class GeneratedLineProvenance:
         if not target or not trigger:
             return False
         path = normpath(join(dirname(unit.file), target[1] or target[2]))
-        return path in self._variant.files and not trigger_problem(
-            *trigger, self._by_file.get(path, ())
+        texts = self._section(unit)
+        if texts is None and path in self._variant.files:
+            texts = self._by_file.get(path, [])
+        return texts is not None and not trigger_problem(*trigger, texts)
+
+    def _section(self, row: Unit) -> list[str] | None:
+        """Texts of the section of its page that a row's anchor names, and of the next ones beside it that the row
+        names, too; None for a row that leads to a file."""
+        page = markdown_index(tuple((self._variant.files[row.file].text or "").split("\n")))
+        link = _ANCHOR.match(page.lines[row.start - 1])
+        if link is None:
+            return None
+        starts = (line for line, name in page.anchor_at.items() if name == unquote(link[1]))
+        start = next(starts, len(page.lines))
+        level = next((one.level for one in page.headings if one.start == start), 0)
+        after = (
+            one.start
+            for one in page.headings
+            if one.start > start and one.level <= level
+            if one.level < level or visible_text(one.title) not in row.text
         )
+        lines = range(start, next(after, len(page.lines)))
+        return [
+            unit.text
+            for unit in self._variant_units
+            if unit.file == row.file and unit.start - 1 in lines and not unit.generated
+        ]
 
     def _texts_of(self, file: str, target: str) -> list[str]:
         path = normpath(join(dirname(file), target))
@@ -154,6 +184,10 @@ class GeneratedLineProvenance:
         texts |= {text for text in texts_above if text.endswith(":")}
         texts |= {self._openings.get((unit.file, unit.start), "") for unit in units}
         return sorted(texts)
+
+    @cached_property
+    def _carried(self) -> frozenset[str]:
+        return frozenset(carried_files(self._variant_units))
 
     @cached_property
     def _openings(self) -> dict[tuple[str, int], str]:

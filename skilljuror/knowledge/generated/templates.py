@@ -55,6 +55,7 @@ TEMPLATES: dict[str, str] = {
     "filler": "{line}",
     "contents": "## Contents",
     "contents-row": "- {title}",
+    "contents-lead": "Go to a section, or open a file, when its row fits the step at hand; paths start at this folder.",
 }
 """name -> line. Rows of the routing table start with "row-"."""
 
@@ -133,7 +134,7 @@ def _fits(name: str, line: str) -> bool:
 
 _BY_LENGTH = sorted(TEMPLATES, key=lambda name: (-sum(map(len, _literals(name))), name))
 
-_NAMED = frozenset({CONFIGURATION, DIRECTORY, WRITE_OUT, "routing-lead"})
+_NAMED = frozenset({CONFIGURATION, DIRECTORY, WRITE_OUT, "routing-lead", "contents-lead"})
 _HEADINGS = {TEMPLATES[name].lstrip("# "): name for name in ("contents", "routing", "shared")}
 _MARKER_LINE = re.compile(rf"^(?:#{{1,6}}\s+)?(?:{'|'.join(MARKER_PHRASES)}) `([^`]+)`:?$")
 

@@ -98,7 +98,8 @@ def trigger_problems(plan: Plan, variant: Bundle) -> Iterator[tuple[str, str]]:
     """Yield (path in the row, problem) of every invalid trigger."""
     for page, row in trigger_rows(plan):
         shown = row.params["path"]
-        path = f"{page.rpartition('/')[0]}/{shown}"
+        same_page = row.params["link"].startswith("#")
+        path = page if same_page else f"{page.rpartition('/')[0]}/{shown}"
         texts = file_texts(variant, path)
         problem = trigger_problem(row.params["when"], row.params["why"], texts)
         if path not in variant.files:

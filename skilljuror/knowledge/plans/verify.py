@@ -342,8 +342,12 @@ def _words_known(plan: Plan, parent: Bundle) -> set[str]:
 
 
 def _source_texts(plan: Plan, parent: Bundle) -> list[str]:
-    data = set(plan.sidecars.values())
-    return [blob.text or "" for path, blob in parent.files.items() if path not in data]
+    copied = set(plan.sidecars.values())
+    return [
+        blob.text or ""
+        for path, blob in parent.files.items()
+        if path not in copied or resource_class(path, blob) != "data"
+    ]
 
 
 def _words_shown(plan: Plan, parent: Bundle) -> set[str]:
