@@ -24,6 +24,7 @@ from skilljuror.ingest.analysis import (
     size_of,
 )
 from skilljuror.ingest.contamination import search_leaks
+from skilljuror.ingest.logs import NO_RUN
 from skilljuror.ingest.quotes import resolve_quotes, without_quotes
 from skilljuror.ingest.rows import part_rows, unread_row
 from skilljuror.ingest.summary import IngestCounter, IngestSummary, batches
@@ -125,7 +126,8 @@ def log_of(raw: Path, record: TrialRecord) -> tuple[Trajectory | None, list[str]
     """Return the log among an attempt's raw artifacts (None without a readable one), and why
     supported logs cannot be read."""
     run, sources = _read_log(_logs(raw, record), record.trial)
-    return run, [str(row.reason) for row in sources if row.format and row.status == "error"]
+    failed = (row for row in sources if row.format and row.status == "error")
+    return run, [str(row.reason) for row in failed if row.reason != NO_RUN]
 
 
 def _logs(raw: Path, record: TrialRecord) -> Path:
@@ -173,7 +175,7 @@ def _read_first_run(found: FoundSource, trial: str) -> tuple[Trajectory | None, 
     except TrajectoryError as error:
         return None, SourceRow(path, "error", name, error.message, found.size)
     if first is None:
-        return None, SourceRow(path, "error", name, "contains no run", found.size)
+        return None, SourceRow(path, "error", name, NO_RUN, found.size)
     return replace(first, trajectory=trial), SourceRow(path, "parsed", name, None, found.size)
 
 

@@ -17,6 +17,7 @@ from tests.support.studies import edit_study, make_study
 
 SCRIPT = ROOT / "tests" / "support" / "retrying_agent.py"
 NO_ANSWER = ("unscored", None, "no_answer")
+IN_HARBOR = {"name": "harbor", "options": {"program": str(HARBOR)}, "timeout_sec": 30}
 
 
 def agent(address, *, retries=0):
@@ -104,21 +105,27 @@ def test_a_run_stops_after_so_many_in_a_row_and_goes_on(tmp_path):
         assert run_study(study, out, rerun={"no_answer"}).statuses == {"scored": 4}
 
 
+@pytest.mark.parametrize("harness", ["local", pytest.param("harbor", marks=needs_harbor)])
 @pytest.mark.parametrize(("logs", "ended"), [
     ("{logs}", ("error", None, "no_log")), ("none", ("scored", 0.0, None)),
 ])  # fmt: skip
-def test_an_agent_that_leaves_no_log_though_it_writes_one_is_an_error(tmp_path, logs, ended):
+def test_an_agent_that_leaves_no_log_though_it_writes_one_is_an_error(
+    tmp_path, harness, logs, ended
+):
     cannot_start = {"name": "command", "options": {"argv": ["bash", "-c", "exit 1", logs]}}
-    study = make_study(tmp_path, trials=1, variants={"a": None}, agent=cannot_start, retries=3)
+    more = {"harness": IN_HARBOR} if harness == "harbor" else {}
+    study = make_study(
+        tmp_path, trials=1, variants={"a": None}, agent=cannot_start, retries=3, **more
+    )
     run_study(study, tmp_path / "out")
     assert end(tmp_path / "out") == ended
+    assert records(tmp_path / "out")[0].left_out == ()
     assert StudyFolder(tmp_path / "out").earlier_attempts() == []
 
 
 @needs_harbor
 def test_so_it_is_in_harbor(tmp_path):
-    harness = {"name": "harbor", "options": {"program": str(HARBOR)}, "timeout_sec": 30}
-    with studies(tmp_path, Fault(429, after=1), harness=harness) as (study, out):
+    with studies(tmp_path, Fault(429, after=1), harness=IN_HARBOR) as (study, out):
         edit_study(study, stop_after_unanswered=1)
         with pytest.raises(HarnessError, match="no model answer"):
             run_study(study, out)
