@@ -128,7 +128,7 @@ def _reply(choice: ModelChoice, reply: Any) -> Reply:
         return Reply("", _usage(getattr(reply, "usage", None)), None)
     first = reply.choices[0]
     further = getattr(first.message, "provider_specific_fields", None) or {}
-    text = first.message.content or further.get("refusal") or ""
+    text = str(first.message.content or further.get("refusal") or "")
     return Reply(
         _redacted(choice, text), _usage(getattr(reply, "usage", None)), first.finish_reason
     )

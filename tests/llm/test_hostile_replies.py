@@ -119,3 +119,9 @@ def test_a_wait_that_is_no_number_is_ignored(wait):
     )
     with model_server(lambda body, n: busy if n == 0 else "fine") as (address, _):
         assert client(address, tries=1).ask(ASK).text == "fine"
+
+
+def test_a_refusal_that_is_no_text_is_an_answer():
+    odd = Reply(json.dumps(completion(None, message={"refusal": {"why": 1}})).encode())
+    with model_server(lambda body, n: odd) as (address, _):
+        assert client(address).ask(ASK).text == "{'why': 1}"
