@@ -97,13 +97,18 @@ def moves(parent: Bundle, variant: Bundle) -> tuple[Move, ...]:
     return tuple(Move(*key, units) for key, units in counted.items())
 
 
+def waive_findings(judged: AuditResult, reason_of: Callable[[Finding], str | None]) -> AuditResult:
+    """Waive each finding for which `reason_of` returns a reason, in the results of all gates."""
+    return _with_results(judged, (waive(result, reason_of) for result in judged.results))
+
+
 def waive_declared(judged: AuditResult, rules: Collection[str]) -> AuditResult:
     """Waive findings of a control's expected rules; "gate.*" matches all rules of a gate."""
 
     def declared(found: Finding) -> str | None:
         return DECLARED if is_declared(found.rule, rules) else None
 
-    return _with_results(judged, (waive(result, declared) for result in judged.results))
+    return waive_findings(judged, declared)
 
 
 def _with_results(judged: AuditResult, results: Iterable[GateResult]) -> AuditResult:

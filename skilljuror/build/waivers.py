@@ -1,16 +1,28 @@
-"""Waive findings: a person accepts one, with a reason, a name and a time."""
+"""Waive findings: a person accepts one, with a reason, a name and a time.
 
+Waivers of a build are rows of its or its study's `reviews.jsonl`, those of an audit between two revisions are
+entries of `ACCEPTED` in the repository.
+"""
+
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
+from pydantic import ValidationError
+
+from skilljuror.build.audit import waive_findings
 from skilljuror.build.folder import REVIEWS
 from skilljuror.build.reviews import counting, results_of, reviewed
 from skilljuror.build.stored_builds import builds_at, refresh_builds
 from skilljuror.errors import UsageError
-from skilljuror.files import StudyFolder, append_jsonl
-from skilljuror.models.gate import Finding
+from skilljuror.files import StudyFolder, append_jsonl, write_atomic
+from skilljuror.models.gate import AuditResult, Finding
 from skilljuror.models.review import Waiver, verdict_with
 from skilljuror.runtime.review_rows import login_name, now
+
+ACCEPTED = ".skilljuror/accepted.yaml"
+"""File of a repository with its accepted changes: a list of waivers."""
 
 
 class OpenFinding(NamedTuple):
@@ -88,3 +100,69 @@ def verdict_sentences(place: Path) -> list[str]:
         ]
         lines += judged.stale_notes
     return lines
+
+
+def read_accepted(text: bytes, name: str) -> list[Waiver]:
+    """Return the waivers of an `ACCEPTED` file. Raises UsageError for an invalid one; `name` is for messages."""
+    try:
+        rows = yaml.safe_load(text) or []
+        return [Waiver.model_validate(row) for row in rows]
+    except (yaml.YAMLError, ValidationError, TypeError, ValueError) as error:
+        why = " ".join(str(error).split())[:300]
+        raise UsageError(
+            f"{name} is not a list of accepted findings: {why}; write it with skilljuror audit --accept",
+            file=name,
+        ) from error
+
+
+def accept_known(
+    judged: AuditResult, accepted: Iterable[Waiver], skills: Sequence[str]
+) -> AuditResult:
+    """Waive the findings that `accepted` covers; `skills` are the paths of the Skill in both revisions."""
+    known = [row for row in accepted if row.build in skills]
+
+    def reason_of(found: Finding) -> str | None:
+        row = next((row for row in known if row.covers(found)), None)
+        return f"{row.reason} ({row.by})" if row else None
+
+    return waive_findings(judged, reason_of)
+
+
+def accept(
+    judged: AuditResult,
+    findings: Sequence[str],
+    reason: str,
+    by: str | None,
+    skill: str,
+    file: Path,
+) -> list[Waiver]:
+    """Add waivers of findings to an `ACCEPTED` file and return them; "all" stands for each that counts.
+
+    Raises UsageError for an unknown id, without a reason, and for an invalid file.
+    """
+    if not reason.strip():
+        raise UsageError("an accepted finding requires a reason: --reason '…'", field="reason")
+    own = {found.id: found for found in judged.own if not found.waived}
+    deciding = (one.id for one in own.values() if one.severity in {"high", "medium"})
+    chosen = [*deciding] if "all" in findings else findings
+    unknown = next((one for one in chosen if one not in own), None)
+    if unknown:
+        raise UsageError(
+            f"unknown finding {unknown!r}; skilljuror audit --details lists the ids", field="accept"
+        )
+    who, moment = by or login_name(), now()
+    rows = read_accepted(file.read_bytes(), str(file)) if file.exists() else []
+    new = [
+        Waiver(build=skill, finding=one, about=own[one], reason=reason.strip(), by=who, at=moment)
+        for one in dict.fromkeys(chosen)
+    ]
+    kept = [
+        row for row in rows if (row.build, row.finding) not in {(skill, one.finding) for one in new}
+    ]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = yaml.safe_dump(
+        [row.model_dump(mode="json", exclude_defaults=True) for row in (*kept, *new)],
+        sort_keys=False, allow_unicode=True, width=100,
+    )  # fmt: skip
+    write_atomic(file, text)
+    return new

@@ -52,12 +52,31 @@ def load_named(name: str, under: str | None = None) -> Bundle:
 
     An existing path takes precedence. `under` as for `load_bundle`. Raises BundleError.
     """
-    revision, colon, inner = name.partition(":")
-    if not (revision and colon) or Path(name).exists():
+    named = revision_of(name)
+    if named is None:
         return load_bundle(Path(name), under=under)
+    _, inner = named
     repository = _Repository(name, Path())
     label = PurePosixPath(inner).name or "skills"
     return repository.load(repository.text(*_OBJECT, name), label, under)
+
+
+def revision_of(name: str) -> tuple[str, str] | None:
+    """Split a git `REVISION:PATH` into both; None for a path that exists."""
+    revision, colon, inner = name.partition(":")
+    return (revision, inner) if revision and colon and not Path(name).exists() else None
+
+
+def file_at(revision: str, path: str) -> bytes | None:
+    """Return the bytes of a file, by its path from the top of the repository around the working folder, or None
+    if the revision lacks it. Raises BundleError for an unknown revision."""
+    repository = _Repository(f"{revision}:{path}", Path())
+    commit = repository.text(*_OBJECT, f"{revision}^{{commit}}")
+    listed = repository.text("ls-tree", "--full-tree", commit, "--", path)
+    if not listed:
+        return None
+    (data,) = repository.contents([listed.split()[2]])
+    return data
 
 
 def load_at(path: Path, revision: str) -> tuple[str, Bundle]:
@@ -90,7 +109,7 @@ class _Repository:
     def load(self, tree: str, label: str, under: str | None) -> Bundle:
         issues: list[BundleIssue] = []
         listed = list(self._files_of(tree, issues))
-        contents = self._contents([file.hash for file in listed])
+        contents = self.contents([file.hash for file in listed])
         budget, files = ReadBudget(self.name), dict[str, Blob]()
         for file, data in zip(listed, contents, strict=True):
             budget.add(file.path, len(data))
@@ -117,7 +136,7 @@ class _Repository:
             seen.add(path)
             yield _File(path, digest, bool(int(mode, 8) & 0o100))
 
-    def _contents(self, hashes: list[str]) -> Iterator[bytes]:
+    def contents(self, hashes: list[str]) -> Iterator[bytes]:
         """The bytes of blobs. Raises BundleError for one that does not match its hash."""
         request = "".join(f"{one}\n" for one in hashes).encode()
         limit = MAX_TOTAL_BYTES + 100 * len(hashes)

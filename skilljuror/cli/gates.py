@@ -1,7 +1,6 @@
 """Commands about the gates: audit, waive, assay, explain."""
 
 from enum import StrEnum
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -52,54 +51,143 @@ def audit(
     ] = None,
     policy: Annotated[Policy, typer.Option("--policy", help="Severity policy.")] = Policy.edited,
     gates: Gates = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="List every finding with its id.")
+    ] = False,
     form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.text,
+    summary: Annotated[
+        Path | None,
+        typer.Option("--summary", metavar="FILE", help="Also append the result as Markdown."),
+    ] = None,
+    accepted: Annotated[
+        str | None,
+        typer.Option(
+            "--accepted",
+            metavar="REV",
+            help="Revision whose accepted findings count; default: SOURCE's.",
+        ),
+    ] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option("--accept", metavar="ID", help="Accept a finding, or all; repeatable."),
+    ] = None,
+    reason: Reason = "",
+    by: By = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Check whether a changed Skill keeps the knowledge of the original."""
-    from skilljuror.build.audit import audit as judge_pair
-    from skilljuror.build.audit import moves, reasons
-    from skilljuror.bundles.revision import load_named
-    from skilljuror.models.resource_class import missing_root
-    from skilljuror.reports.audit import FORMATS, AuditReport
+    """Check whether a changed Skill keeps the knowledge of the original.
 
-    parent = load_named(source)
+    Prints one line per changed section. --accept writes .skilljuror/accepted.yaml, which counts once it is
+    in the revision of SOURCE.
+    """
+    from skilljuror.build.audit import audit as judge_pair
+    from skilljuror.build.waivers import ACCEPTED, accept_known, read_accepted
+    from skilljuror.build.waivers import accept as write_accepted
+    from skilljuror.bundles.revision import file_at, load_named, revision_of
+    from skilljuror.models.resource_class import missing_root
+    from skilljuror.reports.audit import FORMATS, as_markdown
+
+    changed = load_named(variant)
+    under = _single_folder(changed)  # the name of a single Skill's folder does not matter
+    parent = load_named(source, under=under)
     if not parent.skills:
-        raise BundleError(
-            f"{source!r} {missing_root(parent.files)}",
-            file=source,
-            field="source",
+        problem = missing_root(parent.files)
+        raise BundleError(f"{source!r} {problem}", file=source, field="source")
+    result = judge_pair(
+        parent, changed, kind.value if kind else UNCLAIMED, policy.value, gates=gates or ()
+    )
+    named = revision_of(source)
+    revision = accepted or (named[0] if named else None)
+    skills = [_in_repository(source), _in_repository(variant)]
+    if revision and (text := file_at(revision, ACCEPTED)) is not None:
+        known = read_accepted(text, f"{revision}:{ACCEPTED}")
+        result = accept_known(result, known, skills)
+    if accept:
+        file = _top(variant) / ACCEPTED
+        rows = write_accepted(result, accept, reason, by, skills[-1], file)
+        emit(
+            rows, json, lambda: print(f"{file}: accepted {len(rows)}; commit it to the base branch")
         )
-    tops = {path.partition("/")[0] for path in parent.files}
-    under = (
-        tops.pop() if len(tops) == 1 else None
-    )  # the name of a single Skill's folder does not matter
-    changed = load_named(variant, under=under)
-    claimed = kind.value if kind else UNCLAIMED
-    result = judge_pair(parent, changed, claimed, policy.value, gates=gates or ())
-    moved = moves(parent, changed) if form is Form.markdown else ()
-    place = partial(_path, variant, under)
-    report = AuditReport(source, variant, result, reasons(result), moved, place)
-    fields = ("id", "rule", "severity", "file", "line", "source_text", "variant_text", "inherited")
-    findings = [
-        {name: row[name] for name in (*fields, "message")}
-        for row in to_plain([one.model_dump() | {"id": one.id} for one in result.findings])
-    ]
-    payload = {
-        "verdict": result.verdict, "policy": policy.value, "reasons": report.reasons,
-        "findings": findings,
-    }  # fmt: skip
-    emit(payload, json, lambda: print(FORMATS[form.value](report)))
+        return
+    report = _report(source, variant, parent, changed, result, under)._replace(details=details)
+    if summary:
+        with summary.open("a", encoding="utf-8") as appended:
+            appended.write(f"{as_markdown(report)}\n")
+    emit(_payload(report), json, lambda: print(FORMATS[form.value](report)))
     raise typer.Exit(STATUS[result.verdict])
 
 
-def _path(variant: str, under: str | None, file: str) -> str:
-    """Path of a file of the variant from the current folder; its root SKILL.md for ""."""
-    folder = PurePosixPath(variant.partition(":")[2] or variant)
+def _single_folder(bundle: Any) -> str | None:
+    tops = {path.partition("/")[0] for path in bundle.files}
+    return tops.pop() if len(tops) == 1 else None
+
+
+def _report(
+    source: str, variant: str, parent: Any, changed: Any, result: Any, under: str | None
+) -> Any:
+    from skilljuror.build.audit import moves, reasons
+    from skilljuror.build.audit_sections import section_changes
+    from skilljuror.reports.audit import AuditReport
+
+    def path_of(side: str, file: str) -> str:
+        return _path(source if side == "source" else variant, under, file)
+
+    return AuditReport(
+        source, variant, result, reasons(result), section_changes(parent, changed, result),
+        moves(parent, changed), path_of,
+    )  # fmt: skip
+
+
+def _payload(report: Any) -> dict[str, Any]:
+    """What --json prints: paths start where the audit ran."""
+    from skilljuror.reports.audit import section_lines, side_of
+
+    fields = (
+        "id",
+        "rule",
+        "severity",
+        "source_text",
+        "variant_text",
+        "inherited",
+        "waived",
+        "message",
+    )
+    findings = []
+    for one in report.judged.findings:
+        row = to_plain(one.model_dump() | {"id": one.id})
+        place = {"file": report.path_of(side_of(one), one.file), "line": one.line}
+        findings.append({name: row[name] for name in fields} | place)
+    return {
+        "verdict": report.judged.verdict, "policy": report.judged.policy, "reasons": report.reasons,
+        "sections": section_lines(report), "findings": findings,
+    }  # fmt: skip
+
+
+def _path(name: str, under: str | None, file: str) -> str:
+    """Path of a file of a bundle from the current folder; its root SKILL.md for ""."""
+    folder = PurePosixPath(name if Path(name).exists() else name.partition(":")[2] or name)
     inner = PurePosixPath(file or f"{under or ''}/SKILL.md")
     if under and inner.parts[:1] == (under,) and not Path(folder, under).is_dir():
         inner = inner.relative_to(under)
     return str(folder / inner)
+
+
+def _top(name: str) -> Path:
+    """The top of the repository around a folder, else the current folder."""
+    place = Path(name).absolute()
+    return next((one for one in (place, *place.parents) if (one / ".git").exists()), Path())
+
+
+def _in_repository(name: str) -> str:
+    """Path of a bundle from the top of its repository; "." for the top."""
+    from skilljuror.bundles.revision import revision_of
+
+    named = revision_of(name)
+    if named:
+        return str(PurePosixPath(named[1] or "."))
+    place, top = Path(name).absolute(), _top(name).absolute()
+    return place.relative_to(top).as_posix() if place.is_relative_to(top) else place.name
 
 
 def waive(

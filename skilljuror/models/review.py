@@ -26,7 +26,7 @@ class Waiver(Record):
     kind: Literal["waiver"] = "waiver"
     """Kind of row."""
     build: str
-    """Folder name of the build."""
+    """Folder name of the build; of an accepted change, path of the Skill in its repository."""
     finding: str
     """Id of the finding."""
     about: Finding

@@ -2,21 +2,25 @@
 a comment, annotations of GitHub, SARIF."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
+from skilljuror.models.audit import SectionChange
 from skilljuror.models.gate import AuditResult, Finding, FindingSeverity
 
 Side = Literal["source", "variant"]
 MAX_SHOWN = 60
 """Findings that a comment shows in full; it says how many more there are."""
-_LEVELS: dict[FindingSeverity, tuple[str, str]] = {
-    "high": ("error", "error"),
-    "medium": ("warning", "warning"),
-    "low": ("notice", "note"),
-    "info": ("notice", "note"),
-}
-"""Severity -> level of a GitHub annotation, level of SARIF."""
+MAX_RULES = 3  # kinds of finding in the line of a section
+MAX_GONE = 3  # sections removed with nothing kept that have lines of their own
+MAX_TITLES = 4  # sections named in the line of a file that they moved to
+MAX_EXAMPLE = 80  # characters of a text in the line of a section
+_LOUD = ("high", "medium")
+_INFORMING = ("knowledge.metadata", "knowledge.licence")
+_LEVELS: dict[FindingSeverity, str] = {
+    "high": "error", "medium": "warning", "low": "note", "info": "note",
+}  # fmt: skip
+"""Severity -> level of SARIF."""
 _LINES = (
     "knowledge.missing",
     "knowledge.critical-missing",
@@ -34,20 +38,24 @@ _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 class AuditReport(NamedTuple):
-    """An audit with all that is told of it."""
+    """An audit with all that a report shows of it."""
 
     source: str
-    """What the source was called."""
+    """Name of the source."""
     variant: str
-    """What the variant was called."""
+    """Name of the variant."""
     judged: AuditResult
-    """The answer of the gates."""
+    """Results of the gates."""
     reasons: tuple[str, ...]
     """Rules that decided the verdict."""
+    sections: tuple[SectionChange, ...]
+    """Changed sections, worst first."""
     moves: tuple[tuple[str, str, str, int], ...]
-    """(file, section, new file, units) of what stands in another file now."""
-    path_of: Callable[[str], str]
-    """File of the variant -> its path from where the audit ran."""
+    """(file, section, new file, units) of what moved to another file."""
+    path_of: Callable[[Side, str], str]
+    """Side and file -> path from where the audit ran; the folder of the Skill for ""."""
+    details: bool = False
+    """Whether plain text lists each finding."""
 
     @property
     def verdict_line(self) -> str:
@@ -55,8 +63,10 @@ class AuditReport(NamedTuple):
         own = len(self.judged.own)
         inherited = len(self.judged.findings) - own
         because = f": {', '.join(self.reasons)}" if self.reasons else ""
+        accepted = len(self.judged.waived)
+        also = f", {accepted} accepted" if accepted else ""
         return (
-            f"verdict: {self.judged.verdict}{because} (policy {self.judged.policy}; {own} findings,"
+            f"verdict: {self.judged.verdict}{because} (policy {self.judged.policy}; {own} findings{also},"
             f" {inherited} more inherited from the source)"
         )
 
@@ -71,12 +81,6 @@ class FoldedFinding(NamedTuple):
     def finding(self) -> Finding:
         """The one that is told."""
         return self.findings[0]
-
-    @property
-    def where(self) -> str:
-        """Side, file and line."""
-        line = f":{self.finding.line}" if self.finding.line else ""
-        return f"{side_of(self.finding)}: {self.finding.file}{line}"
 
     @property
     def what(self) -> str:
@@ -132,31 +136,172 @@ def _next(before: Finding, after: Finding) -> bool:
 
 
 def as_text(report: AuditReport) -> str:
-    """Every finding with both texts, then the verdict."""
+    """One line per section and the diffs of scripts, then the verdict; with `details` every finding."""
+    lines = section_lines(report)
+    for diff in _diffs(report):
+        lines += ["", *diff]
+    if report.details:
+        for one in folded(report.judged.own):
+            found = one.finding
+            lines += ["", f"{found.severity:<7} {found.rule}  {_where(report, found)}"]
+            lines += [
+                f"        {one.what}",
+                *(f"        {sign} {text}" for sign, text in one.texts),
+            ]
+            lines.append(f"        id {found.id}")
+            if found.waived:
+                lines.append(f"        accepted: {found.waived}")
+    elif report.judged.own:
+        lines.append("every finding with its id: --details")
+    return "\n".join([*lines, report.verdict_line])
+
+
+def section_lines(report: AuditReport) -> list[str]:
+    """One line for each section that decides or informs, and one for each file that text moved to."""
+    gone = [one for one in report.sections if _is_gone(one)]
+    gone = gone if len(gone) > MAX_GONE else []
+    lines = [
+        f"{'info' if one.verdict == 'pass' else one.verdict:<7}{_place(report, one)}: {text}"
+        for one in report.sections
+        if one not in gone and (text := _sentence(one, report))
+    ]
+    if gone:
+        lines.append(f"review removed, with nothing kept: {_titles(gone)}")
+    moved: dict[str, list[SectionChange]] = {}
+    for one in report.sections:
+        if one.moved_to and not _deciding(one):
+            moved.setdefault(", ".join(one.moved_to), []).append(one)
+    for target, sections in moved.items():
+        paths = ", ".join(report.path_of("variant", file) for file in target.split(", "))
+        lines.append(f"moved  {_titles(sections)} → {paths}")
+    return lines
+
+
+def _is_gone(change: SectionChange) -> bool:
+    """Whether a section and all its texts were removed, and none of them was a duty."""
+    return change.lost and not change.moved_to and change.verdict == "review"
+
+
+def _titles(sections: Sequence[SectionChange]) -> str:
+    titles = [one.title or one.file for one in sections]
+    rest = len(titles) - MAX_TITLES
+    return f"{', '.join(titles[:MAX_TITLES])}{f' and {rest} more' if rest > 0 else ''}"
+
+
+def _place(report: AuditReport, change: SectionChange) -> str:
+    line = f":{change.line}" if change.line else ""
+    path = report.path_of("source" if change.lost else "variant", change.file)
+    return f"{path}{line}" + (f" {change.title}" if change.title else "")
+
+
+def _deciding(change: SectionChange) -> list[Finding]:
+    """The findings of a section that its line is about: those that decide and are not accepted, else what
+    informs or is accepted."""
+    shown = [one for one in change.findings if one.rule in _INFORMING or one.waived]
+    if change.verdict == "pass":
+        return shown
+    return [one for one in change.findings if not one.waived and one.severity in _LOUD] or shown
+
+
+def _sentence(change: SectionChange, report: AuditReport) -> str:
+    findings = _deciding(change)
+    if not findings:
+        return ""
+    parts = []
+    if change.lost:
+        parts.append("removed")
+    if change.moved_to:
+        where = ", ".join(report.path_of("variant", file) for file in change.moved_to)
+        whole = change.moved == change.counted
+        count = f"all {change.counted}" if whole else f"{change.moved} of {change.counted}"
+        parts.append(
+            f"{count} {change.noun} now in {where}" if change.counted > 1 else f"now in {where}"
+        )
+    by_rule: dict[tuple[str, bool], list[Finding]] = {}
+    for one in findings:
+        by_rule.setdefault((one.rule, one.waived is not None), []).append(one)
+    for (_, accepted), group in list(by_rule.items())[:MAX_RULES]:
+        what = group[0].message.partition(";")[0]
+        more = f" ({len(group)} times)" if len(group) > 1 else ""
+        by = f" [accepted: {group[0].waived}]" if accepted else ""
+        parts.append(f"{what}{more}{_example(group[0])}{by}")
+    rest = len(by_rule) - MAX_RULES
+    return "; ".join([*parts, *([f"{rest} more kinds of finding"] if rest > 0 else [])])
+
+
+def _example(finding: Finding) -> str:
+    """What was lost, added or changed, cut to a few words."""
+    old, new = finding.source_text, finding.variant_text
+    if finding.rule in _WHOLE or "\n" in f"{old}{new}":
+        return ""
+    if old is not None and new is not None:
+        return f": {' → '.join(_changed_words(old, new))}"
+    text = old if old is not None else new
+    return f": “{_short(text)}”" if text else ""
+
+
+def _changed_words(old: str, new: str) -> tuple[str, str]:
+    """The parts of two texts from the first to the last word that differs, with a word around them."""
+    before, after = old.split(), new.split()
+    shared = min(len(before), len(after))
+    start = next((n for n in range(shared) if before[n] != after[n]), shared)
+    rest = shared - start
+    end = next((n for n in range(rest) if before[-1 - n] != after[-1 - n]), rest)
+    cuts = (words[max(0, start - 1) : len(words) - max(0, end - 1)] for words in (before, after))
+    first, second = (f"“{_short(' '.join(words))}”" for words in cuts)
+    return first, second
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_EXAMPLE else f"{text[: MAX_EXAMPLE - 1]}…"
+
+
+def _diffs(report: AuditReport) -> list[list[str]]:
+    """The changed lines of each script, at most `MAX_LINES` of each side."""
     blocks = []
-    for one in folded(report.judged.own):
-        found = one.finding
-        blocks.append(f"{found.severity:<7} {found.rule}  {one.where}")
-        blocks.append(f"        {one.what}")
-        blocks += [f"        {sign} {text}" for sign, text in one.texts]
-        blocks.append(f"        id {found.id}")
-    return "\n".join([*blocks, report.verdict_line])
+    for one in report.judged.own:
+        if one.rule == "knowledge.file-changed" and not one.waived:
+            head = f"changed lines of {report.path_of('variant', one.file)}:"
+            blocks.append([
+                head,
+                *_changed_lines("−", one.source_text),
+                *_changed_lines("+", one.variant_text),
+            ])
+    return blocks
+
+
+def _changed_lines(sign: str, text: str | None) -> list[str]:
+    lines = (text or "").splitlines()
+    rest = len(lines) - MAX_LINES
+    more = [f"  {sign} … {rest} more lines (--details)"] if rest > 0 else []
+    return [*(f"  {sign} {line}" for line in lines[:MAX_LINES]), *more]
+
+
+def _where(report: AuditReport, finding: Finding) -> str:
+    side = side_of(finding)
+    line = f":{finding.line}" if finding.line else ""
+    return f"{side}: {report.path_of(side, finding.file)}{line}"
 
 
 def as_markdown(report: AuditReport) -> str:
-    """A comment for a review: verdict, what changed meaning, what moved where."""
+    """A comment for a review: verdict and sections, with findings and moves folded."""
     judged = report.judged
-    lines = [
-        f"### {_escaped(report.variant)}: {judged.verdict}",
-        "",
-        f"Compared with {_escaped(report.source)}. {_sentence(report)}",
-    ]
+    lines = [f"### {_escaped(report.variant)}: {judged.verdict}", "", _summary(report), ""]
+    lines += [f"- {_escaped(line)}" for line in section_lines(report)]
     found = folded(judged.own)
-    for one in found[:MAX_SHOWN]:
-        lines += ["", f"**{one.finding.rule}** ({one.finding.severity}) · `{one.where}`", ""]
-        lines += [_escaped(one.what), "", *_fence(one)]
-    if len(found) > MAX_SHOWN:
-        lines += ["", f"{len(found) - MAX_SHOWN} more findings are not shown."]
+    if found:
+        shown = found[:MAX_SHOWN]
+        lines += ["", f"<details><summary>{_count(len(judged.own), 'finding')}</summary>", ""]
+        for one in shown:
+            lines += [
+                f"**{one.finding.rule}** ({one.finding.severity}) · {_escaped(_where(report, one.finding))}"
+                f" · `{one.finding.id}`",
+                "", _escaped(one.what), "", *_fence(one), "",
+            ]  # fmt: skip
+        if len(found) > MAX_SHOWN:
+            lines += [f"{len(found) - MAX_SHOWN} more findings are not shown.", ""]
+        lines.append("</details>")
     if report.moves:
         lines += ["", "<details><summary>What moved where</summary>", ""]
         lines += ["| from | section | to | units |", "|---|---|---|---:|"]
@@ -168,12 +313,18 @@ def as_markdown(report: AuditReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _sentence(report: AuditReport) -> str:
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _summary(report: AuditReport) -> str:
     count = len(report.judged.own)
     if not count:
-        return "Nothing that it says was lost, added or changed in meaning."
-    decided = f" What decided: {', '.join(report.reasons)}." if report.reasons else ""
-    return f"{count} finding{'' if count == 1 else 's'} under policy `{report.judged.policy}`.{decided}"
+        return "No text was lost, added or changed in meaning."
+    decided = f" Decided by: {', '.join(report.reasons)}." if report.reasons else ""
+    found = _count(count, "finding")
+    accepted = f", {len(report.judged.waived)} accepted" if report.judged.waived else ""
+    return f"{found} under policy `{report.judged.policy}`{accepted}.{decided}"
 
 
 def _fence(one: FoldedFinding) -> list[str]:
@@ -198,18 +349,16 @@ def _cell(text: str) -> str:
 
 
 def as_github(report: AuditReport) -> str:
-    """One workflow command a finding: GitHub shows it at file and line of the change."""
+    """One workflow command per section that decides: GitHub shows few, at file and line of the change."""
     lines = []
-    for one in folded(report.judged.own):
-        found = one.finding
-        at = f"file={_property(report.path_of(found.file))}"
-        if side_of(found) == "source":
-            at = f"file={_property(report.path_of(''))}"
-        elif found.line:
-            at += f",line={found.line}"
-        texts = "".join(f"\n{sign} {text}" for sign, text in one.texts)
-        level, _ = _LEVELS[found.severity]
-        lines.append(f"::{level} {at},title={_property(found.rule)}::{_message(one.what + texts)}")
+    for one in report.sections:
+        text = _sentence(one, report) if one.verdict != "pass" else ""
+        if text:
+            level = "error" if one.verdict == "fail" else "warning"
+            path = report.path_of("variant", "" if one.lost else one.file)
+            line = f",line={one.line}" if one.line and not one.lost else ""
+            title = _property(one.title or one.file)
+            lines.append(f"::{level} file={_property(path)}{line},title={title}::{_message(text)}")
     return "\n".join([*lines, report.verdict_line])
 
 
@@ -234,14 +383,14 @@ def _sarif_result(report: AuditReport, one: FoldedFinding) -> dict[str, Any]:
     found = one.finding
     lost = side_of(found) == "source"
     place: dict[str, Any] = {
-        "artifactLocation": {"uri": report.path_of("" if lost else found.file)}
+        "artifactLocation": {"uri": report.path_of("variant", "" if lost else found.file)}
     }
     if found.line and not lost:
         place["region"] = {"startLine": found.line}
     texts = "".join(f"\n{sign} {text}" for sign, text in one.texts)
     return {
         "ruleId": found.rule,
-        "level": _LEVELS[found.severity][1],
+        "level": _LEVELS[found.severity],
         "message": {"text": one.what + texts},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"finding/v1": found.id},

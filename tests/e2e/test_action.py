@@ -33,9 +33,8 @@ def repository(tmp_path):
 def run_action(folder, **given):
     """(status, what the steps printed, the summary of the job)."""
     inputs = {name: entry["default"] for name, entry in ACTION["inputs"].items()}
-    values = {
-        "inputs." + name: value for name, value in (inputs | {"base": "HEAD~1"} | given).items()
-    }
+    context = {"base": "HEAD~1", "accepted-from": "base"}  # expressions of the runner
+    values = {"inputs." + name: value for name, value in (inputs | context | given).items()}
     values["github.action_path"] = str(ROOT)
     summary = folder.parent / "summary.md"
     env = {
@@ -126,6 +125,8 @@ def test_a_turned_duty_fails_the_check(repository):
     assert "::error file=skills/csv-report/SKILL.md,line=" in printed
     assert "- Never round below 0.01." in summary
     assert "+ Always round below 0.01." in summary
+    assert summary.index("a negation was added or removed") < summary.index("<details>")
+    assert "Skills audited: 1. The check fails." in summary
     assert "with blank" not in printed
 
 
@@ -142,7 +143,9 @@ def test_what_is_untouched_or_new_is_not_judged(repository):
     write_skill(repository / "::error::forged")
     commit(repository)
     status, printed, summary = run_action(repository)
-    assert (status, summary) == (0, "")
+    assert status == 0
+    assert "- new, with nothing to compare it with: skills/new" in summary
+    assert "Skills audited: 0. The check passes." in summary
     assert printed == (
         "New, with nothing to compare it with: ::error::forged\n"
         "New, with nothing to compare it with: skills/new\n"
@@ -157,7 +160,8 @@ def test_a_removed_skill_is_said_and_a_moved_one_is_none(repository):
     assert status == 0, printed
     (said,) = (line for line in printed.splitlines() if "removed" in line)
     assert said == "::warning title=A Skill was removed::skills/with\\ blank"
-    assert summary.startswith("### skills/with\\ blank: removed\n")
+    assert "### skills/with\\ blank: removed\n" in summary
+    assert "Renamed: skills/csv, before skills/csv-report" in printed
 
 
 def test_a_skill_at_the_top_of_the_repository_is_judged(tmp_path):
@@ -177,3 +181,81 @@ def test_a_base_that_was_not_fetched_is_said(repository):
     status, printed, _ = run_action(repository, base="0123456789")
     assert status == 2
     assert "fetch-depth: 0" in printed
+
+
+DUTY = "Never round below 0.01."
+
+
+def test_a_lost_duty_fails_the_check_by_default(repository):
+    commit(repository, "csv-report", (DUTY, ""))
+    status, printed, summary = run_action(repository)
+    assert status == 1, printed
+    assert "a duty is missing" in printed
+    assert "a duty is missing" in summary
+
+
+def test_a_renamed_folder_is_compared_with_what_it_was(repository):
+    git(repository, "mv", "skills/csv-report", "skills/csv")
+    commit(repository, "csv", (DUTY, ""))
+    status, printed, _ = run_action(repository)
+    assert status == 1
+    assert "Renamed: skills/csv, before skills/csv-report" in printed
+    assert "file=skills/csv/SKILL.md" in printed
+
+
+def test_a_new_version_in_the_front_matter_passes_and_informs(repository):
+    commit(repository, "csv-report", ("\ndescription:", "\nversion: 2\ndescription:"))
+    status, printed, summary = run_action(repository, **{"fail-on": "review"})
+    assert status == 0, printed
+    assert "metadata in the frontmatter changed" in summary
+
+
+def test_an_edited_script_waits_for_a_person_and_shows_its_lines(repository):
+    script = repository / "skills" / "csv-report" / "scripts" / "sum.py"
+    script.parent.mkdir()
+    for text in ("print('sum')\n", "print('sum')\nprint('done')\n"):
+        script.write_text(text)
+        commit(repository)
+    status, printed, summary = run_action(repository)
+    assert status == 0, printed
+    assert "+ print('done')" in summary
+    assert run_action(repository, **{"fail-on": "review"})[0] == 1
+
+
+def accept(folder, reason="the law changed"):
+    """A maintainer accepts what the change of the work tree loses."""
+    command = [
+        "skilljuror", "audit", "HEAD:skills/csv-report", "skills/csv-report", "--accept", "all",
+        "--reason", reason, "--by", "Ann",
+    ]  # fmt: skip
+    subprocess.run(command, cwd=folder, check=True)
+
+
+def test_a_change_cannot_accept_its_own_findings_and_a_label_can(repository):
+    root = repository / "skills" / "csv-report" / "SKILL.md"
+    root.write_text(root.read_text().replace(DUTY, ""))
+    accept(repository)
+    commit(repository)
+    status, printed, summary = run_action(repository)
+    assert status == 1, printed
+    assert "accepted findings of base count" in summary
+    status, printed, summary = run_action(repository, **{"accepted-from": "head"})
+    assert status == 0, printed
+    assert "the law changed (Ann)" in summary
+
+
+def test_what_the_base_accepts_passes_until_the_text_is_another(repository):
+    root = repository / "skills" / "csv-report" / "SKILL.md"
+    before = root.read_text()
+    root.write_text(before.replace(DUTY, ""))
+    accept(repository)
+    root.write_text(before)
+    commit(repository)  # the base has the file and the old text
+    commit(repository, "csv-report", (DUTY, ""))
+    status, printed, summary = run_action(repository)
+    assert status == 0, printed
+    assert "1 accepted" in printed
+    assert "the law changed (Ann)" in summary
+    git(repository, "reset", "-q", "--hard", "HEAD~1")
+    commit(repository, "csv-report", (DUTY, "Always round below 0.01."))
+    assert run_action(repository)[0] == 1

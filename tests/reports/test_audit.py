@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from skilljuror.build.audit import audit, moves, reasons
+from skilljuror.build.audit import audit, moves, reasons, waive_findings
+from skilljuror.build.audit_sections import section_changes
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.models.bundle import Blob
 from skilljuror.reports.audit import (
@@ -33,12 +34,19 @@ def bundle(**files):
     )
 
 
-def report(parent, variant, policy="edited"):
+def report(parent, variant, policy="edited", *, details=True, accepted=()):
     judged = audit(parent, variant, "unclaimed", policy)
+    judged = waive_findings(judged, lambda one: "wanted (Ann)" if one.rule in accepted else None)
     return AuditReport(
-        "v1", "v2", judged, reasons(judged), moves(parent, variant),
-        lambda file: f"skills/{file or 'kiln/SKILL.md'}",
+        "v1", "v2", judged, reasons(judged), section_changes(parent, variant, judged),
+        moves(parent, variant), lambda side, file: f"{side}/{file or 'kiln/SKILL.md'}", details,
     )  # fmt: skip
+
+
+def lines_of(parent, variant, **options):
+    """What a terminal shows, without the verdict and the way to the details."""
+    lines = as_text(report(parent, variant, details=False, **options)).splitlines()
+    return [line for line in lines if not line.startswith(("verdict", "every finding"))]
 
 
 V1 = bundle(SKILL_md=HEAD + FIRING + COOLING, scripts__fire_py=SCRIPT)
@@ -56,12 +64,12 @@ def test_a_bundle_against_itself_finds_nothing():
     assert told.judged.verdict == "pass"
     assert as_text(told).startswith("verdict: pass (policy edited; 0 findings")
     assert as_github(told) == told.verdict_line
-    assert "Nothing that it says was lost" in as_markdown(told)
+    assert "No text was lost" in as_markdown(told)
 
 
 def test_a_changed_number_shows_both_texts_where_it_stands():
     told = as_text(report(V1, HOTTER))
-    assert "knowledge.number  variant: kiln/SKILL.md:9" in told
+    assert "knowledge.number  variant: variant/kiln/SKILL.md:9" in told
     assert "− Heat to 1200 degrees." in told
     assert "+ Heat to 1300 degrees." in told
     assert "verdict: review: knowledge.number (1)" in told
@@ -70,7 +78,7 @@ def test_a_changed_number_shows_both_texts_where_it_stands():
 def test_what_is_missing_stands_in_the_source():
     gone = bundle(SKILL_md=HEAD + FIRING, scripts__fire_py=SCRIPT)
     told = as_text(report(V1, gone))
-    assert "source: kiln/SKILL.md:13" in told
+    assert "source: source/kiln/SKILL.md:13" in told
 
 
 def test_a_changed_script_is_one_finding_with_its_diff():
@@ -86,7 +94,7 @@ def test_lines_in_a_row_are_one_finding_that_shows_the_first_of_them():
     told = report(V1, more)
     (one,) = folded(told.judged.own)
     assert len(one.findings) == 30
-    assert as_text(told).count("degrees.") == 12
+    assert as_text(told).count("\n        + Never fire batch") == 12
     assert "(with 29 more findings of its lines)" in as_text(told)
 
 
@@ -114,8 +122,8 @@ def test_the_name_of_a_folder_is_shown_and_not_obeyed():
 
 def test_annotations_are_one_line_each_at_a_file_of_the_change():
     lines = as_github(report(V1, HOTTER)).splitlines()
-    assert lines[0].startswith("::error file=skills/kiln/SKILL.md,line=9,title=knowledge.number::")
-    assert "%0A" in lines[0]
+    assert lines[0].startswith("::warning file=variant/kiln/SKILL.md,line=9,title=Firing::")
+    assert "1200" in lines[0]
     assert len(lines) == 2
 
 
@@ -133,7 +141,7 @@ def test_sarif_names_rule_place_and_a_lasting_id():
     (result,) = told["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("knowledge.number", "error")
     place = result["locations"][0]["physicalLocation"]
-    assert place["artifactLocation"]["uri"] == "skills/kiln/SKILL.md"
+    assert place["artifactLocation"]["uri"] == "variant/kiln/SKILL.md"
     assert place["region"]["startLine"] == 9
     again = json.loads(as_sarif(report(V1, HOTTER)))["runs"][0]["results"][0]
     assert again["partialFingerprints"] == result["partialFingerprints"]
@@ -144,3 +152,61 @@ def test_reasons_name_the_rules_that_decided_and_no_others():
     assert told.judged.verdict == "fail"
     assert any(reason.startswith("knowledge.file-lost") for reason in told.reasons)
     assert not any(reason.startswith("knowledge.reworded") for reason in told.reasons)
+
+
+def test_a_section_is_one_line_with_what_changed_in_it():
+    (line,) = lines_of(V1, HOTTER)
+    assert line.startswith("review variant/kiln/SKILL.md:9 Firing: a number changed: ")
+    assert line.endswith("“to 1200 degrees.” → “to 1300 degrees.”")
+
+
+def test_a_section_that_moved_whole_is_one_line_for_its_file():
+    assert lines_of(V1, SPLIT) == ["moved  Cooling → variant/kiln/references/cooling.md"]
+
+
+def test_a_removed_section_says_where_its_duties_are_and_which_is_gone():
+    duties = ["Always wear gloves.", "Never run near it.", "Verify the lid.", "Do not eat there."]
+    before = bundle(SKILL_md=HEAD + "## Remember\n\n" + "\n\n".join(duties) + "\n\n" + COOLING)
+    after = bundle(
+        SKILL_md=HEAD + "Read `references/duties.md` near a hot kiln.\n\n" + COOLING,
+        references__duties_md="# Near a hot kiln\n\n" + "\n\n".join(duties[:3]) + "\n",
+    )
+    (line, *_) = lines_of(before, after)
+    assert line.startswith("fail   source/kiln/SKILL.md:")
+    assert "Remember: removed; 3 of 4 duties now in variant/kiln/references/duties.md" in line
+    assert line.endswith("a duty is missing: “Do not eat there.”")
+
+
+def test_sections_removed_with_nothing_kept_share_a_line():
+    parts = [f"## Part {n}\n\nUse `tool-{n}` at {n} degrees.\n\n" for n in range(2, 9)]
+    before = bundle(SKILL_md=HEAD + FIRING + "".join(parts))
+    shown = [line for line in lines_of(before, bundle(SKILL_md=HEAD + FIRING)) if "Part" in line]
+    assert shown == ["review removed, with nothing kept: Part 2, Part 3, Part 4, Part 5 and 3 more"]
+
+
+def test_a_script_shows_its_changed_lines():
+    after = bundle(
+        SKILL_md=HEAD + FIRING + COOLING, scripts__fire_py=SCRIPT.replace("7 * 7", "7 + 7")
+    )
+    lines = lines_of(V1, after)
+    assert lines[0].startswith(
+        "review variant/kiln/scripts/fire.py:1: the content of a file changed"
+    )
+    assert lines[-2:] == ["  − print(7 * 7)", "  + print(7 + 7)"]
+
+
+def test_an_accepted_finding_stays_with_its_reason_and_decides_nothing():
+    told = report(V1, HOTTER, accepted={"knowledge.number"})
+    assert told.judged.verdict == "pass"
+    assert "1 accepted" in told.verdict_line
+    (line,) = lines_of(V1, HOTTER, accepted={"knowledge.number"})
+    assert line.startswith("info ")
+    assert line.endswith("[accepted: wanted (Ann)]")
+
+
+def test_the_findings_of_a_comment_are_folded():
+    text = as_markdown(report(V1, HOTTER))
+    above, _, below = text.partition("<details><summary>1 finding</summary>")
+    assert "Firing: a number changed" in above
+    assert "+ Heat to 1300 degrees." in below
+    assert "knowledge.number:" in below

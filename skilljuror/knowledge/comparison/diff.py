@@ -108,8 +108,8 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     files = pair_files(_of_kind(old, "file"), _of_kind(new, "file"))
     changed = [pair for pair in files.altered if pair.change == "content"]
     lines = LinesOf(old), LinesOf(new)
-    content = _content(lines[0].outside(p.before for p in changed))
-    content_now = _content(lines[1].outside(p.after for p in changed))
+    content = _content(lines[0].without(old, (p.before for p in changed)))
+    content_now = _content(lines[1].without(new, (p.after for p in changed)))
     matching = match_units(content, content_now, normaliser)
     both = MatchedBundles(parent, variant, old, new, normaliser, matching)
     links = LinkComparison(both)
@@ -133,6 +133,7 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     words, words_now = (WordStream(side, normaliser) for side in (content, content_now))
     kept, missing = _partition(missing, lambda unit: is_as_often(unit, words, words_now))
     copies, missing = _partition(missing, lambda unit: is_in(unit, words, words_now))
+    added = lines[1].without(added, files.added)  # a new file is one finding
     repeated, added = _partition(added, lambda unit: is_in(unit, words_now, words))
     routing, added = _partition(added, leads.includes)
     return UnitDiff(

@@ -97,7 +97,6 @@ class LinesOf:
     """The lines of code of each file of one side, on disk or in a fence."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
-        self._units = units
         self._code: dict[str, list[Unit]] = defaultdict(list)
         for unit in units:
             if unit.kind == "code":
@@ -110,10 +109,10 @@ class LinesOf:
         last = bisect_right(lines, file.end, key=lambda unit: unit.start)
         return lines[first:last]
 
-    def outside(self, files: Iterable[Unit]) -> list[Unit]:
-        """Return the units of the side without the lines of the files."""
+    def without(self, units: Iterable[Unit], files: Iterable[Unit]) -> list[Unit]:
+        """Return units of the side without the lines of the files."""
         inside = {id(line) for file in files for line in self.within(file)}
-        return [unit for unit in self._units if id(unit) not in inside]
+        return [unit for unit in units if id(unit) not in inside]
 
 
 def with_lines(pair: UnitPair, old: LinesOf, new: LinesOf) -> UnitPair:

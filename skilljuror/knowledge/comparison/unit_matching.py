@@ -6,6 +6,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
 from math import ceil
+from posixpath import basename
 from typing import NamedTuple
 
 from skilljuror.knowledge.comparison.same_words import Regrouping, regroupings
@@ -141,7 +142,7 @@ def _identity(item: _Keyed, width: int) -> Hashable:
         return item.key
     if width == _WIDTHS - 2:
         return item.key, item.before, item.after
-    homes = headings_above(item.unit)
+    homes = headings_above(item.unit) or (basename(item.unit.file),)
     home = homes if width < _HOMES else homes[-1:]
     return (item.key, home, item.before, item.after)[: 4 - width % _HOMES]
 
