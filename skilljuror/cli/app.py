@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from skilljuror import __version__
-from skilljuror.cli import build, gates, ingest, judging, results, review, verify
+from skilljuror.cli import advise, build, gates, ingest, judging, results, review, verify
 from skilljuror.cli import run as trials
 from skilljuror.errors import UsageError
 
@@ -23,6 +23,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         build.build: "build my-skill --out out/my-skill",
         gates.audit: "audit HEAD~1:my-skill my-skill --format markdown",
         build.diff: "diff out/my-skill baseline pd",
+        advise.advise: "advise my-skill --study out/mine",
         verify.verify: "verify out/my-skill --source my-skill",
         gates.waive: "waive out/my-skill",
         gates.assay: "assay out/my-skill --keep",

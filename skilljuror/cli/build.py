@@ -146,17 +146,17 @@ def _print_builds(results: list[tuple[str, Any]], out: Path, reviews: dict[str, 
     rows: list[tuple[Any, ...]] = []
     for name, result in results:
         if isinstance(result, SkilljurorError):
-            rows.append((name, "error", None, None, None, None, result.message))
+            rows.append((name, "error", *[None] * 5, result.message))
             continue
         notes = reviews[name].review_notes
         rows += [
             (
                 name, item.variant, _verdict(item, notes), len(item.files), item.root_lines,
-                item.tokens, _note(item),
+                item.root_tokens, item.tokens, _note(item),
             )
             for item in result.variants
         ]  # fmt: skip
-    columns = ("source", "variant", "gates", "files", "root lines", "tokens", "note")
+    columns = ("source", "variant", "gates", "files", "root lines", "root tokens", "tokens", "note")
     table(columns, rows)
     built = [result for _, result in results if not isinstance(result, SkilljurorError)]
     if len(results) > 1:

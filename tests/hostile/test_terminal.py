@@ -40,6 +40,10 @@ COMMANDS = {
         ["build", "source", "--out", f"once{NAME}"],
         ["build", "source", f"broken{NAME}", "--out", f"twice{NAME}"],
     ],
+    "advise": [
+        ["advise", "source", "--study", f"mine{NAME}"],
+        ["advise", f"gone{NAME}"],
+    ],
     "audit": [
         ["audit", f"broken{NAME}", "other", "--kind", "pd"],
         ["audit", "source", "other", "--kind", "pd"],

@@ -1,0 +1,52 @@
+"""`advise` at the command line: the answer first, JSON on demand, and the status of a mistake."""
+
+import json
+
+import pytest
+
+from tests.support.cli_process import call, complaint, error, write_skill
+
+
+@pytest.fixture
+def skill(tmp_path):
+    folder = write_skill(tmp_path / "csv-report")
+    sections = (
+        f"\n## Kind {n}\n\n" + f"A report of kind {n} names one shop.\n" * 30 for n in range(14)
+    )
+    with (folder / "SKILL.md").open("a") as file:
+        file.writelines(sections)
+    return folder
+
+
+def test_the_answer_comes_first_and_the_study_last(skill):
+    done = call("advise", skill)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("Keep yours for now, and test pd: its root has")
+    assert f"skilljuror init --task my-task --skill {skill} --out study.yaml" in done.stdout
+    assert "hours and dollars unknown" in lines[-1]
+    for title in ("pd", "what breaks: nothing that the gates find"):
+        assert title in lines
+
+
+def test_a_small_skill_gets_no_study(tmp_path):
+    done = call("advise", write_skill(tmp_path / "csv-report"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Leave it as it is: ")
+    assert "study" not in done.stdout
+
+
+def test_json_holds_the_same_in_both_spellings(skill):
+    done = call("advise", skill, "--json")
+    found = json.loads(done.stdout)
+    assert found["decision"] == "study"
+    assert [one["layout"] for one in found["layouts"]] == ["origin", "flat-files", "baseline", "pd"]
+    assert found["layouts"][0]["at_share"][0] == found["layouts"][0]["root_tokens"]
+    assert json.loads(call("advise", skill, "--format", "json").stdout) == found
+
+
+def test_mistakes_are_bad_input(skill, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert "no SKILL.md" in complaint(call("advise", tmp_path / "empty"))
+    assert "has no database" in complaint(call("advise", skill, "--study", tmp_path / "empty"))
+    assert error(call("advise", tmp_path / "gone", "--json"))["kind"] == "BundleError"
