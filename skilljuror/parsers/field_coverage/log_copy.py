@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import orjson
@@ -24,8 +26,6 @@ from skilljuror.parsers.field_coverage.mutation import (
     changed_value,
     fields_of,
     folded_path,
-    remove_value,
-    set_value,
     value_at,
     value_type,
 )
@@ -45,7 +45,7 @@ Change = Literal["end", "ahead", "out"]
 """Append the mark, prepend it, or remove the value."""
 
 
-class Occurrence(Struct, frozen=True, order=True):
+class Occurrence(NamedTuple):
     """Position of one value in a copy."""
 
     file: int
@@ -55,7 +55,7 @@ class Occurrence(Struct, frozen=True, order=True):
     """Path to the value; empty for a whole file."""
 
 
-class ParseOutcome(Struct, frozen=True):
+class ParseOutcome(Struct, frozen=True, dict=True):
     """Result of finding and parsing."""
 
     runs: tuple[Trajectory, ...]
@@ -63,21 +63,22 @@ class ParseOutcome(Struct, frozen=True):
     problems: tuple[str, ...]
     """Why a log could not be read."""
 
-    def as_json(self) -> bytes:
-        """Everything that was read, as JSON, without the count of skipped records."""
+    @cached_property
+    def json(self) -> bytes:
+        """Everything that was read, without the count of skipped records."""
         return msgspec.json.encode([replace(run, skipped={}) for run in self.runs])
 
+    @property
     def holds_mark(self) -> bool:
         """Whether a changed string appears in the result."""
-        return MARK.encode() in self.as_json()
+        return MARK.encode() in self.json
 
+    @cached_property
     def weight(self) -> tuple[int, int]:
         """Amount read: values present, and characters of text."""
-        values = characters = 0
-        for _, _, value in fields_of(orjson.loads(self.as_json())):
-            values += value_type(value) not in EMPTY
-            characters += len(value) if isinstance(value, str) else 0
-        return values, characters
+        values = [value for _, _, value in fields_of(orjson.loads(self.json))]
+        present = sum(value_type(value) not in EMPTY for value in values)
+        return present, sum(len(value) for value in values if isinstance(value, str))
 
 
 class CopiedLog:
@@ -97,40 +98,36 @@ class CopiedLog:
 
     def _is_whole(self, file: LogFile) -> bool:
         """Whether a file is changed as a whole: not JSON, or another format's log in a folder."""
-        if not self._is_folder:
-            return not file.readable
-        return not file.readable or bool(claims(Source(file.path, read_head(file.path))))
-
-    def _label(self, file: LogFile) -> str:
-        return folded_path(file.path.relative_to(self.path)) if self._is_folder else ""
+        other = self._is_folder and bool(claims(Source(file.path, read_head(file.path))))
+        return other or not any(entry.value for entry in file.entries)
 
     def _write(self, numbers: Iterable[int]) -> None:
         for number in numbers:
-            file = self.files[number]
-            file.path.parent.mkdir(parents=True, exist_ok=True)
-            file.path.write_bytes(file.data({}))
+            self.files[number].path.parent.mkdir(parents=True, exist_ok=True)
+            self.files[number].write({})
 
     def shorten(self) -> None:
         """Keep a few lines of each kind of record, in order."""
         for file, whole in zip(self.files, self._whole, strict=True):
-            if not whole and len(file.entries) > 1:
-                file.entries = [
-                    entry
-                    for entry, number in _numbered(file)
-                    if number <= LINES_PER_KIND and len(entry.raw) <= MAX_LINE
-                ]
+            seen: Counter[tuple[str, ...]] = Counter()
+            entries, file.entries = file.entries, []
+            for entry in entries:
+                kind = tuple(sorted({field.record for field, _, _ in fields_of(entry.value)}))
+                seen[kind] += 1
+                few = seen[kind] <= LINES_PER_KIND and len(entry.raw) <= MAX_LINE
+                if whole or len(entries) == 1 or few:
+                    file.entries.append(entry)
         self._write(range(len(self.files)))
 
     def values(self) -> Iterator[tuple[Field, Occurrence, Any]]:
         """Every value with its field and position."""
         for number, file in enumerate(self.files):
-            label = self._label(file)
+            label = folded_path(file.path.relative_to(self.path)) if self._is_folder else ""
             if self._whole[number]:
                 yield Field(label, "", WHOLE), Occurrence(number, 0, ()), FILE
                 continue
-            readable = ((at, one.value) for at, one in enumerate(file.entries) if one.value)
-            for at, record in readable:
-                for field, place, value in fields_of(record, label):
+            for at, entry in enumerate(file.entries):
+                for field, place, value in fields_of(entry.value, label) if entry.value else ():
                     yield field, Occurrence(number, at, place), value
 
     def places(self) -> dict[Field, list[Occurrence]]:
@@ -156,46 +153,32 @@ class CopiedLog:
                 problems.append(error.message)
         return ParseOutcome(tuple(runs), tuple(problems))
 
-    def changed(self, places: Sequence[Occurrence], how: Change) -> ParseOutcome:
+    def changed(self, places: Iterable[Occurrence], how: Change) -> ParseOutcome:
         """Outcome with these values changed."""
-        entries: dict[int, dict[int, list[Place]]] = {}
-        for one in sorted(places):
-            entries.setdefault(one.file, {}).setdefault(one.entry, []).append(one.place)
-        self._write(self._dirty - set(entries))
-        self._dirty = set(entries)
-        for number, changes in entries.items():
-            _write_changed(self.files[number], changes, how)
+        by_file = {
+            number: list(group) for number, group in groupby(sorted(places), lambda one: one.file)
+        }
+        self._write(self._dirty - set(by_file))
+        self._dirty = set(by_file)
+        for number, several in by_file.items():
+            _write_changed(self.files[number], several, how)
         return self.outcome()
 
 
-def _write_changed(file: LogFile, changes: dict[int, list[Place]], how: Change) -> None:
-    changed: dict[int, bytes] = {}
-    mark = 0
-    for at, places in changes.items():
-        if not places[0]:
+def _write_changed(file: LogFile, places: Sequence[Occurrence], how: Change) -> None:
+    records: dict[int, Any] = {}
+    for mark, (_, at, place) in enumerate(reversed(places), 1):
+        if not place:
             file.path.unlink(missing_ok=True)
             return
-        value = orjson.loads(file.entries[at].raw)
-        for place in reversed(places):
-            mark += 1
-            if how == "out":
-                remove_value(value, place)
-            else:
-                set_value(
-                    value, place, changed_value(value_at(value, place), mark, ahead=how == "ahead")
-                )
-        changed[at] = orjson.dumps(value)
-    file.path.write_bytes(file.data(changed))
-
-
-def _numbered(file: LogFile) -> Iterator[tuple[Any, int]]:
-    """Each record with its number within its kind."""
-    seen: Counter[str] = Counter()
-    for entry in file.entries:
-        kinds = {field.record for field, _, _ in fields_of(entry.value)} if entry.value else ()
-        kind = "|".join(sorted(kinds))
-        seen[kind] += 1
-        yield entry, seen[kind]
+        if at not in records:
+            records[at] = orjson.loads(file.entries[at].raw)
+        parent = value_at(records[at], place[:-1])
+        if how == "out":
+            del parent[place[-1]]
+        else:
+            parent[place[-1]] = changed_value(parent[place[-1]], mark, ahead=how == "ahead")
+    file.write({at: orjson.dumps(record) for at, record in records.items()})
 
 
 def _comparable(run: Trajectory) -> Trajectory:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from msgspec import Struct
@@ -18,12 +18,8 @@ MARK = "zqxj"
 EMPTY = frozenset({"null", "empty string", "empty list", "empty object"})
 """Shapes of values without content."""
 
-
-class _File:
-    """Placeholder for the content of an unread file."""
-
-
-FILE = _File()
+FILE = b""
+"""Placeholder for the content of an unread file."""
 
 Place = tuple[str | int, ...]
 """Keys and indices from a record to one of its values."""
@@ -56,15 +52,12 @@ class Field(Struct, frozen=True, order=True):
     """Members down to the value, `[]` for list items and `*` for keys that are data."""
 
 
-class Entry:
+class Entry(NamedTuple):
     """One JSON value of a file (a line, or the whole), or bytes that are not JSON."""
 
-    __slots__ = ("raw", "value")
-
-    def __init__(self, raw: bytes, value: Any) -> None:
-        self.raw = raw
-        self.value = value
-        """None for bytes that are written back unchanged."""
+    raw: bytes
+    value: Any
+    """None for bytes that are written back unchanged."""
 
 
 class LogFile:
@@ -73,25 +66,15 @@ class LogFile:
     def __init__(self, path: Path, data: bytes) -> None:
         self.path = path
         """Path to write back to."""
-        self.entries = _entries(data)
+        whole = _decoded(data)
+        lines = data.removesuffix(b"\n").split(b"\n") if whole is None else [orjson.dumps(whole)]
+        self.entries = [Entry(line, _decoded(line)) for line in lines]
+        """A document becomes one line, so that values keep their line when another changes."""
 
-    def data(self, changed: dict[int, bytes]) -> bytes:
-        """The file with some entries replaced; None removes an entry."""
+    def write(self, changed: dict[int, bytes]) -> None:
+        """Write the file with some entries replaced."""
         parts = [changed.get(at, entry.raw) for at, entry in enumerate(self.entries)]
-        return b"\n".join(parts) + b"\n"
-
-    @property
-    def readable(self) -> bool:
-        """Whether it contains any JSON."""
-        return any(entry.value is not None for entry in self.entries)
-
-
-def _entries(data: bytes) -> list[Entry]:
-    """A document becomes one line, so that values keep their line when another changes."""
-    whole = _decoded(data)
-    if whole is not None:
-        return [Entry(orjson.dumps(whole), whole)]
-    return [Entry(line, _decoded(line)) for line in data.removesuffix(b"\n").split(b"\n")]
+        self.path.write_bytes(b"\n".join(parts) + b"\n")
 
 
 def _decoded(raw: bytes) -> Any:
@@ -150,13 +133,6 @@ def folded_path(path: Path) -> str:
     return re.sub(r"\*([._T/-]+\*)+", "*", plain)
 
 
-def value_type(value: Any) -> str:
-    """Type of a value in a word or two, never the value."""
-    if isinstance(value, str):
-        return _shape_of_text(value)
-    return _SHAPES[type(value)]
-
-
 _SHAPES = {
     type(None): "null",
     bool: "boolean",
@@ -164,11 +140,14 @@ _SHAPES = {
     float: "number",
     list: "empty list",
     dict: "empty object",
-    _File: "file",
+    bytes: "file",
 }
 
 
-def _shape_of_text(value: str) -> str:
+def value_type(value: Any) -> str:
+    """Type of a value in a word or two, never the value."""
+    if not isinstance(value, str):
+        return _SHAPES[type(value)]
     if not value:
         return "empty string"
     if _moment(value) is not None:
@@ -184,19 +163,13 @@ def changed_value(value: Any, number: int, *, ahead: bool = False) -> Any:
     """
     if isinstance(value, bool):
         return not value
-    if isinstance(value, int | float):
-        return _other_number(value, number)
-    if isinstance(value, str):
-        return _other_text(value, number, ahead)
-    return value
-
-
-def _other_number(value: float, number: int) -> float:
-    if isinstance(value, float) and 0 < value <= 1:
-        return value / (2 + number)  # keep a reward within its range
-    if abs(value) < _EXACT:
-        return value + 1 + number
-    return value - 1 - number if isinstance(value, int) else value / 2
+    if isinstance(value, int):
+        return value + 1 + number if value < _EXACT else value - 1 - number
+    if isinstance(value, float):  # a reward stays within its range
+        return (
+            value / (2 + number) if 0 < value <= 1 or abs(value) >= _EXACT else value + 1 + number
+        )
+    return _other_text(value, number, ahead) if isinstance(value, str) else value
 
 
 def _other_text(value: str, number: int, ahead: bool) -> str:
@@ -216,7 +189,7 @@ def _other_inside(inner: Any, number: int, ahead: bool) -> Any:
     """Change the first plain value inside a JSON value, or add one."""
     for _, _, place, leaf in _walk(inner, (), "", ()):
         if place and not isinstance(leaf, dict | list) and leaf is not None:
-            set_value(inner, place, changed_value(leaf, number, ahead=ahead))
+            value_at(inner, place[:-1])[place[-1]] = changed_value(leaf, number, ahead=ahead)
             return inner
     return inner | {MARK: number} if isinstance(inner, dict) else [*inner, f"{MARK}{number}"]
 
@@ -225,15 +198,6 @@ def value_at(record: Any, place: Place) -> Any:
     for step in place:
         record = record[step]
     return record
-
-
-def set_value(record: Any, place: Place, value: Any) -> None:
-    value_at(record, place[:-1])[place[-1]] = value
-
-
-def remove_value(record: Any, place: Place) -> None:
-    """Remove one value. Of several items of a list remove the last first."""
-    del value_at(record, place[:-1])[place[-1]]
 
 
 def _moment(value: str) -> datetime | None:

@@ -99,38 +99,18 @@ def _sources(paths: Sequence[Path], format: str) -> list[Source]:
     return sources
 
 
-class _Tried:
-    """Results for one field so far."""
-
-    __slots__ = ("logs", "occurrences", "shapes", "tried")
-
-    def __init__(self) -> None:
-        self.tried: Reading | None = None
-        """Result of the trials so far."""
-        self.logs = 0
-        """Number of logs that it was tried in."""
-        self.occurrences = 0
-        self.shapes: Counter[str] = Counter()
-
-    def add(self, reading: Reading) -> None:
-        """Add a log's result: any effect counts."""
-        self.logs += 1
-        if self.tried in {None, "ignored"} or reading == "observed":
-            self.tried = reading
-
-    @property
-    def reading(self) -> Reading:
-        """Final result."""
-        return self.tried or ("untried" if self.shapes.keys() - EMPTY else "empty")
-
-
 class _Survey:
     """Tries the fields of logs and collects results."""
 
     def __init__(self, format: str, deadline: float) -> None:
         self.format = format
         self.deadline = deadline
-        self.fields: dict[Field, _Tried] = {}
+        self._shapes: dict[Field, Counter[str]] = {}
+        """Types of each field's values."""
+        self._readings: dict[Field, Reading] = {}
+        """Results of the trials so far."""
+        self._logs: Counter[Field] = Counter()
+        """Number of logs that a field was tried in."""
 
     @property
     def late(self) -> bool:
@@ -140,98 +120,79 @@ class _Survey:
     def look(self, source: Source) -> bool:
         """Try the fields of one log; False if it is skipped."""
         too_big = any(path.stat().st_size > MAX_FILE for path in files_of(source))
-        if too_big or (self.late and self.fields):
+        if too_big or (self.late and self._shapes):
             return False
         with TemporaryDirectory(prefix="skilljuror-") as folder:
             log = CopiedLog(source, self.format, Path(folder).resolve())
             for field, _, value in log.values():
-                tried = self.fields.setdefault(field, _Tried())
-                tried.occurrences += 1
-                tried.shapes[value_type(value)] += 1
+                self._shapes.setdefault(field, Counter())[value_type(value)] += 1
             log.shorten()
             before = log.outcome()
             if before.problems:
                 raise TrajectoryError(before.problems[0], file=str(source.path))
-            self._try(_Experiment(log, before), log.places())
+            self._try(log, before)
         return True
 
-    def _try(self, experiment: "_Experiment", places: Fields) -> None:
-        """Try each field alone while it may be observed; afterwards those without effect together."""
-        open_ones = {field: held for field, held in places.items() if self._is_open(field)}
-        quiet: Fields = {}
-        for field, held in open_ones.items():
-            if self.fields[field].reading == "ignored":
-                quiet[field] = held
-            elif self.late:
-                return
-            elif (reading := experiment.reading(field, held, "end")) is None:
-                quiet[field] = held
-            else:
-                self.fields[field].add(reading)
-        for how in ("end", "ahead", "out"):
-            for field, reading in experiment.readings(quiet, how).items():
-                self.fields[field].add(reading)
-                del quiet[field]
-        for field in quiet:
-            self.fields[field].add("ignored")
+    def _try(self, log: CopiedLog, before: ParseOutcome) -> None:
+        """Try each field alone that may still be observed, as another's change may hide its own;
+        afterwards those without effect together."""
+        fields = {
+            field: held
+            for field, held in log.places().items()
+            if self._readings.get(field) != "observed" and self._logs[field] < TRIED_LOGS
+        }
+        changes: list[tuple[Fields, Change]] = [
+            ({field: held}, "end")
+            for field, held in fields.items()
+            if self._readings.get(field) != "ignored"
+        ]
+        for group, how in [*changes, (fields, "end"), (fields, "ahead"), (fields, "out")]:
+            for field, reading in self._effects(log, before, group, how).items():
+                self._add(field, reading)
+                del fields[field]
+        for field in () if self.late else fields:
+            self._add(field, "ignored")
 
-    def _is_open(self, field: Field) -> bool:
-        """Whether another log may still change the result."""
-        tried = self.fields[field]
-        return tried.reading != "observed" and tried.logs < TRIED_LOGS
-
-    def result(self, logs: int, left: int) -> Coverage:
-        fields = tuple(_coverage_of(field, self.fields[field]) for field in sorted(self.fields))
-        return Coverage(self.format, logs, left, fields)
-
-
-def _coverage_of(field: Field, tried: _Tried) -> FieldCoverage:
-    shapes = tuple(name for name, _ in tried.shapes.most_common())
-    return FieldCoverage(
-        field.file, field.record, field.path, tried.reading, tried.occurrences, shapes
-    )
-
-
-class _Experiment:
-    """Changes a log and compares the outcomes."""
-
-    def __init__(self, log: CopiedLog, before: ParseOutcome) -> None:
-        self.log = log
-        self.before = before
-        self._before_json = before.as_json()
-        self._weight = before.weight()
-
-    def reading(self, field: Field, places: list[Occurrence], how: Change) -> Reading | None:
-        """Effect of one change to one field; None without any."""
-        whole = field.path == WHOLE
-        after = self.log.changed(places, "out" if whole else how)
-        if after == self.before:
-            return None
-        if whole:
-            return "observed"
-        return "routes" if how == "out" else self._difference(after)
-
-    def readings(self, fields: Fields, how: Change) -> dict[Field, Reading]:
-        """Fields with an effect, found by bisecting groups of fields."""
-        if not fields:
+    def _effects(
+        self, log: CopiedLog, before: ParseOutcome, fields: Fields, how: Change
+    ) -> dict[Field, Reading]:
+        """Effects of one change, found by bisecting groups of fields; fewer if time is up."""
+        if self.late or not fields:
             return {}
-        if len(fields) == 1:
-            ((field, places),) = fields.items()
-            reading = self.reading(field, places, how)
-            return {} if reading is None else {field: reading}
-        together = [one for places in fields.values() for one in places]
-        if self.log.changed(together, how) == self.before:
+        after = log.changed([one for held in fields.values() for one in held], how)
+        if after == before:
             return {}
         items = sorted(fields.items())
+        if len(items) == 1:
+            return {items[0][0]: _effect(items[0][0], before, after, how)}
         middle = len(items) // 2
-        found = self.readings(dict(items[:middle]), how)
-        return found | self.readings(dict(items[middle:]), how)
+        found = self._effects(log, before, dict(items[:middle]), how)
+        return found | self._effects(log, before, dict(items[middle:]), how)
 
-    def _difference(self, after: ParseOutcome) -> Reading:
-        """Whether a change shows in the result, or only reduces what is read."""
-        if len(after.runs) < len(self.before.runs):
-            return "routes"
-        if after.holds_mark():
-            return "observed"
-        less = after.weight() < self._weight or after.as_json() == self._before_json
-        return "routes" if less else "observed"
+    def _add(self, field: Field, reading: Reading) -> None:
+        """Add a log's result: any effect counts."""
+        self._logs[field] += 1
+        if reading == "observed" or self._readings.get(field, "ignored") == "ignored":
+            self._readings[field] = reading
+
+    def result(self, logs: int, left: int) -> Coverage:
+        fields = []
+        for field, shapes in sorted(self._shapes.items()):
+            untried: Reading = "untried" if shapes.keys() - EMPTY else "empty"
+            names = tuple(name for name, _ in shapes.most_common())
+            reading = self._readings.get(field, untried)
+            fields.append(
+                FieldCoverage(field.file, field.record, field.path, reading, shapes.total(), names)
+            )
+        return Coverage(self.format, logs, left, tuple(fields))
+
+
+def _effect(field: Field, before: ParseOutcome, after: ParseOutcome, how: Change) -> Reading:
+    """Whether a change shows in the result, or only changes what is read."""
+    if field.path == WHOLE:
+        return "observed"
+    if how == "out" or len(after.runs) < len(before.runs):
+        return "routes"
+    if after.holds_mark:
+        return "observed"
+    return "routes" if after.weight < before.weight or after.json == before.json else "observed"
