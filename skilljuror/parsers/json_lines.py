@@ -7,7 +7,7 @@ from skilljuror.models.trajectory import Trajectory, Usage
 from skilljuror.parsers.assembly.builders import TrajectoryBuilder, total_usage
 from skilljuror.parsers.base import Parser, Source
 from skilljuror.parsers.raw_logs.coercion import as_epoch
-from skilljuror.parsers.raw_logs.jsonl import JsonLines, Skip, unreadable
+from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
 
 
 class RecordReader:
@@ -53,14 +53,10 @@ class JsonLinesParser(Parser):
     opening: ClassVar[str]
     """Name of the record with the session's id, for error messages."""
 
-    def skip(self) -> Skip | None:
-        """Return a function that names raw lines to skip undecoded; None to decode every line."""
-        return None
-
     def parse(self, source: Source) -> Iterator[Trajectory]:
         run = TrajectoryBuilder()
         reader = self.reader(run)
-        lines = JsonLines(source.path, self.skip())
+        lines = JsonLines(source.path)
         for line, record in lines:
             reader.read(line, record)
         run.add_diagnostics(lines)

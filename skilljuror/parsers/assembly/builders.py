@@ -225,8 +225,7 @@ class TrajectoryBuilder:
         return bool(steps) and "prompt" not in later and not steps[-1].calls
 
     def add_diagnostics(self, lines: JsonLines) -> None:
-        """Copy a file's warnings, skipped records and completeness."""
-        self.skipped.update(lines.skipped)
+        """Copy a file's warnings and completeness."""
         self.warnings.extend(lines.warnings)
         self.complete = self.complete and lines.complete
 

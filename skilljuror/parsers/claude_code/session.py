@@ -1,6 +1,5 @@
 """Claude Code session files and their sub-agent files (formats.md §4.1, §4.3)."""
 
-import re
 from collections.abc import Iterator, Sequence
 from glob import escape
 from heapq import merge
@@ -29,24 +28,12 @@ BUNDLED = frozenset(
 """Skills built into Claude Code (2.1.197 and 2.1.328); its listing has no paths."""
 
 _TYPES = frozenset({"user", "assistant", "attachment", "system", "progress"})
-_BOOKKEEPING = re.compile(rb'\{"type":"([a-z-]+)"')
-_KINDS = (
-    ("progress", b'"type":"progress","data":{"type":"'),
-    ("attachment", b'"attachment":{"type":"'),
-)
-"""Records of many kinds: (type, text before the kind's name)."""
 _HELD = {"progress": "data", "attachment": "attachment"}
-"""Same records -> member with their kind."""
-_NAME = re.compile(rb'(\w+)"')
-_HEAD = 700
-"""Bytes of a line that contain its type and kind."""
+"""Records of many kinds -> member with their kind."""
 _TYPE_FIRST = b'{"type":"'
 _PARENT = b'"parentUuid"'
 """Member of every conversation record."""
-_GLUED = b'}{"'
-"""Text between two records on one line."""
 _WANTED = frozenset({"agent_progress", "skill_listing", "file", "invoked_skills"})
-_READ = frozenset({b"user", b"assistant", b"attachment", b"system", b"progress"})
 
 
 def session_record(head: bytes) -> dict[str, Any]:
@@ -148,27 +135,8 @@ def _home(run: TrajectoryBuilder, cwd: str | None) -> str | None:
     return None
 
 
-def _passed_over(line: bytes) -> str | None:
-    """Name of a bookkeeping record, recognised undecoded; None if the line holds anything else."""
-    name = _bookkeeping(line)
-    return None if name is None or line.find(_GLUED) >= 0 else name
-
-
-def _bookkeeping(line: bytes) -> str | None:
-    """In conversation records type is never first, and a kind is nested one level."""
-    match = _BOOKKEEPING.match(line) if line.startswith(_TYPE_FIRST) else None
-    if match:
-        return None if match[1] in _READ else match[1].decode()
-    for kind, mark in _KINDS:
-        at = line.find(mark, 0, _HEAD)
-        name = _NAME.match(line, at + len(mark), _HEAD) if at >= 0 else None
-        if name and line.count(b"{", 0, at) == 1 and name[1].decode() not in _WANTED:
-            return f"{kind}/{name[1].decode()}"
-    return None
-
-
 def _unread(kind: str, entry: dict[str, Any]) -> str | None:
-    """The same for a decoded record, whose members may be in any order."""
+    """Name of a bookkeeping record, or None."""
     name = as_dict(entry.get(_HELD[kind])).get("type")
     return None if isinstance(name, str) and name in _WANTED else f"{kind}/{name}"
 
@@ -206,7 +174,7 @@ class _Reader:
 
     def read(self, parts: Sequence[tuple[int, Path]]) -> None:
         """Read all records of a file, or of the files of one conversation."""
-        logs = [(index, JsonLines(path, _passed_over)) for index, path in parts]
+        logs = [(index, JsonLines(path)) for index, path in parts]
         if len(logs) == 1:
             ((self.run.file, lines),) = logs
             for line, entry in lines:

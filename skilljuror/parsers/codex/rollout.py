@@ -5,7 +5,6 @@ the next output or user message.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -44,20 +43,8 @@ from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
 
-_HEAD = re.compile(
-    rb'\{"timestamp":"[^"]{10,40}",(?:"ordinal":\d+,)?"type":"(\w+)","payload":\{(?:"type":"(\w+)")?'
-)
-_START = 120
-"""Bytes of a line that contain its type."""
-_ITEM = re.compile(rb'"item":\{"type":"(\w+)"')
-_EVENTS = frozenset({
-    b"token_count",
-    b"turn_aborted",
-    b"task_complete",
-    b"item_completed",
-    b"warning",
-})
-_ITEMS = frozenset({b"CommandExecution", b"CollabAgentToolCall"})
+_EVENTS = frozenset({"token_count", "turn_aborted", "task_complete", "item_completed", "warning"})
+_ITEMS = frozenset({"CommandExecution", "CollabAgentToolCall"})
 
 
 def parent_thread(meta: dict[str, Any]) -> str | None:
@@ -134,25 +121,14 @@ def _home(run: TrajectoryBuilder) -> str | None:
     return None
 
 
-def _passed_over(line: bytes) -> str | None:
-    """Name of a copied or bookkeeping record, recognised undecoded; other spellings are decoded."""
-    if line.find(b'"event_msg"', 0, _START) < 0 and line.find(b'"world_state"', 0, _START) < 0:
-        return None
-    head = _HEAD.match(line)
-    if head is None:
-        return None
-    kind, name = head.groups()
-    if kind == b"world_state":
-        return "world_state"
-    if kind != b"event_msg" or name is None:
-        return None
+def _unread_event(payload: dict[str, Any]) -> str | None:
+    """Name of an event that repeats a response item or is bookkeeping, or None."""
+    name = as_str(payload.get("type"))
     if name not in _EVENTS:
-        return f"event_msg/{name.decode()}"
-    if name == b"item_completed":
-        item = _ITEM.search(line, 0, 600)
-        if item and item[1] not in _ITEMS:
-            return f"event_msg/item_completed/{item[1].decode()}"
-    return None
+        return f"event_msg/{name}"
+    item = as_str(nested(payload, "item", "type"))
+    copied = name == "item_completed" and item not in _ITEMS
+    return f"event_msg/item_completed/{item}" if copied else None
 
 
 class _Thread:
@@ -178,7 +154,7 @@ class _Thread:
         return self.agent or "unknown"
 
     def read(self, path: Path) -> None:
-        lines = JsonLines(path, _passed_over)
+        lines = JsonLines(path)
         first = stamp = None
         for line, entry in lines:
             kind = entry.get("type")
@@ -186,6 +162,10 @@ class _Thread:
             payload = entry.get("payload")
             if reader is None or not isinstance(payload, dict):
                 self.run.skipped[str(kind)] += 1
+                continue
+            unread = _unread_event(payload) if kind == "event_msg" else None
+            if unread is not None:
+                self.run.skipped[unread] += 1
                 continue
             stamp = entry.get("timestamp")
             if first is None:

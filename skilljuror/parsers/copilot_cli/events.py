@@ -21,11 +21,10 @@ from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
 from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_list, as_str, nested
 from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
-from skilljuror.parsers.raw_logs.jsonl import Skip
 
 _TRAILER = re.compile(r"\n?<(?:shellId: \w+ completed|exited) with exit code (-?\d{1,9})>\s*$")
 _RUNNING = re.compile(r"<command with shellId: (\w+) is still running")
-_SKIPPED = re.compile(rb'\{"type":"(hook\.\w+|permission\.\w+|assistant\.turn_\w+)"')
+_BOOKKEEPING = ("hook.", "permission.", "assistant.turn_")
 
 
 def _is_start(record: dict[str, Any]) -> bool:
@@ -33,11 +32,6 @@ def _is_start(record: dict[str, Any]) -> bool:
         record.get("type") == "session.start"
         and as_str(nested(record, "data", "sessionId")) is not None
     )
-
-
-def _skipped_type(line: bytes) -> str | None:
-    match = _SKIPPED.match(line)
-    return match[1].decode() if match else None
 
 
 class _Reader(RecordReader):
@@ -48,7 +42,11 @@ class _Reader(RecordReader):
         """Running commands by the shell id that read_bash polls."""
 
     def read(self, line: int, record: dict[str, Any]) -> None:
-        """Read one record, and whether it ends or interrupts the session."""
+        """Read one record, and whether it ends or interrupts the session; hooks, permissions and
+        turn boundaries are only counted."""
+        if str(record.get("type")).startswith(_BOOKKEEPING):
+            self.run.skipped[record["type"]] += 1
+            return
         self.ended = record.get("type") in ("session.shutdown", "abort")
         super().read(line, record)
 
@@ -185,10 +183,6 @@ class CopilotCli(JsonLinesParser):
     def sniff(self, source: Source) -> bool:
         """A record of type session.start with a sessionId in its data."""
         return any(map(_is_start, parse_head(source.head).objects(b'"session.start"')))
-
-    def skip(self) -> Skip:
-        """Hooks, permissions and turn boundaries are only counted."""
-        return _skipped_type
 
 
 def _result(action: str, text: str, line: int) -> ToolResult:

@@ -6,17 +6,13 @@ truncated last line (formats.md §12); no record may be lost.
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from skilljuror.errors import TrajectoryError
-
-Skip = Callable[[bytes], str | None]
-"""Return the record type of a raw line to skip, or None to decode the line."""
 
 BUFFER_BYTES = 1 << 18
 _DECODER = json.JSONDecoder(strict=False)
@@ -28,24 +24,16 @@ _PADDING = " \t\r\n\x00\ufeff"
 class JsonLines:
     """Iterates over (line, object) of one file; diagnostics are available afterwards."""
 
-    def __init__(self, path: Path, skip: Skip | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.skip = skip
-        self.skipped: Counter[str] = Counter()
-        """Types of records skipped undecoded."""
         self.warnings: list[str] = []
         """One message per invalid line."""
         self.complete = True
         """False if the last line is cut off."""
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        skip = self.skip
         with open_log(self.path) as raw:
             for number, line in enumerate(raw, 1):
-                name = skip(line) if skip else None
-                if name is not None:
-                    self.skipped[name] += 1
-                    continue
                 try:
                     value = orjson.loads(line)
                 except orjson.JSONDecodeError:

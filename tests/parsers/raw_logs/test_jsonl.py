@@ -10,10 +10,10 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.parsers.raw_logs.jsonl import JsonLines, decode_glued, file_key
 
 
-def read(tmp_path, data: bytes, skip=None):
+def read(tmp_path, data: bytes):
     path = tmp_path / "log.jsonl"
     path.write_bytes(data)
-    lines = JsonLines(path, skip)
+    lines = JsonLines(path)
     return list(lines), lines
 
 
@@ -73,13 +73,6 @@ def test_deep_nesting_is_no_crash(tmp_path):
 def test_megabyte_line(tmp_path):
     values, _ = read(tmp_path, json.dumps({"image": "x" * 2_000_000}).encode() + b"\n")
     assert len(values[0][1]["image"]) == 2_000_000
-
-
-def test_skipped_lines_are_counted(tmp_path):
-    skip = {b"x\n": "x-record"}.get
-    values, lines = read(tmp_path, b'x\n{"a":1}\nx\n', skip)
-    assert values == [(2, {"a": 1})]
-    assert lines.skipped == {"x-record": 2}
 
 
 def test_missing_file_names_itself(tmp_path):
