@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.attribution.events.candidate_event import CandidateEvent
@@ -33,7 +33,6 @@ from skilljuror.attribution.resolution.resolver import MOST_ACCESSES, ResolvedAc
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation
 from skilljuror.attribution.resolution.skill_discovery import discover_catalog
 from skilljuror.attribution.run_context import AnalysedCall, RunContext, build_run_context
-from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
 from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import Trajectory
@@ -74,7 +73,7 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
         if len(found) > MOST_ACCESSES:
             run.cut.add(analysed.call.line)
     ordered = _with_lost_skills(_without_mentions_of_run_code(candidates))
-    events = tuple(_resource_events(trajectory, ordered, run, _ResourceClasses(manifest)))
+    events = tuple(_resource_events(trajectory, ordered, run, manifest))
     given = manifest if manifest is not None and manifest.known else _discovered(run, events)
     warnings = [
         *((line, _CUT) for line in run.cut),
@@ -279,24 +278,12 @@ def _with_lost_skills(events: Iterable[CandidateEvent]) -> list[CandidateEvent]:
     return placed
 
 
-class _ResourceClasses(Struct):
-    """Resource classes from the manifest, else from the path."""
-
-    manifest: SkillManifest | None
-    known: dict[tuple[str, str], ResourceClass] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for resource in self.manifest.resources if self.manifest else ():
-            self.known[resource.skill, resource.path] = resource.resource_class
-
-    def of(self, skill: str, path: str) -> ResourceClass:
-        return self.known.get((skill, path)) or class_of(path)
-
-
 def _resource_events(
     trajectory: Trajectory, ordered: list[CandidateEvent], run: RunContext,
-    classes: _ResourceClasses,
+    manifest: SkillManifest | None,
 ) -> Iterator[ResourceEvent]:  # fmt: skip
+    resources = manifest.resources if manifest is not None else ()
+    classes = {(one.skill, one.path): one.resource_class for one in resources}
     for ordinal, event in enumerate(ordered):
         place, evidence = event.location, event.evidence
         lines = _possible_lines(evidence.lines)
@@ -308,7 +295,7 @@ def _resource_events(
             step=event.step,
             skill=place.skill,
             resource=place.resource,
-            resource_class=classes.of(place.skill, place.resource),
+            resource_class=classes.get((place.skill, place.resource)) or class_of(place.resource),
             kind=event.kind,
             via=event.via,
             ok=evidence.ok,

@@ -3,9 +3,7 @@
 Every variant contains the same units; a unit is exposed when its lines in this variant were shown.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-
-from msgspec import Struct, field
+from collections.abc import Collection, Sequence
 
 from skilljuror.attribution.evidence.line_index import ResourceKey
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
@@ -13,21 +11,6 @@ from skilljuror.models.knowledge import MappedUnit, UnitLocation
 from skilljuror.models.trajectory import Trajectory
 
 _EXPOSING_KINDS = frozenset({"activate", "read", "search"})
-
-
-class _Arrivals(Struct):
-    """First arrival of every unit in every agent's context, in order."""
-
-    first: dict[tuple[str, str], ResourceEvent] = field(default_factory=dict)
-    """(unit, agent) -> first event that showed it."""
-    times: dict[tuple[str, str], int] = field(default_factory=dict)
-    """(unit, agent) -> number of events that showed it."""
-
-    def add(self, units: Iterable[str], event: ResourceEvent) -> None:
-        for unit in units:
-            key = unit, event.agent
-            self.first.setdefault(key, event)
-            self.times[key] = self.times.get(key, 0) + 1
 
 
 def expose(
@@ -49,7 +32,8 @@ def expose(
         if place := mapped.places.get(variant):
             resource = _resource_of(place.file, skills)
             units_of.setdefault(resource, []).append((mapped.unit.unit, place))
-    arrivals = _Arrivals()
+    arrivals: dict[tuple[str, str], list[ResourceEvent]] = {}
+    """(unit, agent) -> events that showed it, in order."""
     shown_bytes = unplaced = 0
     for event in filter(exposes_text, events):
         shown_bytes += event.shown_bytes or 0
@@ -58,16 +42,12 @@ def expose(
             continue
         candidates = units_of.get((event.skill, event.resource), ())
         full = event.content_exposed == "full"
-        arrivals.add((unit for unit, place in candidates if full or _overlaps(place, event)), event)
+        for unit, place in candidates:
+            if full or _overlaps(place, event):
+                arrivals.setdefault((unit, event.agent), []).append(event)
     seen = tuple(
-        UnitExposure(
-            trajectory=trajectory.trajectory,
-            unit=unit,
-            agent=agent,
-            step=event.step,
-            times=arrivals.times[unit, agent],
-        )
-        for (unit, agent), event in arrivals.first.items()
+        UnitExposure(trajectory.trajectory, unit, agent, step=shown[0].step, times=len(shown))
+        for (unit, agent), shown in arrivals.items()
     )
     extra = {"unplaced_events": float(unplaced)}
     return Exposure(sum(map(len, units_of.values())), seen, shown_bytes, extra=extra)

@@ -13,10 +13,9 @@ def absolute(path: str) -> bool:
     return path.startswith(("/", "~")) or bool(_DRIVE.match(path))
 
 
+@lru_cache(maxsize=4096)
 def normalised(path: str) -> str:
     """The path without ".", "..", doubled or trailing slashes; "" for the current folder."""
-    if _is_normal(path):
-        return path
     if "\\" in path and "/" not in path:
         path = path.replace("\\", "/")
     kept: list[str] = []
@@ -28,19 +27,6 @@ def normalised(path: str) -> str:
         elif part != ".." or not path.startswith("/"):
             kept.append(part)
     return ("/" if path.startswith("/") else "") + "/".join(kept)
-
-
-def _is_normal(path: str) -> bool:
-    """Fast check that covers most paths."""
-    return not (
-        "//" in path
-        or "/./" in path
-        or "/../" in path
-        or path.endswith(("/", "/.", "/.."))
-        or path.startswith(("./", "../"))
-        or path in {".", ".."}
-        or ("\\" in path and "/" not in path)
-    )
 
 
 def join(folder: str | None, path: str) -> str:
@@ -111,17 +97,8 @@ def _piece(piece: str) -> str:
 
 def glob_fits(pattern: str) -> Callable[[str], object]:
     """Return a matcher for a glob. Collapses runs of stars to keep matching cheap."""
-    simplified_command = re.sub(r"(?:\*\*/){2,}", "**/", re.sub(r"\*{3,}", "**", pattern))
-    return glob_regex(simplified_command).match
-
-
-def glob_match(pattern: str, path: str) -> bool:
-    return bool(glob_fits(pattern)(path))
+    return glob_regex(re.sub(r"(?:\*\*/){2,}", "**/", re.sub(r"\*{3,}", "**", pattern))).match
 
 
 def contains_any(text: str, words: Iterable[str]) -> bool:
-    """Whether a text contains any of the words; a loop, because it runs for every call."""
-    for word in words:  # noqa: SIM110
-        if word in text:
-            return True
-    return False
+    return any(word in text for word in words)

@@ -225,7 +225,7 @@ def _pieces(
         if access.kind != "read" or not lines or output.error_for(access.path):
             continue
         asked = access.selection
-        if len(asked.ranges) != 1 or asked.by_content or asked.cut or asked.last is not None:
+        if len(asked.ranges) != 1 or asked.by_content or asked.last is not None:
             continue
         start, end = asked.ranges[0]
         result = analysed.result

@@ -1,6 +1,6 @@
 """Base classes for logs of JSON lines in which each line is a record with a type."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from skilljuror.models.trajectory import Trajectory, Usage
@@ -11,10 +11,8 @@ from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
 
 
 class RecordReader:
-    """Reads the records of one log into a run, with one method per type."""
-
-    methods: ClassVar[Mapping[str, Callable[..., None]]] = {}
-    """Record type -> method `(self, line, timestamp, members)`."""
+    """Reads the records of one log into a run: those of type `a.b` by a method
+    `on_a_b(line, timestamp, members)`."""
 
     def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
@@ -29,14 +27,14 @@ class RecordReader:
 
     def read(self, line: int, record: dict[str, Any]) -> None:
         """Read one record; records of other types are counted."""
-        kind = record.get("type")
-        method = self.methods.get(kind) if isinstance(kind, str) else None
+        kind = str(record.get("type"))
+        method = getattr(self, f"on_{kind.replace('.', '_')}", None)
         timestamp = as_epoch(record.get("timestamp"))
         self.run.include_time(timestamp)
         if method is None:
-            self.run.skipped[str(kind)] += 1
+            self.run.skipped[kind] += 1
         else:
-            method(self, line, timestamp, self.members(record))
+            method(line, timestamp, self.members(record))
 
     def members(self, record: dict[str, Any]) -> dict[str, Any]:
         """Members passed to the methods: the record's, unless it is an envelope."""

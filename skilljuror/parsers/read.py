@@ -80,12 +80,11 @@ def claims(source: Source, formats: Sequence[str] = ()) -> list[str]:
     wanted = formats or FORMATS
     if unread_kind(source):
         wanted = [name for name in wanted if name not in FORMATS]
-    return [name for name in wanted if _sniff(source, name)]
-
-
-def _sniff(source: Source, format: str) -> bool:
-    with _parser_errors(source, format):
-        return parser(format).sniff(source)
+    found = []
+    for name in wanted:
+        with _parser_errors(source, name):
+            found += [name] if parser(name).sniff(source) else []
+    return found
 
 
 def session_link(source: Source, format: str) -> SessionLink | None:

@@ -5,12 +5,12 @@ has Claude Code's envelope).
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_str, nested
-from skilljuror.parsers.raw_logs.file_head import FileHead, parse_head
+from skilljuror.parsers.raw_logs.file_head import parse_head
 
 NOT_READ = "unsupported log format"
 _V1_EVENT = re.compile(r"[A-Z]\w+(?:Event|Observation)|Condensation\w*")
@@ -51,32 +51,22 @@ def _is_inspect(source: Source) -> bool:
     return source.head.startswith(b"PK\x03\x04") and source.path.suffix == ".eval"
 
 
-def _database(*tables: bytes) -> Callable[[Source], bool]:
-    """Test a SQLite file for tables."""
-    is_database = _begins(_SQLITE)
-    return lambda source: is_database(source) and set(_TABLE.findall(source.head)) >= set(tables)
-
-
-def _is_opencode_database(source: Source) -> bool:
-    """Whether tables or, as a database that grew may keep its schema further back, the name say so."""
-    by_name = _begins(_SQLITE)(source) and source.path.name == "opencode.db"
-    return by_name or _database(b"session", b"message", b"part")(source)
+def _database(*tables: bytes, name: str = "") -> Callable[[Source], bool]:
+    """Test a SQLite file for tables or, as one that grew may keep its schema further back, a name."""
+    return lambda source: (
+        source.head.startswith(_SQLITE)
+        and (source.path.name == name or set(_TABLE.findall(source.head)) >= set(tables))
+    )
 
 
 def _is_openhands_v1(source: Source) -> bool:
-    return any(map(_is_v1_event, _first_events(parse_head(source.head))))
-
-
-def _first_events(head: FileHead) -> Iterator[dict[str, Any]]:
-    """First event of a file with one event, a list, or a history."""
-    yield head.first
-    for event in (*head.items[:1], *as_list(head.first.get("history"))[:1]):
-        yield as_dict(event)
-
-
-def _is_v1_event(event: dict[str, Any]) -> bool:
-    kind = as_str(event.get("kind"))
-    return "id" in event and kind is not None and _V1_EVENT.fullmatch(kind) is not None
+    """Test the first event of a file with one event, a list, or a history."""
+    head = parse_head(source.head)
+    events = (head.first, *head.items[:1], *as_list(head.first.get("history"))[:1])
+    return any(
+        "id" in event and _V1_EVENT.fullmatch(str(event.get("kind")))
+        for event in map(as_dict, events)
+    )
 
 
 def _is_qwen(record: dict[str, Any]) -> bool:
@@ -148,7 +138,7 @@ UNREAD_KINDS = (
     UnreadKind("zstd file", _begins(b"\x28\xb5\x2f\xfd"), "decompress it first, e.g. with zstd -d"),
     UnreadKind(
         "OpenCode database",
-        _is_opencode_database,
+        _database(b"session", b"message", b"part", name="opencode.db"),
         "unsupported; export each session with `opencode export`",
     ),
     UnreadKind("Cursor database", _database(b"ItemTable", b"cursorDiskKV")),

@@ -156,7 +156,6 @@ def test_what_is_no_event(command):
         (f"head -5 {BUNDLE}/SKILL.md | tail -2", "\n".join(SKILL.split("\n")[3:5]), ((4, 5),), "partial"),
         (f"tail -n 2 {BUNDLE}/SKILL.md", "\n".join(SKILL.split("\n")[8:10]), ((9, 10),), "partial"),
         (f"cat {BUNDLE}/SKILL.md | head -n 7", "\n".join(SKILL.split("\n")[:7]), ((1, 7),), "partial"),
-        (f"head -c 200 {BUNDLE}/references/format.md", FORMAT[:200], ((1, 6),), "partial"),
         (f"awk 'NR>=3 && NR<=9' {BUNDLE}/references/format.md", "\n".join(FORMAT.split("\n")[2:9]), ((3, 9),), "partial"),
         (f"sed -n '2,4p;8,9p' {BUNDLE}/references/format.md", "\n".join(FORMAT.split("\n")[1:4] + FORMAT.split("\n")[7:9]), ((2, 4), (8, 9)), "partial"),
     ],

@@ -33,7 +33,7 @@ PLACES = [
 READERS = [
     "cat", "cat -n", "nl -ba", "head -n 8", "head -5", "tail -n 6", "tail -n +4", "sed -n '2,9p'",
     "sed -n 7p", "sed 3q", "sed -n '3,5p;8,9p'", "awk 'NR>=4 && NR<=7'", "awk 'NR<=6 {print}'",
-    "grep -n token", "grep rule", "sort", "tac", "head -c 300", "grep -v rule", "grep -n -A2 0005",
+    "grep -n token", "grep rule", "sort", "tac", "grep -v rule", "grep -n -A2 0005",
 ]  # fmt: skip
 PATHS = ["SKILL.md", "references/format.md", "references/taxes.md", "scripts/total.py"]
 

@@ -27,17 +27,15 @@ from skilljuror.parsers.raw_logs.file_head import parse_head
 
 
 class Reader(RecordReader):
-    def start(self, line, timestamp, record):
+    def on_start(self, line, timestamp, record):
         self.session = record["session_id"]
 
-    def ran(self, line, timestamp, record):
+    def on_ran(self, line, timestamp, record):
         step = self.run.add_step(MAIN, line, timestamp)
         step.texts.append(record["said"])
         call = self.run.add_call(step, None, "bash", {"command": record["command"]}, line)
         call.result = ToolResult(record["output"], line, ok=True, exit_code=0)
         self.ended = True
-
-    methods = {"start": start, "ran": ran}
 
 
 class Buoy(JsonLinesParser):

@@ -24,8 +24,6 @@ from tests.support.attribution_runs import (
 )
 
 TAXES_PATH = f"{REFERENCES}/taxes.md"
-PIECE = "\n".join(FORMAT.split("\n")[:5]) + "\nColumn 5 ho"
-"""The first lines of a file, the last one broken."""
 LISTING = f"ls {REFERENCES}", "format.md\ntaxes.md\n"
 SCREEN = f"Current Terminal Screen:\n$ cat {BUNDLE}/SKILL.md\n{SKILL}$ "
 
@@ -101,7 +99,6 @@ EXAMPLES: dict[str, Callable[[], Example]] = {
     "errors: unknown programs": lambda: shell(f"bat {TAXES_PATH}; true", "bash: line 1: bat: command not found\n"),
     "errors: nothing but complaints": lambda: shell(f"head -x {TAXES_PATH}", "head: invalid option -- 'x'\nTry 'head --help' for more information.\n", exit_code=1),
     "errors: tracebacks": lambda: Example((ran(PYTHON.format(f"import nothing\nprint(open('{TAXES_PATH}').read())"), "Traceback (most recent call last):\n  File \"<stdin>\", line 1, in <module>\nModuleNotFoundError: No module named 'nothing'\n", exit_code=1),)),
-    "reads: broken last line": lambda: given(f"head -c 190 {REFERENCES}/format.md", PIECE),
     "reads: hidden complaints": lambda: shell(f"cat {TAXES_PATH} 2>/dev/null || true"),
     "reads: failures without a status": lambda: Example((ran(f"python3 {BUNDLE}/scripts/total.py", result=ToolResult("Traceback (most recent call last):\nKeyError: 1", 3)),)),
     "injected: texts of offered skills": lambda: message("system", f"Rules.\n\n{SKILL}\nBe kind.", manifest=MANIFEST),

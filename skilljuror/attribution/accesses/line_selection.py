@@ -17,78 +17,20 @@ class LineSelection(Struct, frozen=True, gc=False):
 
     ranges: tuple[LineRange, ...] = ((1, None),)
     last: int | None = None
-    """Only the last `last` lines of the ranges, whose end is unknown."""
-    cut: bool = False
-    """Cut off after a number of bytes: it ends where the output ends."""
+    """Only the last `last` lines of a file whose length is unknown."""
     by_content: bool = False
-    """Lines selected by content (`grep`): only the output shows which."""
+    """Lines selected by content (`grep`) or bytes: only the output shows which."""
 
     @property
     def whole(self) -> bool:
-        return (
-            self.ranges == ((1, None),)
-            and self.last is None
-            and not self.cut
-            and not self.by_content
-        )
-
-    def head(self, count: int) -> "LineSelection":
-        """First `count` lines of this selection; a negative count drops that many at the end."""
-        if self.by_content or self.last is not None or count < 0:
-            return replace(self, by_content=True)
-        kept: list[LineRange] = []
-        for start, end in self.ranges:
-            if count <= 0:
-                break
-            stop = start + count - 1
-            stop = stop if end is None else min(end, stop)
-            kept.append((start, stop))
-            count -= stop - start + 1
-        return replace(self, ranges=tuple(kept))
-
-    def tail(self, count: int) -> "LineSelection":
-        if self.by_content or self.last is not None:
-            return replace(self, by_content=True)
-        if any(end is None for _, end in self.ranges):
-            return replace(self, last=count)
-        kept: list[LineRange] = []
-        for start, end in reversed(self.ranges):
-            if count <= 0 or end is None:
-                break
-            kept.append((max(start, end - count + 1), end))
-            count -= end - start + 1
-        return replace(self, ranges=tuple(reversed(kept)))
-
-    def since(self, line: int) -> "LineSelection":
-        """This selection from its `line`-th line on."""
-        if self.by_content or self.last is not None or len(self.ranges) != 1:
-            return replace(self, by_content=True)
-        start, end = self.ranges[0]
-        return replace(self, ranges=((start + line - 1, end),))
-
-    def within(self, ranges: tuple[LineRange, ...]) -> "LineSelection":
-        """Lines of this selection at these positions in it."""
-        if self.whole:
-            return replace(self, ranges=ranges)
-        if self.by_content or self.last is not None or len(self.ranges) != 1:
-            return replace(self, by_content=True)
-        start, end = self.ranges[0]
-        kept = []
-        for first, last in ranges:
-            stop = end if last is None else start + last - 1
-            stop = stop if end is None or stop is None else min(end, stop)
-            kept.append((start + first - 1, stop))
-        return replace(self, ranges=tuple(kept))
+        return self == WHOLE_FILE
 
     def narrowed(self, outer: "LineSelection") -> "LineSelection":
-        """This selection after a later program shows only `outer` of it."""
-        if outer.by_content:
-            return self.filtered()
-        if outer.last is not None:
-            return self.tail(outer.last)
-        if outer.cut:
-            return replace(self, cut=True)
-        return self.within(outer.ranges)
+        """This selection after a later program shows only `outer` of it. Lines of a part are not
+        counted."""
+        if outer.whole:
+            return self
+        return outer if self.whole else self.filtered()
 
     def filtered(self) -> "LineSelection":
         """Lines of this selection chosen by content."""

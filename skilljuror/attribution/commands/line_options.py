@@ -79,25 +79,17 @@ def end_range(command: Command) -> Range:
     )
     asked = short or option_of(command, "-n", "--lines") or "10"
     files = operands_of(command, _COUNTS)
-    if command.name == "head":
-        return files, _head_selection(command, asked)
-    if files and files[0].text.startswith("+"):
+    if command.name == "tail" and files and files[0].text.startswith("+"):
         asked, files = files[0].text, files[1:]
-    return files, _tail_selection(command, asked)
-
-
-def _head_selection(command: Command, asked: str) -> LineSelection:
-    if option_of(command, "-c", "--bytes") is not None:
-        return LineSelection(cut=True)
     count = _number(asked.lstrip("+-")) or 0
-    return WHOLE_FILE.head(-count if asked.startswith("-") else count)
-
-
-def _tail_selection(command: Command, asked: str) -> LineSelection:
     if option_of(command, "-c", "--bytes") is not None:
-        return LineSelection(by_content=True)
-    count = _number(asked.lstrip("+-")) or 0
-    return WHOLE_FILE.since(max(count, 1)) if asked.startswith("+") else WHOLE_FILE.tail(count)
+        return files, WHOLE_FILE.filtered()
+    if command.name == "head":
+        some = count > 0 and not asked.startswith("-")
+        return files, LineSelection(((1, count),)) if some else WHOLE_FILE.filtered()
+    if asked.startswith("+"):
+        return files, LineSelection(((max(count, 1), None),))
+    return files, LineSelection(last=count)
 
 
 def sed_range(command: Command) -> tuple[list[Word], LineSelection | None]:

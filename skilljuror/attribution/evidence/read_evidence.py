@@ -187,8 +187,6 @@ def _by_content(
     access: Access, match: ContentMatch, output: CallOutput, file: IndexedFile
 ) -> ReadEvidence:
     """Evidence by the file's known text."""
-    if access.selection.cut:
-        match = replace(match, ranges=_with_broken_line(match, file, output))
     ranges, total = match.ranges, len(file.lines)
     whole = match.full or (len(ranges) == 1 and ranges[0][0] <= 1 and ranges[0][1] >= total)
     partly = access.shown and access.selection.whole and not whole and not output.cut
@@ -201,25 +199,13 @@ def _by_content(
 def _widened(evidence: ReadEvidence, selection: LineSelection, count: int) -> ReadEvidence:
     """Add blank lines at the ends of a part, which only counting shows."""
     _, counted = _counted(selection, count)
-    if evidence.exposed == "full" or selection.cut or not counted or not evidence.lines:
+    if evidence.exposed == "full" or not counted or not evidence.lines:
         return evidence
     if len(counted) == len(evidence.lines) == 1:
         (first, last), (start, end) = counted[0], evidence.lines[0]
         if first <= start <= first + 2 and last - 2 <= end <= last:
             return replace(evidence, lines=counted)
     return evidence
-
-
-def _with_broken_line(match: ContentMatch, file: IndexedFile, output: CallOutput) -> LineRanges:
-    """Add the last line of `head -c`, which is shown in part."""
-    last = match.ranges[-1][1]
-    at = max(end for _, end in match.places) + 1
-    if last >= len(file.lines) or at >= len(output.lines):
-        return match.ranges
-    wanted, broken = file.lines[last], output.lines[at].strip()
-    if not broken or not (wanted.startswith(broken) or wanted[:8] == broken[:8]):
-        return match.ranges
-    return (*match.ranges[:-1], (match.ranges[-1][0], last + 1))
 
 
 def evidence_of_run(resolved: ResolvedAccess, output: CallOutput) -> ReadEvidence:
@@ -281,8 +267,6 @@ def _counted(asked: LineSelection, count: int, *, cut: bool = False) -> tuple[Ex
         total = sum(last - first + 1 for first, last in ranges)
         return "partial", ranges if total == count and len(ranges) == len(asked.ranges) else None
     start, end = asked.ranges[0]
-    if asked.cut:
-        return "partial", ((start, start + count - 1),)
     if end is None or count < end - start + 1:
         exposed: Exposed = "full" if start == 1 else "partial"
         return exposed, ((start, start + count - 1),)

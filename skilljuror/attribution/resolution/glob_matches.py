@@ -12,7 +12,6 @@ from skilljuror.attribution.paths import (
     absolute,
     folder_of,
     glob_fits,
-    glob_match,
     is_glob,
     join,
 )
@@ -62,7 +61,7 @@ def paths_by_front_matter(pattern: str, output: str) -> Iterator[str]:
     for name in ("", *names) if names else ():
         folder = join(fixed, name.rpartition(":")[2]) if name else fixed
         path = join(folder, "SKILL.md")
-        if glob_match(pattern, path):
+        if glob_fits(pattern)(path):
             yield path
 
 

@@ -15,8 +15,7 @@ InlineCall = tuple[str, dict[str, Any]]
 
 _NOT_READ = "Previous response had parsing errors"
 _KEYSTROKES = re.compile(
-    r"<keystrokes(?:\s+duration=[\"'](?P<seconds>[\d.]{1,12})[\"'])?\s*>(?P<keys>.*?)</keystrokes>",
-    re.DOTALL,
+    r"<keystrokes(?:\s+duration=[\"'][\d.]{1,12}[\"'])?\s*>(.*?)</keystrokes>", re.DOTALL
 )
 _FUNCTION = re.compile(r"<function=([^>\n]{1,200})>(.*?)</function>", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([^>\n]{1,200})>\n?(.*?)\n?</parameter>", re.DOTALL)
@@ -33,17 +32,9 @@ def terminus_calls(text: str, answer: str | None) -> tuple[list[str], list[Inlin
     if "<keystrokes" not in text:
         return [], []
     calls: list[InlineCall] = [
-        ("bash_command", {"keystrokes": match["keys"], **_duration(match["seconds"])})
-        for match in _KEYSTROKES.finditer(text)
+        ("bash_command", {"keystrokes": keys}) for keys in _KEYSTROKES.findall(text)
     ]
     return [text.partition("<commands")[0]], calls
-
-
-def _duration(seconds: str | None) -> dict[str, Any]:
-    try:
-        return {} if seconds is None else {"duration": float(seconds)}
-    except ValueError:
-        return {}
 
 
 def openhands_calls(text: str, answer: str | None) -> tuple[list[str], list[InlineCall]]:

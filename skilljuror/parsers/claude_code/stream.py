@@ -3,7 +3,7 @@
 It lacks output tokens per message, attachments and attribution, so a session file is preferred.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 from skilljuror.models.trajectory import OfferedSkill, Usage
 from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder, total_usage
@@ -48,7 +48,7 @@ class _Reader(RecordReader):
         """Rename sub-agents to their ids, which may follow their first messages."""
         self.run.rename_agents(self._sub_agents)
 
-    def _message(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_user(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         agent = as_str(record.get("parent_tool_use_id")) or MAIN
         entry = ClaudeRecord(agent, line, as_dict(record.get("message")), timestamp)
         entry.tool_use_result = record.get("tool_use_result")
@@ -67,13 +67,15 @@ class _Reader(RecordReader):
             if sub_agent and call_id:
                 self._sub_agents.setdefault(call_id, sub_agent)
 
+    on_assistant = on_user
+
     def _is_summary(self, entry: ClaudeRecord) -> bool:
         """Whether a record is the harness's first text after a compaction."""
         is_summary = self._compacted and entry.from_harness and entry.agent == MAIN
         self._compacted = self._compacted and not is_summary
         return is_summary
 
-    def _system(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_system(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         kind = record.get("subtype")
         if _is_init(record):
             self._init(record)
@@ -109,7 +111,7 @@ class _Reader(RecordReader):
             if call is not None and call.action == "agent":
                 call.sub_agent = sub_agent
 
-    def _result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         """Read the end of a process. `subtype` is "success" on errors too."""
         self.ended = True
         if record.get("is_error") is True:
@@ -133,13 +135,6 @@ class _Reader(RecordReader):
         if self.totals and _is_running_total(self.totals[-1], total, steps):
             self.totals.pop()
         self.totals.append(total)
-
-    methods: ClassVar = {
-        "system": _system,
-        "user": _message,
-        "assistant": _message,
-        "result": _result,
-    }
 
 
 class ClaudeStream(JsonLinesParser):

@@ -5,7 +5,7 @@ inferred: text before a command belongs to it, and overlapping commands belong t
 """
 
 import shlex
-from typing import Any, ClassVar
+from typing import Any
 
 from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
@@ -31,12 +31,14 @@ class _Reader(RecordReader):
         self._open: dict[str, CallBuilder] = {}
         """Started items that have not ended."""
 
-    def _thread_started(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_thread_started(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.session = self.session or as_str(record.get("thread_id"))
 
-    def _turn_started(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None: ...
+    def on_turn_started(
+        self, line: int, timestamp: float | None, record: dict[str, Any]
+    ) -> None: ...
 
-    def _turn_completed(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_turn_completed(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.ended = True
         self._step = None
         usage = as_dict(record.get("usage"))
@@ -51,17 +53,19 @@ class _Reader(RecordReader):
                 )
             )
 
-    def _failed(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_turn_failed(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.ended = True
         message = nested(record, "error", "message") or record.get("message")
         self.run.add_fault(MAIN, as_str(message) or "")
         self._warn(line, message)
 
+    on_error = on_turn_failed
+
     def _warn(self, line: int, message: Any) -> None:
         warning = f"line {line}: {as_str(message) or 'error'}"
         self.run.warnings.append(warning[:_LONGEST_WARNING])
 
-    def _item(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_item_started(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         item = as_dict(record.get("item"))
         kind = str(item.get("type"))
         if kind in _PARTS:
@@ -74,6 +78,8 @@ class _Reader(RecordReader):
             call = self._open.get(str(item.get("id"))) or self._call_started(line, kind, item)
             if record["type"] == "item.completed":
                 self._call_ended(line, call, item)
+
+    on_item_completed = on_item_started
 
     def _step_at(self, line: int, *, after_calls: bool) -> StepBuilder:
         """Step of an item: text after a call, or a call after a result, starts a new response."""
@@ -100,16 +106,6 @@ class _Reader(RecordReader):
         for thread in as_list(item.get("receiver_thread_ids"))[:1]:
             if call.action == "agent":
                 call.sub_agent = as_str(thread)
-
-    methods: ClassVar = {
-        "thread.started": _thread_started,
-        "turn.started": _turn_started,
-        "turn.completed": _turn_completed,
-        "turn.failed": _failed,
-        "error": _failed,
-        "item.started": _item,
-        "item.completed": _item,
-    }
 
 
 class CodexExec(JsonLinesParser):

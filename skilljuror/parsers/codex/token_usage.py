@@ -8,7 +8,8 @@ from typing import Any
 
 from skilljuror.models.trajectory import Usage
 from skilljuror.parsers.assembly.builders import total_usage
-from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, remainder
+from skilljuror.parsers.assembly.token_usage import usage_of_prompt
+from skilljuror.parsers.raw_logs.coercion import as_count, as_dict
 
 _FIELDS = (
     "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
@@ -72,10 +73,6 @@ def _counts(usage: dict[str, Any]) -> Counts:
 
 def _usage(counts: Counts) -> Usage:
     total, cached, written, output, reasoning = counts
-    return Usage(
-        input=remainder(total, cached, written),
-        cache_write=written,
-        cache_read=cached,
-        output=output,
-        reasoning=reasoning,
+    return usage_of_prompt(
+        total, cached=cached, written=written, output=output, reasoning=reasoning
     )

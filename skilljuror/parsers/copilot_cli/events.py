@@ -1,7 +1,7 @@
 """Copilot CLI `events.jsonl` (formats.md §10)."""
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -58,17 +58,19 @@ class _Reader(RecordReader):
         """A session without an end record has ended if the agent has answered."""
         self.ended = self.ended or self.run.ends_with_answer()
 
-    def _session_start(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
+    def on_session_start(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
         if self.session is None:
             self.session = as_str(data.get("sessionId"))
             self.agent_version = as_str(data.get("copilotVersion"))
             self.cwd = as_str(nested(data, "context", "cwd"))
         self.model = self.model or as_str(data.get("selectedModel"))
 
-    def _model_change(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
+    def on_session_model_change(
+        self, line: int, timestamp: float | None, data: dict[str, Any]
+    ) -> None:
         self.model = self.model or as_str(data.get("newModel"))
 
-    def _shutdown(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
+    def on_session_shutdown(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
         for model in as_dict(data.get("modelMetrics")).values():
             usage = as_dict(nested(model, "usage"))
             self.totals.append(
@@ -81,19 +83,21 @@ class _Reader(RecordReader):
                 )
             )
 
-    def _system(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
+    def on_system_message(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
         text = text_of(data.get("content"))
         listing = add_available_skills(self.run, text)
         self.run.add_message(MAIN, "skill_listing" if listing else "system", text, line)
 
-    def _notification(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
+    def on_system_notification(
+        self, line: int, timestamp: float | None, data: dict[str, Any]
+    ) -> None:
         self.run.add_message(MAIN, "other", text_of(data.get("content")), line)
         kind = as_dict(data.get("kind"))
         code = as_count(kind.get("exitCode"))
         if kind.get("type") == "shell_completed" and code is not None:
             self._ended(kind.get("shellId"), code)
 
-    def _user(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
+    def on_user_message(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
         typed = text_of(data.get("content"))
         text = self._skills.add_user_message(
             line, as_str(data.get("transformedContent")) or typed, typed
@@ -101,10 +105,14 @@ class _Reader(RecordReader):
         if text is not None:
             self.run.add_message(MAIN, "prompt", text, line)
 
-    def _skill_invoked(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
+    def on_skill_invoked(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
         self._skills.add_invocation(line, data)
 
-    def _assistant(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
+    on_skill_invoked_ref = on_skill_invoked
+
+    def on_assistant_message(
+        self, line: int, timestamp: float | None, data: dict[str, Any]
+    ) -> None:
         step = self.run.step_of(MAIN, as_str(data.get("messageId")), line, timestamp)
         step.model = as_str(data.get("model"))
         self.model = self.model or step.model
@@ -130,13 +138,17 @@ class _Reader(RecordReader):
             elif call.action == "skill":
                 self._skills.add_call(call)
 
-    def _tool_start(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
+    def on_tool_execution_start(
+        self, line: int, timestamp: float | None, data: dict[str, Any]
+    ) -> None:
         """Read a copy of a tool request; it is a call only if no request was logged."""
         if self.run.find_call(data.get("toolCallId")) is None and self.run.steps:
             step = self.run.steps[-1]
             self._call(line, step, data.get("toolCallId"), data.get("toolName"), data)
 
-    def _tool_complete(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
+    def on_tool_execution_complete(
+        self, line: int, timestamp: float | None, data: dict[str, Any]
+    ) -> None:
         call = self.run.find_call(data.get("toolCallId"))
         if call is None:
             self.run.skipped["tool.execution_complete without call"] += 1
@@ -158,20 +170,6 @@ class _Reader(RecordReader):
         command = self._running.get(str(shell))
         if command is not None and command.result is not None:
             command.result = replace(command.result, exit_code=code, ok=code == 0)
-
-    methods: ClassVar = {
-        "session.start": _session_start,
-        "session.model_change": _model_change,
-        "session.shutdown": _shutdown,
-        "system.message": _system,
-        "system.notification": _notification,
-        "user.message": _user,
-        "assistant.message": _assistant,
-        "tool.execution_start": _tool_start,
-        "tool.execution_complete": _tool_complete,
-        "skill.invoked": _skill_invoked,
-        "skill.invoked_ref": _skill_invoked,
-    }
 
 
 class CopilotCli(JsonLinesParser):

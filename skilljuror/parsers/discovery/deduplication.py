@@ -41,15 +41,13 @@ class CaptureDecision(Struct, frozen=True):
     """Source that counts instead."""
     reason: str | None = None
     branch: str | None = None
-    """Name of its branch if the session was rewound and continued differently, else None. It is
-    stored as `<trajectory>~<branch>`."""
+    """Name of its branch, after its last step, if the session was rewound and continued differently,
+    else None: the main line keeps its key. It is stored as `<trajectory>~<branch>`."""
 
     @property
     def key(self) -> str:
         """Key to store the run under."""
-        if self.branch is None:
-            return self.capture.trajectory
-        return f"{self.capture.trajectory}~{self.branch}"
+        return "~".join(filter(None, (self.capture.trajectory, self.branch)))
 
 
 def capture_of(source: str, trajectory: Trajectory, *, alone: bool = False) -> Capture:
@@ -83,45 +81,34 @@ def deduplicate(captures: Iterable[Capture]) -> list[CaptureDecision]:
 
 def _decide(given: list[Capture], group: list[int]) -> dict[int, CaptureDecision]:
     best = min(given[index].kind for index in group)
-    native = [index for index in group if given[index].kind == best]
-    longest = sorted(native, key=lambda index: _rank(given[index]))
+
+    def by_length(index: int) -> tuple[bool, int, int, str]:
+        """Native first, then the longest, then most sub-agent steps, then by path."""
+        one = given[index]
+        return one.kind != best, -len(one.chain), -one.steps, one.source
+
     kept: list[int] = []
     decisions: dict[int, CaptureDecision] = {}
-    for index in longest:
-        winner = next((other for other in kept if _is_prefix(given[index], given[other])), None)
-        if winner is None:
-            kept.append(index)
+    for index in sorted(group, key=by_length):
+        one = given[index]
+        if one.kind != best:
+            winner, reason = kept[0], "a more native log of the run is used"
         else:
-            decisions[index] = _lost(given, index, winner, "duplicate of another log of the run")
-    for index in kept:
-        decisions[index] = CaptureDecision(
-            given[index], kept=True, branch=_branch(given, index, kept)
-        )
-    for index in group:
-        if index not in decisions:
-            decisions[index] = _lost(given, index, kept[0], "a more native log of the run is used")
+            longer = (other for other in kept if _is_prefix(one.chain, given[other].chain))
+            winner, reason = next(longer, index), "duplicate of another log of the run"
+        if winner != index:
+            source = given[winner].source
+            decisions[index] = CaptureDecision(one, kept=False, winner=source, reason=reason)
+            continue
+        branch = one.chain[-1].hex()[:8] if kept and one.chain else None
+        decisions[index] = CaptureDecision(one, kept=True, branch=branch)
+        kept.append(index)
     return decisions
 
 
-def _rank(capture: Capture) -> tuple[int, int, str]:
-    """Longest first, then most sub-agent steps, then first path."""
-    return (-len(capture.chain), -capture.steps, capture.source)
-
-
-def _is_prefix(short: Capture, long: Capture) -> bool:
+def _is_prefix(short: tuple[bytes, ...], long: tuple[bytes, ...]) -> bool:
     """Whether the main agent's steps are a prefix of the other's."""
-    return not short.chain or short.chain[-1] == long.chain[len(short.chain) - 1]
-
-
-def _lost(given: list[Capture], index: int, winner: int, reason: str) -> CaptureDecision:
-    return CaptureDecision(given[index], kept=False, winner=given[winner].source, reason=reason)
-
-
-def _branch(given: list[Capture], index: int, kept: list[int]) -> str | None:
-    """The main line keeps its key; other branches are named after their last step."""
-    if index == kept[0] or not given[index].chain:
-        return None
-    return given[index].chain[-1].hex()[:8]
+    return not short or short[-1] == long[len(short) - 1]
 
 
 def _chain(steps: Iterable[Step]) -> tuple[bytes, ...]:

@@ -4,7 +4,7 @@ A last resort without file contents and exit statuses. Steps are inferred: text 
 next result or prompt.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
@@ -30,7 +30,7 @@ class _Reader(RecordReader):
         super().__init__(run)
         self._open: StepBuilder | None = None
 
-    def _init(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_init(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.session = self.session or as_str(record.get("session_id"))
         self.model = self.model or as_str(record.get("model"))
 
@@ -40,7 +40,7 @@ class _Reader(RecordReader):
             self._open.model = self.model
         return self._open
 
-    def _message(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_message(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         text = text_of(record.get("content"))
         if record.get("role") == "assistant":
             step = self._step(line, timestamp)
@@ -49,14 +49,14 @@ class _Reader(RecordReader):
         self._open = None
         self.run.add_message(MAIN, "prompt", text, line)
 
-    def _tool_use(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_tool_use(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         name = as_str(record.get("tool_name")) or "unknown"
         step = self._step(line, timestamp)
         self.run.add_call(
             step, as_str(record.get("tool_id")), name, as_dict(record.get("parameters")), line
         )
 
-    def _tool_result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_tool_result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self._open = None
         call = self.run.find_call(record.get("tool_id"))
         if call is None:
@@ -66,7 +66,7 @@ class _Reader(RecordReader):
         message = as_str(nested(record, "error", "message"))
         call.result = ToolResult(text=message or text, line=line, ok=_ok(call, record))
 
-    def _result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+    def on_result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.ended = True
         self._open = None
         if record.get("status") == "error":
@@ -82,14 +82,6 @@ class _Reader(RecordReader):
                     output=stats.get("output_tokens"),
                 )
             )
-
-    methods: ClassVar = {
-        "init": _init,
-        "message": _message,
-        "tool_use": _tool_use,
-        "tool_result": _tool_result,
-        "result": _result,
-    }
 
 
 class GeminiStream(JsonLinesParser):

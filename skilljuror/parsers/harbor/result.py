@@ -1,12 +1,9 @@
 """Reading Harbor's result.json of one trial, tolerantly (harness.md A.3)."""
 
-import json
 import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.harbor import HarborResult, Reward, chosen_reward
@@ -19,7 +16,8 @@ from skilljuror.parsers.raw_logs.coercion import (
     as_str,
     nested,
 )
-from skilljuror.parsers.raw_logs.jsonl import unreadable, without_surrogates
+from skilljuror.parsers.raw_logs.json_document import JsonDocument
+from skilljuror.parsers.raw_logs.jsonl import unreadable
 
 PHASES = ("environment_setup", "agent_setup", "agent_execution", "verifier")
 
@@ -110,27 +108,10 @@ def in_local_time(folder: Path) -> bool:
 
 
 def _load(folder: Path) -> dict[str, Any]:
-    path = folder / "result.json"
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, f"cannot be read: {error.strerror}") from error
-    try:
-        return as_dict(orjson.loads(raw))
-    except orjson.JSONDecodeError as error:
-        value = _lenient(raw)
-        if value is None:
-            raise unreadable(path, f"is not valid JSON: {error}") from error
-        return value
-
-
-def _lenient(raw: bytes) -> dict[str, Any] | None:
-    """Decode what Python's own writer produces: NaN, lone surrogates, a byte order mark."""
-    try:
-        value = json.loads(raw.decode("utf-8-sig", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        return None
-    return as_dict(without_surrogates(value))
+    document = JsonDocument(folder / "result.json")
+    if not document.complete:
+        raise unreadable(document.path, "is not valid JSON")
+    return as_dict(document.value)
 
 
 def _is_result(given: dict[str, Any]) -> bool:

@@ -23,7 +23,6 @@ from skilljuror.parsers.raw_logs.coercion import (
     as_str,
     json_of,
     nested,
-    remainder_or_zero,
 )
 from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import LONG_HEAD_BYTES, parse_head, read_head
@@ -249,7 +248,10 @@ class _Reader:
         now = [as_count(total.get(name)) for name in names]
         if now[0] is None:
             return None
-        grown = list(map(remainder_or_zero, now, self._before))
+        grown = [
+            None if total is None else max(0, total - (before or 0))
+            for total, before in zip(now, self._before, strict=True)
+        ]
         self._before = now
         return usage_of_prompt(grown[0], cached=grown[1], output=grown[2])
 

@@ -9,8 +9,6 @@ import orjson
 MAX_COUNT = 2**53
 """Larger numbers are not valid counts."""
 
-_NUMBERS = (int, float)
-
 
 def as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
@@ -44,15 +42,9 @@ def as_str(value: Any) -> str | None:
 
 def as_count(value: Any) -> int | None:
     """A non-negative whole number, else None."""
-    if value is None:
-        return None
-    if type(value) is int:
-        return value if 0 <= value < MAX_COUNT else None
-    if isinstance(value, bool) or not isinstance(value, _NUMBERS):
-        return None
-    if isinstance(value, float) and not value.is_integer():
-        return None
-    return int(value) if 0 <= value < MAX_COUNT else None
+    number = as_float(value)
+    whole = number is not None and number.is_integer() and 0 <= value < MAX_COUNT
+    return int(value) if whole else None
 
 
 def as_int(value: Any) -> int | None:
@@ -61,7 +53,7 @@ def as_int(value: Any) -> int | None:
 
 
 def as_float(value: Any) -> float | None:
-    if value is None or isinstance(value, bool) or not isinstance(value, _NUMBERS):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
         plain = float(value)
@@ -74,13 +66,6 @@ def remainder(total: int | None, *parts: int | None) -> int | None:
     """`total` without its known parts; None if the total is unknown. Negative if the total did not
     include its parts: callers then use 0 and count a clamp."""
     return None if total is None else total - sum(part or 0 for part in parts)
-
-
-def remainder_or_zero(total: int | None, *parts: int | None) -> int | None:
-    """Like `remainder`, but never negative."""
-    if total is None:
-        return None
-    return max(0, total - sum(part or 0 for part in parts))
 
 
 def as_epoch(value: Any) -> float | None:

@@ -4,7 +4,9 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +30,11 @@ class FileHead:
 
     def __init__(self, head: bytes) -> None:
         self._head = head
-        self._at: int | None = 0
-        """Start of the next line that may be a record; None after the last."""
-        self._found: list[dict[str, Any]] = []
 
-    @property
-    def records(self) -> tuple[dict[str, Any], ...]:
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
         """Complete JSON objects on their own lines, in order."""
-        return tuple(self._records())
+        return list(islice(_objects(self._head), _RECORDS))
 
     @cached_property
     def document(self) -> Any:
@@ -58,7 +57,7 @@ class FileHead:
     @cached_property
     def first(self) -> dict[str, Any]:
         """The first object: of the lines, else the document, else {}."""
-        for entry in self._records():
+        for entry in _objects(self._head):
             return entry
         return self.document if isinstance(self.document, dict) else {}
 
@@ -66,37 +65,18 @@ class FileHead:
         """The document and records, if the head contains all needles."""
         if all(needle in self._head for needle in needles):
             yield self.first
-            yield from self._records()
+            yield from self.records
 
     @cached_property
     def _start(self) -> bytes:
         return self._head.lstrip(b" \t\r\n\x00\xef\xbb\xbf")[:1]
 
-    def _records(self) -> Iterator[dict[str, Any]]:
-        at = 0
-        while at < len(self._found) or self._decode_next():
-            yield self._found[at]
-            at += 1
 
-    def _decode_next(self) -> bool:
-        """Decode one more record; False at the end."""
-        while self._at is not None and len(self._found) < _RECORDS:
-            line = self._next_line(self._at)
-            try:
-                value = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                continue
-            self._found.append(value)
-            return True
-        return False
-
-    def _next_line(self, start: int) -> bytes:
-        """Return the line at `start` and advance to the next line that starts like an object."""
-        end = self._head.find(b"\n", start)
-        line = self._head[start:] if end < 0 else self._head[start:end]
-        after = self._head.find(b"\n{", max(start, end)) if end >= 0 else -1
-        self._at = after + 1 if after >= 0 else None
-        return line if line.startswith(b"{") else b""
+def _objects(head: bytes) -> Iterator[dict[str, Any]]:
+    for line in head.split(b"\n"):
+        with suppress(orjson.JSONDecodeError):
+            if line.startswith(b"{"):
+                yield orjson.loads(line)
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.parsers.raw_logs.coercion import as_count, as_epoch, as_float, remainder_or_zero
+from skilljuror.parsers.raw_logs.coercion import as_count, as_epoch, as_float
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,3 @@ def test_count(value, plain):
 def test_number_is_finite():
     assert as_float(10**400) is None
     assert as_float(float("inf")) is None
-
-
-def test_the_remainder_of_the_unknown_is_unknown():
-    assert remainder_or_zero(None, 3) is None
-    assert remainder_or_zero(10, None, 4) == 6
-    assert remainder_or_zero(3, 9) == 0
