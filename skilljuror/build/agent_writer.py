@@ -14,7 +14,7 @@ from typing import Any
 from skilljuror.agents import AGENTS, Agent, refuse_missing_keys
 from skilljuror.bundles import write_bundle
 from skilljuror.bundles.limits import check_path
-from skilljuror.errors import BundleError, HarnessError, ModelError
+from skilljuror.errors import BundleError, HarnessError, ModelError, TrajectoryError
 from skilljuror.files import data_dir, digest_json
 from skilljuror.harnesses.artifacts import Reading, plain_files
 from skilljuror.harnesses.base import TrialJob
@@ -22,10 +22,15 @@ from skilljuror.harnesses.local import LocalHarness
 from skilljuror.harnesses.sandbox import bwrap_problem, remove_tree
 from skilljuror.llm import Message, ModelChoice, ModelClient, data_in
 from skilljuror.llm.transport import Reply
+from skilljuror.metrics.efficiency import usage_of
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.bundle import Blob
+from skilljuror.models.measure import Price
 from skilljuror.models.study import AgentChoice, HarnessChoice, PlannedTask
 from skilljuror.models.trajectory import Usage
+from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.parsers.read import parser, read
+from skilljuror.prices import PRICES
 from skilljuror.registry import resolve
 from skilljuror.studies.plan import planned_trial
 from skilljuror.transforms.llm.prompts import load_prompt
@@ -64,7 +69,13 @@ _PLANNED = PlannedTask(
 class AgentWriter(ModelClient):
     """A model client that asks an agent, with the same answer log."""
 
-    def __init__(self, choice: AgentChoice, calls: Path, skills: Collection[str]) -> None:
+    def __init__(
+        self,
+        choice: AgentChoice,
+        calls: Path,
+        skills: Collection[str],
+        prices: tuple[Price, ...] = PRICES,
+    ) -> None:
         """`skills` are the transformation Skills that it may follow.
 
         Raises UsageError for an unknown agent or a missing key, HarnessError without a sandbox.
@@ -76,7 +87,7 @@ class AgentWriter(ModelClient):
         params = {"agent": self.program.name, "version": self.program.version, **effort}
         address = choice.options.get("base_url")
         model = ModelChoice(choice.model or choice.name, address, params, retries=1)
-        super().__init__(model, calls)
+        super().__init__(model, calls, prices=prices)
         if not self.program.scripted and (problem := bwrap_problem()):
             raise HarnessError(
                 f"agent {self.program.name!r} requires a sandbox, which is unavailable: {problem}"
@@ -102,7 +113,11 @@ class AgentWriter(ModelClient):
                 f"agent {self.program.name!r} gave no answer: {record.message}; see its output in"
                 f" {str(target)!r}"
             )
-        return Reply(json.dumps(answer, ensure_ascii=False), Usage(), record.exception or "stop")
+        usage, reason = Usage(), self.program.usage_reason
+        if reason is None:
+            usage, reason = _usage_in(target / "agent")
+        text = json.dumps(answer, ensure_ascii=False)
+        return Reply(text, usage, record.exception or "stop", reason)
 
     def _job(self, place: Path, messages: Sequence[Message]) -> TrialJob:
         skill = self.skills[messages[0]["content"]]
@@ -138,6 +153,21 @@ def _question(skill: str, messages: Sequence[Message]) -> dict[str, str]:
         instruction += _DRAFT.format(said=said)
     inside = {f"environment/{path}": text for path, text in files.items()}
     return {"instruction.md": instruction, **inside}
+
+
+def _usage_in(logs: Path) -> tuple[Usage, str | None]:
+    """Return the tokens of the most native readable log of an agent, or why they are unknown."""
+    if not logs.is_dir():
+        return Usage(), "no_log"
+    found = [one for one in discover([logs]) if one.format]
+    for one in sorted(found, key=lambda one: (parser(str(one.format)).kind, str(one.source.path))):
+        try:
+            run = next(iter(read(one.source, str(one.format))), None)
+        except TrajectoryError:
+            continue
+        usage = usage_of(run) if run else None
+        return (usage, None) if usage else (Usage(), "no_usage")
+    return Usage(), "no_log"
 
 
 def _answer_in(folder: Path) -> dict[str, list[dict[str, str]]]:

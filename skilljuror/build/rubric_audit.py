@@ -12,7 +12,7 @@ from skilljuror.build.stored_builds import builds_at, refresh_builds
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import QuestionRefused, StudyError, UnusableAnswer
 from skilljuror.extras import require
-from skilljuror.files import StudyFolder, append_jsonl
+from skilljuror.files import StudyFolder, append_jsonl, read_rows
 from skilljuror.gates.rubric import (
     MOST_CHARACTERS,
     CheckedAnswer,
@@ -24,7 +24,14 @@ from skilljuror.gates.rubric import (
     prompt_digest,
     rubric_digest,
 )
-from skilljuror.llm import ModelChoice, ModelClient, in_flight
+from skilljuror.llm import (
+    ModelAnswer,
+    ModelChoice,
+    ModelClient,
+    RecordedModel,
+    SpendingCap,
+    in_flight,
+)
 from skilljuror.models.build import VariantManifest
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.rubric import ItemState, RubricItem, RubricVerdict, UnknownReason
@@ -113,6 +120,8 @@ def judge_builds(
     without a source, ModelError if the model is unreachable or the budget spent; rerun to resume.
     """
     builds = builds_at(place)
+    if client.cap:
+        _count_earlier_answers(client, client.cap, builds)
     judged = 0
     todo = [build for build in builds if _open_variants(build, client.choice.model)]
     ask = partial(_judge_build, client)
@@ -145,22 +154,39 @@ def _open_variants(build: Path, model: str) -> list[VariantManifest]:
 
 def _judge_build(client: ModelClient, build: Path) -> list[RubricVerdict]:
     """Judge the open variants in sequence, so that the provider can cache the shared source."""
+    return [
+        verdict
+        for entry in _open_variants(build, client.choice.model)
+        for verdict in judge_variant(client, entry.variant, *_texts(build, entry.variant))
+    ]
+
+
+def _texts(build: Path, variant: str) -> tuple[Bundle, Bundle]:
+    """Source and variant."""
     record = load_build(build)
-    bundles = {
-        entry.variant: load_bundle(build / VARIANTS / entry.variant, record.name, inspect=False)
-        for entry in record.variants
-    }
     source = saved_source(build, record)
     if source is None:
         raise StudyError(
             f"{str(build)!r} has no source to judge its variants against; build it again",
             file=str(build),
         )
-    return [
-        verdict
-        for entry in _open_variants(build, client.choice.model)
-        for verdict in judge_variant(client, entry.variant, source, bundles[entry.variant])
-    ]
+    return source, load_bundle(build / VARIANTS / variant, record.name, inspect=False)
+
+
+def _count_earlier_answers(client: ModelClient, cap: SpendingCap, builds: Sequence[Path]) -> None:
+    """Count what earlier starts paid for variants that are not asked again, retries included."""
+    answers = list(read_rows(ModelAnswer, client.calls, skip_damaged=True)) if client.calls else []
+    own = [one for one in answers if one.model == client.choice.model]
+    for build in builds if own else ():
+        asked = {entry.variant for entry in _open_variants(build, client.choice.model)}
+        for entry in load_build(build).variants:
+            if entry.variant in asked:
+                continue
+            replay = RecordedModel(client.choice, own)
+            source, variant = _texts(build, entry.variant)
+            answers_of(replay, load_rubric().items_of(entry.variant), source, variant)
+            for answer in replay.answers:
+                cap.count(answer.cost_usd or 0.0)
 
 
 def answers_of(

@@ -172,6 +172,21 @@ def _print_builds(results: list[tuple[str, Any]], out: Path, reviews: dict[str, 
             print(f"table of all builds: {command_line('query', out, 'builds')}")
         if built[0].engine != "plan":
             print(f"model {built[0].options['model']}; its answers are in {out.name}.calls.jsonl")
+            for record in built:
+                print(f"{record.name}: {_usage(record.options['calls'])}")
+
+
+def _usage(calls: dict[str, Any]) -> str:
+    """What the model's answers used; unknown totals stay unknown."""
+    names = (("input_tokens", "input tokens"), ("output_tokens", "output tokens"))
+    parts = [f"{calls['count']} answers"]
+    parts += [
+        f"{name} unknown" if calls[key] is None else f"{calls[key]:,} {name}" for key, name in names
+    ]
+    cost = calls["cost_usd"]
+    parts.append("cost unknown" if cost is None else f"${cost:.2f}")
+    why = ", ".join(f"{reason} {count}" for reason, count in calls.get("unknown", {}).items())
+    return ", ".join(parts) + (f" ({why})" if why else "")
 
 
 def _verdict(item: Any, notes: dict[str, str]) -> str:

@@ -49,6 +49,14 @@ class StudyFolder:
         """The DuckDB file. Raises StudyError if it does not exist."""
         if not self.database.is_file():
             study, logs = str(self.root), "" if self.planned else " PATH"
+            if (self.root / "build.json").is_file():
+                raise StudyError(
+                    f"{study!r} is a single build, which has files but no database: list its findings with"
+                    f" skilljuror waive {quote(study)}, compare its variants with skilljuror diff"
+                    f" {quote(study)}; a database needs two or more sources in one folder (skilljuror build"
+                    " A B --out DIR) or the trials of a study",
+                    file=str(self.database),
+                )
             raise StudyError(
                 f"{study!r} has no database; create it with:"
                 f" skilljuror ingest{logs} --study {quote(study)}",

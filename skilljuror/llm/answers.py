@@ -72,7 +72,7 @@ class ModelAnswer(Struct, frozen=True):
     output_tokens: int | None = None
     """Completion tokens as reported, including reasoning."""
     cost_usd: float | None = None
-    """Cost at the dated list price; None if the list lacks the model, or without tokens (never 0).
+    """Cost at the dated list price, else as an agent's log reports it; None if neither is known (never 0).
     """
     finish: str | None = None
     """Why the model stopped."""
@@ -84,6 +84,8 @@ class ModelAnswer(Struct, frozen=True):
     """Prompt tokens written to a cache; None if not reported."""
     price_as_of: str | None = None
     """Date of the price, YYYY-MM-DD; None without one."""
+    usage_reason: str | None = None
+    """Why tokens are unknown, for an agent's answer: no_model, no_log, no_usage; None if known."""
 
     @property
     def prompt_tokens(self) -> int | None:

@@ -189,6 +189,7 @@ class ModelClient:
         known = structs.replace(
             usage, cache_write=usage.cache_write or 0, cache_read=usage.cache_read or 0
         )
+        dollars = self._dollars(known)
         return ModelAnswer(
             key=key,
             model=self.choice.model,
@@ -196,12 +197,13 @@ class ModelClient:
             prompt_sha256=digest_json(prompt(messages)),
             input_tokens=usage.input,
             output_tokens=usage.output,
-            cost_usd=self._dollars(known),
+            cost_usd=usage.cost_usd if dollars is None else dollars,
             finish=reply.finish,
             repeat=repeat,
             cache_read_tokens=usage.cache_read,
             cache_write_tokens=usage.cache_write,
             price_as_of=self.price.as_of if self.price else None,
+            usage_reason=reply.usage_reason,
         )
 
     def _keep(self, answer: ModelAnswer) -> None:

@@ -40,6 +40,8 @@ class Reply(NamedTuple):
     """Tokens of the four classes; None if not reported."""
     finish: str | None
     """Why the model stopped."""
+    usage_reason: str | None = None
+    """Why tokens are unknown, if that is known."""
 
 
 def complete(choice: ModelChoice, messages: Sequence[Message], response_format: Any) -> Reply:

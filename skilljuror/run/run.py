@@ -12,7 +12,6 @@ from skilljuror.agents import AGENTS, Agent, refuse_missing_keys
 from skilljuror.build.audit import load_gates
 from skilljuror.build.build import load_transform
 from skilljuror.build.given_skills import GivenSkills
-from skilljuror.build.model_build import model_engine
 from skilljuror.build.protected_texts import fingerprints_of, save_fingerprints
 from skilljuror.errors import HarnessError, ModelError, StudyError, UsageError
 from skilljuror.files import (
@@ -41,7 +40,7 @@ from skilljuror.run.lock import exclusive_run, workers_lock
 from skilljuror.run.outcomes import OutcomeCounts, count_outcomes, uniform_rewards
 from skilljuror.run.saved_plan import finished_records, plan_version, save_plan
 from skilljuror.run.scheduling import run_all
-from skilljuror.run.study_builds import StudyBuilds, StudyRun
+from skilljuror.run.study_builds import StudyBuilds, StudyRun, engine_of
 from skilljuror.run.trial import RunSetup
 from skilljuror.runtime.workers import Listener, silent
 from skilljuror.studies.plan import freeze
@@ -248,7 +247,7 @@ def _check_build(config: StudyConfig) -> dict[str, str]:
     Raises UsageError for an unknown transform or gate, StudyError for unknown build options.
     """
     load_gates(config.build.gates)
-    model_engine(config.build.engine, config.build.model, Path())
+    engine_of(config.build, Path())
     wanted = {condition.variant for condition in config.conditions if condition.variant}
     transforms = {load_transform(name).variant: name for name in sorted(wanted)}
     if config.build.options and wanted <= TRANSFORMS.keys():

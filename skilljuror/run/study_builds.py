@@ -9,7 +9,7 @@ from msgspec import Struct
 from skilljuror.build.build import build_source, load_build
 from skilljuror.build.folder import GATE_RESULTS, RECORD
 from skilljuror.build.given_skills import GivenSkills
-from skilljuror.build.model_build import build_with_model, model_engine
+from skilljuror.build.model_build import ModelEngine, Rewriting, build_with_model, model_engine
 from skilljuror.build.reviews import reviewed
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import GateError, QuestionRefused, StudyError, UnusableAnswer
@@ -102,11 +102,11 @@ class StudyBuilds(Struct, frozen=True):
             same = record.source.tree_digest == load_bundle(source, inspect=False).digest
             complete = {manifest.variant for manifest in record.variants} >= set(wanted)
             given = choice.engine == "plan" and record.engine != "plan"
-            fits = same and complete and _made_as_asked(record, choice)
+            fits = same and complete and made_as_asked(record, choice)
             if fits or given or self.folder.finished_trials():
                 _check_source(task, target, same)
                 return
-        engine = model_engine(choice.engine, choice.model, self.folder.calls)
+        engine = engine_of(choice, self.folder.calls)
         build = build_source
         if engine:
             build = partial(build_with_model, engine=engine._replace(prices=self.prices))
@@ -142,8 +142,20 @@ def _failed(note: str | None) -> str:
     return f"failed with {note}" if note else "failed its gates"
 
 
-def _made_as_asked(record: BuildRecord, choice: BuildChoice) -> bool:
-    return (record.engine, record.options.get("model")) == (choice.engine, choice.model)
+def engine_of(choice: BuildChoice, calls: Path) -> ModelEngine | None:
+    """Return the engine that a study file names; raises as `model_engine`."""
+    rewriting = Rewriting(via=choice.via, rubric=choice.rubric)
+    return model_engine(choice.engine, choice.model, calls, rewriting=rewriting)
+
+
+def made_as_asked(record: BuildRecord, choice: BuildChoice) -> bool:
+    """Whether engine, model, agent and rubric are those of the study file. An agent's own class is known
+    by the name that it gives itself, so that it only has to be an agent."""
+    options = record.options
+    agent = options.get("params", {}).get("agent")
+    same_agent = agent is not None if ":" in (choice.via or "") else agent == choice.via
+    made = record.engine, options.get("model"), options.get("rubric")
+    return same_agent and made == (choice.engine, choice.model or choice.via, choice.rubric)
 
 
 def _check_source(task: PlannedTask, target: Path, same: bool) -> None:

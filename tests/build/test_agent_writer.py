@@ -14,10 +14,14 @@ from skilljuror.cli.app import app
 from skilljuror.errors import HarnessError, ModelError, UsageError
 from skilljuror.files import read_jsonl, read_rows
 from skilljuror.harnesses.sandbox import bwrap_problem
+from skilljuror.metrics.efficiency import usage_of
 from skilljuror.models.build import VariantRound
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.read import read
 from skilljuror.verify.verification import verify_build
 from tests.support.cli_process import call
 from tests.support.harness_tasks import needs_bwrap
+from tests.support.ingested import READ
 from tests.support.live_agents import AGENTS, why_not
 from tests.support.model_server import Step, model_server, shell
 from tests.support.programs import KEY
@@ -84,6 +88,40 @@ def test_the_agent_finds_the_question_as_files_and_its_files_become_the_variant(
     assert any("baseline: a model wrote its text" in line for line in proof.unproved)
 
 
+def tokens_of(bench, via, **more):
+    """Tokens and reasons of a build's answers, from its record."""
+    (bench.place / "answers.json").write_text(json.dumps(FAITHFUL), encoding="utf-8")
+    calls = bench.place / "out.calls.jsonl"
+    engine = model_engine("rewrite", "gpt-4o", calls, rewriting=Rewriting(via=via))
+    assert engine
+    record = build_with_model(bench.place / "forms", bench.place / "out", engine, **more)
+    assert verify_build(bench.place / "out").problems == ()
+    return record.options["calls"]
+
+
+def test_its_tokens_are_those_of_its_own_log(bench, monkeypatch):
+    monkeypatch.setenv("WRITER_LOG", str(READ))
+    (run,) = read(Source(READ), "codex-rollout")
+    usage = usage_of(run)
+    assert usage is not None
+    assert usage.input is not None
+    assert usage.output is not None
+    found = tokens_of(bench, f"{PROGRAMS}:logging_writer", variants=("baseline",))
+    cached = (usage.cache_read or 0) + (usage.cache_write or 0)
+    assert found["input_tokens"] == usage.input + cached > 0
+    assert found["output_tokens"] == usage.output > 0
+    assert found["cost_usd"] == pytest.approx(
+        (2.5 * usage.input + 1.25 * (usage.cache_read or 0) + 10 * usage.output) / 1e6
+    )
+    assert "unknown" not in found
+
+
+def test_without_a_log_its_tokens_are_unknown_with_the_reason(bench):
+    found = tokens_of(bench, WRITER)
+    assert (found["input_tokens"], found["cost_usd"]) == (None, None)
+    assert found["unknown"] == {"no_log": 2}
+
+
 def test_what_does_not_pass_goes_back_to_it_and_is_paid_once(bench):
     answers = FAITHFUL | {"baseline": [TURNED, *FAITHFUL["baseline"]]}
     record = bench.build(answers)
@@ -141,6 +179,9 @@ def test_the_command_builds_via_an_agent(bench):
     done = command(bench, "--engine", "rewrite", "--via", WRITER, "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["record"]["options"]["model"] == WRITER
+    again = command(bench, "--engine", "rewrite", "--via", WRITER)
+    said = "2 answers, input tokens unknown, output tokens unknown, cost unknown (no_log 2)"
+    assert said in again.stdout
 
 
 @pytest.mark.parametrize(
@@ -206,6 +247,8 @@ def test_codex_follows_the_skills(bench):
     record = json.loads(ends.stdout)["record"]
     assert record["options"]["rounds"]["taken"] == {"baseline": 2, "pd": 1}
     assert record["options"]["params"]["agent"] == "codex"
+    assert record["options"]["calls"]["input_tokens"] > 0
+    assert record["options"]["calls"]["output_tokens"] > 0
     said = json.dumps([request.body for request in requests])
     assert "# Flatten a Skill bundle into one page" in said  # it could read the Skill
     assert "losing a value" in said  # and what the gates found

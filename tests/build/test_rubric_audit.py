@@ -12,6 +12,7 @@ from skilljuror.build.rubric_audit import items_at, judge_builds
 from skilljuror.errors import ModelError
 from skilljuror.files import read_jsonl
 from skilljuror.llm import ModelChoice, ModelClient
+from skilljuror.models.measure import Price
 from tests.support.loopback import model_server
 from tests.support.rubric_answers import (
     ROOT_LINE,
@@ -257,3 +258,24 @@ def test_another_model_is_asked_anew(build):
         other = ModelChoice("openai/another", address, {"api_key": "dummy"}, 20, 0)
         judge_builds(build, ModelClient(other, build.parent / "calls.jsonl"), 2)
     assert len(requests) == 2
+
+
+def test_what_earlier_starts_paid_for_finished_builds_counts_in_the_budget(build, tmp_path):
+    """Two questions of $0.002 for each of two builds; the first build was asked before."""
+    shutil.copytree(build, tmp_path / "both" / "one")
+    prices = (Price("scripted", 1, 1, 1, 10, "2026-01-02"),)
+    calls = tmp_path / "calls.jsonl"
+    with model_server(lambda body, n: answers(body)) as (address, requests):
+        chosen = client(address).choice
+        judge_builds(tmp_path / "both" / "one", ModelClient(chosen, calls, 1.0, prices))
+        assert len(requests) == 2
+        again = ModelClient(chosen, calls, 1.0, prices)
+        judge_builds(tmp_path / "both" / "one", again)
+        assert (len(requests), again.spent_usd) == (2, 0.0)
+        assert again.cap is not None
+        assert again.cap.spent == pytest.approx(0.004)
+        build_at(tmp_path / "other", {"200 characters": "300 characters"})
+        shutil.copytree(tmp_path / "other" / "out", tmp_path / "both" / "two")
+        with pytest.raises(ModelError, match=r"the budget of \$0.005 is spent \(\$0.01\)"):
+            judge_builds(tmp_path / "both", ModelClient(chosen, calls, 0.005, prices))
+    assert len(requests) == 3

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.support.cli_process import call, complaint
+from tests.support.cli_process import call, complaint, write_skill
 from tests.support.ingested import CALL, READ
 from tests.support.terminals import at_terminal
 
@@ -165,3 +165,14 @@ def test_unclear_words_are_told_below_the_table_and_only_there(place):
     assert "bundled = the Skill belongs to the agent program itself" in lines
     assert "bundled =" not in ask(place, "skills_opened", "--format", "csv").stdout
     assert " = " not in ask(place, "SELECT 1 AS a").stdout
+
+
+def test_a_build_says_what_it_has_and_what_a_database_needs(tmp_path):
+    source = write_skill(tmp_path / "csv-report")
+    assert call("build", source, "--out", "built", cwd=tmp_path).returncode == 0
+    for command in ("query", "report"):
+        words = ("builds",) if command == "query" else ()
+        line = complaint(call(command, "built", *words, cwd=tmp_path))
+        assert "'built' is a single build" in line
+        assert "skilljuror waive built" in line
+        assert "two or more sources" in line

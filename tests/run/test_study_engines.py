@@ -9,14 +9,17 @@ import pytest
 from skilljuror.build.build import build_source, load_build
 from skilljuror.build.model_build import build_with_model, model_engine
 from skilljuror.bundles.folder import write_bundle
-from skilljuror.errors import ModelError
+from skilljuror.errors import ModelError, UsageError
 from skilljuror.files import StudyFolder, read_jsonl
 from skilljuror.ingest.trials import ingest_trials
+from skilljuror.models.study import BuildChoice
 from skilljuror.queries.run import run
 from skilljuror.run.run import run_study
+from skilljuror.run.study_builds import made_as_asked
 from skilljuror.transforms.llm.prompts import load_prompt
-from tests.support.harness_tasks import make_task
+from tests.support.harness_tasks import make_task, needs_bwrap
 from tests.support.loopback import model_server
+from tests.support.rubric_answers import answers as rubric_answers
 from tests.support.scripted_model import (
     WARNINGS,
     assignment,
@@ -24,7 +27,7 @@ from tests.support.scripted_model import (
     flat_answer,
     source,
 )
-from tests.support.studies import edit_study, make_study
+from tests.support.studies import PROGRAMS, edit_study, make_study
 
 pytestmark = WARNINGS
 MODEL = "openai/scripted"
@@ -126,3 +129,36 @@ def test_a_task_without_a_usable_answer_is_a_row_and_the_others_run(tmp_path, mo
         "pot", "no usable answer of a model", "build",
     )  # fmt: skip
     assert "gave no usable" in row["reason"]
+
+
+@needs_bwrap
+def test_an_agent_that_writes_and_a_rubric_are_fields_of_the_study(tmp_path, monkeypatch):
+    study, out = study_of(tmp_path, "rewrite"), tmp_path / "out"
+    via = f"{PROGRAMS}:writer"
+    edit_study(study, build={"engine": "rewrite", "via": via, "rubric": MODEL})
+    files = {
+        layout: [{file["path"]: file["text"] for file in answer["files"]}]
+        for layout, answer in (("baseline", flat_answer()), ("pd", disclosed_answer()))
+    }
+    (tmp_path / "answers.json").write_text(json.dumps(files))
+    monkeypatch.setenv("WRITER_ANSWERS", str(tmp_path / "answers.json"))
+    with served(lambda body, n: rubric_answers(body), monkeypatch) as requests:
+        run_study(study, out)
+        asked = len(requests)
+        assert run_study(study, out).ran == 0
+    record = load_build(StudyFolder(out).build("tea"))
+    assert record.options["params"]["agent"] == "writer"
+    assert (record.options["model"], record.options["rubric"]) == (via, MODEL)
+    assert asked == 2  # the rubric of baseline and pd, once
+    choice = BuildChoice(engine="rewrite", via=via, rubric=MODEL)
+    assert made_as_asked(record, choice)
+    assert not made_as_asked(record, BuildChoice(engine="rewrite", model=via, rubric=MODEL))
+    assert not made_as_asked(record, BuildChoice(engine="rewrite", via="codex", rubric=MODEL))
+    assert not made_as_asked(record, BuildChoice(engine="rewrite", via=via))
+
+
+def test_an_agent_needs_the_engine_rewrite(tmp_path):
+    study = study_of(tmp_path, "assign")
+    edit_study(study, build={"engine": "assign", "model": MODEL, "via": "codex"})
+    with pytest.raises(UsageError, match="requires the engine rewrite"):
+        run_study(study, tmp_path / "out")

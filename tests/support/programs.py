@@ -39,6 +39,14 @@ def writer(options, model):
     )  # fmt: skip
 
 
+def logging_writer(options, model):
+    """The same, with a model, so to speak, and the log that the environment names."""
+    program, log = writer(options, model), Path(os.environ["WRITER_LOG"])
+    run = 'cp "$0" "$1"; shift; exec "$@"'
+    argv = ("bash", "-c", run, f"{{agent_dir}}/{log.name}", "{logs}", *program.argv)
+    return replace(program, files=(*program.files, log), argv=argv)
+
+
 KEY = "TEA_API_KEY"
 """Variable that holds the key of `talkative`."""
 
