@@ -72,6 +72,7 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
         candidates.extend(found[:MOST_ACCESSES])
         if len(found) > MOST_ACCESSES:
             run.cut.add(analysed.call.line)
+        analysed.cached_output = None
     ordered = _with_lost_skills(_without_mentions_of_run_code(candidates))
     events = tuple(_resource_events(trajectory, ordered, run, manifest))
     given = manifest if manifest is not None and manifest.known else _discovered(run, events)
@@ -90,32 +91,29 @@ def _call_events(
         return
     if not analysed.accesses and not may_show(analysed, run):
         return
-    output = analysed.output()
     if analysed.accesses:
         found = [
-            *_access_events(analysed, run, output),
-            *listed_skills(analysed, run, output),
-            *_search_events(analysed, run, output),
+            *_access_events(analysed, run),
+            *listed_skills(analysed, run),
+            *_search_events(analysed, run),
         ]
         found.sort(key=lambda event: event.order)
         yield from _without_repeats(_without_looks_before_use(found))
-    for location, evidence in unclaimed_reads(analysed, run, output, screens):
+    for location, evidence in unclaimed_reads(analysed, run, screens):
         via: Via = "read-tool" if analysed.call.action in {"read", "other"} else "shell"
         via = "python" if analysed.call.action == "python" else via
         order = len(analysed.resolved_accesses)
         yield CandidateEvent.of_call(analysed, location, "read", via, evidence, order=order)
 
 
-def _access_events(
-    analysed: AnalysedCall, run: RunContext, output: CallOutput
-) -> Iterator[CandidateEvent]:
+def _access_events(analysed: AnalysedCall, run: RunContext) -> Iterator[CandidateEvent]:
     """Events of a call's accesses except searches."""
-    segments = analysed.segments(output, run.line_index)
+    output, segments = analysed.output, analysed.segments(run.line_index)
     for resolved in analysed.resolved_accesses:
         access, location = resolved.access, resolved.location
         if access.kind == "search" or _is_unseen_listing(resolved):
             continue
-        evidence = _evidence(analysed, resolved, output, run, segments)
+        evidence = _evidence(analysed, resolved, run, segments)
         if evidence.witness == "both" and _is_shown_by_another(resolved, analysed):
             evidence = ReadEvidence("none", None, output.ok, note=access.note)
         if evidence.witness == "both" and analysed.number in run.taught_by.get(resolved.key, ()):
@@ -173,11 +171,11 @@ def _says_missing(resolved: ResolvedAccess, evidence: ReadEvidence, output: Call
 
 
 def _evidence(
-    analysed: AnalysedCall, resolved: ResolvedAccess, output: CallOutput, run: RunContext,
-    segments: Segments,
-) -> ReadEvidence:  # fmt: skip
+    analysed: AnalysedCall, resolved: ResolvedAccess, run: RunContext, segments: Segments
+) -> ReadEvidence:
     """Evidence of an access in the output."""
     call, access, known = analysed.call, resolved.access, run.catalog.known
+    output = analysed.output
     segment = segments.get(resolved.order)
     if access.kind == "read":
         several = call.action == "other" and has_file_headers(output.lines)
@@ -198,24 +196,19 @@ def _evidence(
     return ReadEvidence("none", None, ok, note=access.note)
 
 
-def _search_events(
-    analysed: AnalysedCall, run: RunContext, output: CallOutput
-) -> Iterator[CandidateEvent]:
+def _search_events(analysed: AnalysedCall, run: RunContext) -> Iterator[CandidateEvent]:
     """One event per file with lines printed by a search."""
-    for resolved, location, evidence in search_events(analysed, run, output):
+    for resolved, location, evidence in search_events(analysed, run):
         access = resolved.access
         yield CandidateEvent.of_call(
             analysed, location, "search", access.via, evidence, order=resolved.order,
             quote=evidence.quote or access.text,
         )  # fmt: skip
     known = {id(resolved.access) for resolved in analysed.resolved_accesses}
-    wide = [
-        access
-        for access in analysed.accesses
-        if access.kind == "search" and id(access) not in known
-    ]
-    if any(access.shown for access in wide) and run.catalog.named_in(output.text):
-        for location, evidence in events_of_wide_search(analysed, run, output):
+    searches = [access for access in analysed.accesses if access.kind == "search"]
+    wide = [access for access in searches if id(access) not in known]
+    if any(access.shown for access in wide) and run.catalog.named_in(analysed.output.text):
+        for location, evidence in events_of_wide_search(analysed, run):
             yield CandidateEvent.of_call(
                 analysed, location, "search", wide[0].via, evidence,
                 order=len(analysed.resolved_accesses), quote=evidence.quote or wide[0].text,
@@ -286,7 +279,9 @@ def _resource_events(
     classes = {(one.skill, one.path): one.resource_class for one in resources}
     for ordinal, event in enumerate(ordered):
         place, evidence = event.location, event.evidence
-        lines = _possible_lines(evidence.lines)
+        lines = evidence.lines
+        if lines and any(not 0 < first <= last <= _HIGHEST_LINE for first, last in lines):
+            lines = None
         yield ResourceEvent(
             trajectory=trajectory.trajectory,
             ordinal=ordinal,
@@ -325,12 +320,6 @@ def _shown_bytes(run: RunContext, event: CandidateEvent, lines: LineRanges | Non
     if file is not None and lines and event.evidence.exposed != "none":
         return file.size(lines)
     return event.evidence.size
-
-
-def _possible_lines(lines: LineRanges | None) -> LineRanges | None:
-    """Drop ranges with impossible line numbers."""
-    odd = lines and any(not 0 < first <= last <= _HIGHEST_LINE for first, last in lines)
-    return None if odd else lines
 
 
 def _discovered(run: RunContext, events: Iterable[ResourceEvent]) -> SkillManifest:

@@ -42,20 +42,20 @@ class AnalysedCall(Struct):
     polled: list[str] = field(default_factory=list)
     """Output from later polls."""
     cached_output: CallOutput | None = None
-    """Cached output, if needed again."""
+    """Output, while it is needed."""
 
+    @property
     def output(self) -> CallOutput:
         """Its output, later polls included."""
-        if self.cached_output is not None:
-            return self.cached_output
-        output = CallOutput(self.result, self.call.command or "", "".join(self.polled))
-        if self.accesses:
-            self.cached_output = output
-        return output
+        if self.cached_output is None:
+            polled = "".join(self.polled)
+            self.cached_output = CallOutput(self.result, self.call.command or "", polled)
+        return self.cached_output
 
-    def segments(self, output: CallOutput, line_index: LineIndex) -> Segments:
+    def segments(self, line_index: LineIndex) -> Segments:
         """Lines of the output that surely belong to one access."""
-        return segment_output(self.resolved_accesses, self.accesses, output.lines, line_index)
+        lines = self.output.lines
+        return segment_output(self.resolved_accesses, self.accesses, lines, line_index)
 
 
 class RunContext(Struct):
@@ -102,9 +102,8 @@ def build_run_context(
         resolver = AccessResolver(catalog, run.cwd, trajectory.home, copies, cut=run.cut)
         for analysed in run.analysed_calls:
             if analysed.accesses:
-                text = analysed.output().text
                 analysed.resolved_accesses = resolver.resolve(
-                    analysed.accesses, text, analysed.call.line
+                    analysed.accesses, analysed.output.text, analysed.call.line
                 )
     return run
 
@@ -177,13 +176,12 @@ def _learn(run: RunContext) -> None:
     for analysed in run.analysed_calls:
         if not analysed.resolved_accesses or analysed.result is None:
             continue
-        output = analysed.output()
-        for resolved, first_line, piece in _pieces(analysed, output, run.line_index):
+        for resolved, first_line, piece in _pieces(analysed, run.line_index):
             if first_line not in pieces.setdefault(resolved.key, {}):
                 pieces[resolved.key][first_line] = piece
                 run.taught_by.setdefault(resolved.key, set()).add(analysed.number)
         for resolved in analysed.resolved_accesses:
-            _learn_name(resolved, analysed, output, run.catalog)
+            _learn_name(resolved, analysed, run.catalog)
     for key in sorted(pieces):
         text = _assembled(pieces[key])
         if text is not None:
@@ -195,10 +193,8 @@ def _learn(run: RunContext) -> None:
         learn_linked_names(message.text, message.skill or "", run.catalog)
 
 
-def _learn_name(
-    resolved: ResolvedAccess, analysed: AnalysedCall, output: CallOutput, catalog: SkillCatalog
-) -> None:
-    path, kind = resolved.access.path, resolved.access.kind
+def _learn_name(resolved: ResolvedAccess, analysed: AnalysedCall, catalog: SkillCatalog) -> None:
+    path, kind, output = resolved.access.path, resolved.access.kind, analysed.output
     if call_succeeded(analysed.result) is False or kind == "mention":
         return
     if kind == "list" and resolved.location.folder:
@@ -212,13 +208,14 @@ def _learn_name(
 
 
 def _pieces(
-    analysed: AnalysedCall, output: CallOutput, line_index: LineIndex
+    analysed: AnalysedCall, line_index: LineIndex
 ) -> Iterator[tuple[ResolvedAccess, int, _Piece]]:
     """Yield (access, first line, piece of its file) for each read whose lines are surely its own
     and contiguous."""
+    output = analysed.output
     if output.cut or output.refused:
         return
-    segments = analysed.segments(output, line_index)
+    segments = analysed.segments(line_index)
     for resolved in analysed.resolved_accesses:
         lines = segments.get(resolved.order)
         access = resolved.access

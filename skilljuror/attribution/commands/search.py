@@ -36,13 +36,10 @@ def searches(command: Command, *, piped: bool) -> tuple[list[Word], bool]:
     recursive = recursive or any(
         _short(option, "rR") or option == "--recursive" for option in options
     )
-    if not operands and recursive and not piped and not _fed(command):
+    fed = piped or any(one.op in {"<", "<<", "<<<"} for one in command.redirects)
+    if not operands and recursive and not fed:
         operands = [Word(".")]
     return operands, names
-
-
-def _fed(command: Command) -> bool:
-    return any(redirect.op in {"<", "<<", "<<<"} for redirect in command.redirects)
 
 
 def _split(command: Command, words: list[Word]) -> tuple[list[str], list[Word], bool]:

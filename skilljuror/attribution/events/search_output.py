@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from skilljuror.attribution.accesses.file_access import FILTERED
 from skilljuror.attribution.events.candidate_event import CandidateEvent
 from skilljuror.attribution.evidence.line_index import ResourceKey, merged_ranges, utf8_size
-from skilljuror.attribution.evidence.read_evidence import CallOutput, ReadEvidence, failure_of
+from skilljuror.attribution.evidence.read_evidence import ReadEvidence, failure_of
 from skilljuror.attribution.paths import join, name_of
 from skilljuror.attribution.resolution.call_normalisation import with_forward_slashes
 from skilljuror.attribution.resolution.resolver import ResolvedAccess
@@ -44,26 +44,25 @@ class _PrintedLines(Struct):
 
 
 def search_events(
-    analysed: AnalysedCall, run: RunContext, output: CallOutput
+    analysed: AnalysedCall, run: RunContext
 ) -> Iterator[tuple[ResolvedAccess, ResourceLocation, ReadEvidence]]:
     """Yield (search, file, evidence) for every file with lines printed by a search in a bundle; for
     redirected searches (`grep … SKILL.md > found.txt`), the file named."""
-    searches = [
-        resolved for resolved in analysed.resolved_accesses if resolved.access.kind == "search"
-    ]
+    output = analysed.output
+    searches = [one for one in analysed.resolved_accesses if one.access.kind == "search"]
     for search in searches:
         if not search.access.shown and not search.location.folder and search.access.via == "shell":
             ok = False if failure_of(search, output) else output.ok
             yield search, search.location, ReadEvidence("none", None, ok)
     if not searches or not output.text.strip():
         return
-    printed = _printed_lines(analysed, run, output)
+    printed = _printed_lines(analysed, run)
     for search in (search for search in searches if search.access.shown):
         for key in _files_searched(search, printed):
             lines = printed.pop(key)
             yield search, lines.location, lines.evidence()
         if not search.location.folder and not printed:
-            evidence = _in_one_file(analysed, search, output, run)
+            evidence = _in_one_file(analysed, search, run)
             if evidence:
                 yield search, search.location, evidence
 
@@ -81,22 +80,20 @@ def _files_searched(
 
 
 def events_of_wide_search(
-    analysed: AnalysedCall, run: RunContext, output: CallOutput
+    analysed: AnalysedCall, run: RunContext
 ) -> Iterator[tuple[ResourceLocation, ReadEvidence]]:
     """Bundled files with lines printed by a search over more than a bundle."""
-    for lines in _printed_lines(analysed, run, output).values():
+    for lines in _printed_lines(analysed, run).values():
         yield lines.location, lines.evidence()
 
 
-def _printed_lines(
-    analysed: AnalysedCall, run: RunContext, output: CallOutput
-) -> dict[ResourceKey, _PrintedLines]:
+def _printed_lines(analysed: AnalysedCall, run: RunContext) -> dict[ResourceKey, _PrintedLines]:
     """Lines of each resource that an output shows below or after their paths."""
     printed: dict[ResourceKey, _PrintedLines] = {}
     reader = _OutputReader(analysed, run)
-    if not reader.inside and not run.catalog.named_in(output.text):
+    if not reader.inside and not run.catalog.named_in(analysed.output.text):
         return printed
-    for line in output.lines:
+    for line in analysed.output.lines:
         found = reader.line(line)
         if found is None:
             continue
@@ -108,15 +105,13 @@ def _printed_lines(
     return printed
 
 
-def listed_skills(
-    analysed: AnalysedCall, run: RunContext, output: CallOutput
-) -> Iterator[CandidateEvent]:
+def listed_skills(analysed: AnalysedCall, run: RunContext) -> Iterator[CandidateEvent]:
     """A listing per Skill whose folder heads a part of `ls -R` of its parent."""
     for order, access in enumerate(analysed.accesses):
         if access.kind != "list" or not access.shown:
             continue
         bases = analysed.call.workdir or run.cwd, access.path
-        for heading in (line[:-1] for line in output.lines if line.endswith(":")):
+        for heading in (line[:-1] for line in analysed.output.lines if line.endswith(":")):
             folders = (join(base, heading) for base in bases)
             below = [one for one in folders if one and one.rpartition("/")[0] == access.path]
             location = run.catalog.locate(below[0]) if below else None
@@ -176,10 +171,11 @@ class _OutputReader:
 
 
 def _in_one_file(
-    analysed: AnalysedCall, search: ResolvedAccess, output: CallOutput, run: RunContext
+    analysed: AnalysedCall, search: ResolvedAccess, run: RunContext
 ) -> ReadEvidence | None:
     """A search in one file prints no path: its whole output, or matches of its text."""
-    lines = analysed.segments(output, run.line_index).get(search.order)
+    output = analysed.output
+    lines = analysed.segments(run.line_index).get(search.order)
     match = output.match(search.key, run.line_index)
     if lines is None:
         if match is None:

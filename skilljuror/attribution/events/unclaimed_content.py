@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, field
 
 from skilljuror.attribution.evidence.line_index import ContentMatch, LineRanges, ResourceKey
-from skilljuror.attribution.evidence.read_evidence import CallOutput, ReadEvidence
+from skilljuror.attribution.evidence.read_evidence import ReadEvidence
 from skilljuror.attribution.evidence.terminal_screens import is_screen
 from skilljuror.attribution.paths import contains_any
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation
@@ -55,14 +55,6 @@ class SharedScreens(Struct):
                 screens.last_call[id(analysed.result)] = analysed.number
         return screens
 
-    def is_last(self, analysed: AnalysedCall) -> bool:
-        """Whether no later call shares this call's output."""
-        return self.last_call.get(id(analysed.result), analysed.number) == analysed.number
-
-    def named_by_any(self, analysed: AnalysedCall) -> set[ResourceKey]:
-        """Resources named by any call with the same output."""
-        return self.named.get(id(analysed.result), set())
-
     def already_shown(
         self, analysed: AnalysedCall, matches: Mapping[ResourceKey, ContentMatch]
     ) -> set[ResourceKey]:
@@ -76,10 +68,11 @@ class SharedScreens(Struct):
 
 
 def unclaimed_reads(
-    analysed: AnalysedCall, run: RunContext, output: CallOutput, screens: SharedScreens
+    analysed: AnalysedCall, run: RunContext, screens: SharedScreens
 ) -> Iterator[tuple[ResourceLocation, ReadEvidence]]:
     """Resources that a call's output shows and none of its accesses names."""
-    if not may_show(analysed, run) or not screens.is_last(analysed):
+    output, shared = analysed.output, id(analysed.result)
+    if not may_show(analysed, run) or screens.last_call.get(shared, -1) > analysed.number:
         return
     if len(output.lines) < 2:
         screens.already_shown(analysed, {})
@@ -87,8 +80,8 @@ def unclaimed_reads(
     if _is_no_read((analysed.call.command or "")[:_LONGEST_COMMAND]):
         return
     matches = run.line_index.matches(output.text_lines)
-    explained = screens.named_by_any(analysed) | screens.already_shown(analysed, matches)
-    explained |= {resolved.key for resolved in analysed.resolved_accesses}
+    explained = {resolved.key for resolved in analysed.resolved_accesses}
+    explained |= screens.named.get(shared, set()) | screens.already_shown(analysed, matches)
     taken = {at for key in explained & matches.keys() for at in _places(matches[key])}
     unbroken = {key: match for key, match in matches.items() if match.unbroken}
     shown = taken.union(*map(_places, unbroken.values()))

@@ -4,8 +4,6 @@
 does not name the bundle.
 """
 
-from collections.abc import Iterator
-
 from msgspec import Struct, field
 
 from skilljuror.attribution.paths import folder_of, is_glob, name_of, normalised
@@ -38,13 +36,9 @@ class FileCopies(Struct):
         self.originals[normalised(f"{copy}/{name_of(original)}") if copy else name_of(original)] = (
             original
         )
-        if not _existed_before(copy, cwd):
+        existed = copy in _SHARED_FOLDERS or (cwd and f"{cwd}/".startswith(f"{copy}/"))
+        if not existed:
             self.originals[copy] = original
-
-    def names(self) -> Iterator[str]:
-        """Names of the copies, without their folders."""
-        for path in self.originals:
-            yield name_of(path)
 
     def locate(self, path: str) -> ResourceLocation | None:
         """Resource that a path shows, or None.
@@ -70,10 +64,3 @@ class FileCopies(Struct):
             below = f"{name_of(at)}/{below}" if below else name_of(at)
             at = folder_of(at) if at != "/" else ""
         return None
-
-
-def _existed_before(folder: str, cwd: str | None) -> bool:
-    """Whether the target of a copy surely is an existing folder with other content."""
-    if folder in _SHARED_FOLDERS or folder == cwd:
-        return True
-    return bool(cwd) and f"{cwd}/".startswith(f"{folder}/")

@@ -170,9 +170,7 @@ class AccessResolver(Struct):
         turns = len(self.copies.originals) + len(self.scripts)
         if turns > FEW_TURNS:
             charge(turns)
-        if any(name in text for name in self.copies.names()):
-            return True
-        return any(name_of(path) in text for path in self.scripts)
+        return any(name_of(path) in text for path in (*self.copies.originals, *self.scripts))
 
     def _is_inside(self, folder: str) -> bool:
         if folder not in self.inside:

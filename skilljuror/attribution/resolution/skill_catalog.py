@@ -160,11 +160,9 @@ class SkillCatalog(Struct):
 
     def _skill_folder(self, path: str) -> str | None:
         """Longest Skill folder that contains the path."""
-        while path:
-            if path in self.folders:
-                return path
+        while path and path not in self.folders:
             path = path.rpartition("/")[0]
-        return None
+        return path or None
 
     def _under_root(self, below: str, root: str) -> ResourceLocation | None:
         """Meaning of a path below a root."""

@@ -49,7 +49,8 @@ def listing(command: Command) -> tuple[Word, ...]:
     if name in {"printf", "echo"}:
         return _split(operands[name == "printf" and len(operands) > 1 :])
     if name == "ls":
-        return tuple(map(_named, operands)) or (Word("*", glob=True),)
+        names = [one if _is_file(one) else Word("*", glob=True) for one in operands]
+        return tuple(names) or (Word("*", glob=True),)
     if name in _SEARCHES and any(_lists(word.text) for word in command.arguments):
         return _chosen(tuple(map(_inside, operands[1:])))
     if name == "cat" and not command.arguments and command.heredoc:
@@ -65,10 +66,6 @@ def _split(words: Sequence[Word]) -> tuple[Word, ...]:
 
 def _is_file(word: Word) -> bool:
     return word.glob or "." in word.text.rpartition("/")[2].strip(".")
-
-
-def _named(word: Word) -> Word:
-    return word if _is_file(word) else Word("*", glob=True)
 
 
 def _inside(word: Word) -> Word:

@@ -137,7 +137,9 @@ class ShellReader(Struct):
         redirects = self._redirects(stage, number)
         words: list[Word] = []
         for parts in stage.words:
-            words.extend(self._expand(parts, number, shown=_echoes(words, redirects)))
+            prints = bool(words) and words[0].text in _ECHO
+            shown = prints and not any(one.to_file for one in redirects)
+            words.extend(self._expand(parts, number, shown=shown))
         name = words[0].text if words else ""
         if name in _DECLARE or not words:
             for one in stage.assignments:
@@ -243,11 +245,6 @@ class ShellReader(Struct):
         fed = command.heredoc
         listed = (Word(fed),) if fed is not None else produced(self.commands, command.pipeline)
         self.environment.assign(command.arguments[-1].text, listed or [UNKNOWN])
-
-
-def _echoes(words: Sequence[Word], redirects: Sequence[Redirect]) -> bool:
-    """Whether a command prints its own words."""
-    return bool(words) and words[0].text in _ECHO and not any(one.to_file for one in redirects)
 
 
 def read_shell(text: str, cwd: str | None = None, home: str | None = None) -> list[Command]:

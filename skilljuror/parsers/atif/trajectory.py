@@ -64,7 +64,8 @@ class Atif(Parser):
             reader.document(document, _agent_of(document.path), document.path in continued)
         session = as_str(main.get("session_id"))
         name = "/".join(filter(None, (session, as_str(main.get("trajectory_id")))))
-        agent = as_str(reader.agent.get("name"))
+        agent, version = as_str(reader.agent.get("name")), as_str(reader.agent.get("version"))
+        places = as_list(nested(reader.agent, "extra", "cwds"))
         yield run.build(
             self,
             paths,
@@ -72,9 +73,9 @@ class Atif(Parser):
             session=session,
             agent=agent,
             traits=traits_of(agent),
-            agent_version=_known(reader.agent.get("version")),
+            agent_version=None if version == "unknown" else version,
             model=as_str(reader.agent.get("model_name")),
-            cwd=_cwd(reader.agent),
+            cwd=as_str(places[0]) if places else None,
             usage=usage_of_run(
                 _final_metrics(documents),
                 total_usage(step.usage for step in run.steps),
@@ -127,15 +128,6 @@ def _agent_of(path: Path) -> str:
     """A summarization sub-agent has its own file; a continuation belongs to main."""
     match = _SUMMARIES.search(path.stem)
     return match[1] if match else MAIN
-
-
-def _known(version: Any) -> str | None:
-    return None if version == "unknown" else as_str(version)
-
-
-def _cwd(agent: dict[str, Any]) -> str | None:
-    places = as_list(nested(agent, "extra", "cwds"))
-    return as_str(places[0]) if places else None
 
 
 class _Reader:

@@ -26,8 +26,8 @@ from skilljuror.parsers.raw_logs.coercion import (
 from skilljuror.parsers.raw_logs.content import IMAGE, text_of
 
 SYNTHETIC = "<synthetic>"
-_COMMAND = re.compile(r"\s*<command-(?:name|message|args)>")
-"""Start of a slash command's record; other texts may quote one."""
+_COMMAND = re.compile(r"\s*<command-(?:name>|(?:message|args)>.*<command-name>)", re.DOTALL)
+"""A slash command's record; other texts may quote one."""
 _ORPHAN = "user/tool_result without call"
 _LOCAL = ("<local-command-", "[Request interrupted", "<bash-", "<task-notification>")
 
@@ -139,7 +139,7 @@ class ClaudeMessages:
     def _text(self, entry: ClaudeRecord, text: str) -> None:
         if text.startswith(BODY_PREFIX):
             self._bodies.add_body(entry.agent, entry.line, text, entry.source_call)
-        elif not (entry.from_harness or entry.is_summary) and _is_command(text):
+        elif not (entry.from_harness or entry.is_summary) and _COMMAND.match(text):
             self._bodies.add_command(entry.agent, entry.line, text)
         elif not (entry.from_harness and self._loaded(entry, text)):
             self.run.add_message(entry.agent, _kind(entry, text), text, entry.line)
@@ -152,10 +152,6 @@ class ClaudeMessages:
             return True
         call = entry.source_call
         return call is not None and self._bodies.add_expansion(entry.agent, entry.line, text, call)
-
-
-def _is_command(text: str) -> bool:
-    return "<command-name>" in text and _COMMAND.match(text) is not None
 
 
 def usage_of(usage: dict[str, Any], cost: Any = None, *, output: bool = True) -> Usage | None:

@@ -73,7 +73,11 @@ class CopilotSkills:
 
     def _deliver(self, line: int, name: str, text: str, base: str | None) -> None:
         self._texts[name] = text
-        waiting = (call for call in reversed(self._waiting) if _skill_called(call) == _tail(name))
+        waiting = (
+            call
+            for call in reversed(self._waiting)
+            if _tail(call.fields.get("skill") or "") == _tail(name)
+        )
         call = next(waiting, None)
         if call is not None:
             self._waiting.remove(call)
@@ -87,10 +91,6 @@ class CopilotSkills:
             MAIN, "skill_body", text, line, skill=name, path=base,
             call_id=call.call_id if call else None, command_line=slash[0] if slash else None,
         )  # fmt: skip
-
-
-def _skill_called(call: CallBuilder) -> str:
-    return _tail(call.fields.get("skill") or "")
 
 
 def _tail(name: str) -> str:

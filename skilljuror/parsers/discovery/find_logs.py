@@ -119,8 +119,12 @@ class Finder:
         return list(located.values())
 
     def join(self, located: Iterable[Located]) -> list[FoundSource]:
-        """Identify located files and join those of one session."""
-        return join_session_files([self.find(one) for one in located], cache(self._identify))
+        """Identify located files and join those of one session, and others near them."""
+
+        def identify(path: Path) -> FoundSource:
+            return self.find(Located(path_text(path), "", facts_at(path)))
+
+        return join_session_files([self.find(one) for one in located], cache(identify))
 
     def find(self, one: Located) -> FoundSource:
         """Identify a file or folder; it is opened at most once, and not if remembered."""
@@ -143,10 +147,6 @@ class Finder:
         self.looked_at[one.path] = found, facts
         return replace(found, named=one.named)
 
-    def _identify(self, path: Path) -> FoundSource:
-        """Identify a file that was not located."""
-        return self.find(Located(path_text(path), "", facts_at(path)))
-
     def _locate_at(self, path: Path) -> Iterator[Located]:
         if path.is_dir():
             yield from self._walk(path)
@@ -161,7 +161,8 @@ class Finder:
         try:
             source = Source(path, read_head(path))
             formats = self._claims(source)
-            if not formats and _may_come_later(source):
+            full = len(source.head) == HEAD_BYTES  # the format may only show later
+            if not formats and full and source.head.lstrip()[:1] in {b"{", b"["}:
                 longer = Source(path, read_head(path, LONG_HEAD_BYTES))
                 formats = self._claims(longer)
                 source = longer if formats else source
@@ -255,11 +256,6 @@ class Finder:
         else:
             problem = "unsupported log format"
         return FoundSource(without_head, None, False, problem, size=size)
-
-
-def _may_come_later(source: Source) -> bool:
-    """Whether the format may only show after the first bytes."""
-    return len(source.head) == HEAD_BYTES and source.head.lstrip()[:1] in {b"{", b"["}
 
 
 def _as_text(path: str) -> str:

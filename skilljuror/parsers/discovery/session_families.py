@@ -196,11 +196,10 @@ def _with_siblings(found: FoundSource, children: Children) -> FoundSource:
     if not children:
         return found
     captures = [list(paths) for paths in children.values()]
-    longest = {paths[0] if len(paths) == 1 else max(paths, key=_size) for paths in captures}
+    longest = {
+        paths[0] if len(paths) == 1 else max(paths, key=lambda path: path.stat().st_size)
+        for paths in captures
+    }
     shorter = sorted(path for paths in captures for path in paths if path not in longest)
     source = replace(found.source, siblings=tuple(sorted(longest)))
     return replace(found, source=source, shorter=tuple(shorter))
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size

@@ -7,7 +7,7 @@ next result or prompt.
 from typing import Any
 
 from skilljuror.models.trajectory import ToolResult
-from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
+from skilljuror.parsers.assembly.builders import MAIN, StepBuilder, TrajectoryBuilder
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
 from skilljuror.parsers.base import LogKind, Source
 from skilljuror.parsers.gemini_cli import AGENT, TRAITS
@@ -64,7 +64,10 @@ class _Reader(RecordReader):
             return
         text = text_of(record.get("output"))
         message = as_str(nested(record, "error", "message"))
-        call.result = ToolResult(text=message or text, line=line, ok=_ok(call, record))
+        ok = None if call.action == "shell" else True  # failing commands also have "success"
+        if record.get("status") != "success":
+            ok = False
+        call.result = ToolResult(text=message or text, line=line, ok=ok)
 
     def on_result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.ended = True
@@ -94,10 +97,3 @@ class GeminiStream(JsonLinesParser):
     def sniff(self, source: Source) -> bool:
         """A record of type init with a session_id."""
         return any(map(_is_init, parse_head(source.head).objects(b'"init"')))
-
-
-def _ok(call: CallBuilder, record: dict[str, Any]) -> bool | None:
-    """Success of a call; failing commands also have status "success"."""
-    if record.get("status") != "success":
-        return False
-    return None if call.action == "shell" else True
