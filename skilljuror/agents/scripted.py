@@ -6,7 +6,8 @@ task, and stops when its reading budget is spent. From the text those commands p
 settings (`name: value`, table rows, assignments), commands and code; what it did not read it
 guesses. It fills in what the task's files leave blank, runs commands, and sometimes checks and
 repairs. Every choice is a step of the log with its reason. It knows no task; of layouts it knows
-that a heading "Helper implementation for `<path>`" announces code kept inside a document.
+that a heading "Helper implementation for `<path>`" announces code kept inside a document. Rows
+of a table of contents lead it to the files that they name; it does not jump to headings.
 
 What it is not: a model of a language model. It compares words and understands nothing; outcomes
 show that a study's machinery works from end to end and say nothing about real agents.

@@ -13,7 +13,6 @@ from skilljuror.knowledge.generated.embedded_files import (
     EmbeddedFile,
     embedded_files,
     is_operational,
-    is_reference,
 )
 from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
@@ -23,7 +22,7 @@ from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.gate import GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
-from skilljuror.models.resource_class import is_root_name, resource_class
+from skilljuror.models.resource_class import is_markdown, is_root_name, resource_class
 
 ROOT_LINES = 300  # PD-1: most lines of a root. (measures §6)
 
@@ -103,11 +102,11 @@ def _one_root(variant: Bundle) -> Iterator[Observation]:
 
 
 def _flat_files(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
-    """One root; no reference next to it that no command names; on it, no file that is of use only on disk."""
+    """One root; no Markdown next to it that no command names; on it, no file that is of use only on disk."""
     yield from _one_root(variant)
     commanded = {path for _, path in commanded_paths(variant)}
     for path in _support(variant):
-        if is_reference(path) and path not in commanded:
+        if is_markdown(path) and path not in commanded:
             yield Observation("layout.flat", path, path)
     announced = (path for path, _, file in _embedded(parent) if file.announced_at is not None)
     known = {*parent.files, *announced}

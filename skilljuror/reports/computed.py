@@ -2,15 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from skilljuror.queries.catalog import Query
 from skilljuror.queries.run import QueryResult, query
 from skilljuror.reports import judging
 from skilljuror.reports.answers import Answers
+from skilljuror.reports.headline import outcome_contrast
 from skilljuror.stats.coverage import NO_VARIATION, ONE_TASK
 from skilljuror.stats.intervals import Interval
 from skilljuror.stats.paired import Arm, geometric_ratio, paired_delta
+from skilljuror.stats.verdicts import verdict
 
 COSTS = {"agent_minutes": "minutes", "display_tokens": "tokens", "cost_usd": "USD"}
 """Measures that are compared as ratios, with their units."""
@@ -104,6 +106,28 @@ def contrasts(answers: Answers) -> QueryResult:
     return QueryResult(CONTRASTS, [row for row in rows if row[2] or row[3]])
 
 
+def effect(answers: Answers) -> QueryResult:
+    """The parts of the difference between layouts, each as a paired mean over tasks with its verdict."""
+    setup = answers.single("setup")
+    rows: list[tuple[Any, ...]] = []
+    for part in answers("effect_parts").records():
+        arms = part["treatment"], part["control"]
+        paired = outcome_contrast(answers, setup["primary_outcome"], *arms)
+        if paired is None or part["delta_rate"] is None:
+            reason = part["delta_rate_reason"]
+            rows.append((part["part"], *arms, 0, None, reason, None, None, None, None))
+            continue
+        low, low_reason, high = _ends(paired.t, paired.tasks)
+        quoted = None if paired.refusal or paired.delta is None else paired.delta / 100
+        rows.append((
+            part["part"], *arms, paired.tasks, quoted, paired.refusal or None,
+            None if quoted is None or low is None else low / 100, low_reason,
+            None if quoted is None or high is None else high / 100,
+            verdict(paired, setup["margin"]).word,
+        ))  # fmt: skip
+    return QueryResult(EFFECT, rows)
+
+
 def _ends(interval: Interval | None, tasks: int) -> tuple[float | None, str | None, float | None]:
     """Lower end, why there is none, upper end."""
     if interval is not None:
@@ -141,7 +165,31 @@ CONTRASTS = (
 )  # fmt: skip
 
 
+EFFECT = (
+    "part", "treatment", "control", "tasks", "delta_rate", "delta_rate_reason",
+    "delta_low", "delta_low_reason", "delta_high", "verdict",
+)  # fmt: skip
+
+
 COMPUTED = {
+    "effect": ComputedTable(
+        "Where does the difference between the layouts come from?",
+        EFFECT,
+        "Executability, cues and disclosure add up to all if every arm has the same tasks. Each has its own "
+        "interval: a part whose interval holds 0 is not shown to be there, nor to be absent.",
+        {
+            "part": "executability: files on disk instead of text to write out first; cues: the rows of pd as "
+            "a table of contents; disclosure: prose in files that are opened on demand",
+            "tasks": _BY_TASK["tasks"],
+            "delta_rate": "mean over tasks of the treatment's primary outcome minus the control's",
+            "delta_low": _BY_TASK["low"],
+            "delta_low_reason": _BY_TASK["low_reason"],
+            "verdict": "of the headline's kind, by the declared margin",
+        },
+        effect,
+        "effect_parts",
+        "one row is one part",
+    ),
     "ratios": ComputedTable(
         "How much more time, tokens and money does the treatment take?",
         RATIOS,

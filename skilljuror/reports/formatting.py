@@ -12,7 +12,7 @@ _SHARES = (
     "without_navigation_low", "without_navigation_high",
 )  # fmt: skip
 _POINTS = (
-    "delta", "delta_rate", "delta_pass", "delta_runtime", "delta_detectable",
+    "delta", "delta_rate", "delta_pass", "delta_runtime", "delta_detectable", "delta_low", "delta_high",
     *(f"delta_{how}{end}" for how in ("judge", "corrected") for end in ("", "_low", "_high")),
 )  # fmt: skip
 _SIGNED = ("delta_", "difference")

@@ -88,10 +88,19 @@ OUTCOMES = {"strict_pass": "strict pass rate", "reward": "mean reward"}
 
 
 def primary_contrast(answers: Answers, outcome: str) -> PairedDelta | None:
-    """Return treatment minus control in the primary outcome over all planned trials; a missing reward
-    counts as 0 (measures §1.8). None if there are no two arms."""
+    """Return `outcome_contrast` of the study's own contrast; None if there are no two arms."""
     study = answers.single("overview")
-    rows = answers("contrast_trials").records()
+    return outcome_contrast(answers, outcome, study["treatment"], study["control"])
+
+
+def outcome_contrast(
+    answers: Answers, outcome: str, treatment: str | None, control: str | None
+) -> PairedDelta | None:
+    """Return treatment minus control in an outcome over all planned trials; a missing reward counts as 0
+    (measures §1.8). None if there are no two arms."""
+    if treatment is None or control is None:
+        return None
+    rows = answers("contrast_trials", treatment=treatment, control=control).records()
     if not rows:
         return None
     trials = [
@@ -104,7 +113,7 @@ def primary_contrast(answers: Answers, outcome: str) -> PairedDelta | None:
         )
         for row in rows
     ]
-    return contrast(trials, study["treatment"], study["control"])
+    return contrast(trials, treatment, control)
 
 
 def _sentence(

@@ -102,6 +102,7 @@ STUDY = (
                 "condition", "planned", "coverage", "strict_passes", "strict_rate", "delta_passes",
                 "broad_rate", "mean_reward", "runtime_rate", "strict_given_runtime",
             )),
+            Panel("effect"),
             Panel("efficiency", (
                 "condition", "resource", "unit", "coverage", "attempt", "attempt_reason", "success",
                 "success_reason", "yield", "yield_reason",

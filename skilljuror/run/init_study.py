@@ -30,10 +30,12 @@ USUAL_SECONDS = 600
 
 LAYOUTS = (
     Condition(name="no_skill"),
-    Condition(name="baseline", variant="baseline"),
+    Condition(name="flat-files", variant="flat-files"),
     Condition(name="pd", variant="pd"),
 )
 """Conditions of a layout study; the last is compared with the one before it."""
+OF_THE_PAPER = (LAYOUTS[0], Condition(name="baseline", variant="baseline"), LAYOUTS[2])
+"""Those of the SkillJuror paper."""
 
 TEMPLATE = """\
 # A skilljuror study. Paths are relative to this file; docs/study-file.md describes every field.
@@ -63,6 +65,9 @@ retries: 1  # further attempts at a trial after a fault of the machine
 # budget: {{dollars: 50, minutes: 600}}  # limit for all attempts together; default: no limit
 """
 OF_LAYOUTS = """
+# no_skill: no Skill; flat-files: all prose on one page, scripts and data on disk; pd: a short root that opens
+# pages on demand. Which further arms part the difference: docs/study-file.md."""
+AS_IN_THE_PAPER = """
 # no_skill: no Skill; baseline: all on one page; pd: a short root that opens files on demand."""
 OF_VERSIONS = " Each has the Skill of a git revision."
 LOCAL = " local: the sandbox of this machine."
@@ -169,7 +174,7 @@ def _folders(source: StudySource) -> Sequence[Path]:
 
 def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
     if not (source.revisions and source.skill):
-        return LAYOUTS
+        return OF_THE_PAPER if source.skillsbench else LAYOUTS
     path = _relative(source.skill, base)
     return tuple(
         Condition(name=name, skill=SkillSource(path=path, revision=revision))
@@ -273,7 +278,7 @@ def _text(
         ),
         exclusions=(EXCLUDED + excluded if excluded else "")
         + (CUT_OFF if source.skillsbench else ""),
-        arms=OF_VERSIONS if source.revisions else OF_LAYOUTS,
+        arms=_about_arms(source),
         conditions="\n".join(f"  - {_yaml(_arm(one))}" for one in arms),
         treatment=arms[-1].name,
         control=arms[-2].name,
@@ -281,6 +286,12 @@ def _text(
         harness=_yaml(harness),
         agent=_yaml(agent),
     )
+
+
+def _about_arms(source: StudySource) -> str:
+    if source.revisions:
+        return OF_VERSIONS
+    return AS_IN_THE_PAPER if source.skillsbench else OF_LAYOUTS
 
 
 def _arm(arm: Condition) -> dict[str, Any]:

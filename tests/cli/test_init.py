@@ -12,7 +12,7 @@ def test_what_comes_next_is_said_and_works(tmp_path):
     words = ("init", "--task", "tea", "--skill", "csv", "--out", "a study.yaml")
     done = call(*words, cwd=tmp_path)
     first, *_, last = done.stdout.splitlines()
-    assert first == "a study.yaml: 1 task × no_skill, baseline, pd, 15 trials on harness local"
+    assert first == "a study.yaml: 1 task × no_skill, flat-files, pd, 15 trials on harness local"
     steps = [f"skilljuror {step} 'a study.yaml'" for step in ("check", "plan", "run")]
     assert last == f"next: {'   then: '.join(steps)}"
     assert "1 tasks × 3 conditions × 5" in call("plan", "a study.yaml", cwd=tmp_path).stdout

@@ -24,8 +24,8 @@ def variants(tmp_path_factory) -> dict[tuple[str, str], Path]:
     built = {}
     for source in SETS:
         target = tmp_path_factory.mktemp("builds") / source.name
-        build_source(source, target, variants=("baseline", "pd"))
-        for variant in ("baseline", "pd"):
+        build_source(source, target, variants=("baseline", "flat-toc", "pd"))
+        for variant in ("baseline", "flat-files", "flat-toc", "pd"):
             built[source.name, variant] = target / "variants" / variant
     return built
 

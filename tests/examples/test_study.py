@@ -12,11 +12,12 @@ def test_the_study_names_every_task_and_a_source_for_each(study):
     assert all(list((EXAMPLES / task.skills).glob("*/SKILL.md")) for task in study.tasks)
 
 
-def test_three_arms_in_five_trials_contrast_pd_with_baseline(study):
+def test_five_arms_in_five_trials_contrast_pd_with_the_flat_page_that_has_its_files(study):
     arms = {condition.name: condition.variant for condition in study.conditions}
-    assert arms == {NO_SKILL: None, "baseline": "baseline", "pd": "pd"}
+    layouts = ("baseline", "flat-files", "flat-toc", "pd")
+    assert arms == {NO_SKILL: None, **{name: name for name in layouts}}
     assert study.trials_per_cell == 5
-    assert (study.contrast.treatment, study.contrast.control) == ("pd", "baseline")
+    assert (study.contrast.treatment, study.contrast.control) == ("pd", "flat-files")
 
 
 def test_it_runs_without_a_model_or_a_container(study):
@@ -27,8 +28,8 @@ def test_the_study_of_a_real_agent_is_the_same_but_for_who_acts(study):
     text = (EXAMPLES / "codex.yaml").read_text(encoding="utf-8")
     real = StudyConfig.model_validate(yaml.safe_load(text))
     assert (real.agent.name, real.trials_per_cell) == ("codex", 1)
-    assert "24 trials" in text
-    assert len(real.tasks) * len(real.conditions) * real.trials_per_cell == 24
+    assert "40 trials" in text
+    assert len(real.tasks) * len(real.conditions) * real.trials_per_cell == 40
     same = {"name": study.name, "agent": study.agent, "trials_per_cell": study.trials_per_cell}
     seconds = {"timeout_sec": study.harness.timeout_sec}
     same["harness"] = real.harness.model_copy(update=seconds)

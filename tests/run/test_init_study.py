@@ -14,7 +14,7 @@ from tests.support.harness_tasks import SKILL, make_task, write_tree
 
 SETTINGS = "[agent]\ntimeout_sec = 1200.0\n[verifier]\ntimeout_sec = 90.5\n"
 ASKS = '[verifier.env]\nOPENAI_API_KEY = "${OPENAI_API_KEY}"\nMODE = "fast"\n'
-ARMS = ("no_skill", "baseline", "pd")
+ARMS = ("no_skill", "flat-files", "pd")
 
 
 def written(source, out):
@@ -46,6 +46,8 @@ def test_one_skill_and_its_tasks(place):
     new, config, plan = written(source, place / "mine" / "study.yaml")
     assert (new.tasks, new.excluded, new.conditions, new.trials) == (2, {}, ARMS, 30)
     assert config.name == "tea-brew"
+    assert config.contrast
+    assert config.contrast.model_dump() == {"treatment": "pd", "control": "flat-files"}
     assert [(task.path, task.skills) for task in plan.tasks] == [
         ("../bench/tasks/tea", "../skills/Tea: brew"),
         ("../bench/tasks/bare", "../skills/Tea: brew"),

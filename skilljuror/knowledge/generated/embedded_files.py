@@ -81,17 +81,11 @@ def marker_phrase(path: str, code: bool) -> str:
     return _PHRASE_OF.get(PurePosixPath(path).suffix.lower(), MARKER_PHRASES[5])
 
 
-def is_reference(path: str) -> bool:
-    """Whether a text file is one to read, by its suffix: Markdown, plain text."""
-    return marker_phrase(path, code=False) == MARKER_PHRASES[2]
-
-
 def is_operational(file: EmbeddedFile, commanded: bool) -> bool:
-    """Whether an embedded file is run, filled in or parsed, so that it is of use only on disk: all but
-    references that are not `commanded`, named by a command. A SKILL.md would become a second root."""
-    if not file.fenced or is_root_name(file.path):
-        return False
-    return file.is_helper or commanded or not is_reference(file.path)
+    """Whether an embedded file is run, filled in or parsed, so that it is of use only on disk: all but Markdown
+    that is not `commanded`, named by a command. A SKILL.md would become a second root."""
+    needed = commanded or file.announced_at is not None or not is_markdown(file.path)
+    return file.fenced and needed and not is_root_name(file.path)
 
 
 def is_structural_heading(title: str) -> bool:

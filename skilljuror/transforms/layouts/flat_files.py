@@ -10,7 +10,6 @@ from skilljuror.knowledge.markdown.text_file import without_blank_edges
 from skilljuror.knowledge.units.code_paths import commanded_paths
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile
-from skilljuror.models.resource_class import is_root_name
 from skilljuror.transforms.disclosure.sections import FlatSkill, LineRange
 from skilljuror.transforms.editing.page_builder import PageBuilder
 from skilljuror.transforms.flattening import PlanParts, finish_plan
@@ -20,7 +19,7 @@ from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 class FlatFiles:
     """All prose on one page; scripts, templates and data next to it, byte for byte.
 
-    A reference page is on disk only if a command names it.
+    Prose is Markdown that no command names.
     """
 
     variant: ClassVar[str] = "flat-files"
@@ -55,12 +54,9 @@ class FlatFiles:
 
 
 def _kept(flat: FlatSkill, extracted: list[EmbeddedFile]) -> Iterator[LineRange]:
-    """The page's ranges without markers and content of the extracted files, without a title of shared
-    files that has nothing left below it, and without instructions to write out what no command needs."""
+    """The page's ranges without markers and content of the extracted files, and without a title of shared
+    files that has nothing left below it."""
     out = {line for file in extracted for line in range(file.heading.start, file.end + 1)}
-    for file in flat.embedded_files:
-        if file.announced_at is not None and not is_root_name(file.path):
-            out.add(file.announced_at)
     last = next((n for n in reversed(range(len(flat.lines))) if _stays(flat, n, out)), -1)
     if last >= 0 and flat.lines[last] == TEMPLATES["shared"]:
         out.add(last)

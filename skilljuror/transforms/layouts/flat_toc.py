@@ -17,12 +17,8 @@ from skilljuror.transforms.disclosure.trigger_cues import without_brackets
 from skilljuror.transforms.editing.page_builder import PageBuilder
 from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 
-_PAGE_ROWS = {
-    "row-guide": "row-read", "row-guide-why": "row-read-why", "row-guide-folders": "row-read",
-    "row-guide-folders-why": "row-read-why", "row-next": "row-read",
-}  # fmt: skip
-"""Rows of index pages and of the rest of a process -> the row of a section with the same words."""
-_SECTION_HOLES = frozenset({"path", "link", "topics", "cue", "when", "why"})
+_HOLES = frozenset({"path", "link", "topics", "cue", "when", "why"})
+"""Parameters of rows about text; those of index pages have more."""
 
 
 class FlatToc:
@@ -91,20 +87,21 @@ class _Rows:
                 yield from self._row(row, target)
 
     def _row(self, row: Generated, target: str) -> Iterator[_Row]:
+        """The row in its place; pointers and rows of index pages become rows with the same words."""
         template, params = row.template, dict(row.params)
-        on_disk = any(one == target or one.startswith(f"{target}/") for one in self._flat.files)
-        if on_disk:
-            params["path"] = relpath(target, self._folder)
-            if "link" in params:
-                params["link"] = quote(params["path"])
-        elif target in self._pages and (place := self._place(self._pages[target])):
-            template = _PAGE_ROWS.get(template, template)
-            if "link" in params:
-                params = {hole: text for hole, text in params.items() if hole in _SECTION_HOLES}
-                params["path"], params["link"] = place
-        else:
-            return
-        yield template, tuple(params.items())
+        linked = "link" in params
+        if linked and "topics" in params:
+            template = "row-read-why" if "cue" in params else "row-read"
+            params = {hole: text for hole, text in params.items() if hole in _HOLES}
+        place = None
+        if any(one == target or one.startswith(f"{target}/") for one in self._flat.files):
+            path = relpath(target, self._folder)
+            place = path, quote(path)
+        elif linked and target in self._pages:
+            place = self._place(self._pages[target])
+        if place is not None:
+            params |= {"path": place[0], "link": place[1]} if linked else {"path": place[0]}
+            yield template, tuple(params.items())
 
     def _place(self, planned: PlannedFile) -> tuple[str, str] | None:
         """(name, link) of the section that holds the beginning of a page: the marker of a carried file, or the

@@ -1,0 +1,71 @@
+-- question: Which two conditions show each part of the difference between pd and baseline?
+-- section: RQ2
+-- grain: one row is one part
+-- columns: part, treatment_variant, control_variant, treatment, control, tasks, delta_rate, delta_rate_reason
+-- read: executability, cues and disclosure add up to all if every arm has the same tasks. A part without its two
+--   arms is unknown, not zero. The report adds interval and verdict.
+-- empty: No condition offers the variant flat-files or flat-toc, so nothing parts disclosure from executability.
+-- column part: executability: files on disk instead of text to write out first. cues: the rows of pd, as a table
+--   of contents. disclosure: prose in files opened on demand. disclosure and cues: the last two together.
+-- column tasks: tasks planned in both arms
+-- column delta_rate: mean over these tasks of the treatment's primary outcome minus the control's, a fraction;
+--   a missing reward counts as 0
+WITH parts (position, part, treatment_variant, control_variant) AS (
+    VALUES
+    (1, 'executability', 'flat-files', 'baseline'),
+    (2, 'cues', 'flat-toc', 'flat-files'),
+    (3, 'disclosure', 'pd', 'flat-toc'),
+    (4, 'disclosure and cues', 'pd', 'flat-files'),
+    (5, 'all', 'pd', 'baseline')
+),
+arms AS (
+    SELECT variant, min(condition) AS condition, count(*) AS conditions
+    FROM conditions
+    WHERE variant IS NOT NULL
+    GROUP BY variant
+),
+cells AS (
+    SELECT
+        condition,
+        task,
+        avg(CASE
+            WHEN (SELECT max(primary_outcome) FROM study) = 'reward' THEN coalesce(reward, 0)
+            ELSE CAST(coalesce(reward = 1, false) AS INTEGER)
+        END) AS outcome
+    FROM runs
+    WHERE status <> 'observed'
+    GROUP BY condition, task
+),
+deltas AS (
+    SELECT
+        p.part,
+        count(*) AS tasks,
+        avg(one.outcome - other.outcome) AS delta_rate
+    FROM parts AS p
+    JOIN arms AS t ON t.variant = p.treatment_variant AND t.conditions = 1
+    JOIN arms AS c ON c.variant = p.control_variant AND c.conditions = 1
+    JOIN cells AS one ON one.condition = t.condition
+    JOIN cells AS other ON other.condition = c.condition AND other.task = one.task
+    GROUP BY p.part
+)
+SELECT
+    p.part,
+    p.treatment_variant,
+    p.control_variant,
+    if(t.conditions = 1, t.condition, NULL) AS treatment,
+    if(c.conditions = 1, c.condition, NULL) AS control,
+    coalesce(d.tasks, 0) AS tasks,
+    d.delta_rate,
+    CASE
+        WHEN t.variant IS NULL THEN 'no condition offers ' || p.treatment_variant
+        WHEN c.variant IS NULL THEN 'no condition offers ' || p.control_variant
+        WHEN t.conditions > 1 THEN 'several conditions offer ' || p.treatment_variant
+        WHEN c.conditions > 1 THEN 'several conditions offer ' || p.control_variant
+        WHEN d.tasks IS NULL THEN 'no task has trials in both arms'
+    END AS delta_rate_reason
+FROM parts AS p
+LEFT JOIN arms AS t ON t.variant = p.treatment_variant
+LEFT JOIN arms AS c ON c.variant = p.control_variant
+LEFT JOIN deltas AS d ON d.part = p.part
+WHERE EXISTS (SELECT 1 FROM conditions WHERE variant IN ('flat-files', 'flat-toc'))
+ORDER BY p.position;

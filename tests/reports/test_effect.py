@@ -1,0 +1,125 @@
+"""The parts of the difference between layouts, worked out by hand on a fabricated study."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from skilljuror.models.study import Condition, Contrast
+from skilljuror.queries.run import run
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.computed import answer
+from skilljuror.reports.headline import headline
+from skilljuror.store import open_read, open_write
+from tests.support import fabricated_records as fake
+
+ARMS = ("baseline", "flat-files", "flat-toc", "pd")
+PASSES = {  # task -> passes of two trials, in the order of ARMS
+    "a": (0, 1, 1, 2),
+    "b": (0, 2, 2, 2),
+    "c": (1, 2, 1, 1),
+}
+
+
+def arm(variant, name=""):
+    return Condition(name=name or f"arm-{variant}", variant=variant)
+
+
+def study(path, arms=ARMS, *, open_trial="", conditions=()):
+    """Two trials a cell; `open_trial` has no outcome."""
+    conditions = conditions or tuple(map(arm, arms))
+    plan = fake.plan(list(PASSES), tuple(one.name for one in conditions), trials=2)
+    contrast = Contrast(treatment=conditions[-1].name, control=conditions[0].name)
+    config = plan.config.model_copy(update={"conditions": conditions, "contrast": contrast})
+    with open_write(path) as store:
+        store.put_plan(plan.model_copy(update={"config": config}))
+        store.put_trials([
+            trial(task, one, number, open_trial)
+            for task, one, number in product(PASSES, conditions, (1, 2))
+        ])  # fmt: skip
+    return path
+
+
+def trial(task, condition, number, open_trial):
+    passes = PASSES[task][ARMS.index(condition.variant)]
+    ended: dict[str, Any] = {"reward": float(number <= passes)}
+    if fake.name_of(task, condition.name, number) == open_trial:
+        ended = {"reward": None, "status": "error"}
+    return fake.trial(task, condition.name, number, variant=condition.variant, **ended)
+
+
+def effect(path):
+    with open_read(path) as reader:
+        return {row["part"]: row for row in answer(Answers(reader), "effect").records()}
+
+
+def test_the_parts_are_paired_means_and_add_up_to_the_whole(tmp_path):
+    """executability: (0.5 + 1 + 0.5) / 3; cues: (0 + 0 - 0.5) / 3; disclosure: (0.5 + 0 + 0) / 3."""
+    found = effect(study(tmp_path / "study.duckdb"))
+    shown = {part: row["delta_rate"] for part, row in found.items()}
+    assert shown["executability"] == pytest.approx(2 / 3)
+    assert shown["cues"] == pytest.approx(-1 / 6)
+    assert shown["disclosure"] == pytest.approx(1 / 6)
+    assert shown["disclosure and cues"] == pytest.approx(0)
+    assert shown["all"] == pytest.approx(sum(list(shown.values())[:3]))
+    assert (found["cues"]["treatment"], found["cues"]["control"]) == (
+        "arm-flat-toc",
+        "arm-flat-files",
+    )
+    assert {row["tasks"] for row in found.values()} == {3}
+
+
+def test_interval_and_verdict_are_those_of_the_headline(tmp_path):
+    path = study(tmp_path / "study.duckdb")
+    found = effect(path)["all"]
+    with open_read(path) as reader:
+        first = headline(Answers(reader))
+    assert first.delta is not None
+    assert first.delta.t is not None
+    assert 100 * found["delta_rate"] == pytest.approx(first.delta.delta)
+    assert 100 * found["delta_low"] == pytest.approx(first.delta.t.low)
+    assert 100 * found["delta_high"] == pytest.approx(first.delta.t.high)
+    assert first.title.lower().startswith(found["verdict"])
+    assert found["verdict"] == "inconclusive"
+    assert effect(path)["executability"]["verdict"] == "inconclusive"
+
+
+def test_the_question_gives_the_same_numbers(tmp_path):
+    path = study(tmp_path / "study.duckdb")
+    with open_read(path) as reader:
+        asked = {row["part"]: row["delta_rate"] for row in run(reader, "effect_parts").records()}
+    assert asked == pytest.approx({part: row["delta_rate"] for part, row in effect(path).items()})
+
+
+def test_a_missing_arm_is_named_and_its_parts_are_null(tmp_path):
+    found = effect(study(tmp_path / "study.duckdb", ("flat-files", "pd")))
+    missing = {part: row["delta_rate_reason"] for part, row in found.items()}
+    assert missing == {
+        "executability": "no condition offers baseline",
+        "cues": "no condition offers flat-toc",
+        "disclosure": "no condition offers flat-toc",
+        "disclosure and cues": None,
+        "all": "no condition offers baseline",
+    }
+    assert found["cues"]["delta_rate"] is None
+    assert found["cues"]["verdict"] is None
+    assert found["disclosure and cues"]["delta_rate"] == pytest.approx(0)
+
+
+def test_two_conditions_of_one_variant_leave_no_pair(tmp_path):
+    arms = (arm("pd", "named"), *map(arm, ARMS))
+    found = effect(study(tmp_path / "study.duckdb", conditions=arms))
+    assert found["disclosure"]["delta_rate_reason"] == "several conditions offer pd"
+    assert found["executability"]["delta_rate"] == pytest.approx(2 / 3)
+
+
+def test_an_open_trial_keeps_its_parts_from_a_number(tmp_path):
+    found = effect(study(tmp_path / "study.duckdb", open_trial="a__arm-pd__1"))
+    assert found["disclosure"]["delta_rate"] is None
+    assert "no final outcome" in found["disclosure"]["delta_rate_reason"]
+    assert found["disclosure"]["verdict"] == "undetermined"
+    assert found["executability"]["verdict"] == "inconclusive"
+
+
+def test_a_study_of_other_layouts_has_no_parts(tmp_path):
+    assert effect(study(tmp_path / "study.duckdb", ("baseline", "pd"))) == {}
