@@ -129,7 +129,7 @@ def test_the_default_contrast_is_left_open(base):
 def test_packaged_study_can_be_frozen():
     examples = ROOT / "examples"
     plan = freeze(load_study(examples / "study.yaml"), examples)
-    assert len(plan.trials) == len(plan.tasks) * 3 * 5
+    assert len(plan.trials) == len(plan.tasks) * 5 * 5
 
 
 @pytest.mark.parametrize(
