@@ -4,6 +4,7 @@ A run that opens a Skill reads its root, and each file that it opens. With the s
 file, its expected tokens are root + Σ share · tokens of the file. Scripts and data are run, not read.
 """
 
+import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +20,6 @@ from skilljuror.build.reviews import counting
 from skilljuror.bundles.revision import load_named
 from skilljuror.errors import BundleError, TransformError
 from skilljuror.files import read_rows
-from skilljuror.knowledge.generated.templates import TEMPLATES
 from skilljuror.knowledge.units.code_paths import commanded_paths
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.build import BuildRecord, VariantManifest
@@ -40,7 +40,7 @@ TOO_LONG = {
     "over_read_limit": f"the page is too long for one read (over {READ_LIMIT:,} tokens)",
     "over_context": f"the page is too long for an agent to hold (over {CONTEXT_LIMIT:,} tokens)",
 }
-Decision = Literal["nothing", "keep", "study"]
+Decision = Literal["nothing", "keep", "study", "several"]
 
 
 class Layout(Struct, frozen=True):
@@ -94,7 +94,7 @@ class Advice(Struct, frozen=True):
     tokenizer: str
     decision: Decision
     """nothing: there is nothing to open on demand; keep: pd does not save enough tokens; study: it may, and
-    only a study shows what agents do with it."""
+    only a study shows what agents do with it; several: the folder has several Skills, ask about one."""
     answer: tuple[str, ...]
     """The answer in sentences."""
     layouts: tuple[Layout, ...]
@@ -132,20 +132,22 @@ def advise(skill: str, study: Path | None = None, *, trials_per_task: int) -> Ad
         built = _build(bundle, Path(place))
         openings = openings_in(study, bundle, built.manifests) if study else None
         layouts = {one.layout: one for one in _layouts(built, openings)}
-    decision, answer = _answer(layouts, built)
+    on_disk = skill if Path(skill).exists() else skill.partition(":")[2]  # of REV:PATH
+    several = _about_several(skill, bundle) if len(bundle.skills) > 1 else None
+    decision, answer = several or _answer(layouts, built)
     return Advice(
         skill=skill,
         skills=tuple(one.name for one in bundle.skills),
         tokenizer=built.record.tokenizer,
         decision=decision,
-        answer=(*answer, *_about_several(bundle)),
+        answer=answer,
         layouts=tuple(layouts.values()),
         not_built=built.failed,
         problems=tuple(_problems(bundle)),
         evidence=openings.sentences if openings else (),
         cost=StudyCost(
             (
-                ("init", "--task", "my-task", "--skill", skill, "--out", "study.yaml"),
+                ("init", "--task", "my-task", "--skill", on_disk, "--out", "study.yaml"),
                 ("plan", "study.yaml"),
             ),
             trials_per_task,
@@ -241,14 +243,13 @@ def _expected(
 
 
 def _headings(bundle: Bundle) -> tuple[str, ...]:
-    """Headings of the roots that the author wrote, without the deeper levels."""
+    """Headings of the roots with text of the author below, without the deeper levels."""
     roots = {skill.path for skill in bundle.skills}
+    units = [unit for unit in units_of(bundle) if unit.file in roots and unit.generated is None]
+    above = {unit.headings for unit in units if unit.kind != "heading"}
+    above |= {path[:depth] for path in above for depth in range(len(path))}
     found = [
-        unit
-        for unit in units_of(bundle)
-        if unit.kind == "heading"
-        and unit.file in roots
-        and f"## {unit.text}" != TEMPLATES["routing"]
+        unit for unit in units if unit.kind == "heading" and (*unit.headings, unit.text) in above
     ]
     depths = sorted(len(unit.headings) for unit in found)
     deepest = depths[min(FEW_HEADINGS, len(depths)) - 1] if depths else 0
@@ -386,18 +387,24 @@ def _about_page(page: Layout, yours: Layout) -> str:
         "always": "always fewer than yours",
         "same": "as many as yours",
     }.get(page.cheaper, f"fewer than yours if a run opens each file with a share {page.cheaper}")
+    more = f" and up to {page.demand_tokens:,} of templates" if page.demand_tokens else ""
     return (
-        f"One page (flat-files) reads {page.root_tokens:,} tokens in every run, {when}; an agent cannot miss"
-        " a file there."
+        f"One page (flat-files) reads {page.root_tokens:,} tokens in every run{more}, {when}; an agent cannot"
+        " miss a page there."
     )
 
 
-def _about_several(bundle: Bundle) -> Iterator[str]:
-    if len(bundle.skills) > 1:
-        yield (
-            f"The folder has {len(bundle.skills)} Skills, and a run may open one alone: name the folder of one"
-            " Skill for advice on it."
-        )
+def _about_several(skill: str, bundle: Bundle) -> tuple[Decision, tuple[str, ...]]:
+    one = f"{skill.rstrip('/')}/{bundle.skills[0].directory}"
+    ask = (
+        "Unpack the file, and ask about one Skill."
+        if Path(skill).is_file()
+        else f"Ask about one Skill, such as skilljuror advise {shlex.quote(one)}."
+    )
+    return "several", (
+        f"The folder has {len(bundle.skills)} Skills, of which a run opens some. {ask}",
+        "The other layouts merge them into one Skill; the figures of yours are those of a run that opens all.",
+    )
 
 
 def _range(ends: tuple[float, float]) -> str:

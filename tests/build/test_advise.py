@@ -11,6 +11,7 @@ from skilljuror.store import open_write
 from skilljuror.tokens import count
 from tests.support import fabricated_records as fake
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
+from tests.support.git_repositories import git
 from tests.support.harness_tasks import write_tree
 
 HEAD = "---\nname: csv-report\ndescription: How to write a report from a CSV file.\n---\n# CSV report\n"
@@ -106,6 +107,7 @@ def test_a_long_root_is_worth_a_study_and_its_sections_would_be_on_demand(advice
     assert advice.decision == "study"
     assert advice.answer[0].startswith("Keep yours for now, and test pd")
     assert {*pd.main_path} < {"CSV report", *(f"Kind {number}" for number in range(14))}
+    assert len(pd.main_path) > 1
     new = {one.path for one in pd.on_demand} - {*FILES}
     assert new
     assert all(one.runs is None and one.share is None for one in pd.on_demand)
@@ -173,10 +175,22 @@ def test_several_skills_become_one(skill, tmp_path):
         name.replace("csv-report/", "csv-total/"): text.replace("csv-report", "csv-total")
         for name, text in FILES.items()
     }
-    found = asked(write_tree(tmp_path / "both", FILES | other))
+    both = write_tree(tmp_path / "both", FILES | other)
+    found = asked(both)
     assert found.skills == ("csv-report", "csv-total")
-    assert "folder of one Skill" in found.answer[-1]
+    assert found.decision == "several"
+    assert f"such as skilljuror advise {both}/csv-report." in found.answer[0]
     assert all("one description" in " ".join(one.breaks) for one in found.layouts[1:])
+
+
+def test_a_revision_is_read_from_git_and_its_study_names_the_folder(skill, tmp_path, monkeypatch):
+    write_tree(tmp_path, FILES)
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "a report")):
+        git(tmp_path, *words)
+    monkeypatch.chdir(tmp_path)
+    found = asked("HEAD:csv-report")
+    assert by_name(found)["origin"].root_tokens == count(FILES["csv-report/SKILL.md"])
+    assert found.cost.commands[0][4] == "csv-report"
 
 
 def test_shares_of_own_logs_and_what_no_run_was_offered(skill, tmp_path):
