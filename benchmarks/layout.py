@@ -1,14 +1,12 @@
-"""How good is `pd`, over real sources: what stays in the root, what rows say, whether they lead.
+"""How good is `pd`, over real sources: does the root keep the main path, does a branch stay together.
 
     python -m benchmarks.layout [--tree DIR] [--list] [--json] [--sample N] DIR...
 
 A source is all Skills of a task (a folder with an instruction.md) or else each folder with a
 SKILL.md, at any depth below DIR. `pd` is planned and rendered, not proved or judged; with --tree by
 another checkout of this package, so that one benchmark measures before and after. All is read off
-the rendered text (`benchmarks/layout_measures.py`). Routing: every statement, item and table row
-of a supporting page is a query, the rows that an agent meets on the way are ranked by BM25, rows
-that fit as well count as before the right one; `authors` is the same for rows that sources have of
-their own, `ours there` the same statements in `pd`.
+the rendered text (`benchmarks/layout_measures.py`). Main path and branches are those of
+`scope_labels.json`, which people labelled, and elsewhere what words of titles say; both are shown.
 """
 
 import argparse
@@ -24,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.construction import sources_below
-from benchmarks.layout_measures import instruction_of, measure
+from benchmarks.layout_measures import measure
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import SkilljurorError
 
@@ -33,7 +31,7 @@ MAKER = Path(__file__).with_name("layout_variants.py")
 GROWN = 1.1
 """Root against the source's SKILL.md from which it counts as grown."""
 SHOWN = 10
-"""Best and worst roots, and examples of each fault, that are shown."""
+"""Examples of each fault that are shown."""
 
 Row = dict[str, Any]
 
@@ -74,33 +72,35 @@ def _measured(part: tuple[Sequence[Path], Path]) -> list[Row]:
             try:
                 parent = load_bundle(source, inspect=False)
                 variant = load_bundle(out / str(number), parent.name, inspect=False)
-                row |= measure(parent, variant, instruction_of(source))
+                row |= measure(parent, variant, source)
             except SkilljurorError as error:
                 row["error"] = error.message
         rows.append(row)
     return rows
 
 
+FAULTS = ("main lost", "branch parted", "splits", "cut", "undefined", "faulty")
+"""Measures that list what is wrong."""
+
+
 def total(name: str, rows: Sequence[Row]) -> Row:
     """One line of the table, over every source that was made."""
     built = [row for row in rows if row["error"] is None]
-    asked = [row["task"] for row in built if "task" in row and row["task"] != 0]
+    people = [row for row in built if row["labelled"]]
     grown = [row for row in built if row["root"] > GROWN * row["source root"]]
     return {
-        "set": name, "sources": len(rows), "made": len(built),
-        "duties kept": (_sum(built, "duties kept"), _sum(built, "duties")),
-        "titles named": (_sum(built, "titles named"), _sum(built, "titles")),
+        "set": name, "sources": len(rows), "made": len(built), "labelled": len(people),
+        "main by people": (_sum(people, "main kept"), _sum(people, "main")),
+        "main by words": (_sum(built, "main kept"), _sum(built, "main")),
+        "branch together": (_sum(built, "branch together"), _sum(built, "branch")),
+        "cut": sum(len(row["cut"]) for row in built),
         "splits": sum(len(row["splits"]) for row in built),
-        "cues": _sum(built, "cues"),
-        "cues cut": sum(len(row["cues cut"]) for row in built),
-        "cues shared": _sum(built, "cues in shared"),
-        "grown": len(grown),
-        "grown where rows were": sum(row["discloses"] for row in grown),
+        "undefined": sum(len(row["undefined"]) for row in built),
+        "rows": _sum(built, "rows"), "faulty": sum(len(row["faulty"]) for row in built),
+        "grown": len(grown), "grown that disclose": sum(row["discloses"] for row in grown),
         "discloses": sum(row["discloses"] for row in built),
+        "nothing": sum(not row["pages"] for row in built),
         "root share": (_sum(built, "root"), _sum(built, "source root")),
-        **{name: tuple(map(sum, zip(*(row[name] for row in built), strict=True))) or (0, 0, 0)
-           for name in ("units", "authors", "ours there")},
-        "tasks": (len(asked), sum(p == 1 for p in asked), sum(bool(p) and p <= 3 for p in asked)),
     }  # fmt: skip
 
 
@@ -112,72 +112,36 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "–"
 
 
-def _firsts(counts: Sequence[int]) -> str:
-    asked, first, three = counts
-    return f"{_share(first, asked)} / {_share(three, asked)} of {asked}"
-
-
-def score(row: Row) -> float:
-    """How good a root is: the mean of the shares that have something to count, less its faults."""
-    shares = [
-        part / whole
-        for part, whole in (
-            (row["duties kept"], row["duties"]), (row["titles named"], row["titles"]),
-            (row["units"][1], row["units"][0]),
-        ) if whole
-    ]  # fmt: skip
-    faults = len(row["splits"]) + len(row["cues cut"]) + row["cues in shared"]
-    growth = max(0.0, row["root"] / max(1, row["source root"]) - GROWN)
-    return float(sum(shares) / max(1, len(shares)) - 0.05 * faults - growth)
-
-
 def show(totals: Sequence[Row], rows: Sequence[Row], *, every: bool) -> None:
-    """The table as Markdown, and below it the best, the worst and what is wrong."""
+    """The table as Markdown, and below it what is wrong."""
     print(
-        "| set | sources | duties kept | titles named | split without pointer | cues | cut | shared |"
-        " roots grown (of those with rows) | root tokens | units: first / in three | authors' rows |"
-        " ours there | tasks |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+        "| set | sources | main path kept: labelled | by titles | branch together | fitting processes cut"
+        " | parted without pointer | names undefined | rows at fault | grown (of those that disclose)"
+        " | nothing to open | root tokens |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
     )
     for row in totals:
         cells = [
-            row["set"], row["made"], f"{_share(*row['duties kept'])} of {row['duties kept'][1]}",
-            f"{_share(*row['titles named'])} of {row['titles named'][1]}", row["splits"],
-            row["cues"], row["cues cut"], row["cues shared"],
-            f"{row['grown']} ({row['grown where rows were']} of {row['discloses']})",
-            _share(*row["root share"]), _firsts(row["units"]), _firsts(row["authors"]),
-            _firsts(row["ours there"]), _firsts(row["tasks"]),
+            row["set"], row["made"],
+            f"{_share(*row['main by people'])} of {row['main by people'][1]} ({row['labelled']} sources)",
+            f"{_share(*row['main by words'])} of {row['main by words'][1]}",
+            f"{_share(*row['branch together'])} of {row['branch together'][1]}",
+            row["cut"], row["splits"], row["undefined"], f"{row['faulty']} of {row['rows']}",
+            f"{row['grown']} ({row['grown that disclose']} of {row['discloses']})",
+            row["nothing"], _share(*row["root share"]),
         ]  # fmt: skip
         print("| " + " | ".join(map(str, cells)) + " |")
-    built = sorted(
-        (row for row in rows if row["error"] is None), key=lambda row: (-score(row), row["source"])
-    )
-    with_pages = [row for row in built if row["pages"]]
-    for title, chosen in (("best", with_pages[:SHOWN]), ("worst", with_pages[: -SHOWN - 1 : -1])):
-        print(f"\nTen {title} roots (score, source):")
-        for row in chosen:
-            print(f"  {score(row):6.2f} {_line(row)}")
-    limit = None if every else SHOWN
-    if every:
-        print("\nEvery source:")
-        for row in built:
-            print(f"  {score(row):6.2f} {_line(row)}")
-    for kind in ("splits", "cues cut", "cues shared"):
+    built = [row for row in rows if row["error"] is None]
+    for kind in FAULTS:
         found = [(row["source"], text) for row in built for text in row[kind]]
         print(f"\n{kind}: {len(found)}")
-        for source, text in found[:limit]:
+        for source, text in found[: None if every else SHOWN]:
             print(f"  {_name(source)}: {text[:160]}")
+    grown = [row for row in built if row["discloses"] and row["root"] > GROWN * row["source root"]]
+    for row in grown:
+        print(f"grown: {_name(row['source'])}: {row['source root']} -> {row['root']}")
     for row in rows:
         if row["error"] is not None:
             print(f"refused: {row['source']}: {row['error']}")
-
-
-def _line(row: Row) -> str:
-    return (
-        f"{_name(row['source'])}: duties {row['duties kept']}/{row['duties']}, titles"
-        f" {row['titles named']}/{row['titles']}, splits {len(row['splits'])}, cut {len(row['cues cut'])},"
-        f" shared {row['cues in shared']}, root {row['source root']} -> {row['root']},"
-        f" first {row['units'][1]}/{row['units'][0]}"
-    )
 
 
 def _name(source: str) -> str:

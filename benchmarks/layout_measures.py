@@ -1,20 +1,21 @@
 """What a layout does to its source, read off the rendered text alone.
 
-Nothing here knows the transform: rows are found by the files they name, processes by the outline
-of the source, duties by their words.
+Nothing here knows the transform: the main path is what people labelled (`scope_labels.json`) or, elsewhere,
+what words of titles say; rows are found by the files that they name, processes by the outline of the source,
+duties by their words.
 """
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from skilljuror.knowledge.comparison.file_rows import FileRow, routes, rows_of
-from skilljuror.knowledge.comparison.row_fit import FUNCTION_WORDS, Ranking, stems
+from skilljuror.knowledge.comparison.file_rows import routes, rows_of
 from skilljuror.knowledge.markdown.block_index import markdown_index, visible_text
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.extract import units_of
@@ -24,6 +25,7 @@ from skilljuror.tokens import count
 
 Row = dict[str, Any]
 
+LABELS = Path(__file__).with_name("scope_labels.json")
 STRONG = re.compile(
     r"\b(?:must|never|always|only|shall|do not|don['’]t|forbidden|mandatory|not allowed)\b"
     r"|\bNO\b.+\bWITHOUT\b|^no [a-z ]+ without\b",
@@ -32,48 +34,48 @@ STRONG = re.compile(
 """Words of a strong duty, in capitals or plain."""
 _NOT_ONLY = re.compile(r"[\w-]-only\b|\bonly-|\bnot only\b", re.IGNORECASE)
 _PATH = re.compile(r"[\w@+./-]*/[\w@+./-]+|[\w@+-]+\.\w{1,4}\b")
-_PROSE = re.compile(r"[A-Za-z][\w ,.'’:;!?/\"“”&–—-]{14,}")
-_MARKS = re.compile(r"^\s*(?:(?:[-*+>#]+|//+|\d{1,3}[.)])\s*)+")
-_CUE = re.compile(r"(?:\bWhy: |: read when this applies: |, because )(.+)$")
-_STOP = re.compile(r"[.!?:;…]+[\"'”’)*_`\]]*\s|\s[–—-]\s|\s[(\[]|\|")
 _STEP = re.compile(r"(?:step|phase|stage|round)\s*(\d+)\b")
 _PROCESS = re.compile(
     r"\b(?:workflow|process|procedure|steps|phases|stages|cycle|protocol|pipeline|how to|instructions)\b",
     re.IGNORECASE,
 )
+_MAIN = re.compile(
+    r"\b(?:iron law|rules?|red flags|rationalizations|non-negotiable|must|never|always|prerequisites?"
+    r"|set-?up|before you|when (?:not )?to use|workflow|process|steps?|phases?|checklist|decision tree"
+    r"|overview|principles)\b",
+    re.IGNORECASE,
+)
+"""Titles of sections that bind everybody, where nobody labelled them."""
+_BRANCH = re.compile(
+    r"\b(?:examples?|troubleshooting|faq|templates?|cheat ?sheet|api reference|glossary|appendix|recipes)\b",
+    re.IGNORECASE,
+)
+"""The same for sections that some tasks need."""
 PROSE_KINDS = frozenset({"statement", "item", "row"})
-DANGLING = FUNCTION_WORDS - frozenset({
-    "about", "across", "after", "all", "also", "any", "before", "do", "did", "does", "done",
-    "each", "either", "else", "every", "had", "has", "have", "here", "how", "it", "just", "may",
-    "more", "most", "near", "no", "not", "off", "on", "one", "only", "other", "our", "out",
-    "over", "same", "since", "so", "some", "such", "them", "then", "there", "these", "they",
-    "this", "those", "through", "too", "under", "up", "us", "use", "used", "very", "we", "what",
-    "when", "where", "while", "who", "why", "within", "without", "you", "was", "were", "be",
-    "been", "is", "are", "can", "could", "should", "will", "would", "if", "until", "in", "by",
-})  # fmt: skip
-"""Function words at which no sentence ends; "by", "in" and the like may."""
-CUE_WORDS = 3
-"""Words from which a cue is looked up in the source."""
 DISCLOSES = 2
-"""Supporting pages that an author's root leads to, from which its rows are compared with ours."""
+"""Supporting pages that an author's root leads to, from which a source discloses."""
+FITS_TOKENS, FITS_LINES = 4_000, 220
+"""Size of a process from which it need not fit a root of 5,000 tokens and 300 lines."""
+MOST_WORDS = 25
+_REASON = re.compile(r"(?:\bWhy: |\.\w{1,4}: |, because )(.+)$")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_SETS = re.compile(r"^\s*(?:export\s+)?([A-Z][A-Z0-9_]{2,})=\S", re.MULTILINE)
+_USES = re.compile(r"\$\{?([A-Z][A-Z0-9_]{2,})\b")
 
 
-def measure(source: Bundle, variant: Bundle, instruction: str | None) -> Row:
-    """Every measure of one source."""
-    kept, duties = _duties(source, variant)
-    named, titles = _titles(variant)
-    lost = [title for path, title in titles if (path, title) not in named]
+def measure(source: Bundle, variant: Bundle, place: Path) -> Row:
+    """Every measure of one source, which is at `place`."""
     roots = sum(_tokens(source, skill.path) for skill in source.skills)
     ours = sum(_tokens(variant, skill.path) for skill in variant.skills)
-    row: Row = {
-        "duties": len(duties), "duties kept": len(kept),
-        "duties moved": sorted(set(duties) - set(kept)),
-        "titles": len(titles), "titles named": len(named), "titles unnamed": lost,
-        "splits": list(_splits(source, variant)), **_cues(source, variant),
-        "source root": roots, "root": ours,
+    rows = list(_faulty_rows(source, variant))
+    return {
+        **_scopes(source, variant, place),
+        "splits": list(_splits(source, variant)), "cut": list(_cut_processes(source, variant)),
+        "undefined": list(_undefined(variant)), "rows": sum(1 for _ in _new_rows(source, variant)),
+        "faulty": [f"{fault}: {text}" for fault, text in rows],
+        "source root": roots, "root": ours, "discloses": _discloses(source),
         "pages": sum(map(is_markdown, variant.files)) - len(variant.skills),
     }  # fmt: skip
-    return row | _routing(source, variant, instruction)
 
 
 def _lines(bundle: Bundle, path: str) -> tuple[str, ...]:
@@ -91,67 +93,94 @@ def _key(text: str) -> str:
     return " ".join(re.findall(r"\w+", _PATH.sub(" ", text).casefold()))
 
 
-# Duties
+# Main path and branches
 
 
-def _duties(source: Bundle, variant: Bundle) -> tuple[list[str], list[str]]:
-    """Strong duties that the variant's root keeps, and those of the source's root."""
-    duties = [text for text in _said(source) if STRONG.search(_NOT_ONLY.sub(" ", text))]
-    held = Counter(_key(text) for text in _said(variant))
-    kept = []
-    for text in duties:
-        if held[_key(text)]:
-            held[_key(text)] -= 1
-            kept.append(text)
-    return kept, duties
+class _Label(NamedTuple):
+    main: frozenset[str]
+    branch: frozenset[str]
 
 
-def _said(bundle: Bundle) -> Iterator[str]:
-    """What the roots of a bundle say: statements, items, rows, and prose in a fence of no language."""
-    roots = {skill.path for skill in bundle.skills}
-    for unit in units_of(bundle):
-        if unit.file in roots and unit.kind in PROSE_KINDS and not unit.generated:
-            yield unit.text
-    for path in sorted(roots):
-        tokens = markdown_index(_lines(bundle, path)).tokens
-        plain = (one.content for one in tokens if one.type == "fence" and not one.info.strip())
-        lines = (line for content in plain for line in content.split("\n"))
-        yield from (line for line in lines if _PROSE.fullmatch(line.strip()))
+@cache
+def _labels() -> dict[str, _Label]:
+    stored = json.loads(LABELS.read_text(encoding="utf-8"))
+    return {
+        name: _Label(
+            frozenset(map(_key_whole, one["main"])), frozenset(map(_key_whole, one["branch"]))
+        )
+        for name, one in stored.items()
+        if name != "about"
+    }
 
 
-# Titles
-
-
-def _titles(variant: Bundle) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-    """(page, title) of the H1 and H2 of every supporting page: those that its rows name, and all."""
-    leads = routes(variant)
+def _scopes(source: Bundle, variant: Bundle, place: Path) -> Row:
+    """Duties of the main path that the root keeps, and duties of a branch that are in one file."""
+    label = next((one for name, one in _labels().items() if str(place).endswith(f"/{name}")), None)
+    homes: dict[str, set[str]] = defaultdict(set)
+    for path, text in _said(variant, filter(is_markdown, variant.files)):
+        homes[_key(text)].add(path)
     roots = {skill.path for skill in variant.skills}
-    every: set[tuple[str, str]] = set()
-    named: set[tuple[str, str]] = set()
-    for path in (path for path in variant.files if is_markdown(path) and path not in roots):
-        name = re.compile(rf"[\w./-]*{re.escape(PurePosixPath(path).name)}", re.IGNORECASE)
-        texts = (name.sub(" ", row.text) for row in _rows_to(variant, leads.get(path), path))
-        rows = " | ".join(map(_key_whole, texts))
-        titles = set(_chapters(variant, path))
-        every |= {(path, title) for title in titles}
-        named |= {(path, title) for title in titles if f" {_key_whole(title)} " in f" {rows} "}
-    return named, every
+    row: Row = {"labelled": label is not None, "main lost": [], "branch parted": []}
+    found: Counter[str] = Counter()
+    for section, duties in _duties_by_section(source):
+        main, branch = _scope_of(section, label)
+        here = Counter(path for text in duties for path in homes[_key(text)])
+        if main:
+            kept = [text for text in duties if homes[_key(text)] & roots]
+            found["main"] += len(duties)
+            found["main kept"] += len(kept)
+            row["main lost"] += sorted({*duties} - {*kept})
+        elif branch and duties:
+            home = max(sorted(here), key=here.__getitem__, default="")
+            together = [text for text in duties if home in homes[_key(text)]]
+            found["branch"] += len(duties)
+            found["branch together"] += len(together)
+            row["branch parted"] += sorted({*duties} - {*together})
+    return row | {name: found[name] for name in ("main", "main kept", "branch", "branch together")}
 
 
-def _chapters(variant: Bundle, path: str) -> Iterator[str]:
-    """The H1 and H2 of a page, but for the table of contents that a build may write."""
-    for heading in markdown_index(_lines(variant, path)).headings:
-        title = visible_text(heading.title)
-        if heading.level <= 2 and title != "Contents" and _key_whole(title):
-            yield title
+def _scope_of(titles: Sequence[str], label: _Label | None) -> tuple[bool, bool]:
+    """Whether a section is main path, and whether it is a branch, by the titles above its text."""
+    if label is not None:
+        return not label.main.isdisjoint(titles), not label.branch.isdisjoint(titles)
+    own = titles[1:]
+    branch = any(map(_BRANCH.search, own))
+    return bool(own) and not branch and bool(_MAIN.search(own[0])), branch
+
+
+def _duties_by_section(source: Bundle) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """(titles from the page's down, strong duties) of each smallest section of the roots."""
+    for skill in source.skills:
+        sections = _sections(source, skill.path)
+        texts = _units_at(source, skill.path)
+        for number, section in enumerate(sections):
+            own_end = sections[number + 1].start if number + 1 < len(sections) else section.end
+            above = [one for one in sections[: number + 1] if one.start <= section.start < one.end]
+            duties = [
+                text
+                for line, text in texts
+                if section.start < line <= own_end and STRONG.search(_NOT_ONLY.sub(" ", text))
+            ]
+            yield tuple(one.title for one in above), duties
+
+
+def _units_at(bundle: Bundle, path: str) -> list[tuple[int, str]]:
+    return [
+        (unit.start, unit.text)
+        for unit in units_of(bundle)
+        if unit.file == path and unit.kind in PROSE_KINDS and not unit.generated
+    ]
+
+
+def _said(bundle: Bundle, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    wanted = set(paths)
+    for unit in units_of(bundle):
+        if unit.file in wanted and unit.kind in PROSE_KINDS and not unit.generated:
+            yield unit.file, unit.text
 
 
 def _key_whole(text: str) -> str:
     return " ".join(re.findall(r"\w+", visible_text(text).casefold()))
-
-
-def _rows_to(bundle: Bundle, page: str | None, path: str) -> Sequence[FileRow]:
-    return [row for row in rows_of(bundle, page) if path in row.files] if page else []
 
 
 # Processes
@@ -240,168 +269,85 @@ def _points(variant: Bundle, here: Section, there: Section, parents: Sequence[Se
     return any(there.page in row.files and here.start < row.start <= end for row in rows)
 
 
-# Cues
+def _cut_processes(source: Bundle, variant: Bundle) -> Iterator[str]:
+    """Processes of a root whose steps are in several files, though the process would fit a root."""
+    places: dict[str, list[Section]] = defaultdict(list)
+    for path in filter(is_markdown, variant.files):
+        for section in _sections(variant, path):
+            places[section.title].append(section)
+    for skill in source.skills:
+        lines = _lines(source, skill.path)
+        for parent, steps in processes(_sections(source, skill.path)):
+            start, end = steps[0].start if steps else 0, steps[-1].end if steps else 0
+            small = end - start <= FITS_LINES and count("\n".join(lines[start:end])) <= FITS_TOKENS
+            found = [_place(step, places[step.title]) for step in steps]
+            files = {one.page for one in found if one}
+            if small and len(files) > 1:
+                yield f"{parent.title}: {', '.join(sorted(files))}"
 
 
-def _cues(source: Bundle, variant: Bundle) -> Row:
-    said = _Said(source)
-    cues: dict[str, list[str]] = defaultdict(list)
-    bad: list[str] = []
+# Names, rows, growth
+
+
+def _undefined(variant: Bundle) -> Iterator[str]:
+    """Variables that a root uses before any line leads to the page that sets them."""
+    pages = {path: _lines(variant, path) for path in variant.files if is_markdown(path)}
+    sets = {path: set(_SETS.findall("\n".join(lines))) for path, lines in pages.items()}
+    for skill in variant.skills:
+        rows = rows_of(variant, skill.path)
+        uses = (
+            (number, name)
+            for number, line in enumerate(pages[skill.path], 1)
+            for name in sorted(set(_USES.findall(line)) - sets[skill.path])
+        )
+        for number, name in uses:
+            holders = {path for path, names in sets.items() if name in names}
+            led = {path for row in rows if row.start <= number for path in row.files}
+            if holders and holders.isdisjoint(led):
+                yield f"{name} at line {number}"
+
+
+def _new_rows(source: Bundle, variant: Bundle) -> Iterator[str]:
+    """The lines of the variant's pages that lead to a file and that the source does not say."""
+    said = {_key(line) for path in source.files for line in _lines(source, path)}
     for page in dict.fromkeys(routes(variant).values()):
-        for row in rows_of(variant, page):
-            match = _CUE.search(row.text)
-            if match:
-                cues[match[1]].append(row.files[0])
-                fault = _fault(match[1], said)
-                bad += [f"{fault}: {match[1]}"] if fault else []
-    shared = [f"shared by {len(files)}: {cue}" for cue, files in cues.items() if len(files) > 1]
-    return {
-        "cues": sum(map(len, cues.values())), "cues cut": bad, "cues shared": shared,
-        "cues in shared": sum(len(files) for files in cues.values() if len(files) > 1),
-    }  # fmt: skip
+        lines = _lines(variant, page)
+        starts = dict.fromkeys(row.start for row in rows_of(variant, page) if row.start == row.end)
+        own = (lines[start - 1] for start in starts)
+        yield from (visible_text(line) for line in own if _key(line) not in said)
 
 
-def _fault(cue: str, said: "_Said") -> str | None:
-    """What is wrong with the end of a cue."""
-    last = cue.rstrip(" .:;,*_`")
-    word = re.search(r"[^\W_]+$", last)
-    if cue.endswith(("…", "...")):
-        return "cut"
-    if word and word[0] in DANGLING and not cue.endswith((".", "!", "?")):
-        return "function word"
-    if cue.count("(") > cue.count(")") or cue.count("`") % 2:
-        return "open bracket"
-    return "mid-phrase" if said.goes_on_after(cue) else None
+def _faulty_rows(source: Bundle, variant: Bundle) -> Iterator[tuple[str, str]]:
+    examples = _example_text(source)
+    for text in _new_rows(source, variant):
+        reason = _REASON.search(text)
+        told = text[: reason.start()] if reason else text
+        if len(text.removeprefix("- ").split()) > MOST_WORDS:
+            yield "long", text
+        elif reason and not _new_words(reason[1], told):
+            yield "circular", text
+        elif reason and _key(reason[1]) and _key(reason[1]) in examples:
+            yield "from an example", text
 
 
-class _Said:
-    """The sentences of a source's text files, to tell where a cue was taken from."""
-
-    def __init__(self, source: Bundle) -> None:
-        parts = []
-        for path in source.files:
-            block: list[str] = []
-            for line in (*_lines(source, path), ""):
-                bare = _MARKS.sub("", line).strip()
-                fresh = not bare or (bare[0].isupper() if _comment(line) else bare != line.strip())
-                if fresh and block:
-                    parts.append(" ".join(block))
-                    block = []
-                block += [bare] if bare else []
-            if block:
-                parts.append(" ".join(block))
-        stops = (_STOP.sub(" \x01 ", f"{visible_text(part)} ") for part in parts)
-        self.text = "\x01".join(
-            " ".join(re.findall(r"\w+|\x01", part.casefold())) + " " for part in stops
-        )
-
-    def goes_on_after(self, cue: str) -> bool:
-        """Whether the source says the cue's words, and every time more in the same sentence."""
-        words = " ".join(re.findall(r"\w+|\x01", _STOP.sub(" \x01 ", f"{cue} ").casefold()))
-        words = words.removesuffix("\x01").strip()
-        if len(words.split()) < CUE_WORDS:
-            return False
-        found = [
-            match.end() for match in re.finditer(rf"(?<!\w){re.escape(words)}(?!\w)", self.text)
-        ]
-        return bool(found) and all(
-            self.text[end:].lstrip(" ")[:1] not in {"", "\x01"} for end in found
-        )
+def _new_words(reason: str, told: str) -> bool:
+    known = {word.casefold() for word in _WORD.findall(told)} | {"see", "for", "the", "and", "read"}
+    return any(word.casefold() not in known for word in _WORD.findall(reason))
 
 
-def _comment(line: str) -> bool:
-    return re.match(r"\s*(?:#|//|--)\s", line) is not None
+def _example_text(source: Bundle) -> str:
+    """The words of blocks of code, and of sections that are examples by their title."""
+    parts: list[str] = []
+    for path in filter(is_markdown, source.files):
+        lines = _lines(source, path)
+        fences = (one for one in markdown_index(lines).blocks if one.kind == "fence")
+        parts += [_key(" ".join(lines[one.start + 1 : one.end - 1])) for one in fences]
+        shown = (one for one in _sections(source, path) if one.title.startswith("example"))
+        parts += [_key(" ".join(lines[one.start : one.end])) for one in shown]
+    return "\n".join(parts)
 
 
-# Routing
-
-
-class Routes:
-    """The rows of a bundle as an agent meets them: a page, its rows, the pages that they lead to."""
-
-    def __init__(self, bundle: Bundle) -> None:
-        self.leads = routes(bundle)
-        texts: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        for page in dict.fromkeys(self.leads.values()):
-            for row in rows_of(bundle, page):
-                for path in row.files:
-                    texts[page][path] += stems(row.text)
-        self.rankings = {page: Ranking(rows) for page, rows in texts.items()}
-
-    def place(self, path: str, query: Sequence[str]) -> int | None:
-        """The worst place of the rows on the way to a file; 0 where there is nothing to choose from,
-        None where no row leads on."""
-        worst, open_to_choice = 1, False
-        while path in self.leads:
-            page = self.leads[path]
-            ranking = self.rankings[page]
-            if len(ranking.names) > 1:
-                open_to_choice = True
-                place = ranking.rank(path, query)
-                if place is None:
-                    return None
-                worst = max(worst, place)
-            path = page
-        return worst if open_to_choice else 0
-
-
-def _routing(source: Bundle, variant: Bundle, instruction: str | None) -> Row:
-    ours, authors = Routes(variant), Routes(source)
+def _discloses(source: Bundle) -> bool:
+    leads = routes(source)
     roots = {skill.path for skill in source.skills}
-    queries = _moved(source, {path for path in authors.leads if path not in roots})
-    discloses = len({path for path, _ in queries}) >= DISCLOSES
-    moved = _moved(variant, set(variant.files) - {skill.path for skill in variant.skills})
-    theirs = Counter(text for _, text in queries)
-    row: Row = {
-        "units": _places(ours, moved),
-        "discloses": discloses,
-        "authors": _places(authors, queries) if discloses else _NONE,
-        "ours there": _places(ours, [one for one in moved if one[1] in theirs]) if discloses else _NONE,
-    }  # fmt: skip
-    if instruction is not None:
-        row["task"] = _for_task(variant, ours, stems(instruction))
-    return row
-
-
-_NONE = (0, 0, 0)
-
-
-def _moved(bundle: Bundle, files: set[str]) -> list[tuple[str, str]]:
-    """(file, text) of what supporting pages say in prose."""
-    return [
-        (unit.file, unit.text)
-        for unit in units_of(bundle)
-        if unit.file in files and unit.kind in PROSE_KINDS and not unit.generated
-        and is_markdown(unit.file) and len(set(stems(unit.text))) > 1
-    ]  # fmt: skip
-
-
-def _places(routes_: Routes, queries: Iterable[tuple[str, str]]) -> tuple[int, int, int]:
-    """(queries with a choice, right file first, right file in the first three)."""
-    places: list[int | None] = []
-    for path, text in queries:
-        place = routes_.place(path, stems(text)) if path in routes_.leads else None
-        places += [] if place == 0 else [place]
-    known = [place for place in places if place]
-    return len(places), sum(one == 1 for one in known), sum(one <= 3 for one in known)
-
-
-def _for_task(variant: Bundle, ours: Routes, query: Sequence[str]) -> int | None:
-    """Place of the row of the page whose own text fits a task's instruction best; 0 where there is
-    nothing to choose, None where no row shares a word with the instruction."""
-    pages = {
-        path: stems("\n".join(_lines(variant, path))) for path in ours.leads if is_markdown(path)
-    }
-    scores = Ranking(pages).scores(query)
-    if not scores:
-        return 0
-    best = max(sorted(scores), key=lambda path: scores[path])
-    return ours.place(best, query)
-
-
-def instruction_of(source: Path) -> str | None:
-    """The instruction of the task that a source belongs to; None where it belongs to none."""
-    for folder in (source, *source.parents[:4]):
-        if (folder / "instruction.md").is_file():
-            return (folder / "instruction.md").read_text(encoding="utf-8", errors="replace")
-    return None
+    return sum(is_markdown(path) for path in leads if path not in roots) >= DISCLOSES

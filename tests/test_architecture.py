@@ -112,7 +112,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "policies": set(),
         "findings": {"policies", "rules"},
         "pointers": {"findings"},
+        "prerequisites": {"findings"},
         "hygiene": {"findings", "pointers"},
+        "layout": {"findings", "prerequisites"},
         "style": {"findings", "rules"},
         PLUGIN: {"findings"},  # a gate
         "mutations": set(),

@@ -13,7 +13,7 @@ from skilljuror.files import StudyFolder, read_rows
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.code_paths import announced_files
 from skilljuror.knowledge.units.extract import units_of
-from skilljuror.models.build import FileDigest, VariantManifest
+from skilljuror.models.build import FileDigest, PdWorth, VariantManifest
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.gate import GateVerdict
@@ -68,11 +68,14 @@ def feasibility(tokens: int) -> Feasibility:
     return "over_read_limit" if tokens > READ_LIMIT else "ok"
 
 
-def _pd_worth(files: Sequence[FileDigest]) -> Literal["small"] | None:
-    """ "small" if root and support files are too small for a layout to matter."""
+def _pd_worth(files: Sequence[FileDigest]) -> PdWorth | None:
+    """ "none" if there is nothing to open on demand, "small" if root and support files are too small for a
+    layout to matter."""
     roots = sum(one.tokens or 0 for one in files if one.resource_class == "root")
-    opened = (one.tokens or 0 for one in files if one.resource_class == "support")
-    return "small" if roots < SMALL_ROOT and max(opened, default=0) <= SMALL_FILE else None
+    opened = [one.tokens or 0 for one in files if one.resource_class == "support"]
+    if not any(opened):
+        return "none"
+    return "small" if roots < SMALL_ROOT and max(opened) <= SMALL_FILE else None
 
 
 def _digest(path: str, blob: Blob, root: bool) -> FileDigest:

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 from urllib.parse import quote
 
 from skilljuror.gates.findings import Observation, differential, finding, gate_result
+from skilljuror.gates.prerequisites import prerequisite_observations
 from skilljuror.knowledge.comparison.file_matching import is_tail
 from skilljuror.knowledge.generated.embedded_files import (
     EmbeddedFile,
@@ -30,7 +31,8 @@ _CUE_WORDS = 3
 _CUE = re.compile(
     r"\b(?:when|whenever|if|for|before|after|while|during|until|unless|because|to|where|why|how"
     r"|needs?|needed|involves?|appl(?:y|ies)|contains?|covers?|describes?|explains?|lists?|see"
-    r"|read|open|use|steps?|with|about|on)\b",
+    r"|read|open|use|steps?|with|about|on"
+    r"|(?:listed|defined|described|explained|documented|covered|given|stands?|part|is|are) (?:in|of))\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -44,7 +46,8 @@ class LayoutGate:
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """Judge one pair; the structure of `kind` is required of the variant only."""
         required = _REQUIREMENTS[kind](parent, variant) if kind in _REQUIREMENTS else ()
-        findings = [*map(finding, required), *differential(_general(parent), _general(variant))]
+        found = [*required, *prerequisite_observations(parent, variant)]
+        findings = [*map(finding, found), *differential(_general(parent), _general(variant))]
         checked = {"root": len(variant.skills), "path": len(variant.files)}
         return gate_result(self.name, (parent, variant), policy, findings, checked)
 
@@ -174,29 +177,44 @@ def _cue_observations(path: str, roots: list[_Root]) -> Iterator[Observation]:
     cues = [cue for root in roots for cue in _cues_for(root, path)]
     if not cues:
         yield Observation("layout.pd-unnamed", path, path)
-    elif not any(len(_WORD.findall(cue)) >= _CUE_WORDS and _CUE.search(cue) for cue in cues):
-        yield Observation("layout.pd-cue", path, path, text=cues[0])
+    elif not any(map(_says_when, cues)):
+        yield Observation("layout.pd-cue", path, path, text=cues[0].text)
 
 
-def _cues_for(root: _Root, path: str) -> Iterator[str]:
-    """The text around each mention of the file in the root, without the file's names."""
+class _Cue(NamedTuple):
+    text: str  # without the file's names
+    is_row: bool  # whether it is a row of a table, whose other cells say when
+
+
+def _says_when(cue: _Cue) -> bool:
+    words = len(_WORD.findall(cue.text))
+    return words >= _CUE_WORDS and (cue.is_row or bool(_CUE.search(cue.text)))
+
+
+def _cues_for(root: _Root, path: str) -> Iterator[_Cue]:
+    """The text around each mention of the file in the root."""
     names, units = _names_of(path, root.skill.directory), root.units
     starts = (match.start() for match in names.finditer(root.text))
     for line in sorted({root.text.count("\n", 0, start) + 1 for start in starts}):
         numbers = list(root.on.get(line, ()))
         if numbers and units[numbers[-1]].kind == "heading":
             numbers += range(numbers[-1] + 1, min(numbers[-1] + 3, len(units)))
-        yield names.sub(" ", " ".join(units[n].text for n in numbers))
+        above = units[numbers[0] - 1].text if numbers and numbers[0] else ""
+        leads = [units[n].lead for n in numbers] + [above if above.endswith(":") else ""]
+        text = names.sub(" ", " ".join([*leads, *(units[n].text for n in numbers)]))
+        yield _Cue(text, any(units[n].kind == "row" for n in numbers))
 
 
 def _names_of(path: str, directory: str) -> re.Pattern[str]:
-    """Match a file's path in the skill, its name, either one URL-quoted, or a folder above it."""
+    """Match a file's path in the skill, its name, either one URL-quoted, or a folder above it, in any case."""
     pure = PurePosixPath(path.removeprefix(f"{directory}/"))
     folders = [f"{folder}/" for folder in pure.parents if folder.name]
     names = (str(pure), pure.name)
     tail = "|".join(re.escape(name) for name in dict.fromkeys((*names, *map(quote, names))))
     rows = "|".join(rf"`{re.escape(folder)}`" for folder in folders)
-    return re.compile(rf"(?<![\w-])(?:{tail})(?![\w-])" + (f"|{rows}" if rows else ""))
+    return re.compile(
+        rf"(?<![\w-])(?:{tail})(?![\w-])" + (f"|{rows}" if rows else ""), re.IGNORECASE
+    )
 
 
 _REQUIREMENTS: dict[str, Callable[[Bundle, Bundle], Iterator[Observation]]] = {

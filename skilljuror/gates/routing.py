@@ -91,8 +91,8 @@ class _ParentRows:
                     self._plain.add(without_names(place.text))
 
     def include(self, observation: Observation) -> bool:
-        """Whether the parent has the vague or misleading row in the same words."""
-        if observation.rule not in {"routing.astray", "routing.dull"}:
+        """Whether the parent has the vague or misleading row in the same words, leading nowhere or to the same file."""
+        if observation.rule == "routing.crossed":
             return False
         text = without_names(observation.text or "")
         return observation.key in self._keys or text in self._plain

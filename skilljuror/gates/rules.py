@@ -53,14 +53,19 @@ RULES: dict[str, Rule] = {
         "The agent must write it out first; this layout has such files on disk.",
         "put the file at the path in its marker, and remove marker and text from the page",
     ),
+    "layout.prerequisite": Rule(
+        "high", "the root uses a variable, file, step or section that only an unopened page defines",
+        "The agent follows the root in its order, and the command or the step fails.",
+        "define it in the root, or name the page that defines it before the first use",
+    ),
     "layout.pd-root-size": Rule(
         "high", "the root has more than 300 lines", "PD-1: a root must be short enough to be a guide.",
         "move sections into supporting files",
     ),
     "layout.pd-support": Rule(
-        "high", "no supporting file next to the root",
-        "PD-2: progressive disclosure needs content to disclose.",
-        "move at least one section that is not code into its own file",
+        "medium", "no supporting file next to the root: nothing is disclosed",
+        "PD-2: without a file to open, the layout equals its parent's, and a contrast measures nothing.",
+        "leave the task out (exclude_rules: {pd_worth: none}), or move a section that only some tasks need",
     ),
     "layout.pd-unnamed": Rule(
         "high", "the root does not name a supporting file",

@@ -7,6 +7,8 @@ from pydantic import Field
 from skilljuror.models.gate import Finding, GateVerdict
 from skilljuror.models.record import Record
 
+PdWorth = Literal["none", "small"]
+
 
 class FileDigest(Record):
     """One file of a bundle."""
@@ -50,9 +52,10 @@ class VariantManifest(Record):
     """Worst verdict of its gates; None for the source."""
     feasibility: Literal["ok", "over_read_limit", "over_context"] | None = None
     """Whether an agent can read its flat file in one call (flat layouts only)."""
-    pd_worth: Literal["small"] | None = None
-    """small where Progressive Disclosure has little to gain: a root of under 800 tokens, and no file
-    opened on demand of more than 400 (pd only); scripts are run, so they do not count."""
+    pd_worth: PdWorth | None = None
+    """none where Progressive Disclosure has nothing to open on demand, small where it has little to gain: a
+    root of under 800 tokens, and no file opened on demand of more than 400 (pd only). Scripts are run, so
+    they do not count."""
     announced: tuple[str, ...] = ()
     """Files that its pages embed and instruct the agent to create; none is on disk. Paths as in `files`."""
     expected_findings: tuple[str, ...] = ()

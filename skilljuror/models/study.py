@@ -12,6 +12,7 @@ from pydantic import (
     model_validator,
 )
 
+from skilljuror.models.build import PdWorth
 from skilljuror.models.record import Record
 
 NO_SKILL = "no_skill"
@@ -184,8 +185,9 @@ class ExclusionRules(Record):
 
     max_tokens: int | None = Field(default=None, gt=0)
     """Exclude tasks for which a condition offers a Skill with more tokens than this."""
-    pd_worth: Literal["small"] | None = None
-    """Exclude tasks whose `pd` has little to open on demand (`pd_worth` of the build)."""
+    pd_worth: PdWorth | None = None
+    """Exclude tasks by `pd_worth` of the build: none, tasks whose `pd` has nothing to open on demand; small,
+    those with little too."""
 
 
 class Budget(Record):

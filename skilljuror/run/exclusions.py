@@ -8,13 +8,17 @@ from msgspec import structs
 
 from skilljuror.errors import ModelError, StudyError
 from skilljuror.files import StudyFolder, read_record
-from skilljuror.models.build import VariantManifest
+from skilljuror.models.build import PdWorth, VariantManifest
 from skilljuror.models.study import Condition, ExcludedTask, ExclusionRules, PlannedTask, StudyPlan
 from skilljuror.run.saved_plan import refuse_other_content
 from skilljuror.run.study_builds import StudyRun
 from skilljuror.studies.plan import freeze
 
 TOO_LONG, LITTLE_TO_OPEN = "over the token limit", "little to open on demand"
+WHY: dict[PdWorth, str] = {
+    "none": "nothing in it can be opened on demand",
+    "small": "its root and all files opened on demand are short",
+}
 NO_BUILD = "no usable answer of a model"
 
 
@@ -90,9 +94,15 @@ def ruled_out(
         if rules.max_tokens and longest and longest.tokens > rules.max_tokens:
             why = f"{longest.variant} has {longest.tokens} tokens, more than {rules.max_tokens}"
             yield _excluded(task, TOO_LONG, why, "max_tokens")
-        elif rules.pd_worth and any(one.pd_worth == rules.pd_worth for one in manifests):
-            why = "its root and all files opened on demand are short"
+        elif worth := _too_little(rules.pd_worth, manifests):
+            why = WHY[worth]
             yield _excluded(task, LITTLE_TO_OPEN, why, "pd_worth")
+
+
+def _too_little(rule: PdWorth | None, manifests: Iterable[VariantManifest]) -> PdWorth | None:
+    """The worth of a `pd` that a rule excludes; "small" excludes "none" too."""
+    excluded = {"none": ("none",), "small": ("none", "small")}.get(rule or "", ())
+    return next((one.pd_worth for one in manifests if one.pd_worth in excluded), None)
 
 
 def _excluded(

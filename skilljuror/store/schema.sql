@@ -169,7 +169,7 @@ CREATE TABLE variants (
     waivers VARCHAR,  -- Whose waivers and decisions the verdict rests on; null for none.
     layers VARCHAR NOT NULL,  -- What the verdict rests on: deterministic, rubric, people; empty for the source.
     feasibility VARCHAR,  -- ok, over_read_limit or over_context for a flat variant; else null.
-    pd_worth VARCHAR,  -- small where a pd variant has little to gain: a root of under 800 tokens, no opened file of more than 400.
+    pd_worth VARCHAR,  -- none where a pd variant has nothing to open on demand; small: a root of under 800 tokens, no opened file of more than 400.
     announced VARCHAR[] NOT NULL,  -- Files that its pages carry and say to write out; none is among variant_files.
     expected_findings VARCHAR[] NOT NULL  -- Rules that a control is declared to break.
 );

@@ -10,7 +10,9 @@ from skilljuror.run.run import prepared, run_study
 from tests.support.harness_tasks import SKILL, make_task, write_tree
 from tests.support.studies import edit_study, make_study
 
-LONG = SKILL + "\n".join(f"{n}. Pour {n} ml of water over the leaves." for n in range(90))
+LONG = f"{SKILL}\n## Examples\n\n" + "\n".join(
+    f"{n}. Pour {n} ml of water over the leaves." for n in range(90)
+)
 
 
 @pytest.fixture
@@ -63,13 +65,14 @@ def test_an_excluded_task_is_a_row_without_trials(study, tmp_path):
     assert rows[2]["reason"].endswith("tokens, more than 400")
 
 
-def test_a_pd_with_little_to_open_may_be_left_out(study, tmp_path):
-    """Its gates, which find nothing outside the root, stop no run that it is not part of."""
-    edit_study(study, exclude_rules={"pd_worth": "small"})
+@pytest.mark.parametrize("worth", ["none", "small"])
+def test_a_pd_with_nothing_to_open_may_be_left_out(study, tmp_path, worth):
+    edit_study(study, exclude_rules={"pd_worth": worth})
     run_study(study, tmp_path / "out")
     plan = read_record(StudyPlan, tmp_path / "out" / "plan.json")
     assert [task.name for task in plan.tasks] == ["pot"]
     assert [one.decided_by for one in plan.excluded] == ["person", "person", "pd_worth"]
+    assert plan.excluded[-1].reason == "nothing in it can be opened on demand"
 
 
 @pytest.mark.parametrize(

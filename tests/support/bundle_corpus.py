@@ -253,7 +253,7 @@ STEPS: Files = {
         head("steps", "Numbered steps.")
         + "# Steps\n\n## Workflow\n\nFollow them in order.\n\n"
         + "".join(
-            f"### Step {n}: Part {n}\n\n{'Do this with care. ' * 60}\n\n" for n in range(1, 9)
+            f"### Step {n}: Part {n}\n\n{'Do this with care. ' * 180}\n\n" for n in range(1, 9)
         )
         + "## Critical rules\n\n- MUST keep `--strict`.\n"
     ).encode(),
@@ -311,7 +311,7 @@ ROUTED: Files = {
 
 def _workshop(n: int) -> Files:
     """One skill of a large union: a long frontmatter, sections to move, a page and a script."""
-    name, parts = f"bench-{n:02}", 500 if n == 11 else 30
+    name, parts = f"bench-{n:02}", 800 if n == 11 else 30
     told = f"Repairs case {n} at the bench. Use when case {n} comes back cracked. " * 3
     return {
         f"{name}/SKILL.md": (

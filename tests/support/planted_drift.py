@@ -90,6 +90,13 @@ UNLED = {
 }
 HEAD = "---\nname: forms\ndescription: d\n---\n# Forms\n\n"
 LISTING = f"{HEAD}```bash\n{{}}\n```\n"
+PREPARED = bundle({
+    ROOT: "---\nname: forms\ndescription: d\n---\n# Forms\n\n## Paper\n\nexport TRAY=2\n\n## Print\n\nRun `lp $TRAY`.\n"
+})  # fmt: skip
+UNPREPARED = {
+    ROOT: "---\nname: forms\ndescription: d\n---\n# Forms\n\n## Print\n\nRun `lp $TRAY`.\n\nSee references/paper.md.\n",
+    "forms/references/paper.md": "# Paper\n\nexport TRAY=2\n",
+}
 LONG = put("forms/references/more.md", "Text goes on and on. " * 400).make(SOURCE)
 PLANTS: dict[str, Plant] = {
     "layout.no-root": take(ROOT),
@@ -99,6 +106,7 @@ PLANTS: dict[str, Plant] = {
     "layout.roots": Plant(_second_root, "baseline"),
     "layout.flat": put("forms/more.md", "Text.\n", "baseline"),
     "layout.inlined": Plant(lambda _: FLAT, "flat-files"),
+    "layout.prerequisite": Plant(lambda _: bundle(UNPREPARED), parent=PREPARED),
     "layout.pd-root-size": say(ROOT, "# PDF forms\n", "# PDF forms\n" + "\nText.\n" * 160),
     "layout.pd-support": Plant(_without_support),
     "layout.pd-unnamed": put("forms/references/more.md", "Text.\n"),

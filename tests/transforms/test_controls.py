@@ -66,7 +66,7 @@ def test_only_declared_findings_come_up(name, variant):
     strange = {
         one.rule for one in judged.own if not is_declared(one.rule, declared_findings(transform))
     }
-    assert strange == ({"layout.pd-support"} if (name, variant) == ("tiny", CONTROLS[1]) else set())
+    assert strange == set()
 
 
 @every("variant", CONTROLS)

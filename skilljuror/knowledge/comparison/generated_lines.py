@@ -35,7 +35,7 @@ from skilljuror.knowledge.units.normalised_text import (
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
 _WORD = re.compile(r"[^\W_]+")
-_TARGET = re.compile(r"^(?:\[([^\]]+)\]|`([^`]+)`)")
+_TARGET = re.compile(r"^(?:(?:When the task involves .*?, read )?\[([^\]]+)\]|`([^`]+)`)")
 _ANCHOR = re.compile(r"^\s*- \[[^\]]+\]\(#([^()\s]+)\)")
 """The link of a row that leads to a section of its own page."""
 LEAST_CUT = 6  # minimum words of a heading that is cut to a title

@@ -183,7 +183,8 @@ class RowFit:
         """Yield (file, row) if a row that leads to one file shares nothing with it."""
         for path, rows in self._rows.items():
             for row in rows:
-                if self._texts[path].shares(without_names(row.text)) is False:
+                text = self._texts[path]
+                if text.shares(without_names(row.text)) is False and not text.named_by(row.text):
                     yield path, row
 
 
@@ -201,6 +202,7 @@ class _Text(NamedTuple):
     words: tuple[str, ...]  # its words, those of headings repeated
     specific: frozenset[str]  # its words without those that fit any row
     titles: frozenset[tuple[str, ...]]  # the words of each heading as written, without file names
+    file_titles: frozenset[tuple[str, ...]]  # the words of headings that are file names
 
     def shares(self, row: str) -> bool | None:
         """Whether a row shares a word or a heading with the file; None if the file has no words, or the row none in
@@ -209,6 +211,10 @@ class _Text(NamedTuple):
         if not self.specific or (words and not any(word.isascii() for word in words)):
             return None
         return any(word in self.specific for word in words) or _held(_shown(row), self.titles)
+
+    def named_by(self, row: str) -> bool:
+        """Whether a row names a heading that is itself the name of a file: "Directory.Build.targets"."""
+        return _held(_shown(row), self.file_titles)
 
 
 def _shown(text: str) -> list[str]:
@@ -235,6 +241,7 @@ def _text(blob: Blob) -> _Text:
         (*words, *more),
         frozenset(words) - _everyday(),
         frozenset(tuple(_shown(without_names(title))) for title in titles) - {()},
+        frozenset(tuple(_shown(one)) for one in titles if not _shown(without_names(one))) - {()},
     )
 
 

@@ -33,22 +33,17 @@ TEMPLATES: dict[str, str] = {
     "row-guide-why": "- [{path}]({link}): read first when the task involves {topics}. Why: {cue}",
     "row-guide-folders": "- [{path}]({link}): read first when the task involves {topics}; it tells when to open a file of {folders}.",
     "row-guide-folders-why": "- [{path}]({link}): read first when the task involves {topics}; it tells when to open a file of {folders}. Why: {cue}",
-    "row-guide-names": "- [{path}]({link}): read first when the task involves {topics}; it tells when to open one of: {names}.",
     "row-read": "- [{path}]({link}): read when the task involves {topics}.",
     "row-read-why": "- [{path}]({link}): read when the task involves {topics}. Why: {cue}",
-    "row-why": "- [{path}]({link}): read when this applies: {cue}",
     "row-trigger": "- [{path}]({link}): open this file when {when}, because {why}.",
+    "row-at": "When the task involves {topics}, read [{path}]({link}).",
+    "row-at-why": "When the task involves {topics}, read [{path}]({link}): {cue}",
     "row-next": "[{path}]({link}): continue here for {topics}.",
-    "row-parts": "- `{path}/` ({count} files: {names}): parts of {whole}; read one when that file names it.",
-    "row-use": "- `{path}`: use for {topics}.",
-    "row-use-why": "- `{path}`: use for {topics}. Why: {cue}",
-    "row-use-names": "- `{path}`: use for {topics}; it defines {names}.",
-    "row-call-names": "- `{path}`: use when a step calls it; it defines {names}.",
     "row-call": "- `{path}`: use when a step calls it.",
     "row-call-why": "- `{path}`: use when a step calls it. Why: {cue}",
     "row-folder": "- `{path}/` ({count} files: {names}): use one when a step names it.",
+    "row-folder-read": "- `{path}/` ({count} files: {names}): read the one whose name fits the task.",
     "row-data": "- `{path}`: data; use when a step or a script names it.",
-    "row-data-why": "- `{path}`: data; use when a step or a script names it. Why: {cue}",
     "row-data-folder": "- `{path}/` ({count} files: {names}): data; use when a step or a script names it.",
     "row-terms": "- `{path}`: terms of use.",
     "reference-title": "# {title}",
@@ -59,6 +54,8 @@ TEMPLATES: dict[str, str] = {
 }
 """name -> line. Rows of the routing table start with "row-"."""
 
+POINTERS = frozenset({"row-at", "row-at-why", "row-next"})
+"""Lines that stand where the text that they lead to was."""
 MARKER_PHRASES = (
     "Helper implementation for",
     "Helper contract from",

@@ -1,161 +1,33 @@
 """Assign the text of a flat skill to files for Progressive Disclosure, before links are set."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import PurePosixPath
-from urllib.parse import unquote
 
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
 from skilljuror.knowledge.markdown.block_index import (
     Heading,
     can_shift,
-    markdown_index,
     slug,
     visible_text,
 )
 from skilljuror.knowledge.markdown.text_file import without_blank_edges
 from skilljuror.knowledge.plans.working_folders import WorkingFolders, names_folder
 from skilljuror.knowledge.units.normalised_text import folders_above
-from skilljuror.models.plan import Copy, Generated, PlannedFile
+from skilljuror.models.plan import Copy, PlannedFile
 from skilljuror.models.resource_class import is_markdown
-from skilljuror.tokens import estimate
+from skilljuror.transforms.disclosure.root_scope import FileUnit
 from skilljuror.transforms.disclosure.sections import (
     FlatSkill,
     LineRange,
-    SectionGroup,
     merged_ranges,
 )
-from skilljuror.transforms.disclosure.trigger_cues import all_topics, topics
-from skilljuror.transforms.editing.links import link_between
+from skilljuror.transforms.disclosure.trigger_cues import GENERIC, short_title, topics
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
-MERGED = 4  # maximum number of sections that share a file
-SMALL = 3  # a section may take at most 1/`SMALL` of a shared file's limit
-SEQUENCE_TOKENS = 5_000  # estimated tokens up to which ordered text stays in one file
-
-
-@dataclass(frozen=True, slots=True)
-class FileUnit:
-    """The content of one file."""
-
-    groups: tuple[SectionGroup, ...]
-    tops: tuple[SectionGroup, ...]
-    """The complete sections, which name the file; a heading above the first does not count."""
-
-    @property
-    def ranges(self) -> list[LineRange]:
-        return [lines for group in self.groups for lines in group.ranges]
-
-    @property
-    def tokens(self) -> int:
-        return sum(group.tokens for group in self.groups)
-
-    def goes_on(self, before: "FileUnit") -> bool:
-        """Whether it continues the text of the file before."""
-        first = self.groups[0]
-        return first.continued and first.sequence == before.groups[-1].sequence
-
-    def joined(self, other: "FileUnit") -> "FileUnit":
-        return FileUnit(self.groups + other.groups, self.tops + other.tops)
-
-
-def file_units(
-    moved: Sequence[SectionGroup], merge_tokens: int, processes: frozenset[int] = frozenset()
-) -> list[FileUnit]:
-    """Return the files for sections in document order.
-
-    A section and its subsections form one file; above `merge_tokens`, it is cut between its children.
-    Small neighbours below one heading share a file. Ordered text, such as one of the `processes`, is cut
-    only if it is too long for one file.
-    """
-    units: list[FileUnit] = []
-    for section in _sections(moved, processes):
-        ordered = section[0].continued or section[0].sequence in processes
-        cut = _in_order(section) if ordered else _by_outline(section, merge_tokens)
-        for unit in cut:
-            if units and not ordered and _share(units[-1], unit, merge_tokens):
-                units[-1] = units[-1].joined(unit)
-            else:
-                units.append(unit)
-    return units
-
-
-def _sections(
-    moved: Sequence[SectionGroup], processes: frozenset[int] = frozenset()
-) -> Iterator[list[SectionGroup]]:
-    """Group sections by subtree; a process, or the rest of a sequence, is one subtree."""
-    section: list[SectionGroup] = []
-    for group in moved:
-        first = section[0] if section else None
-        inside = first is not None and (
-            first.start in group.above
-            or (
-                first.sequence == group.sequence
-                and (first.continued or first.sequence in processes)
-                and not group.continued
-            )
-        )
-        if section and not inside:
-            yield section
-            section = []
-        section.append(group)
-    if section:
-        yield section
-
-
-def _by_outline(section: Sequence[SectionGroup], limit: int) -> list[FileUnit]:
-    head = section[0]
-    whole = FileUnit(tuple(section), (head,))
-    if len(section) == 1 or whole.tokens <= limit:
-        return [whole]
-    units: list[FileUnit] = []
-    for child in _sections(section[1:]):
-        for unit in _by_outline(child, limit):
-            if units and _share(units[-1], unit, limit):
-                units[-1] = units[-1].joined(unit)
-            else:
-                units.append(unit)
-    tops = units[0].tops if head.heading_only else (head, *units[0].tops)
-    units[0] = FileUnit((head, *units[0].groups), tops)
-    return units
-
-
-def _in_order(section: Sequence[SectionGroup]) -> list[FileUnit]:
-    """One file, or several that are each filled up before the next."""
-    units: list[FileUnit] = []
-    parts = list(_sections([replace(group, continued=False) for group in section]))
-    if len(parts) == 1 and sum(group.tokens for group in section) > SEQUENCE_TOKENS:
-        parts = [parts[0][:1], *_sections(parts[0][1:])]
-    for part in parts:
-        unit = FileUnit(tuple(part), (part[0],))
-        if units and units[-1].tokens + unit.tokens <= SEQUENCE_TOKENS:
-            units[-1] = units[-1].joined(unit)
-        else:
-            units.append(unit)
-    return [_begun(unit, section[0].continued or number > 0) for number, unit in enumerate(units)]
-
-
-def _begun(unit: FileUnit, continued: bool) -> FileUnit:
-    return replace(unit, groups=(replace(unit.groups[0], continued=continued), *unit.groups[1:]))
-
-
-def _share(left: FileUnit, right: FileUnit, limit: int) -> bool:
-    last, first = left.tops[-1], right.tops[0]
-    siblings = (last.above, last.skill) == (first.above, first.skill)
-    small = all(unit.tokens <= limit // SMALL * len(unit.tops) for unit in (left, right))
-    adjoining = left.ranges[-1][1] == right.ranges[0][0]
-    whole = not (left.groups[-1].continued or right.groups[0].continued)
-    fits = left.tokens + right.tokens <= limit and len(left.tops) + len(right.tops) <= MERGED
-    return siblings and small and adjoining and whole and fits
-
-
 LONG_LINES = 100  # lines from which a reference opens with a table of contents
-SPLIT_TOKENS = 6_000  # estimated tokens from which an embedded Markdown file is split into parts
-PART_TOKENS = 3_000
-PART_TITLES = 500  # characters of headings in the row of a part
 
 
 @dataclass(slots=True)
@@ -165,9 +37,8 @@ class ReferenceFile:
     page: PageBuilder
     titles: tuple[str, ...]  # headings that describe it, the widest first
     embedded: EmbeddedFile | None = None  # its embedded file; None for sections of the root
-    part_of: "ReferenceFile | None" = None
     skill: str = ""  # folder of its source skill, if the page holds several
-    parent_heading: str = ""  # the heading above its sections, other than the skill's title
+    unit: FileUnit | None = None  # the sections that it holds
 
 
 class FileLayout:
@@ -178,8 +49,6 @@ class FileLayout:
         self.folder = str(PurePosixPath(flat.path).parent)
         self.data_files = [path for path in flat.bundle.files if path != flat.path]
         self.references: list[ReferenceFile] = []
-        self.moved_units: list[tuple[FileUnit, str]] = []
-        """Sections that left the root, and their new file."""
         self.verbatim_files: list[tuple[EmbeddedFile, PlannedFile]] = []
         """Embedded files that are extracted byte for byte."""
         self.variant_paths: dict[str, str] = {}  # path in a marker -> path in the variant
@@ -205,7 +74,7 @@ class FileLayout:
 
     def skill_of_reference(self, reference: ReferenceFile) -> str:
         """Return the source skill's folder, or "" for shared files."""
-        file = (reference.part_of or reference).embedded
+        file = reference.embedded
         return self.flat.owner_at(file.heading.start) if file else reference.skill
 
     def skill_of_data(self, path: str) -> str:
@@ -214,38 +83,36 @@ class FileLayout:
         holders = [skill for _, skill in self.flat.skills if shown.startswith(f"{skill}/")]
         return max(holders, key=len, default="")
 
-    def add_sections(self, moved: Sequence[SectionGroup], merge_tokens: int) -> None:
-        """Add references made of sections that leave the root."""
-        before: tuple[FileUnit, PageBuilder] | None = None
-        for unit in file_units(moved, merge_tokens, self.flat.processes):
-            first = unit.tops[0]
-            title = visible_text(first.title) or visible_text("".join(first.path[-1:]))
-            title = title or PurePosixPath(self.folder).name
-            path = self._free(f"{self._folder_of(first.skill)}/{slug(title)}.md")
+    def add_sections(self, units: Iterable[FileUnit]) -> None:
+        """Add a reference for each unit that leaves the root."""
+        for unit in units:
+            first = unit.groups[0]
+            name = self._file_name(unit)
+            title = visible_text(first.title) or name
+            path = self._free(f"{self._folder_of(first.skill)}/{slug(name)}.md")
             page = PageBuilder(path, self.flat.texts)
-            self._fill(
-                page, unit.ranges, topics([one.title or title for one in unit.tops]) or title
-            )
-            titles = [one.title for one in unit.tops]
+            tops = [one.title or title for one in unit.groups]
+            self._fill(page, unit.ranges, topics(tops) or title)
             headings = self.headings_in(unit.ranges)
-            titles += [heading.title for heading in headings if heading.start not in first.above]
-            reference = ReferenceFile(page, tuple(titles), skill=first.skill)
-            reference.parent_heading = self._parent_heading(first)
-            self.references.append(reference)
-            self.moved_units.append((unit, page.path))
-            if before and unit.goes_on(before[0]):
-                template, params = next_row(link_between(before[1].path, path), unit)
-                before[1].gap()
-                before[1].generate(template, **params)
-            before = unit, page
+            titles = [*tops, *(one.title for one in headings if one.start not in first.above)]
+            self.references.append(
+                ReferenceFile(page, tuple(dict.fromkeys(titles)), skill=first.skill, unit=unit)
+            )
+
+    def _file_name(self, unit: FileUnit) -> str:
+        """The title of a section; of several, or of one with a general title, that of the heading above."""
+        first = unit.groups[0]
+        above = visible_text(first.path[-1]) if len(first.path) > 1 else ""
+        title = short_title(first.title)
+        if len(unit.groups) > 1 and above:
+            return short_title(above)
+        if title.lower() in GENERIC and above not in {"", first.skill}:
+            return f"{short_title(above)} {title}"
+        return title or above or PurePosixPath(self.folder).name
 
     def _folder_of(self, skill: str) -> str:
         folder = f"{self.folder}/{self._references_folder}"
         return f"{folder}/{slug(skill)}" if skill else folder
-
-    def _parent_heading(self, group: SectionGroup) -> str:
-        own = 2 if group.skill else 1
-        return group.path[-1] if len(group.path) > own else ""
 
     def add_embedded(self) -> None:
         """Add embedded files: Markdown as references, everything else unchanged."""
@@ -373,61 +240,4 @@ class FileLayout:
         titles = tuple(heading.title for heading in headings)
         reference = ReferenceFile(page, titles, file, skill=self.flat.skill_at(file.start))
         self.references.append(reference)
-        parts = self._parts(file, level) if shift or level == 1 else []
-        if not parts:
-            self._copy_ranges(page, ranges, shift)
-            return
-        self._copy_ranges(page, [(file.start, parts[0][0][0])], shift)
-        for part in parts:
-            self._add_part(reference, part)
-
-    def _parts(self, file: EmbeddedFile, top: int) -> list[list[LineRange]]:
-        if estimate("\n".join(file.text.lines)) <= SPLIT_TOKENS:
-            return []
-        headings = self.headings_in([(file.start, file.end)])
-        tops = [heading for heading in headings if heading.level == top]
-        level = top + 1 if len(tops) == 1 else top
-        later = (heading for heading in headings if heading.start > file.start)
-        edges = [*(heading.start for heading in later if heading.level <= level), file.end]
-        runs: list[list[LineRange]] = []
-        size = 0
-        for start, end in pairwise(edges):
-            tokens = self.flat.tokens([(start, end)])
-            if runs and size + tokens <= PART_TOKENS:
-                runs[-1].append((start, end))
-                size += tokens
-            else:
-                runs.append([(start, end)])
-                size = tokens
-        return runs if len(runs) > 1 else []
-
-    def _add_part(self, whole: ReferenceFile, ranges: Sequence[LineRange]) -> None:
-        titles = tuple(heading.title for heading in self.headings_in(ranges))
-        folder = str(PurePosixPath(whole.page.path).with_suffix(""))
-        path = self._free(f"{folder}/{slug(visible_text(titles[0]))}.md")
-        page = PageBuilder(path, self.flat.texts)
-        self._fill(page, ranges, topics(titles[:3]))
-        part = ReferenceFile(page, titles, whole.embedded, whole)
-        self.references.append(part)
-        self._route_part(whole.page, part)
-
-    def _route_part(self, page: PageBuilder, part: ReferenceFile) -> None:
-        if not (page.pieces and _is_row(page.pieces[-1])):
-            page.gap()
-            page.generate("routing")
-            page.generate("blank")
-        link = link_between(page.path, part.page.path)
-        headings = markdown_index(tuple(part.page.lines)).headings
-        titles = (one.title for one in headings if one.level <= 2 and one.title in part.titles)
-        about = all_topics(titles, PART_TITLES) or PurePosixPath(part.page.path).stem
-        page.generate("row-read", path=unquote(link), link=link, topics=about)
-
-
-def next_row(path: str, unit: FileUnit) -> tuple[str, dict[str, str]]:
-    """Return the row that leads to the continuation of a text; `path` is a link to it."""
-    about = topics(one.title for one in unit.tops) or PurePosixPath(path).stem
-    return "row-next", {"path": unquote(path), "link": path, "topics": about}
-
-
-def _is_row(piece: Copy | Generated) -> bool:
-    return isinstance(piece, Generated) and piece.template.startswith("row-")
+        self._copy_ranges(page, ranges, shift)

@@ -5,23 +5,25 @@ consists mostly of such rows is a routing table, and stays.
 """
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
 from skilljuror.knowledge.markdown.block_index import visible_text
-from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup
+from skilljuror.transforms.disclosure.sections import FlatSkill, LineRange, SectionGroup
 from skilljuror.transforms.disclosure.trigger_cues import name_pattern, sentences
 
-ROUTING_TOKENS = 300
-"""Estimated tokens up to which a section that mostly names files is a routing table."""
+ROUTING_TOKENS = 400
+"""Estimated tokens up to which a section that names several files, among other text, is a routing table."""
 MOSTLY = 0.5  # share of a routing table's paragraphs, items and rows that name a file
 LEAST = 3  # words besides the file's name in an informative row
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _USAGE = re.compile(
     r"\b(?:when|whenever|if|for|before|after|while|during|until|unless|because|to|where|why|how"
-    r"|needs?|needed|see|read|open|use|with|about)\b",
+    r"|needs?|needed|see|read|open|use|with|about"
+    r"|(?:listed|defined|described|explained|documented|covered|given|stands?|part|is|are) (?:in|of))\b",
     re.IGNORECASE,
 )
 
@@ -70,65 +72,52 @@ class OwnRows:
     def _first_line(self, line: int) -> int:
         return self.flat.markdown.paragraph_at.get(line, (line, ""))[0]
 
-    def routes(self, group: SectionGroup) -> bool:
-        """Whether a section is short and mostly names files."""
-        if group.tokens > ROUTING_TOKENS or any(self.flat.fences_in(*one) for one in group.ranges):
-            return False
-        lines = {line for start, end in group.ranges for line in range(start, end)}
+    def is_routing_table(self, ranges: Sequence[LineRange]) -> bool:
+        """Whether a section mostly names files, or is short and names several of them."""
+        lines = {line for start, end in ranges for line in range(start, end)}
         places = {self._first_line(line) for line in lines & self.flat.markdown.prose_lines}
         places -= self._plain_headings
-        return bool(places) and len(places & self._naming) >= max(1, MOSTLY * len(places))
+        naming = places & self._naming
+        if naming and len(naming) >= MOSTLY * len(places):
+            return not self._has_fence(ranges)
+        files = {
+            path for (line, _), named in self._files.items() if line in naming for path in named
+        }
+        short = self.flat.tokens(ranges) <= ROUTING_TOKENS
+        return short and len(files) > 1 and not self._has_fence(ranges)
+
+    def _has_fence(self, ranges: Sequence[LineRange]) -> bool:
+        return any(one.kind == "fence" for lines in ranges for one in self.flat.blocks_in(*lines))
 
     def routed_in(self, kept: Sequence[SectionGroup]) -> frozenset[str]:
-        """Return marker paths of the files that have a row in these sections. A row names no other file
-        and says when to open the file or what for."""
+        """Return marker paths of the files to which a sentence, item or row of these sections leads with a
+        situation: it says when to open the file or what for."""
         lines = {line for group in kept for one in group.ranges for line in range(*one)}
         return frozenset(
             file.path
             for (_, sentence), files in self._files.items()
             for file, line in files.values()
-            if line in lines and len(files) == 1 and self._is_informative(sentence, line, file)
+            if line in lines and self._is_informative(sentence, line, file)
         )
 
     def _is_informative(self, sentence: str, line: int, file: EmbeddedFile) -> bool:
-        for text in map(visible_text, (sentence, self.flat.lines[line])):
-            for name in names_of(self.flat, file):
-                text = text.replace(name, " ")
-            if len(_LETTERS.findall(text)) < LEAST or not _USAGE.search(text):
-                return False
-        return True
+        """Whether a row says when to open a file or what for, alone or with the line above its list or table."""
+        lead, text = self._lead_of(line), visible_text(sentence)
+        for name in names_of(self.flat, file):
+            text = text.replace(name, " ")
+        words = len(_LETTERS.findall(text))
+        is_row = line not in self.flat.markdown.paragraph_at
+        enough = words >= LEAST or (words and lead)
+        return bool(enough) and (is_row or bool(_USAGE.search(f"{lead} {text}")))
 
-
-def keep_routing(
-    own: OwnRows,
-    kept: Sequence[SectionGroup],
-    moved: Sequence[SectionGroup],
-    lines: int,
-    *,
-    must_move: bool,
-) -> tuple[list[SectionGroup], list[SectionGroup]]:
-    """Return (kept, moved) with routing sections, and empty headings above them, moved to `kept`.
-
-    `kept` grows up to `lines`; steps of a process stay together. Unchanged if nothing would be left that
-    must move.
-    """
-    heads = {one.start: one for one in moved if one.is_head}
-    routing: dict[int, SectionGroup] = {}
-    size = _size(kept)
-    for group in moved:
-        above = [heads[start] for start in group.above if start in heads]
-        alone = group.sequence == group.start and group.sequence not in own.flat.processes
-        routes = alone and not (group.is_head or group.continued) and own.routes(group)
-        if routes and all(one.heading_only for one in above):
-            more = {one.start: one for one in (*above, group) if one.start not in routing}
-            if size + _size(more.values()) <= lines:
-                size += _size(more.values())
-                routing |= more
-    leaving = [one for one in moved if one.start not in routing]
-    if must_move and all(group.heading_only for group in leaving):
-        return list(kept), list(moved)
-    return sorted([*kept, *routing.values()], key=lambda one: one.start), leaving
-
-
-def _size(groups: Iterable[SectionGroup]) -> int:
-    return sum(group.lines + 1 for group in groups)
+    def _lead_of(self, line: int) -> str:
+        """The paragraph above a list, if it ends in a colon, or the header of a table; else ""."""
+        blocks = self.flat.markdown.blocks
+        place = bisect_right(blocks, line, key=lambda block: block.start) - 1
+        if place < 1 or blocks[place].end <= line:
+            return ""
+        if blocks[place].kind == "table_open":
+            return self.flat.lines[blocks[place].start]
+        before = self.flat.lines[blocks[place - 1].end - 1].strip()
+        is_list = blocks[place].kind in {"bullet_list_open", "ordered_list_open"}
+        return before if is_list and before.rstrip("*_ ").endswith(":") else ""

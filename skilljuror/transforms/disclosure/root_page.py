@@ -1,10 +1,10 @@
 """The root page and the plan of a layout."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile
-from skilljuror.transforms.disclosure.file_layout import FileLayout, next_row
+from skilljuror.transforms.disclosure.file_layout import FileLayout
 from skilljuror.transforms.disclosure.relocated_lines import LineRelocator
 from skilljuror.transforms.disclosure.routing_table import RoutingRow
 from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup, merged_ranges
@@ -41,19 +41,6 @@ class DisclosureDraft:
         )
 
 
-def continuations(
-    layout: FileLayout, kept: Sequence[SectionGroup]
-) -> Iterator[tuple[int, RoutingRow]]:
-    """Yield (line, row) for each text of which only the first part stays: where the pointer goes, and where
-    the rest went."""
-    parted = {group.sequence for group in kept}
-    for unit, path in layout.moved_units:
-        first = unit.groups[0]
-        if first.continued and first.sequence in parted:
-            parted.discard(first.sequence)
-            yield first.start, next_row(layout.shown(path), unit)
-
-
 def root_page(
     layout: FileLayout,
     kept: Sequence[SectionGroup],
@@ -69,7 +56,7 @@ def root_page(
     page = index or PageBuilder(flat.path, flat.texts)
     if index is None:
         page.copy(flat.path, 1, flat.markdown.frontmatter_lines)
-    place = 0
+    place = -1
     for start, end in merged_ranges([lines for group in kept for lines in group.ranges]):
         _add_pointers(page, [row for line, row in pointers if place <= line < start])
         page.gap()

@@ -1,75 +1,63 @@
-"""The routing table: every file outside the root, when to open it, and why."""
+"""The lines of a root that lead to files: a pointer where a section was, and a table of what has no place."""
 
-from collections import Counter
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from math import inf
 from pathlib import PurePosixPath
 from posixpath import dirname
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
-from skilljuror.knowledge.markdown.block_index import Heading, MarkdownIndex
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex
+from skilljuror.models.bundle import Blob
 from skilljuror.models.plan import Copy
-from skilljuror.models.resource_class import is_licence, is_markdown
+from skilljuror.models.resource_class import is_licence, is_markdown, resource_class
 from skilljuror.transforms.disclosure.file_layout import FileLayout, ReferenceFile
 from skilljuror.transforms.disclosure.own_rows import names_of
 from skilljuror.transforms.disclosure.relocated_lines import PathMentions
 from skilljuror.transforms.disclosure.row_cues import (
-    LEAST,
-    MAX_CUE,
     Candidate,
-    Vocabulary,
     chosen_cues,
     cues_in_file,
     cues_of_mentions,
     whole_cue,
 )
+from skilljuror.transforms.disclosure.scope import BRANCHES, title_reason
 from skilljuror.transforms.disclosure.sections import LineRange
 from skilljuror.transforms.disclosure.trigger_cues import (
     GENERIC,
     Mention,
-    all_topics,
     below_heading,
     code_cue,
-    defined_names,
+    first_topics,
     mentions,
-    topics,
+    short_title,
     without_brackets,
 )
 
-FOLDED = 2  # minimum number of files of one folder that share a row
-CROWDED = 60  # number of files above which rows are short and helpers share a row by folder
-SHORT = 110  # maximum characters of the sections that use a helper, and of cues in a crowded table
-MAX_TITLES = 500  # maximum characters of headings in a row
-MAX_DEEPER = 180  # maximum characters of headings in a row that lists lower levels too
-USES = 3  # maximum number of sections in the row of a helper that they use
-MAX_NAMES = 200  # maximum characters of file names in a folder's row
+MAX_WORDS = 25  # maximum words of a line that leads to a file
+TOPIC_WORDS = 12  # maximum words of the headings in it
+FOLDED = 2  # minimum number of scripts or data files of one folder that share a row
+LIKE_FILES = 5  # minimum number of pages of one folder that share a row
+MAX_ROWS = 40  # number of rows above which wider folders share a row
+MAX_NAMES = 100  # maximum characters of file names in a folder's row
+_WORD = re.compile(r"[^\W\d_]{3,}")
 
 RoutingRow = tuple[str, dict[str, str]]  # template and parameters
 
 
 class RoutingTable:
-    """Create the rows of one layout, or of one source skill in it."""
+    """Create the pointers and rows of one layout, or of one source skill in it."""
 
     def __init__(
-        self,
-        layout: FileLayout,
-        skill: str | None = None,
-        *,
-        indexed: bool = False,
-        described: frozenset[str] = frozenset(),
+        self, layout: FileLayout, skill: str | None = None, *, led: frozenset[str] = frozenset()
     ) -> None:
-        """`skill` limits the rows to the files of one skill, "" to shared files.
-
-        An `indexed` table leaves room for long rows. Its files are so many that names repeat, so a name counts
-        as a mention only if one file has it. Files that are `described` have a row of the author on the same
-        page, which the generated rows do not repeat.
-        """
+        """`skill` limits the lines to the files of one skill, "" to shared files. `led` has the marker paths of
+        files to which the author's own text on the page leads with a situation."""
         self.layout = layout
         self.flat = layout.flat
         self.path_mentions = PathMentions(layout)
-        self._described = {layout.variant_paths.get(path, "") for path in described}
+        self._led = {layout.variant_paths.get(path, "") for path in led}
         self.references = [
             reference
             for reference in layout.references
@@ -83,35 +71,74 @@ class RoutingTable:
         self.data_files = [
             path for path in layout.data_files if skill in {None, layout.skill_of_data(path)}
         ]
-        self.whole_references = [one for one in self.references if one.part_of is None]
-        rows = len(self.whole_references) + len(self.verbatim_files)
-        self.crowded = not indexed and rows > CROWDED
-        names = Counter(PurePosixPath(file.path).name for file in self.flat.embedded_files)
-        self._shared_names = {name for name, count in names.items() if indexed and count > 1}
+
+    def pointers(self) -> list[tuple[int, RoutingRow]]:
+        """Return (line where a section was, the line that leads to it) for each section that left the root."""
+        return [
+            (one.unit.groups[0].start, self._pointer(one))
+            for one in self.references
+            if one.unit is not None
+        ]
 
     def rows(self) -> list[RoutingRow]:
-        """Return rows of references in document order, then of helpers, then of data."""
+        """Return the rows of files to which nothing else leads: pages, then scripts, then data.
+
+        Files of a folder share a row if they are many; the more rows there are, the wider the folders.
+        """
         order = [skill for _, skill in self.flat.skills]
         references = sorted(
-            self.whole_references,
+            (one for one in self.references if one.unit is None and one.page.path not in self._led),
             key=lambda one: order.index(one.skill) if one.skill in order else -1,
         )
-        rows = [self._reference_row(reference) for reference in references]
-        rows += [*self._part_rows(), *self._helper_rows(), *self._data_rows()]
-        return [(template, self._finished(params)) for template, params in rows]
+        pages = {one.page.path: self._reference_row(one) for one in references}
+        verbatim = {
+            planned.path: self._verbatim_row(file, planned.path)
+            for file, planned in self.verbatim_files
+            if self._needs_row(file, planned.path)
+        }
+        helpers = {path: row for path, row in verbatim.items() if not is_markdown(path)}
+        pages |= {path: row for path, row in verbatim.items() if path not in helpers}
+        data = {
+            path: ("row-data", {"path": self.layout.shown(path)})
+            for path in self.data_files
+            if not self._is_named(path)
+        }
+        depths = (self.layout.shown(path).count("/") for path in (*pages, *helpers, *data))
+        rows: list[RoutingRow] = []
+        for depth in range(max(depths, default=0), -1, -1):
+            rows = [
+                *self._by_folder(pages, LIKE_FILES, "row-folder-read", max(1, depth)),
+                *self._by_folder(helpers, FOLDED, "row-folder", max(1, depth)),
+                *self._by_folder(data, FOLDED, "row-data-folder", max(1, depth)),
+            ]
+            if len(rows) <= MAX_ROWS:
+                break
+        return rows
 
-    def undescribed_rows(self) -> list[RoutingRow]:
-        """Return the rows of files without a row of the author."""
-        shown = {self.layout.shown(path) for path in self._described}
-        return [row for row in self.rows() if row[1]["path"] not in shown]
+    def _needs_row(self, file: EmbeddedFile, path: str) -> bool:
+        """Whether a script has no step that calls it, or a page no sentence in the root that leads to it."""
+        text = "\n".join(file.text.lines)
+        if resource_class(path, Blob(text.encode())) == "support":
+            return path not in self._led
+        stem = PurePosixPath(file.path).stem
+        if stem == "__init__":
+            return False
+        names = names_of(self.flat, file) + ([stem] if "_" in stem or "-" in stem else [])
+        return not (self._mentions(file, names) or self._is_imported(file, stem))
 
-    def _finished(self, params: dict[str, str]) -> dict[str, str]:
-        finished = dict(params)
-        if "cue" in finished:
-            finished["cue"] = self._renamed(finished["cue"])
-        for hole in finished.keys() & {"cue", "topics"}:
-            finished[hole] = without_brackets(finished[hole])
-        return finished
+    def _is_imported(self, file: EmbeddedFile, stem: str) -> bool:
+        word = re.compile(rf"\b{re.escape(stem)}\b")
+        others = (other for other, _ in self.verbatim_files if other is not file)
+        return any(word.search(line) for other in others for line in other.text.lines)
+
+    def _is_named(self, path: str) -> bool:
+        """Whether a text names a data file or its folder, or scripts that are called are beside it."""
+        shown = PurePosixPath(self.layout.shown(path))
+        above = [folder for folder in shown.parents if folder.name]
+        names = dict.fromkeys([str(shown), shown.name, *(folder.name for folder in above)])
+        scripts = (self.layout.shown(planned.path) for _, planned in self.verbatim_files)
+        beside = any(str(above[-1]) == one.partition("/")[0] for one in scripts) if above else False
+        return is_licence(path) or beside or bool(mentions(self.flat, list(names), (0, 0)))
 
     def _renamed(self, text: str) -> str:
         for skill in ["", *(name for _, name in self.flat.skills)]:
@@ -122,152 +149,109 @@ class RoutingTable:
         shown = self.layout.shown(path)
         return {"path": shown, "link": quote(shown)}
 
-    def _names(self, file: EmbeddedFile) -> list[str]:
-        names = names_of(self.flat, file)
-        return [one for one in names if one == file.path or one not in self._shared_names]
-
     def _mentions(self, file: EmbeddedFile, names: Sequence[str]) -> list[Mention]:
         own = (file.heading.start, file.section_end)
         return mentions(self.flat, names, own, self.flat.skill_at(own[0]))
 
     @cached_property
-    def _cues(self) -> dict[str, str]:
-        limit = SHORT if self.crowded else MAX_CUE
+    def _cues(self) -> dict[str, list[str]]:
         candidates: dict[str, list[Candidate]] = {}
-        for reference in self.whole_references:
-            own = cues_in_file(self.flat.markdown, _ranges(reference), self._vocabulary, limit)
-            mentioned = self._cues_of_mentions(reference.embedded, limit)
-            candidates[reference.page.path] = [*own, *mentioned]
+        for reference in self.references:
+            found = [*self._cues_of_mentions(reference.embedded)]
+            if title_reason(reference.titles[0] if reference.titles else "") not in BRANCHES:
+                found += cues_in_file(self.flat.markdown, _ranges(reference))
+            candidates[reference.page.path] = found
         for file, planned in self.verbatim_files:
-            own = self._cues_in_fenced(file, limit)
-            candidates[planned.path] = [*own, *self._cues_of_mentions(file, limit)]
-        for path in self.data_files:
-            names = list(dict.fromkeys([self.layout.shown(path), PurePosixPath(path).name]))
-            found = mentions(self.flat, names, (0, 0)) if not is_licence(path) else []
-            candidates[path] = list(cues_of_mentions(found, names, limit))
-        return chosen_cues(candidates, self._described)
+            own = self._cues_in_fenced(file)
+            candidates[planned.path] = [*self._cues_of_mentions(file), *own]
+        return chosen_cues(candidates)
 
-    def _cues_of_mentions(self, file: EmbeddedFile | None, limit: int) -> Iterator[Candidate]:
+    def _cues_of_mentions(self, file: EmbeddedFile | None) -> Iterator[Candidate]:
         if file is not None:
-            names = self._names(file)
-            yield from cues_of_mentions(self._mentions(file, names), names, limit)
+            names = names_of(self.flat, file)
+            yield from cues_of_mentions(self._mentions(file, names), names)
 
-    def _cues_in_fenced(self, file: EmbeddedFile, limit: int) -> Iterator[Candidate]:
-        """Cues in a fenced file: Markdown text, or the docstring of a helper, which precedes all mentions."""
+    def _cues_in_fenced(self, file: EmbeddedFile) -> Iterator[Candidate]:
         if is_markdown(file.path):
             markdown = MarkdownIndex(file.text.lines)
-            whole = [(0, len(markdown.lines))]
-            yield from cues_in_file(markdown, whole, self._vocabulary, limit)
+            yield from cues_in_file(markdown, [(0, len(markdown.lines))])
         elif file.is_helper:
             sentence = code_cue(file.path, "\n".join(file.text.lines))
-            cue = whole_cue(sentence, limit=limit)
-            if len(cue.split()) > LEAST:
-                yield Candidate(sentence, cue, inf)
+            cue = whole_cue(sentence)
+            if cue:
+                yield Candidate(sentence, cue)
 
-    @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        pages = (self.flat.text(_ranges(reference)) for reference in self.whole_references)
-        return Vocabulary(pages)
+    def _pointer(self, reference: ReferenceFile) -> RoutingRow:
+        unit, link = reference.unit, self._link(reference.page.path)
+        groups = unit.groups if unit else ()
+        titles = [one.title for one in groups]
+        about = first_topics(titles, TOPIC_WORDS)
+        if unit is not None and unit.is_stage:
+            about = about or PurePosixPath(unquote(link["path"])).stem
+            return "row-next", link | {"topics": without_brackets(about)}
+        if len(groups) > 1:
+            about = self._all_titles(titles, groups[0].path)
+        elif about.lower() in GENERIC and groups and len(groups[0].path) > 1:
+            about = below_heading(groups[0].path[-1], about)
+        if len(groups) == 1:
+            below = [short_title(title) for title in reference.titles[1:]]
+            about = first_topics([about, *below], TOPIC_WORDS)
+        about = about or PurePosixPath(unquote(link["path"])).stem
+        return self._finished("row-at", link, about, reference.page.path)
 
-    def _titles(self, reference: ReferenceFile, levels: int) -> list[str]:
-        headings = self.layout.headings_in(_ranges(reference))
-        top = min((heading.level for heading in headings), default=1)
-        under = 0 if reference.embedded or self._opens_alone(reference, headings, top) else 1
-        return [one.title for one in headings if one.level < top + levels - under]
-
-    def _opens_alone(self, reference: ReferenceFile, headings: Sequence[Heading], top: int) -> bool:
-        first = _ranges(reference)[0][0]
-        return [one.start for one in headings if one.level == top] == [first]
+    def _all_titles(self, titles: Sequence[str], path: Sequence[str]) -> str:
+        """Every heading of a file, short if need be; else the heading above, and the first of them."""
+        short = list(map(short_title, titles))
+        for named in (titles, short):
+            if len(" ".join(named).split()) <= TOPIC_WORDS:
+                return first_topics(named, TOPIC_WORDS)
+        above = path[-1:] if len(path) > 1 else ()
+        return first_topics([*above, *short], TOPIC_WORDS)
 
     def _reference_row(self, reference: ReferenceFile) -> RoutingRow:
-        path = reference.page.path
-        cue = self._cues.get(path, "")
-        about = all_topics(self._titles(reference, 2) or reference.titles, MAX_TITLES)
-        if len(about) < MAX_DEEPER:
-            titles = [*self._titles(reference, 2), *self._titles(reference, 4)]
-            about = all_topics(titles, MAX_DEEPER)
-        general = about.lower() in GENERIC
-        heading = reference.parent_heading or (reference.skill if general else "")
-        return _read_row(self._link(path), below_heading(heading, about), cue)
+        link = self._link(reference.page.path)
+        about = first_topics(reference.titles, TOPIC_WORDS)
+        about = about or PurePosixPath(unquote(link["path"])).stem
+        if reference.skill and about.lower() in GENERIC:
+            about = below_heading(reference.skill, about)
+        return self._finished("row-read", link, about, reference.page.path)
 
-    def _part_rows(self) -> list[RoutingRow]:
-        parts: dict[str, list[str]] = {}
-        for reference in self.references:
-            if reference.part_of is not None:
-                parts.setdefault(reference.part_of.page.path, []).append(reference.page.path)
-        return [
-            (
-                "row-parts",
-                {
-                    "path": self.layout.shown(dirname(paths[0])),
-                    "count": str(len(paths)),
-                    "names": ", ".join(PurePosixPath(path).name for path in paths),
-                    "whole": self.layout.shown(whole),
-                },
-            )
-            for whole, paths in parts.items()
-        ]
-
-    def _verbatim_row(self, file: EmbeddedFile, path: str) -> RoutingRow:
-        cue = self._cues.get(path, "")
-        text = "\n".join(file.text.lines)
-        if is_markdown(path):
-            headings = MarkdownIndex(file.text.lines).headings
-            about = all_topics([one.title for one in headings if one.level <= 2], MAX_TITLES)
-            return _read_row(self._link(path), about or PurePosixPath(path).stem, cue)
-        found = self._mentions(file, self._names(file)) or self._module_mentions(file)
-        params = {"path": self.layout.shown(path)}
-        name = PurePosixPath(file.path).name
-        about = topics((one.heading for one in found if name not in one.heading), SHORT, USES)
-        params |= {"topics": about} if about else {}
-        template = "row-use" if about else "row-call"
-        if cue:
-            return f"{template}-why", params | {"cue": cue}
-        defined = defined_names(text) if file.is_helper else ""
-        if defined:
-            return f"{template}-names", params | {"names": defined}
+    def _finished(self, template: str, link: dict[str, str], about: str, path: str) -> RoutingRow:
+        """A row with the first reason that fits and says more than the headings."""
+        params = link | {"topics": without_brackets(about)}
+        words = len(about.split()) + 6
+        known = {word.casefold() for word in _WORD.findall(f"{about} {path}")}
+        for cue in self._cues.get(path, ()):
+            new = {word.casefold() for word in _WORD.findall(cue)} - known
+            if words + len(cue.split()) <= MAX_WORDS and len(new) > 2:
+                return f"{template}-why", params | {"cue": without_brackets(self._renamed(cue))}
         return template, params
 
-    def _module_mentions(self, file: EmbeddedFile) -> list[Mention]:
-        """Mentions of a script as a module, without its suffix."""
-        stem = PurePosixPath(file.path).stem
-        if not stem.strip("_") or not ("_" in stem.strip("_") or "-" in stem):
-            return []
-        return self._mentions(file, [file.path, stem])
+    def _verbatim_row(self, file: EmbeddedFile, path: str) -> RoutingRow:
+        if is_markdown(path):
+            headings = MarkdownIndex(file.text.lines).headings
+            about = first_topics([one.title for one in headings], TOPIC_WORDS)
+            about = about or PurePosixPath(path).stem
+            return self._finished("row-read", self._link(path), about, path)
+        params = {"path": self.layout.shown(path)}
+        cues = [cue for cue in self._cues.get(path, ()) if len(cue.split()) <= MAX_WORDS - 8]
+        if cues:
+            return "row-call-why", params | {"cue": without_brackets(self._renamed(cues[0]))}
+        return "row-call", params
 
-    def _helper_rows(self) -> list[RoutingRow]:
-        """Rows of helpers. Helpers without cues share a row per folder; in a crowded table, all of a folder do."""
-        rows = {
-            planned.path: self._verbatim_row(file, planned.path)
-            for file, planned in self.verbatim_files
-        }
-        plain = [path for path, row in rows.items() if self.crowded or row[0] == "row-call"]
-        folders = {f: paths for f, paths in self._by_folder(plain).items() if _shares(f, paths)}
-        shared = {path for paths in folders.values() for path in paths}
-        return [row for path, row in rows.items() if path not in shared] + [
-            ("row-folder", _folder_params(folder, paths)) for folder, paths in folders.items()
-        ]
-
-    def _by_folder(self, paths: Iterable[str]) -> dict[str, list[str]]:
+    def _by_folder(
+        self, rows: dict[str, RoutingRow], least: int, template: str, depth: int
+    ) -> Iterable[RoutingRow]:
+        """The rows, with one for each folder of at most `depth` levels that has several files."""
         folders: dict[str, list[str]] = {}
-        for path in paths:
-            folders.setdefault(dirname(self.layout.shown(path)), []).append(path)
-        return folders
-
-    def _data_rows(self) -> list[RoutingRow]:
-        terms = [path for path in self.data_files if is_licence(path)]
-        rest = [path for path in self.data_files if path not in terms]
-        rows: list[RoutingRow] = []
-        for folder, paths in self._by_folder(rest).items():
-            if _shares(folder, paths):
-                rows.append(("row-data-folder", _folder_params(folder, paths)))
+        for path in rows:
+            parts = dirname(self.layout.shown(path)).split("/")
+            folders.setdefault("/".join(parts[:depth]), []).append(path)
+        for folder, paths in folders.items():
+            if folder and len(paths) >= least:
+                yield template, _folder_params(folder, paths)
             else:
-                rows += [self._data_row(path) for path in paths]
-        return rows + [("row-terms", {"path": self.layout.shown(path)}) for path in terms]
-
-    def _data_row(self, path: str) -> RoutingRow:
-        params, cue = {"path": self.layout.shown(path)}, self._cues.get(path, "")
-        return ("row-data-why", params | {"cue": cue}) if cue else ("row-data", params)
+                yield from (rows[path] for path in paths)
 
 
 def _ranges(reference: ReferenceFile) -> list[LineRange]:
@@ -276,18 +260,6 @@ def _ranges(reference: ReferenceFile) -> list[LineRange]:
         return [(file.start, file.end)]
     copies = (piece for piece in reference.page.pieces if isinstance(piece, Copy))
     return [(piece.start - 1, piece.end) for piece in copies]
-
-
-def _read_row(link: dict[str, str], about: str, cue: str) -> RoutingRow:
-    if about and cue:
-        return "row-read-why", link | {"topics": about, "cue": cue}
-    if about:
-        return "row-read", link | {"topics": about}
-    return "row-why", link | {"cue": cue or PurePosixPath(link["path"]).stem}
-
-
-def _shares(folder: str, paths: Sequence[str]) -> bool:
-    return folder != "" and len(paths) >= FOLDED
 
 
 def _folder_params(folder: str, paths: Sequence[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -12,24 +12,16 @@ from skilljuror.knowledge.generated.templates import template_of_heading
 from skilljuror.knowledge.markdown.block_index import Block, Heading
 from skilljuror.knowledge.markdown.text_file import JoinedTexts
 from skilljuror.knowledge.plans.render import BundleTexts
-from skilljuror.knowledge.units.sequences import in_order
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.resource_class import is_markdown
 from skilljuror.tokens import estimate
-from skilljuror.transforms.disclosure.section_worth import SectionWorth
 from skilljuror.transforms.editing.links import linked_paths
 
-GROUP_TOKENS = 1_200
-"""Estimated tokens up to which a section and its subsections move as one; less in a short skill."""
-LEAST_GROUP = 250
-GROUP_SHARE = 6  # in a short skill, such a section has at most 1/`GROUP_SHARE` of the text
 _OPENING = re.compile(
     r"^(?:Configuration for|Run the commands of this section from the) `([^`]+)`"
     r"(?::| directory\.)$"
 )
 _NUMBERED = re.compile(r"\s*(\d{1,9})[.)]")
-_BARE = re.compile(r"^\W{0,4}\d{1,2}\W\s*")
-_STEP = re.compile(r"^\W{0,4}(?:step|phase|stage|part|round)?\s{0,2}\d{1,2}\b", re.IGNORECASE)
 
 LineRange = tuple[int, int]  # lines, 0-based and half-open
 
@@ -60,11 +52,7 @@ class SectionGroup:
     """Whether it is the rest of a text that was cut, so that it must open its file."""
     skill: str = ""  # folder of its source skill, if the page holds several
     above: tuple[int, ...] = ()  # first lines of the headings above, outermost first
-    is_title: bool = False
-    """Whether it is a title with its own text, or the text before any heading."""
-    is_top: bool = True  # whether only titles are above it, or above its process
-    sequence: int = -1
-    """First line of its process, else its own. Only a first part of a process may stay."""
+    reason: str = ""  # why it moves
 
     @property
     def start(self) -> int:
@@ -230,30 +218,27 @@ class FlatSkill:
         at = bisect_right(self._edges, line)
         return self._edges[at] if at < len(self._edges) else len(self.lines)
 
-    def groups(self, limit: int | None = None) -> list[SectionGroup]:
+    def nodes(self) -> Iterator[SectionNode]:
+        """Yield every section in document order; the first is the text before any heading."""
+        open_nodes = [self.tree()]
+        while open_nodes:
+            node = open_nodes.pop()
+            yield node
+            open_nodes += reversed(node.children)
+
+    def groups(self, limit: int) -> list[SectionGroup]:
         """Return everything but the frontmatter and the embedded files, in document order.
 
-        A section and its subsections are one group up to `limit` estimated tokens, by default a share of a
-        short skill's text. A larger one gives its own text and the groups of its children.
+        A section and its subsections are one group up to `limit` estimated tokens. A larger one gives its own
+        text and the groups of its children.
         """
-        tree = self.tree()
-        if limit is None:
-            share = self.tokens(list(_ranges(tree))) // GROUP_SHARE
-            limit = min(GROUP_TOKENS, max(LEAST_GROUP, share))
-        outline = self._outline
-        groups = list(self._groups(tree, (), (), limit))
-        for group in groups:
-            group.is_title = group.start in outline.titles
-            group.sequence = outline.sequences.get(group.start, group.start)
-        tops = {one.sequence for one in groups if outline.titles.issuperset(one.above)}
-        for group in groups:
-            group.is_top = group.sequence in tops
+        groups = self._groups(self.tree(), (), (), limit)
         return [group for group in groups if self.has_text(group.ranges)]
 
     def _groups(
         self, section: SectionNode, path: tuple[str, ...], above: tuple[int, ...], limit: int
     ) -> Iterator[SectionGroup]:
-        ranges = list(_ranges(section))
+        ranges = list(ranges_of(section))
         title, skill = section.title, self.skill_at(section.start)
         tokens = self.tokens(ranges)
         if section.level > 1 and (tokens <= limit or not section.children):
@@ -267,15 +252,6 @@ class FlatSkill:
             path, above = (*path, title), (*above, section.start)
         for child in section.children:
             yield from self._groups(child, path, above, limit)
-
-    @cached_property
-    def _outline(self) -> "_Outline":
-        return _Outline(self.tree(), self.tokens)
-
-    @property
-    def processes(self) -> frozenset[int]:
-        """First lines of the sequences of steps."""
-        return frozenset(self._outline.sequences.values()) - self._outline.counted
 
     def split(
         self, group: SectionGroup, lines: int, tokens: int
@@ -309,22 +285,11 @@ class FlatSkill:
     def _list_starts(self) -> list[int]:
         return [b.start for b in self.markdown.blocks if b.kind == "ordered_list_open"]
 
-    @cached_property
-    def worth(self) -> SectionWorth:
-        """The worth of its own text in a root."""
-        own = ["" if self.in_embedded_file(n) else line for n, line in enumerate(self.lines)]
-        own[: self.markdown.frontmatter_lines] = [""] * self.markdown.frontmatter_lines
-        names = (PurePosixPath(file.path).name for file in self.embedded_files)
-        fences = (one for one in self._fences if not self.in_embedded_file(one.start))
-        return SectionWorth(own, fences, names)
-
-    def fences_in(self, start: int, end: int) -> Sequence[Block]:
-        first = bisect_left(self._fences, start, key=lambda fence: fence.start)
-        return self._fences[first : bisect_left(self._fences, end, key=lambda fence: fence.start)]
-
-    @cached_property
-    def _fences(self) -> list[Block]:
-        return [block for block in self.markdown.blocks if block.kind == "fence"]
+    def blocks_in(self, start: int, end: int) -> Sequence[Block]:
+        """Return the top-level blocks that start on lines `start` to `end`."""
+        blocks = self.markdown.blocks
+        first = bisect_left(blocks, start, key=lambda block: block.start)
+        return blocks[first : bisect_left(blocks, end, key=lambda block: block.start)]
 
     def _parts_steps(self, start: int, cut: int, end: int) -> bool:
         """Whether a cut separates the first steps of a procedure from a list that continues the count."""
@@ -337,61 +302,11 @@ class FlatSkill:
         return number is not None and int(number[1]) != 1
 
 
-class _Outline:
-    def __init__(self, root: SectionNode, tokens: Callable[[Sequence[LineRange]], int]) -> None:
-        self.titles: set[int] = {root.start}
-        """First lines of titles: of a page, of a skill on it, and of a subsection with most of its text."""
-        self.sequences: dict[int, int] = {}
-        """First line of each section of a process -> first line of the process."""
-        self.counted: set[int] = set()
-        """First lines of processes that are only numbered topics, without an order."""
-        self._tokens = tokens
-        self._known: dict[int, int] = {}
-        self._find(root)
-
-    def _find(self, parent: SectionNode) -> None:
-        numbered = [child for child in parent.children if _STEP.match(child.title)]
-        for child in parent.children:
-            if len(numbered) > 1 and child in numbered:
-                self._put(child, numbered[0].start)
-            elif parent.start in self.titles and self._is_title(child, parent):
-                self.titles.add(child.start)
-                self._find(child)
-            elif _is_process(child):
-                self._put(child, child.start)
-                if not _is_process(child, without_numbers=True):
-                    self.counted.add(child.start)
-            else:
-                self._find(child)
-
-    def _put(self, section: SectionNode, process: int) -> None:
-        self.sequences[section.start] = process
-        for child in section.children:
-            self._put(child, process)
-
-    def _is_title(self, section: SectionNode, parent: SectionNode) -> bool:
-        if section.level <= 1 or (len(parent.children) == 1 and section.children):
-            return True
-        most = self._tokens_of(section) * 2 > self._tokens_of(parent)
-        return most and len(section.children) > 1 and not _is_process(section)
-
-    def _tokens_of(self, section: SectionNode) -> int:
-        if section.start not in self._known:
-            self._known[section.start] = self._tokens(list(_ranges(section)))
-        return self._known[section.start]
-
-
-def _is_process(section: SectionNode, *, without_numbers: bool = False) -> bool:
-    titles = [child.title for child in section.children]
-    if without_numbers:
-        titles = [_BARE.sub("", title) for title in titles]
-    return any(in_order(section.title, titles))
-
-
-def _ranges(section: SectionNode) -> Iterator[LineRange]:
+def ranges_of(section: SectionNode) -> Iterator[LineRange]:
+    """Yield the lines of a section's own text, then of each subsection."""
     yield section.start, section.text_end
     for child in section.children:
-        yield from _ranges(child)
+        yield from ranges_of(child)
 
 
 def merged_ranges(ranges: Sequence[LineRange]) -> list[LineRange]:

@@ -36,9 +36,9 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 """Lines of a leading comment that do not describe the script's purpose."""
-_DEFINES = re.compile(
-    r"^(?:export\s)?(?:async\s)?(?:def|class|function|func|fn|theorem|lemma)\s+(\w+)", re.MULTILINE
-)
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_TITLE_TAIL = re.compile(r"\s+[-–—]\s+|\s*[:—–]\s*")
+_COUNTED = re.compile(r"\W*(?:[a-z]+ )?(?:\d{1,3}|[A-Z])", re.IGNORECASE)
 _ROUND = str.maketrans("[]", "()")
 
 
@@ -57,11 +57,23 @@ def topics(titles: Iterable[str], limit: int = MAX_TOPIC_CHARS, count: int = MAX
     return ", ".join(_within(specific, limit)[:count])
 
 
-def all_topics(titles: Iterable[str], limit: int) -> str:
-    """Return every distinct heading but "Contents", joined; cut to whole headings."""
+def first_topics(titles: Iterable[str], words: int) -> str:
+    """Return the first distinct headings but "Contents", joined, up to so many words and at least one."""
     named = dict.fromkeys(_topic(title) for title in titles)
-    kept = [title for title in named if title and title.lower() not in CONTENTS]
-    return ", ".join(_within(kept, limit))
+    chosen: list[str] = []
+    for title in named:
+        if title and title.lower() not in CONTENTS:
+            if chosen and len(" ".join([*chosen, title]).split()) > words:
+                break
+            chosen.append(title)
+    return ", ".join(chosen)
+
+
+def short_title(title: str) -> str:
+    """Return a heading without what follows a dash, colon or bracket; of "Template 1: Pinecone", "Pinecone"."""
+    parts = [part for part in _TITLE_TAIL.split(_ASIDE.sub("", _topic(title))) if part]
+    first = len(parts) > 1 and (_COUNTED.fullmatch(parts[0]) or parts[0].lower() in GENERIC)
+    return parts[1 if first else 0] if parts else ""
 
 
 def _within(titles: Sequence[str], limit: int) -> list[str]:
@@ -131,10 +143,6 @@ def code_cue(path: str, text: str) -> str:
     """Return the first sentence of a script's docstring or leading comment, or ""."""
     description = _docstring(path, text) or _leading_comment(text)
     return sentences(description)[0] if description else ""
-
-
-def defined_names(text: str) -> str:
-    return ", ".join(list(dict.fromkeys(_DEFINES.findall(text)))[:4])
 
 
 def _docstring(path: str, text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from skilljuror.knowledge.generated.templates import TEMPLATES, template_of_line
+from skilljuror.knowledge.generated.templates import POINTERS, TEMPLATES, template_of_line
 from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile, Substitution
@@ -28,6 +28,7 @@ class UnroutedPlacebo:
     parent: ClassVar[str] = "pd"
     stands_for: ClassVar[str] = "pd"
     expected: ClassVar[tuple[str, ...]] = (
+        "layout.pd-support",
         "layout.pd-unnamed",
         "layout.pd-cue",
         "knowledge.*",
@@ -59,7 +60,7 @@ def _routing(lines: tuple[str, ...], skip: int) -> Iterator[int]:
     table = _table(lines)
     yield from table
     for number, line in enumerate(lines[skip:], skip):
-        if number not in table and number in prose and template_of_line(line) == "row-next":
+        if number not in table and number in prose and template_of_line(line) in POINTERS:
             yield number
 
 

@@ -21,7 +21,7 @@ description: Reads {0}.
 
 Start with the {0}.
 
-## Loading {0}
+## Example: loading {0}
 
 {1}
 
@@ -29,7 +29,7 @@ Start with the {0}.
 python scripts/load_{0}.py in.csv
 ```
 
-## Format of {0}
+## Format reference
 
 {1}
 """

@@ -1,15 +1,13 @@
-"""Rows that a source has of its own stay, and are not said twice."""
+"""Lines that lead to files: the author's own come first, and no line repeats them."""
+
+import pytest
 
 from skilljuror.bundles.reader import make_bundle
+from skilljuror.gates.knowledge import KnowledgeGate
 from skilljuror.models.bundle import Blob
-from skilljuror.tokens import estimate
 from tests.support.laid_out import laid_out
 
 FRONT = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n\n# Kiln\n\n"
-GLAZES = "".join(
-    f"## Glaze {number}\n\n{'Glazes are mixed and sieved the day before they are used. ' * 9}\n\n"
-    for number in range(12)
-)
 PAGES = {
     f"notes/{name}.md": f"# {name.title()}\n\n## Care of {name}\n\nThe {name} were counted by hand.\n"
     for name in ("cones", "shelves", "doors")
@@ -22,54 +20,93 @@ TABLE = (
 
 
 def root(text: str, files: dict[str, str] = PAGES) -> str:
-    """The proved pd root of a kiln."""
+    """The proved pd root of a kiln, whose lines are all generated or the source's."""
     blobs = {f"kiln/{path}": Blob(page.encode()) for path, page in files.items()}
-    bundle = make_bundle("kiln", {"kiln/SKILL.md": Blob(text.encode()), **blobs})
-    return laid_out(bundle, "baseline", "pd")["pd"].files["kiln/SKILL.md"].text or ""
+    bundle = make_bundle("kiln", {"kiln/SKILL.md": Blob((FRONT + text).encode()), **blobs})
+    made = laid_out(bundle, "baseline", "pd")
+    result = KnowledgeGate().check(made["baseline"], made["pd"], "pd", "strict")
+    assert result.verdict == "pass", result.findings
+    return made["pd"].files["kiln/SKILL.md"].text or ""
 
 
-def test_a_section_that_mostly_names_files_stays_and_gets_no_file_of_its_own():
-    made = root(f"{FRONT}{GLAZES}## Notes from the bench\n\n{TABLE}")
-    assert f"## Notes from the bench\n\n{TABLE}" in made
-    assert "notes-from-the-bench.md" not in made
+def rows(text: str) -> list[str]:
+    return text.partition("## Supporting files")[2].split("\n\n")[-1].strip().split("\n")
 
 
-def test_a_section_of_one_sentence_that_names_a_file_stays_with_the_heading_above_it():
-    section = (
-        "## When fired\n\n### Doors\n\nIf the door leaks, see `notes/doors.md` for the seal.\n"
+def test_a_section_that_mostly_names_files_stays_and_its_files_have_no_other_row() -> None:
+    assert root(f"## Reference\n\n{TABLE}") == f"{FRONT}## Reference\n\n{TABLE}"
+
+
+def test_a_sentence_with_a_situation_is_the_row_of_every_file_that_it_names() -> None:
+    made = root("Read `notes/doors.md` and `notes/cones.md` before the fire is lit.\n")
+    assert "notes/cones.md" in made
+    assert rows(made) == [
+        "- [notes/shelves.md](notes/shelves.md): read when the task involves Shelves, Care of shelves."
+    ]
+
+
+def test_a_mention_without_a_situation_is_no_row() -> None:
+    assert "[notes/doors.md](notes/doors.md): read" in root("See `notes/doors.md`.\n")
+
+
+def test_many_pages_of_one_folder_share_a_row() -> None:
+    files = {f"glazes/{n}.md": f"# Glaze {n}\n\nIt is blue.\n" for n in range(6)}
+    assert rows(root("Mix it.\n", files)) == [
+        "- `glazes/` (6 files: 0.md, 1.md, 2.md, 3.md, 4.md, 5.md): read the one whose name fits the task."
+    ]
+
+
+def test_scripts_that_a_step_calls_or_another_script_imports_have_no_row() -> None:
+    files = {
+        "scripts/light.py": '"""Light the kiln."""\nimport flue_lib\n',
+        "scripts/flue_lib.py": "def flue():\n    pass\n",
+        "scripts/vent.py": '"""Vent the kiln when a cone has bent."""\n',
+    }
+    made = root("Run `python3 scripts/light.py`.\n", files)
+    assert rows(made) == [
+        "- `scripts/vent.py`: use when a step calls it. Why: Vent the kiln when a cone has bent."
+    ]
+    assert "Supporting files" not in root(
+        "Run `python3 scripts/light.py`, then `scripts/vent.py`.\n", files
     )
-    made = root(f"{FRONT}{GLAZES}{section}")
-    assert section in made
 
 
-def test_a_section_that_names_a_file_among_much_else_is_no_routing():
-    told = (
-        "## Story\n\n"
-        + "The shelf sank in spring. It was mended.\n\n" * 9
-        + "See `notes/doors.md`.\n"
+def test_data_that_nothing_names_has_a_row_and_terms_of_use_have_none() -> None:
+    files = {"curves.csv": "a,b\n", "named.csv": "a,b\n", "LICENSE": "Free.\n"}
+    assert rows(root("Read the heat from `named.csv`.\n", files)) == [
+        "- `curves.csv`: data; use when a step or a script names it."
+    ]
+
+
+LONG = (
+    "walk round it and look for cones that lean, shelves that sag and wires that glow in the dark"
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ("See the bench. If a cone leans, look into `notes/x.md`.", "If a cone leans, look into notes/x.md."),
+        ("It is said in `notes/x.md` that they lean.", ""),
+        (f"If a cone leans, {LONG}, as `notes/x.md` has it.", ""),
+        ("For example, if a cone leans, look into `notes/x.md`.", ""),
+    ], ids=["condition", "none", "too long", "example"],
+)  # fmt: skip
+def test_the_reason_of_a_row_is_a_sentence_with_a_condition_that_fits(
+    told: str, reason: str
+) -> None:
+    files = {"bench.md": f"# Bench\n\n{told}\n", "notes/x.md": "# Leaning\n\nThey lean.\n"}
+    (row,) = [one for one in rows(root("Mix it.\n", files)) if "[notes/x.md]" in one]
+    assert row.partition(" Why: ")[2] == reason
+    assert len(row.split()) <= 25
+
+
+def test_a_pointer_names_the_headings_of_its_file_in_few_words() -> None:
+    code = "```python\n" + "heat(zone=1, degrees=40)\n" * 30 + "```\n\n"
+    parts = "".join(f"### Cone {n} (the {n} bends)\n\n{code}" for n in range(4))
+    made = root(f"Mix it.\n\n## Care\n\nLook.\n\n## Curves\n\nLook.\n\n{parts}", {})
+    (line,) = [one for one in made.split("\n") if one.startswith("When the task involves")]
+    assert line == (
+        "When the task involves Cone 0, Cone 1, Cone 2, Cone 3,"
+        " read [references/curves.md](references/curves.md)."
     )
-    made = root(f"{FRONT}{GLAZES}{told}")
-    assert "It was mended." not in made
-
-
-def test_what_a_page_says_of_a_file_is_not_said_again_in_its_row():
-    made = root(f"{FRONT}If the door leaks, see `notes/doors.md` for the seal.\n\n{GLAZES}")
-    assert made.count("If the door leaks") == 1
-    assert (
-        "[notes/doors.md](notes/doors.md): read when the task involves Doors, Care of doors."
-        in made
-    )
-
-
-def test_a_root_that_would_grow_keeps_the_rows_of_the_source_alone():
-    text = f"{FRONT}## Notes from the bench\n\n{TABLE}\n## Order\n\nLight it. Then wait for the cone.\n"
-    made = root(text)
-    assert TABLE in made
-    assert "](notes/" not in made
-    assert estimate(made) <= 1.1 * estimate(text)
-
-
-def test_a_sentence_that_names_two_files_is_no_row_of_either():
-    text = f"{FRONT}Read `notes/doors.md` and `notes/cones.md` before the fire is lit.\n\n{GLAZES}"
-    made = root(text)
-    assert all(f"[notes/{name}.md]" in made for name in ("doors", "cones", "shelves"))

@@ -16,7 +16,8 @@ def test_steps_that_go_on_after_a_block_of_code_are_not_parted():
     rest = (
         "**Never**:\n- open the door early\n- leave the room\n\nThe log holds one row a minute.\n"
     )
-    text = f"{HEAD}## Firing\n\nWhen asked:\n\n{steps}{rest}"
+    before = "The kiln is warm.\n\n" * 145
+    text = f"{HEAD}## Firing\n\n{before}When asked:\n\n{steps}{rest}"
     source = make_bundle("kiln", {"kiln/SKILL.md": Blob(text.encode())})
     _, flat, made = laid_out(source, "baseline", "pd").values()
     holding = [path for path, blob in made.files.items() if "the kiln:" in (blob.text or "")]

@@ -1,0 +1,264 @@
+"""The scope of each section: main path, which binds everybody, or branch, which some tasks need.
+
+Titles decide first, then the outline (steps, parallel alternatives), then the form of the text (code,
+tables). A section that nothing decides is main, and the first to move if the main path does not fit. An
+engine that knows better replaces records by `replace` and hands them to the transform.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from skilljuror.knowledge.markdown.block_index import Block, visible_text
+from skilljuror.knowledge.units.sequences import in_order
+from skilljuror.knowledge.units.shell_names import names_set, names_used
+from skilljuror.transforms.disclosure.own_rows import OwnRows
+from skilljuror.transforms.disclosure.sections import FlatSkill, SectionNode, ranges_of
+
+Scope = Literal["main", "branch"]
+Reason = Literal[
+    "opening", "law", "red flags", "decision", "prerequisite", "process", "routing", "undecided",
+    "alternative", "look-up", "example", "troubleshooting", "stage", "over budget",
+]  # fmt: skip
+"""The last two are branches only because the root is full."""
+BRANCHES = frozenset({"alternative", "look-up", "example", "troubleshooting"})
+
+
+@dataclass(frozen=True, slots=True)
+class SectionScope:
+    """The scope of a section's own text."""
+
+    start: int  # first line of the section in the flat page, 0-based; it identifies the section
+    title: str
+    scope: Scope
+    reason: Reason
+
+
+_PHRASES: tuple[tuple[Reason, str], ...] = (
+    ("alternative", r"^if\b|\((?:only|if|optional)\b|\boptional\b|-specific\b|^advanced:|^for \w+ users"),
+    ("prerequisite", r"before (?:you|any|start|begin)|\b(?:load|read|run|do this) (?:this )?first\b|step 0\b"),
+    ("red flags", r"red flags?|rationali[sz]ations?|warning signs|anti-?patterns|pitfalls|gotchas|mistakes|what not to do|^stop\b"),
+    ("decision", r"when (?:not )?to\b|when (?:this|it) applies|how to choose|decision|which\b.*\buse\b|\bshould i\b|^choos"),
+    ("law", r"iron law|final rule|do'?s (?:and|&|/) don'?ts|do not|don'?t\b|\b(?:must|never|always)\b"),
+    ("undecided", r"quick reference"),
+    ("look-up", r"cheat ?sheet|see also|further reading|best practices? (?:by|per)\b"),
+    ("troubleshooting", r"common (?:issues|errors|problems)|when (?:stuck|things go wrong)|known issues"),
+)  # fmt: skip
+"""Phrases of a title that decide wherever they are; but for the first two, not in parentheses."""
+_WORDS: tuple[tuple[Reason, str], ...] = (
+    ("law", r"laws?|rules?|critical|important|warnings?|principles?|guardrails?|constraints?|invariants?"
+            r"|practices|guidelines?|standards|safety|policy|requirements?|checklists?|verification|agreement"),
+    ("prerequisite", r"prerequisites?|pre-?requirements?|set-?up|install(?:ation)?|dependencies"
+                     r"|environment|authentication|initiali[sz]ation|preamble|inputs?|arguments"),
+    ("process", r"workflows?|process(?:es)?|procedure|protocol|steps|phases|stages|instructions|cycle"),
+    ("example", r"examples?|samples?|snippets?|recipes?|cookbook|gallery|walkthroughs?|demos?|showcase"),
+    ("look-up", r"reference|references|api|catalog(?:ue)?|glossary|appendix|faq|resources|links|templates?"
+                r"|patterns|variations|schemas?|parameters|integrations?|advanced|commands|related"
+                r"|changelog|tips|background|benchmarks?|citations?|bibliography|metadata"),
+    ("troubleshooting", r"troubleshooting|errors|issues|debugging|diagnostics"),
+    ("decision", r"overview|introduction|purpose|goals?|role|scope|applicability|routing|triage"),
+)  # fmt: skip
+"""Words of a title; the last one before a preposition is its head noun and decides."""
+_PHRASE = [(reason, re.compile(text, re.IGNORECASE)) for reason, text in _PHRASES]
+_WORD = [(reason, re.compile(rf"\b(?:{text})\b", re.IGNORECASE)) for reason, text in _WORDS]
+_TAIL = re.compile(
+    r"\s+(?:for|of|in|with|to|by|from|on|and|vs)\s+|\s*[:(—–]\s*|\s-\s", re.IGNORECASE
+)
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_EXAMPLE = re.compile(r"^\W*(?:worked |full |complete |quick )?examples?\b", re.IGNORECASE)
+STEP = re.compile(r"^\W{0,4}(?:step|phase|stage|part|round)\s{0,2}\d{1,2}\b", re.IGNORECASE)
+NUMBERED = re.compile(r"^\W{0,4}\d{1,2}[.)]\d{0,2}\s*", re.IGNORECASE)
+_KINDS = re.compile(
+    r"\b(?:types|kinds|categories|variants|modes|options|alternatives|languages|platforms|frameworks"
+    r"|providers|backends|formats|libraries)\b",
+    re.IGNORECASE,
+)
+"""Words of a title above parallel alternatives."""
+_LETTERED = re.compile(
+    r"^\W{0,4}(template|pattern|option|method|approach|strategy|variant|mode|scenario|case|recipe|type"
+    r"|style|tier|workflow|use case)s?\s+(?:\d{1,2}|[A-Z])\b",
+    re.IGNORECASE,
+)
+_SERIES = re.compile(r"^\W{0,4}([A-Z]{1,6})[- ]?\d{1,4}\b(?!\.)")
+_NAMES = re.compile(
+    r"(?<![\w.])(?:python|javascript|typescript|node(?:\.js)?|java|kotlin|golang|go|rust|c#|\.net|c\+\+"
+    r"|ruby|php|swift|scala|bash|powershell|linux|macos|windows|docker|kubernetes|aws|gcp|azure"
+    r"|cloudflare|vercel|netlify|github|gitlab|bitbucket|jenkins|postgres(?:ql)?|mysql|sqlite|mongodb"
+    r"|redis|react|vue|angular|svelte|next\.js|django|flask|fastapi|spring|rails|express|pdf|docx|xlsx"
+    r"|pptx|csv|json|yaml|xml|html|ios|android|npm|yarn|pnpm|maven|gradle|pip|poetry|conda|pytest|jest"
+    r"|junit|openai|anthropic|claude(?:\.ai| code)?|gemini|codex|copilot|cursor|cowork)(?![\w+#])",
+    re.IGNORECASE,
+)
+"""Languages, platforms, formats and products."""
+DATA_SHARE = 0.55  # share of a section's tokens from which code or a table is its content
+LOOKUP_TOKENS = 150  # estimated tokens from which a section of code or a table is a look-up
+PROSE_FENCES = frozenset({"", "text", "txt", "markdown", "md", "dot", "mermaid"})
+
+
+def scopes_of(flat: FlatSkill) -> tuple[SectionScope, ...]:
+    """Return the scope of every section of a flat page, in document order; the first is the text before
+    any heading."""
+    found = {one.start: one for one in _Classifier(flat).sections()}
+    return tuple(_with_names(flat, found))
+
+
+def title_reason(title: str) -> Reason | None:
+    """Return what a title alone says; None if it says nothing."""
+    text = visible_text(title).strip()
+    for reason, pattern in _PHRASE[:2]:
+        if pattern.search(text):
+            return reason
+    text = _ASIDE.sub("", text)
+    for reason, pattern in _PHRASE[2:]:
+        if pattern.search(text):
+            return reason
+    if _EXAMPLE.match(text):
+        return "example"
+    for part in _TAIL.split(NUMBERED.sub("", text)):
+        found = [(match.start(), reason) for reason, word in _WORD for match in word.finditer(part)]
+        if found:
+            return max(found)[1]
+    return None
+
+
+class _Classifier:
+    def __init__(self, flat: FlatSkill) -> None:
+        self.flat = flat
+        self.own = OwnRows(flat)
+
+    def sections(self) -> Iterator[SectionScope]:
+        root = self.flat.tree()
+        yield SectionScope(root.start, "", "main", "opening")
+        yield from self._below(root, is_title=True)
+
+    def _below(self, parent: SectionNode, *, is_title: bool) -> Iterator[SectionScope]:
+        alternatives = _alternatives(parent.children)
+        steps = _steps(parent)
+        catalogue = not steps and self._is_catalogue(parent)
+        for node in parent.children:
+            if is_title and self._is_title(node, parent):
+                yield SectionScope(node.start, node.title, "main", "opening")
+                yield from self._below(node, is_title=True)
+                continue
+            reason = self._reason(node, node.start in alternatives, node.start in steps)
+            if catalogue and (reason is None or series_of(node.title)):
+                reason = "look-up"
+            if reason in {"law", "red flags"}:
+                yield from self._laws(node, reason)
+            elif reason is not None:
+                yield from _subtree(node, reason)
+            else:
+                yield SectionScope(node.start, node.title, "main", "undecided")
+                yield from self._below(node, is_title=False)
+
+    def _laws(self, node: SectionNode, reason: Reason) -> Iterator[SectionScope]:
+        """A law binds with all below it, but for subsections of code or tables."""
+        yield SectionScope(node.start, node.title, "main", reason)
+        for child in node.children:
+            yield from _subtree(child, self._form(child) or reason)
+
+    def _is_catalogue(self, parent: SectionNode) -> bool:
+        """Whether its subsections are numbered entries, or most of its text is code and tables in them."""
+        series = [one for one in parent.children if series_of(one.title)]
+        forms = [one for one in parent.children if self._form(one) and not title_reason(one.title)]
+        most = sum(map(self._tokens, forms)) * 2 > self._tokens(parent)
+        return len(series) > 2 or (parent.level > 1 and len(forms) > 2 and most)
+
+    def _is_title(self, node: SectionNode, parent: SectionNode) -> bool:
+        """Whether it is the title of a page, or of a skill on it, or holds most of its text."""
+        if node.level <= 1 or (len(parent.children) == 1 and node.children):
+            return True
+        most = self._tokens(node) * 2 > self._tokens(parent)
+        return most and len(node.children) > 1 and title_reason(node.title) is None
+
+    def _tokens(self, node: SectionNode) -> int:
+        return self.flat.tokens(list(ranges_of(node)))
+
+    def _reason(self, node: SectionNode, alternative: bool, step: bool) -> Reason | None:
+        said = title_reason(node.title)
+        if step:
+            return "process"
+        if self.own.is_routing_table(list(ranges_of(node))):
+            return "routing"
+        if alternative and said not in {"law", "red flags", "decision"}:
+            return "alternative"
+        if said is None and len(node.children) > 1 and _KINDS.search(visible_text(node.title)):
+            return "alternative"
+        if said is None and len(node.children) > 1 and any(_ordered(node)):
+            return "process"
+        return said or self._form(node)
+
+    def _form(self, node: SectionNode) -> Reason | None:
+        """ "look-up" for a section of code or of a long table, without steps."""
+        ranges = list(ranges_of(node))
+        if self.flat.tokens(ranges) < LOOKUP_TOKENS:
+            return None
+        blocks = [one for lines in ranges for one in self.flat.blocks_in(*lines)]
+        data = self.flat.tokens([(one.start, one.end) for one in blocks if _is_data(one)])
+        steps = any(one.kind == "ordered_list_open" for one in blocks)
+        return "look-up" if data > DATA_SHARE * self.flat.tokens(ranges) and not steps else None
+
+
+def _is_data(block: Block) -> bool:
+    code = block.kind == "fence" and block.info.split(" ")[0] not in PROSE_FENCES
+    return code or block.kind == "table_open"
+
+
+def _subtree(node: SectionNode, reason: Reason) -> Iterator[SectionScope]:
+    """A section and all below it; parallel alternatives below are branches whatever is above."""
+    scope: Scope = "branch" if reason in BRANCHES else "main"
+    yield SectionScope(node.start, node.title, scope, reason)
+    alternatives = _alternatives(node.children)
+    for child in node.children:
+        yield from _subtree(child, "alternative" if child.start in alternatives else reason)
+
+
+def _alternatives(children: Sequence[SectionNode]) -> set[int]:
+    """First lines of siblings that are parallel: "Option A", "Option B"; "Python", "Node"."""
+    lettered = [one for one in children if _LETTERED.match(visible_text(one.title))]
+    named = {
+        child.start: frozenset(match[0].casefold() for match in _NAMES.finditer(child.title))
+        for child in children
+        if _NAMES.search(child.title) and not STEP.match(child.title)
+    }
+    parallel = len(set(named.values())) > 1 and len(named) >= len(children) / 2
+    found = {one.start for one in lettered} if len(lettered) > 1 else set()
+    return found | (named.keys() if parallel else set())
+
+
+def series_of(title: str) -> str:
+    """Return what numbers the entries of a catalogue: "AP" of "AP-01: Paths"; else ""."""
+    match = _SERIES.match(visible_text(title))
+    return match[1] if match else ""
+
+
+def _steps(parent: SectionNode) -> set[int]:
+    """First lines of the children that are numbered steps: as steps, or by bare numbers below a title or a
+    process."""
+    numbered = [one for one in parent.children if STEP.match(visible_text(one.title))]
+    if len(numbered) < 2 and (parent.level < 2 or title_reason(parent.title) == "process"):
+        numbered = [one for one in parent.children if NUMBERED.match(visible_text(one.title))]
+    return {one.start for one in numbered} if len(numbered) > 1 else set()
+
+
+def _ordered(node: SectionNode) -> list[bool]:
+    titles = [NUMBERED.sub("", visible_text(child.title)) for child in node.children]
+    return in_order(_TAIL.split(visible_text(node.title))[0], titles)
+
+
+def _with_names(flat: FlatSkill, found: Mapping[int, SectionScope]) -> Iterable[SectionScope]:
+    """Turn into main what sets a name that the main path uses and does not set."""
+    texts = {node.start: flat.text([(node.start, node.text_end)]) for node in flat.nodes()}
+    known = dict(found)
+    while True:
+        main = [texts[start] for start, one in known.items() if one.scope == "main"]
+        wanted = set().union(*map(names_used, main)) - set().union(*map(names_set, main))
+        setting = [
+            one
+            for start, one in known.items()
+            if one.scope == "branch" and wanted & names_set(texts[start])
+        ]
+        if not setting:
+            return known.values()
+        known |= {one.start: replace(one, scope="main", reason="prerequisite") for one in setting}

@@ -1,0 +1,104 @@
+"""One skill of very many files: its folders share rows, and its root keeps within its lines."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote
+
+import pytest
+
+from skilljuror.build.audit import audit
+from skilljuror.knowledge.markdown.block_index import markdown_index
+from skilljuror.knowledge.plans.render import rebuild
+from skilljuror.knowledge.plans.verify import verify
+from skilljuror.models.bundle import Bundle
+from skilljuror.transforms.disclosure.routing_table import MAX_ROWS
+from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES
+from tests.support.many_files import MANY_FILES, made_of
+
+
+def _text(made: Bundle, path: str) -> str:
+    return made.files[path].text or ""
+
+
+each = pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=() if one == "folders" else pytest.mark.slow) for one in MANY_FILES],
+)
+"""The largest takes half a minute to build."""
+
+
+@each
+def test_it_is_proved_and_passes_every_gate(name: str) -> None:
+    plan, parent, made = made_of(name)
+    assert verify(plan, parent, made) == ()
+    assert rebuild(plan, made.files)[1] == []
+    judged = audit(parent, made, "pd", "strict")
+    assert [one for one in judged.own if one.severity != "info"] == []
+    assert judged.verdict == "pass"
+
+
+@each
+def test_the_root_keeps_within_its_lines(name: str) -> None:
+    _, _, made = made_of(name)
+    assert len(_text(made, made.skills[0].path).split("\n")) <= ROOT_LINES + 1
+
+
+def _links(made: Bundle, path: str) -> Iterator[str]:
+    for token in markdown_index(tuple(_text(made, path).split("\n"))).inline_tokens:
+        for child in token.children or ():
+            if child.type == "link_open":
+                yield unquote(str(child.attrs["href"]))
+
+
+@each
+def test_every_link_is_relative_and_leads_to_a_file(name: str) -> None:
+    _, _, made = made_of(name)
+    for path in made.files:
+        for link in _links(made, path) if path.endswith(".md") else ():
+            target = (
+                normpath(join(dirname(path), link.partition("#")[0])) if link[0] != "#" else path
+            )
+            assert target in made.files, (path, link)
+
+
+@each
+def test_every_page_or_a_folder_above_it_is_named_in_the_root(name: str) -> None:
+    _, _, made = made_of(name)
+    root = _text(made, made.skills[0].path)
+    for path in made.files:
+        inner = PurePosixPath(path.removeprefix(f"{made.skills[0].directory}/"))
+        folders = (f"`{folder}/`" for folder in inner.parents if folder.name)
+        if path.endswith(".md") and path != made.skills[0].path:
+            assert str(inner) in root or any(folder in root for folder in folders), path
+
+
+def test_the_more_files_the_wider_the_folders_that_share_a_row() -> None:
+    _, _, made = made_of("folders")
+    rows = [line for line in _text(made, "k/SKILL.md").split("\n") if line.startswith("- `")]
+    assert sum("`references/f5/` (" in row for row in rows) == 1
+    _, _, made = made_of("deep")
+    rows = [line for line in _text(made, "k/SKILL.md").split("\n") if line.startswith("- `")]
+    assert 0 < len(rows) <= MAX_ROWS
+
+
+PRINT = (
+    "from tests.support.many_files import made_of\n"
+    "print([made_of(name)[2].digest for name in ('folders', 'odd names', 'union')])"
+)
+
+
+@pytest.mark.slow
+def test_the_seed_of_hashes_plays_no_part() -> None:
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", PRINT],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(told) == 1
