@@ -260,7 +260,18 @@ def _place(step: Section, candidates: Sequence[Section]) -> Section | None:
 
 
 def _points(variant: Bundle, here: Section, there: Section, parents: Sequence[Section]) -> bool:
-    """Whether a line that names the next step's file stands in the step, or below it in its process."""
+    """Whether a line that names the next step's file stands in the step, or below it in its process. From a
+    page opened on demand an agent returns to the root, which must lead to both pages in their order."""
+    roots = [skill.path for skill in variant.skills]
+    if there.page in roots:
+        return True
+    if here.page not in roots:
+        starts = [
+            min((row.start for row in rows_of(variant, root) if one.page in row.files), default=0)
+            for root in roots
+            for one in (here, there)
+        ]
+        return any(0 < a < b for a, b in zip(starts[::2], starts[1::2], strict=True))
     process = next(
         (one for one in parents if one.page == here.page and one.start < here.start), None
     )
