@@ -133,11 +133,11 @@ class RoutingTable:
 
     def _is_named(self, path: str) -> bool:
         """Whether a text names a data file or its folder, or scripts that are called are beside it."""
-        shown = PurePosixPath(self.layout.shown(path))
-        above = [folder for folder in shown.parents if folder.name]
+        shown, skill = PurePosixPath(self.layout.shown(path)), self.layout.skill_of_data(path)
+        above = [one for one in shown.parents if one.name and str(one) != skill]
         names = dict.fromkeys([str(shown), shown.name, *(folder.name for folder in above)])
         scripts = (self.layout.shown(planned.path) for _, planned in self.verbatim_files)
-        beside = any(str(above[-1]) == one.partition("/")[0] for one in scripts) if above else False
+        beside = bool(above) and any(one.startswith(f"{above[-1]}/") for one in scripts)
         return is_licence(path) or beside or bool(mentions(self.flat, list(names), (0, 0)))
 
     def _renamed(self, text: str) -> str:
