@@ -7,6 +7,7 @@ from typing import NamedTuple
 from skilljuror.gates.findings import Observation
 from skilljuror.knowledge.comparison.file_rows import FileRow, rows_of
 from skilljuror.knowledge.generated.embedded_files import embedded_files
+from skilljuror.knowledge.generated.templates import POINTERS, template_of_line
 from skilljuror.knowledge.markdown.block_index import markdown_index, visible_text
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.shell_names import names_set, names_used
@@ -18,7 +19,7 @@ _ABOVE = re.compile(
     r"\bthe ([a-z][a-z-]{2,20})(?: section| step| commands?)? above\b", re.IGNORECASE
 )
 _WRITTEN = re.compile(
-    r"(?:(?<![-=<>])>{1,2}|\s(?:-o|--out(?:put)?)[ =]|\btee (?:-a )?)\s?([\w./-]*[\w-]\.[a-z]\w{0,5})\b"
+    r"(?:(?<![-=<>])>{1,2}|(?<![\w-])(?:-o|--out(?:put)?)[ =]|\btee (?:-a )?)\s?([\w./-]*[\w-]\.[a-z]\w{0,5})\b"
 )
 _FILE = re.compile(r"(?<![\w/.-])([\w./-]*[\w-]\.[a-z]\w{0,5})\b")
 _MARKS = re.compile(r"^[\s>#*_\d.)\[\]x-]*")
@@ -47,20 +48,22 @@ def prerequisite_observations(parent: Bundle, variant: Bundle) -> Iterator[Obser
     }
     known = [_page(_own_lines(parent, skill.path)) for skill in parent.skills]
     for root in roots if pages else ():
-        rows = rows_of(variant, root)
-        for used, number, line in _undefined_uses(_lines(variant, root)):
+        rows, lines = rows_of(variant, root), _lines(variant, root)
+        for used, number, line in _undefined_uses(lines):
             holders = [path for path, page in pages.items() if _defines(page, used)]
-            leading = (row for row in rows if row.start <= number or _announces(row, used))
+            leading = (row for row in rows if row.start <= number or _announces(row, lines, used))
             opened = {path for row in leading for path in row.files}
             defined = any(_defines(page, used) for page in known)
             if holders and defined and opened.isdisjoint(holders):
                 yield _observation(used, root, number, line, holders[0])
 
 
-def _announces(row: FileRow, used: tuple[str, str]) -> bool:
-    """Whether a line behind the use says where the step is: steps are named ahead, variables are not."""
+def _announces(row: FileRow, lines: tuple[str, ...], used: tuple[str, str]) -> bool:
+    """Whether a line behind the use says where a step is: it names the step, or stands where the step was.
+    Steps are named ahead, variables are not."""
     kind, name = used
-    return kind == "step" and name in row.text.casefold()
+    in_place = template_of_line(lines[row.start - 1]) in POINTERS
+    return kind == "step" and (in_place or name in row.text.casefold())
 
 
 def _undefined_uses(lines: tuple[str, ...]) -> Iterator[tuple[tuple[str, str], int, str]]:

@@ -20,6 +20,7 @@ ROUTING_TOKENS = 400
 MOSTLY = 0.5  # share of a routing table's paragraphs, items and rows that name a file
 LEAST = 3  # words besides the file's name in an informative row
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
+_FILE = re.compile(r"[\w./-]*\w\.\w{1,5}\b")
 _USAGE = re.compile(
     r"\b(?:when|whenever|if|for|before|after|while|during|until|unless|because|to|where|why|how"
     r"|needs?|needed|see|read|open|use|with|about"
@@ -105,7 +106,7 @@ class OwnRows:
         lead, text = self._lead_of(line), visible_text(sentence)
         for name in names_of(self.flat, file):
             text = text.replace(name, " ")
-        words = len(_LETTERS.findall(text))
+        words = len(_LETTERS.findall(_FILE.sub(" ", text)))
         is_row = line not in self.flat.markdown.paragraph_at
         enough = words >= LEAST or (words and lead)
         return bool(enough) and (is_row or bool(_USAGE.search(f"{lead} {text}")))
