@@ -135,3 +135,27 @@ def test_a_lost_copy_is_no_lost_duty():
     twice = BEFORE.replace("## Cooling", f"Open it.\n\n{DUTIES}\n## Cooling")
     result = judged(BEFORE.replace("## Cooling", "Open it.\n\n## Cooling"), before=twice)
     assert (result.verdict, rules(result)) == ("review", ["knowledge.copy-lost"])
+
+
+STEPS = "# Kiln\n\n## Step 1: Load\n\nGo to Step 3 if it is hot.\n\n## Step 2: Dry\n\nWait.\n\n## Step 3: Fire\n\nLight it.\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ([("## Step 2: Dry\n\nWait.\n\n", ""), ("Step 3", "Step 2")], "review"),
+        ([("Step 3", "Step 4"), ("Step 2", "Step 3")], "pass"),
+        ([("Go to Step 3", "Go to Step 2")], "review"),
+        ([("## Step 3", "## Step 2")], "review"),
+    ],
+    ids=["with a step removed", "throughout", "one mention alone", "a number twice"],
+)
+def test_steps_may_be_renumbered_throughout(changes, verdict):
+    after = STEPS
+    for old, new in changes:
+        assert old in after
+        after = after.replace(old, new)
+    result = judged(after, before=STEPS)
+    assert result.verdict == verdict
+    if changes[0][1] != "":
+        assert ("knowledge.number" in rules(result)) is (verdict == "review")

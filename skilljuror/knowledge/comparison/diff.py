@@ -21,7 +21,7 @@ from skilljuror.knowledge.comparison.file_matching import (
 from skilljuror.knowledge.comparison.generated_lines import GeneratedLineProvenance
 from skilljuror.knowledge.comparison.lead_lines import LeadLines
 from skilljuror.knowledge.comparison.link_targets import LinkComparison
-from skilljuror.knowledge.comparison.same_words import WordStream, is_as_often, is_in
+from skilljuror.knowledge.comparison.same_words import WordStream, is_as_often, is_copy
 from skilljuror.knowledge.comparison.unit_matching import AlikePair, MatchedBundles, match_units
 from skilljuror.knowledge.generated.templates import template_of_heading
 from skilljuror.knowledge.units.code_paths import BundlePaths, code_of, is_absolute, path_literals
@@ -132,9 +132,11 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     missing = [unit for unit in matching.missing if not _is_no_loss(unit, titles)]
     words, words_now = (WordStream(side, normaliser) for side in (content, content_now))
     kept, missing = _partition(missing, lambda unit: is_as_often(unit, words, words_now))
-    copies, missing = _partition(missing, lambda unit: is_in(unit, words, words_now))
+    copies, missing = _partition(missing, words_now.count)
     added = lines[1].without(added, files.added)  # a new file is one finding
-    repeated, added = _partition(added, lambda unit: is_in(unit, words_now, words))
+    repeated, added = _partition(
+        added, lambda unit: is_as_often(unit, words_now, words) or is_copy(unit, words)
+    )
     routing, added = _partition(added, leads.includes)
     return UnitDiff(
         compared=_compared(old),

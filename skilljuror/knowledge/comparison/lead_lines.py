@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from skilljuror.knowledge.comparison.renumbering import Renumbering
 from skilljuror.knowledge.comparison.same_words import plain_words
 from skilljuror.knowledge.comparison.unit_matching import MatchedBundles
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
@@ -41,6 +42,7 @@ class LeadLines:
             if path not in roots
         }
         self._normaliser = both.normaliser
+        self._renumbering = Renumbering(both)
         self._known = {token for unit in both.old for token in unit.criticals}
         self._tokens: dict[str, set[str]] = defaultdict(set)
         self._sections: dict[tuple[str, tuple[str, ...]], set[str]] = defaultdict(set)
@@ -66,10 +68,12 @@ class LeadLines:
         return bool(around) and self._adds_nothing(unit, around)
 
     def only_points(self, before: Unit, after: Unit) -> bool:
-        """Whether two texts differ in critical tokens only by the name of a file that one now leads to."""
-        old, new = (self._normaliser.text(unit) for unit in (before, after))
+        """Whether two texts differ in critical tokens only by the name of a file that one now leads to, or by the
+        new numbers of steps."""
+        old = self._normaliser.normalised(self._renumbering.applied(before))
+        new = self._normaliser.text(after)
         named = self._named(new) - self._named(old)
-        return bool(named) and weight(old) == weight(self._without(new, named))
+        return weight(old) == weight(self._without(new, named))
 
     def _adds_nothing(self, unit: Unit, files: set[str]) -> bool:
         """Whether a line has no weighty token, or restates a section of the files."""

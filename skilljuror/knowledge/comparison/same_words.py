@@ -1,5 +1,6 @@
 """Find text by its words alone: a list made a sentence, a label made a heading."""
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -10,6 +11,7 @@ from skilljuror.models.knowledge import Unit
 
 _REGROUPED = frozenset({"heading", "item", "statement"})
 _EDGES = ".,;:!?()[]{}\"'`*_|—–…"  # signs around a word that a change of markup may change
+_NUMBER = re.compile(r"^\d+(?:\.\d+)*[.)]\s+")
 _LONG = 3  # words from which an equal text elsewhere is a copy and no coincidence
 
 
@@ -22,6 +24,12 @@ def plain_words(text: str) -> tuple[str, ...]:
         for word in words
         if word and word != "-"
     )
+
+
+def _words(unit: Unit, normaliser: TextNormaliser) -> tuple[str, ...]:
+    """The words of a unit; a heading without its number, because list items have none in their text either."""
+    text = normaliser.text(unit)
+    return plain_words(_NUMBER.sub("", text) if unit.kind == "heading" else text)
 
 
 class Regrouping(NamedTuple):
@@ -39,9 +47,7 @@ class _Side:
     ) -> None:
         self.units = units
         self.words = [
-            plain_words(normaliser.text(unit))
-            if id(unit) in rest and unit.kind in _REGROUPED
-            else ()
+            _words(unit, normaliser) if id(unit) in rest and unit.kind in _REGROUPED else ()
             for unit in units
         ]
 
@@ -112,19 +118,21 @@ class WordStream:
 
     def __init__(self, units: Iterable[Unit], normaliser: TextNormaliser) -> None:
         self._normaliser = normaliser
-        words = (word for unit in units for word in plain_words(normaliser.text(unit)))
+        units = list(units)
+        self.code = frozenset(unit.text for unit in units if unit.kind == "code")
+        words = (word for unit in units for word in _words(unit, normaliser))
         self._text = f" {' '.join(words)} "
 
     def count(self, unit: Unit) -> int:
         """Return how often the words of a unit occur one after another."""
-        words = plain_words(self._normaliser.text(unit))
+        words = _words(unit, self._normaliser)
         return self._text.replace(" ", "  ").count(f" {'  '.join(words)} ") if words else 0
 
 
-def is_in(unit: Unit, own: WordStream, other: WordStream) -> bool:
-    """Whether a text of one side is on the other as well, in any markup; a short one as often as here."""
+def is_copy(unit: Unit, other: WordStream) -> bool:
+    """Whether a text of one side is on the other as well, in any markup; a short one as a line of code."""
     long = len(plain_words(unit.text)) >= _LONG
-    return is_as_often(unit, own, other) or (long and other.count(unit) > 0)
+    return other.count(unit) > 0 if long else unit.kind == "code" and unit.text in other.code
 
 
 def is_as_often(unit: Unit, own: WordStream, other: WordStream) -> bool:

@@ -23,6 +23,7 @@ ALIKE = 0.6  # minimum word similarity of two versions of a unit
 _CRITICAL_BONUS = 0.25
 _PROSE_WORD = re.compile(r"\w[\w'./-]*\w|\w|[<>=≤≥]+")
 _CODE_WORD = re.compile(r"\w+|[^\w\s]")
+_NUMBERED = re.compile(r"((?:[A-Za-z]+ )?)(\d+)([.:)]? .+)")
 _FAMILIES = {"item": "prose", "statement": "prose"}
 _NEVER_ALIKE = frozenset({"file", "step"})
 _BRIEF = 2
@@ -74,7 +75,7 @@ def match_units(
     """Pair the units of two bundles: first equal ones, then the most similar of the rest.
 
     Equal units with several occurrences are paired by their neighbours and headings. Fields are paired by key,
-    neighbouring units with equal words whatever their markup. Of the rest, pairs of one family with a word similarity of at least `ALIKE` are taken best first; equal critical tokens break
+    numbered headings by title, neighbouring units with equal words whatever their markup. Of the rest, pairs of one family with a word similarity of at least `ALIKE` are taken best first; equal critical tokens break
     ties. Units of one or two words, one of them changed, are paired only below one heading. (transforms §5.2)
     """
     old, new = _keyed(parent, normaliser), _keyed(variant, normaliser)
@@ -84,9 +85,9 @@ def match_units(
         same += taken
     rest = {id(item.unit) for item in (*old, *new)}
     regrouped = list(regroupings(parent, variant, rest, normaliser))
-    fields = list(_fields_by_key(old, new))
+    by_key = list(_keyed_pairs(old, new))
     done = {id(unit) for run in regrouped for units in run for unit in units}
-    done |= {id(unit) for pair in fields for unit in (pair.before, pair.after)}
+    done |= {id(unit) for pair in by_key for unit in (pair.before, pair.after)}
     old, new = ([item for item in side if id(item.unit) not in done] for side in (old, new))
     alike, missing, added = _fuzzy(old, new, normaliser)
     alike += _brief_opposites(missing, added)
@@ -94,23 +95,35 @@ def match_units(
     missing, added = (
         [unit for unit in side if id(unit) not in paired] for side in (missing, added)
     )
-    return UnitMatching(same, [*fields, *alike], missing, added, regrouped)
+    return UnitMatching(same, [*by_key, *alike], missing, added, regrouped)
 
 
-def _fields_by_key(old: Sequence["_Keyed"], new: Sequence["_Keyed"]) -> Iterator[AlikePair]:
-    """Frontmatter fields of the same key, if each side has one left of it."""
+def _keyed_pairs(old: Sequence["_Keyed"], new: Sequence["_Keyed"]) -> Iterator[AlikePair]:
+    """Fields of one key and headings that differ in their number, if each side has one left of it."""
     sides = []
     for side in (old, new):
-        fields: dict[str, list[Unit]] = defaultdict(list)
+        units: dict[Hashable, list[Unit]] = defaultdict(list)
         for item in side:
-            if item.unit.kind == "field":
-                fields[field_key(item.unit)].append(item.unit)
-        sides.append(fields)
-    for key, units in sides[0].items():
-        if len(units) == len(sides[1][key]) == 1:
-            (before,), (after,) = units, sides[1][key]
+            if key := _own_key(item.unit):
+                units[key].append(item.unit)
+        sides.append(units)
+    for key, left in sides[0].items():
+        if len(left) == len(sides[1][key]) == 1:
+            (before,), (after,) = left, sides[1][key]
             ratio = SequenceMatcher(None, before.text.split(), after.text.split()).ratio()
             yield AlikePair(before, after, ratio)
+
+
+def _own_key(unit: Unit) -> Hashable:
+    if unit.kind == "field":
+        return unit.kind, field_key(unit)
+    numbered = numbered_heading(unit)
+    return numbered and (numbered[1], numbered[3])
+
+
+def numbered_heading(unit: Unit) -> re.Match[str] | None:
+    """Match a heading such as `Step 2: Dry` or `2. Dry`: the words before its number, the number, the title."""
+    return _NUMBERED.fullmatch(unit.text) if unit.kind == "heading" else None
 
 
 def field_key(unit: Unit) -> str:
