@@ -15,7 +15,7 @@ class Rule(NamedTuple):
     fix: str  # how to fix it, as a clause: the end of every message of the rule
 
 
-_KEEP = "restore the source's wording, or accept it in a build: skilljuror waive DIR ID --reason …"
+_KEEP = "restore the source's wording, or accept it: skilljuror waive DIR ID, or audit --accept ID"
 _DROP = "remove it, or add it to the source so that every variant has it"
 _SAME = "Variants must differ in layout only; otherwise the contrast measures the text."
 
