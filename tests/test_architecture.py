@@ -116,6 +116,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "hygiene": {"findings", "pointers"},
         "layout": {"findings", "prerequisites"},
         "style": {"findings", "rules"},
+        "look_alikes": set(),
+        "security": {"findings", "look_alikes"},
         PLUGIN: {"findings"},  # a gate
         "mutations": set(),
         "rubric": {"layout"},  # how long a root may be is said once

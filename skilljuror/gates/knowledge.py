@@ -12,6 +12,8 @@ from skilljuror.knowledge.comparison.same_words import plain_words
 from skilljuror.knowledge.comparison.unit_matching import field_key
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.knowledge.units.extract import units_of
+from skilljuror.knowledge.units.remarks import is_remark
+from skilljuror.knowledge.units.shell_syntax import is_syntax
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import Finding, GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit, UnitDiff, UnitPair
@@ -132,6 +134,8 @@ def _weight(unit: Unit) -> int:
 
 
 def _critical(unit: Unit) -> bool:
+    if unit.kind == "code" and is_syntax(unit.text):
+        return False
     return unit.kind in _ALWAYS_CRITICAL or bool(unit.criticals and weight(unit.text))
 
 
@@ -176,7 +180,10 @@ def _added_rule(unit: Unit) -> str:
         return "knowledge.routing"
     if unit.kind == "field" and field_key(unit) in _INFORMING:
         return "knowledge.metadata"
-    return "knowledge.critical-added" if _critical(unit) else "knowledge.added"
+    if _critical(unit):
+        return "knowledge.critical-added"
+    remark = unit.kind in {"statement", "item"} and is_remark(unit.text)
+    return "knowledge.remark" if remark else "knowledge.added"
 
 
 def _lost_files(comparison: UnitDiff, parent: Bundle) -> Iterator[Finding]:

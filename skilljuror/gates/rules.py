@@ -152,7 +152,8 @@ RULES: dict[str, Rule] = {
     ),
     "knowledge.file-added": Rule("high", "a file is not in the source", _SAME, "remove the file"),
     "knowledge.polarity": Rule(
-        "high", "a negation was added or removed", "The instruction says the opposite.", _KEEP,
+        "high", "a negation or strike-through was added or removed",
+        "The instruction says the opposite, or does not apply any more.", _KEEP,
     ),
     "knowledge.comparator-flip": Rule(
         "high", "a comparison was reversed", "The limit applies to the other side.", _KEEP,
@@ -169,7 +170,31 @@ RULES: dict[str, Rule] = {
         "restore the source's path; change it only if its file moved, and then to the new path",
     ),
     "knowledge.reference": Rule(
-        "medium", "a code span, path or flag changed", "Agents type it as written.", _KEEP,
+        "medium", "a code span, path, address or flag changed", "Agents type it as written.", _KEEP,
+    ),
+    "knowledge.conjunction": Rule(
+        "high", "an \"and\" became an \"or\", or the reverse",
+        "One of several conditions or duties is enough, or no longer enough.", _KEEP,
+    ),
+    "knowledge.quantifier": Rule(
+        "high", "all became some, or the reverse", "The instruction covers other cases.", _KEEP,
+    ),
+    "knowledge.agent": Rule(
+        "high", "the user became the agent, or the reverse", "Someone else has to act or to decide.",
+        _KEEP,
+    ),
+    "knowledge.condition": Rule(
+        "medium", "a condition or clause was added to a sentence, or removed",
+        "The instruction applies in other cases.", _KEEP,
+    ),
+    "knowledge.nesting": Rule(
+        "medium", "an item or heading is below another one, or at another level below it",
+        "Agents read what is nested as a part, a case or an exception of what is above it.",
+        "restore the indentation of the item, or the level of the heading",
+    ),
+    "knowledge.remark": Rule(
+        "medium", "added text speaks of other text of the page",
+        "It can revoke an instruction without changing a word of it.", _DROP,
     ),
     "knowledge.order": Rule(
         "medium", "the same words are in another order", "Who does what to whom may change.", _KEEP,
@@ -315,6 +340,11 @@ RULES: dict[str, Rule] = {
     "security.invisible": Rule(
         "high", "invisible or bidirectional control character", "It hides or reorders text.",
         "remove the character",
+    ),
+    "security.look-alike": Rule(
+        "high", "a word has a letter of another alphabet that looks like its own",
+        "Agents and searches read another word than reviewers see.",
+        "type the word in letters of one alphabet",
     ),
     "security.host": Rule(
         "medium", "address of a host that the source does not name",

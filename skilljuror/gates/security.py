@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import ClassVar
 
 from skilljuror.gates.findings import Observation, finding, gate_result
+from skilljuror.gates.look_alikes import look_alikes
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter
 from skilljuror.knowledge.units.extract import cached_by_bundles
 from skilljuror.models.bundle import Blob, Bundle
@@ -116,6 +117,7 @@ def _scanned(blob: Blob) -> tuple[tuple[str, int, str], ...]:
         for match in pattern.finditer(text) if _may_match(rule, text, lowered) else ():
             line, place = line + text.count("\n", place, match.start()), match.start()
             hits.append((rule, line, (match[1] if pattern.groups else match[0])[:_SHOWN]))
+    hits += [("security.look-alike", line, word[:_SHOWN]) for line, word, _ in look_alikes(text)]
     return tuple(hits)
 
 

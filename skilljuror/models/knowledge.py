@@ -19,7 +19,8 @@ UnitKind = Literal[
 ]
 
 CONTENT_KINDS: frozenset[str] = frozenset({"statement", "heading", "item", "row", "code", "field"})
-"""Kinds that partition the text: every line with content belongs to one of these.
+"""Kinds that partition the text: every line with content belongs to one of these, but for
+the definition of a link, which is in the text of the links that use it.
 The others (command, step, file, schema, link) are derived from the same lines."""
 
 ChangeKind = Literal[
@@ -33,6 +34,10 @@ ChangeKind = Literal[
     "reference",
     "order",
     "opposite",
+    "conjunction",
+    "quantifier",
+    "agent",
+    "condition",
     "code",
     "row",
     "field",
@@ -41,12 +46,14 @@ ChangeKind = Literal[
     "executable",
     "steps",
     "lines",
+    "nesting",
 ]
 """What was altered in a pair of units, worst first where several apply: a negation gained or
 lost, a comparator turned round, another comparator, a number, its unit, the strength of a modal,
-a path in code that leads elsewhere, a code span, path or flag, the same words in another order, a word turned into its opposite; any change of a code line, a table
+a path in code that leads elsewhere, a code span, path or flag, the same words in another order, a word turned into its opposite,
+"and" into "or", all into some, the user into the agent, a condition or clause lost or gained; any change of a code line, a table
 row or a frontmatter field; a file's bytes, its name or its execute bit; the order of two steps;
-the order of two lines of code."""
+the order of two lines of code; the item or heading above an item or heading, or its distance from it."""
 
 
 class Unit(Struct, frozen=True):
@@ -72,6 +79,8 @@ class Unit(Struct, frozen=True):
     """Template that generated the line; None for an author's text."""
     lead: str = ""
     """Sentence that introduces its list, table or code; "" if none."""
+    depth: int = 0
+    """Level of a heading, or number of lists around an item; 0 for other kinds."""
 
 
 class UnitLocation(Struct, frozen=True):

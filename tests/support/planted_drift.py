@@ -38,6 +38,13 @@ def take(path: str) -> Plant:
     return Plant(lambda v: rebuilt(v, {p: b for p, b in v.files.items() if p != path}))
 
 
+def rewrite(before: str, after: str) -> Plant:
+    """A Skill of one page with another text."""
+    head = "---\nname: forms\ndescription: Fill forms. Use when a form must be filled.\n---\n# Forms\n\n"
+    parent, variant = (bundle({ROOT: head + text}, name="forms") for text in (before, after))
+    return Plant(lambda _: variant, parent=parent)
+
+
 def move(old: str, new: str) -> Plant:
     def make(variant: Bundle) -> Bundle:
         files = {new if path == old else path: blob for path, blob in variant.files.items()}
@@ -150,6 +157,17 @@ PLANTS: dict[str, Plant] = {
     "knowledge.path": say("forms/references/tables.md", "python scripts/check.py", "python check.py"),
     "knowledge.order": say(LIMITS, "fields in one run", "run in one fields"),
     "knowledge.opposite": say(ROOT, "Fill every field of", "Empty every field of"),
+    "knowledge.conjunction": rewrite(
+        "Ask the clerk and the desk before you sign.\n", "Ask the clerk or the desk before you sign.\n"
+    ),
+    "knowledge.quantifier": rewrite("Check each of the fields.\n", "Check some of the fields.\n"),
+    "knowledge.agent": rewrite(
+        "Let the user choose one of the forms.\n", "Let the agent choose one of the forms.\n"
+    ),
+    "knowledge.condition": rewrite(
+        "Print the form again if its ink is wet.\n", "Print the form again.\n"
+    ),
+    "knowledge.nesting": rewrite("- Fill it.\n- Sign it.\n", "- Fill it.\n  - Sign it.\n"),
     "knowledge.steps": say(
         ROOT, "Fill every field of the form.\n3. Save the result as a new file.",
         "Save the result as a new file.\n3. Fill every field of the form.",
@@ -165,6 +183,7 @@ PLANTS: dict[str, Plant] = {
     "knowledge.critical-added": say(LIMITS, SAID, f"{SAID} Never print it."),
     "knowledge.missing": say(ROOT, "2. Fill every field of the form.\n", ""),
     "knowledge.added": say(LIMITS, SAID, f"{SAID} Colours are a matter of taste."),
+    "knowledge.remark": say(LIMITS, SAID, f"{SAID}\n\nThe next paragraph is obsolete."),
     "knowledge.routing": say(ROOT, "Limits, Fonts.", "Limits, Fonts, 7 Colours."),
     "knowledge.lead": say(
         ROOT, "## Steps\n", "## Steps\n\nRead references/limits.md when a field is long.\n"
@@ -194,6 +213,7 @@ PLANTS: dict[str, Plant] = {
     "security.hidden-text": say(LIMITS, SAID, f"{SAID} <!-- unseen -->"),
     "security.invisible": say(LIMITS, SAID, f"{SAID}\u202e"),
     "security.host": say(LIMITS, SAID, f"{SAID} Ask https://a.example/x."),
+    "security.look-alike": say(ROOT, "Always", "Alw\u0430ys"),
     "security.agent-file": put("forms/.mcp.json", "{}"),
     "security.program": put("forms/scripts/tool", "\x7fELF"),
     "security.permission": say(ROOT, "name: forms\n", "name: forms\nallowed-tools: Bash, Read\n"),

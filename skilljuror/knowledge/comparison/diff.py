@@ -21,12 +21,14 @@ from skilljuror.knowledge.comparison.file_matching import (
 from skilljuror.knowledge.comparison.generated_lines import GeneratedLineProvenance
 from skilljuror.knowledge.comparison.lead_lines import LeadLines
 from skilljuror.knowledge.comparison.link_targets import LinkComparison
+from skilljuror.knowledge.comparison.nesting import nested_otherwise
 from skilljuror.knowledge.comparison.same_words import WordStream, is_as_often, is_copy
 from skilljuror.knowledge.comparison.unit_matching import AlikePair, MatchedBundles, match_units
 from skilljuror.knowledge.generated.templates import template_of_heading
 from skilljuror.knowledge.units.code_paths import BundlePaths, code_of, is_absolute, path_literals
 from skilljuror.knowledge.units.critical_tokens import critical_change
 from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
+from skilljuror.knowledge.units.function_words import function_word_change
 from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.knowledge.units.opposites import contrasts, has_opposites
 from skilljuror.models.bundle import Bundle
@@ -126,6 +128,8 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     reported = {pair.after for pair in paths}
     altered += links.mentions(same for same in matching.same if same[1] not in reported)
     altered += links.links()
+    altered += links.exchanged()
+    altered += nested_otherwise(both)
     provenance = GeneratedLineProvenance(both)
     generated, added = _partition(matching.added, provenance.template)
     titles = frozenset(unit.text for unit in _of_kind(new, "heading"))
@@ -196,6 +200,7 @@ def _classified(
     change = change or ("reference" if links.confused(before, after) else None)
     if change is None and has_opposites(before.text, after.text, contrasted):
         change = "opposite"
+    change = change or function_word_change(normaliser.text(before), normaliser.text(after))
     return UnitPair(before, after, round(pair.ratio, 3), change)
 
 

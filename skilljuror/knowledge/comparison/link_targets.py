@@ -316,6 +316,30 @@ class LinkComparison:
                 if after is not None:
                     yield UnitPair(link, after, change="reference")
 
+    def exchanged(self) -> Iterator[UnitPair]:
+        """Yield links whose label now has an address that another label had, and not its own: out of the bundle, or
+        to nothing in it."""
+        addresses, addresses_now = (self._unresolved(side) for side in (0, 1))
+        owners = defaultdict[str, set[str]](set)
+        for label, links in addresses.items():
+            for address in links:
+                owners[address].add(label)
+        for label, links in addresses_now.items():
+            own = addresses.get(label, {})
+            for address, link in links.items():
+                if own and address not in own and owners[address] - {label}:
+                    yield UnitPair(next(iter(own.values())), link, change="reference")
+
+    def _unresolved(self, side: int) -> dict[str, dict[str, Unit]]:
+        """Label -> address -> a link, without the links to targets in the bundle."""
+        by_label: dict[str, dict[str, Unit]] = defaultdict(dict)
+        for unit in self._units[side]:
+            if unit.kind == "link":
+                label, _, address = unit.text.rpartition(LINK_ARROW)
+                if leads_out(address) or not any(self._resolvers[side].target_of(unit)):
+                    by_label[self._normaliser.normalised(label)].setdefault(address, unit)
+        return by_label
+
     def _labelled(self, side: int) -> dict[str, list[tuple[Unit, LinkTarget]]]:
         """Label -> the local links of a side, without those of generated lines."""
         units, resolver = self._units[side], self._resolvers[side]

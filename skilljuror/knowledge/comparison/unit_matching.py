@@ -28,6 +28,7 @@ _FAMILIES = {"item": "prose", "statement": "prose"}
 _NEVER_ALIKE = frozenset({"file", "step"})
 _BRIEF = 2
 """Number of words up to which one changed word makes units dissimilar, unless they have the same heading."""
+_LEAST_LEFT = 3  # minimum words that are left of a unit from which words were cut
 _CANDIDATES = 40
 _NEAR = 400  # maximum number of units compared with one; of more, those at about the same position
 _PAIRED = 20_000
@@ -91,6 +92,7 @@ def match_units(
     old, new = ([item for item in side if id(item.unit) not in done] for side in (old, new))
     alike, missing, added = _fuzzy(old, new, normaliser)
     alike += _brief_opposites(missing, added)
+    alike += _shortened(missing, added)
     paired = {id(unit) for pair in alike for unit in (pair.before, pair.after)}
     missing, added = (
         [unit for unit in side if id(unit) not in paired] for side in (missing, added)
@@ -221,6 +223,32 @@ def _brief_opposites(missing: Sequence[Unit], added: Sequence[Unit]) -> Iterator
         if after is not None:
             rest.remove(after)
             yield AlikePair(before, after, 1 - 1 / _BRIEF)
+
+
+def _shortened(missing: Sequence[Unit], added: Sequence[Unit]) -> Iterator[AlikePair]:
+    """Units that are left if words are cut out of the other side's, in one place: too few for similarity."""
+    rest = [(unit, _PROSE_WORD.findall(unit.text.lower())) for unit in added if is_prose(unit)]
+    for before in filter(is_prose, missing if rest else ()):
+        own = _PROSE_WORD.findall(before.text.lower())
+        found = next((one for one in rest if _is_cut(own, one[1]) or _is_cut(one[1], own)), None)
+        if found:
+            rest.remove(found)
+            size = len(own) + len(found[1])
+            yield AlikePair(before, found[0], 2 * min(len(own), len(found[1])) / size)
+
+
+def is_prose(unit: Unit) -> bool:
+    """Whether a unit is a sentence of a paragraph or list."""
+    return unit.kind in _FAMILIES and unit.generated is None
+
+
+def _is_cut(words: list[str], left: list[str]) -> bool:
+    """Whether the second are the first without some words in one place."""
+    if not _LEAST_LEFT <= len(left) < len(words):
+        return False
+    size = len(words) - len(left)
+    start = next((n for n, word in enumerate(left) if words[n] != word), len(left))
+    return words[start + size :] == left[start:]
 
 
 def _is_brief(unit: Unit) -> bool:

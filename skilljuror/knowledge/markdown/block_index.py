@@ -65,8 +65,11 @@ def slug(text: str, limit: int = 48, empty: str = "notes") -> str:
     return words[:limit].rstrip("-") or empty
 
 
-_PARSER = MarkdownIt("commonmark", {"inline_definitions": True}).enable("table")
+_PARSER = MarkdownIt("commonmark", {"inline_definitions": True, "store_labels": True}).enable(
+    "table"
+)
 _BLOCKS = MarkdownIt("commonmark", {"inline_definitions": True}).enable("table")
+_STRIKING = MarkdownIt("commonmark").enable("strikethrough")
 _BLOCKS.core.ruler.disable(["inline", "text_join"])
 
 
@@ -187,6 +190,14 @@ class MarkdownIndex:
         return self.tokens
 
     @cached_property
+    def used_labels(self) -> frozenset[str]:
+        """Labels of definitions that a link or picture uses, folded for comparison."""
+        if not self.env.get("references"):
+            return frozenset()
+        children = (child for token in self.inline_tokens for child in token.children or ())
+        return frozenset(str(child.meta["label"]) for child in children if "label" in child.meta)
+
+    @cached_property
     def rendered_blocks(self) -> tuple[tuple[str, int, int], ...]:
         """Every top-level block as ("kind\\0HTML", start, end); heading levels are folded."""
         blocks: list[tuple[str, int, int]] = []
@@ -299,6 +310,18 @@ def closing_line(markdown: MarkdownIndex) -> str | None:
         return ""
     own = [last.markup] if last.kind == "fence" else []
     return next((line for line in [*own, *CLOSING_LINES] if ends_closed([*tail, line])), None)
+
+
+def page_html(lines: Sequence[str]) -> str:
+    """Return a page as HTML."""
+    env: dict[str, Any] = {}
+    tokens = [t for t in _PARSER.parse("\n".join(lines), env) if t.type != "definition"]
+    return str(_PARSER.renderer.render(tokens, _PARSER.options, env))
+
+
+def has_strike_through(source: str) -> bool:
+    """Whether a page shows a part of an inline text struck out."""
+    return "<s>" in _STRIKING.renderInline(source)
 
 
 def visible_text(source: str) -> str:

@@ -41,7 +41,7 @@ _EQUAL = frozenset({"==", "!=", "≠", "≈", "±", "only", "exactly", "between"
 _NEGATIONS = frozenset({
     "must not", "should not", "shall not", "may not", "can not", "never", "do not", "does not",
     "need not", "needs not", "is not", "are not", "will not", "not", "no", "none", "without",
-    "avoid", "forbidden", "prohibited",
+    "avoid", "forbidden", "prohibited", "~~",
 })  # fmt: skip
 _MODALS = frozenset({
     "must", "shall", "should", "may", "can", "could", "might", "always", "usually", "often",
@@ -53,11 +53,15 @@ _MODALS = frozenset({
 _STRAIGHT = str.maketrans(dict.fromkeys("‘’‛ʼ´＇", "'") | dict.fromkeys("“”„", '"'))
 _CODE_SPAN = re.compile(r"(`[^`]*`)")
 _CONTRACTION = re.compile(r"\b(?:([a-z]+)n't|cannot)\b", re.IGNORECASE)
+_VERBS = {"'re": " are", "'ll": " will", "'ve": " have", "'m": " am"}
+_SHORT_VERB = re.compile(r"(?<=[a-z])('re|'ll|'ve|'m)\b", re.IGNORECASE)
 _STEMS = {"ca": "can", "wo": "will", "sha": "shall"}  # words that lose letters before "n't"
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _CODE = re.compile(r"`([^`]+)`")
+_STRUCK = re.compile(r"~~(?=\S)|(?<=\S)~~|</?(?:s|del|strike)>")
 _PATH = re.compile(
-    r"(?<![\w/.~-])((?:[~/]|\.{1,2}/)?(?:[\w.-]+/)+[\w.-]*\w|[\w-]+\.(?:py|mjs|js|ts|sh|md|jsonl|json"
+    r"(https?://[^\s<>()\[\]\"'`|]*[^\s<>()\[\]\"'`|.,;:!?*_])"
+    r"|(?<![\w/.~-])((?:[~/]|\.{1,2}/)?(?:[\w.-]+/)+[\w.-]*\w|[\w-]+\.(?:py|mjs|js|ts|sh|md|jsonl|json"
     r"|ya?ml|toml|csv|tsv|txt|xml|xsd|pdf|xlsx|docx|pptx|sql|html))\b"
 )
 _FLAG = re.compile(r"(?<!\S)`?(--?[A-Za-z][\w-]*)")
@@ -91,7 +95,7 @@ def critical_tokens(text: str) -> tuple[str, ...]:
 
     Kinds: `num` (value, then "|" and its unit), `cmp`, `mod`, `code`, `path`, `flag`. Words in capitals
     stay in capitals ("mod:MUST"), since Skills stress words so; a capital at the start of a sentence is
-    folded. Contractions are expanded: "don't" gives "mod:do not". (transforms §5.1)
+    folded. A path may be an address. A strike-through counts as a negation. Contractions are expanded: "don't" gives "mod:do not". (transforms §5.1)
     """
     text = written_out(straight_quotes(text))
     numbers = _NUMBER.finditer(text) if _DIGIT.search(text) else ()
@@ -107,6 +111,9 @@ def critical_tokens(text: str) -> tuple[str, ...]:
         (match.start(), 0, f"num:{match.group(1).lower()}|")
         for match in _NUMBER_WORD.finditer(text)
     ]
+    if "~~" in text or "<" in text:
+        shown = _CODE_SPAN.sub(lambda span: " " * len(span[0]), text)
+        placed += [(match.start(), 0, "mod:~~") for match in _STRUCK.finditer(shown)]
     untagged = _TAG.sub(lambda tag: " " * len(tag[0]), text) if "<" in text else text
     for rank, (kind, pattern) in enumerate(_KINDS, 1):
         for match in pattern.finditer(untagged if kind == "cmp" else text):
@@ -121,10 +128,17 @@ def straight_quotes(text: str) -> str:
 
 
 def written_out(text: str) -> str:
-    """Return the text with expanded contractions: "do not" for "don't", "can not" for "can't" and "cannot"."""
-    if not _CONTRACTION.search(text):
+    """Return the text with expanded contractions: "do not" for "don't", "can not" for "can't" and "cannot",
+    "you are" for "you're"."""
+    if "'" not in text and "annot" not in text.lower():
         return text
-    return _outside_code(text, lambda part: _CONTRACTION.sub(_two_words, part))
+    return _outside_code(
+        text, lambda part: _SHORT_VERB.sub(_verb, _CONTRACTION.sub(_two_words, part))
+    )
+
+
+def _verb(contraction: re.Match[str]) -> str:
+    return _VERBS[contraction[0].lower()]
 
 
 def _two_words(contraction: re.Match[str]) -> str:

@@ -66,6 +66,7 @@ def _unit(draft: RawUnit, path: str, counts: Counter[str]) -> Unit:
     return Unit(
         f"{stem}:{counts[stem]}", draft.kind, path, draft.start, draft.end,
         draft.headings, draft.text, tokens, draft.generated, draft.lead,
+        draft.depth,
     )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ class RawUnit(NamedTuple):
     text: str  # normalised text
     generated: str | None = None  # template that the line follows
     lead: str = ""  # the sentence that introduces its list, table or code
+    depth: int = 0  # level of a heading, or number of lists around an item
 
 
 def code_units(
@@ -180,6 +181,7 @@ def markdown_units(lines: Sequence[str], first: int = 1) -> Iterator[RawUnit]:
 
 class _Walk:
     def __init__(self, markdown: MarkdownIndex, first: int) -> None:
+        self.markdown = markdown
         self.lines = markdown.lines
         self.tokens = markdown.inline_tokens
         self.first = first
@@ -226,6 +228,8 @@ class _Walk:
             yield from self._block(token)
         elif token.type in {"html_block", "definition"}:
             self._cover(token)
+            if token.type == "definition" and str(token.meta["id"]) in self.markdown.used_labels:
+                return
             lead = _COMMENT if token.content.lstrip().startswith(_COMMENT) else ""
             yield from self._raw(range(*_span(token)), lead)
         elif token.type == "table_open":
@@ -246,8 +250,9 @@ class _Walk:
         self.marker = marker_path(inline.content)
         self.path = [step for step in self.path if step[0] < level]
         yield RawUnit(
-            "heading", start + self.first, end - 1 + self.first, self.headings, text, template
-        )
+            "heading", start + self.first, end - 1 + self.first, self.headings, text, template,
+            depth=level,
+        )  # fmt: skip
         self.path.append((level, None if template else text))
         yield from link_units(inline, start + self.first, self.headings)
 
@@ -267,7 +272,10 @@ class _Walk:
             return
         for low, high, sentence in sentences(text):
             first, last = start + low, min(start + high, end - 1)
-            yield RawUnit(kind, first + self.first, last + self.first, self.headings, sentence)
+            yield RawUnit(
+                kind, first + self.first, last + self.first, self.headings, sentence,
+                depth=len(self.lists),
+            )  # fmt: skip
         yield from link_units(inline, start + self.first, self.headings)
 
     def _block(self, token: Token) -> Iterator[RawUnit]:

@@ -196,3 +196,14 @@ def test_a_marker_is_not_taken_for_a_title() -> None:
     marker = skill("## Reference content from `docs/d1.md`\n\n### D1\n\nText.\n")
     after = skill("Read docs/d1.md.\n", **{"docs/d1.md": "# D1\n\nText.\n\n# docs/d1\n\nMore.\n"})
     assert not [pair for pair in diff(marker, after).altered if pair.before.kind == "heading"]
+
+
+@pytest.mark.parametrize("folder", ["https://a.example", "../.."])
+def test_labels_of_links_out_of_the_bundle_are_exchanged(folder):
+    page = "# Links\n\n- [{}]({}/log.md)\n- [{}]({}/plan.md)\n"
+    before, after = (
+        skill(page.format(one, folder, two, folder))
+        for one, two in (("The log", "A plan"), ("A plan", "The log"))
+    )
+    assert {pair.change for pair in diff(before, after).altered} == {"reference"}
+    assert diff(before, before).altered == ()

@@ -87,3 +87,16 @@ def test_phrases_grouped_by_letter_read_as_a_plain_list_of_them(text: str) -> No
         for phrases in (plain, grouped)
     ]
     assert spans[0] == spans[1]
+
+
+def test_a_strike_through_is_a_negation():
+    plain, struck = map(critical_tokens, ("Sign it twice.", "~~Sign it twice.~~"))
+    assert critical_change(plain, struck) == "polarity"
+    assert critical_change(plain, critical_tokens("<del>Sign it twice.</del>")) == "polarity"
+    assert critical_tokens("Type `~~x~~`.") == ("code:~~x~~",)
+
+
+def test_an_address_is_critical_with_its_path():
+    old, new = (critical_tokens(f"See (https://a.example/docs/{end}).") for end in ("log", "plan"))
+    assert old == ("path:https://a.example/docs/log",)
+    assert critical_change(old, new) == "reference"

@@ -161,3 +161,15 @@ def test_every_line_that_says_something_stands_in_a_unit(lines):
 def test_lines_lie_inside_the_file(lines):
     for unit in units_of(bundle({"a/SKILL.md": "\n".join(lines)})):
         assert 1 <= unit.start <= unit.end <= max(1, len(lines))
+
+
+def test_a_definition_is_in_the_text_of_its_links():
+    inline = units_of(skill("See [it](https://a.example/x), and [that](b.md).\n"))
+    apart = units_of(skill("See [it][1], and [that].\n\n[1]: https://a.example/x\n[that]: b.md\n"))
+    assert [unit.text for unit in inline] == [unit.text for unit in apart]
+
+
+def test_headings_and_items_have_a_depth():
+    text = "# A\n\n- one\n  - two\n\nText.\n\n### B\n"
+    depths = {unit.text: unit.depth for unit in units_of(skill(text)) if unit.kind != "field"}
+    assert depths == {"A": 1, "one": 1, "two": 2, "Text.": 0, "B": 3}
