@@ -14,7 +14,7 @@ from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
 from skilljuror.files import read_rows, write_record
 from skilljuror.gates.mutations.catalog import MUTATIONS
-from skilljuror.gates.mutations.sites import MutationSite, MutationTarget, said_lines
+from skilljuror.gates.mutations.sites import MutationSite, MutationTarget, is_equivalent
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult, GateResult
@@ -105,12 +105,11 @@ def _judge_mutants(
 ) -> Iterator[JudgedMutant]:
     waived = dict.fromkeys((one.id for one in judge(parent, variant).own), "was there before")
     target = MutationTarget(variant, settings.seed)
-    text = said_lines(variant)
     for name, mutation in MUTATIONS.items():
         for site in target.choose(name, tuple(mutation.sites(target)), settings.sites):
-            mutant = target.mutant(site)
-            equivalent = mutation.drift and said_lines(mutant) == text
-            yield name, site, None if equivalent else judge(parent, mutant, waivers=waived)
+            equivalent = mutation.drift and is_equivalent(target, site)
+            judged = None if equivalent else judge(parent, target.mutant(site), waivers=waived)
+            yield name, site, judged
 
 
 class _Counts:

@@ -8,6 +8,7 @@ from skilljuror.gates.mutations.catalog import MUTATIONS
 from tests.support.bundle_corpus import RELAYS, TRAPS, write
 from tests.support.ordered_bundle import ORDERED
 from tests.support.rich_bundle import RICH
+from tests.support.worded_bundle import WORDED
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 
@@ -23,7 +24,7 @@ def sites(name: str) -> int:
     """Places per mutation and variant: more where there is more to change."""
     if name in RELAYS:
         return 20
-    return 9 if name in RICH or name in ORDERED else 45 if name in MANY_FILES else 3
+    return 9 if name in {*RICH, *ORDERED, *WORDED} else 45 if name in MANY_FILES else 3
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,9 @@ def test_what_only_looks_different_is_never_flagged(rows, name):
     assert rows[name].flagged == 0
 
 
-@pytest.mark.parametrize("name", ["bullets", "synonym"])
+@pytest.mark.parametrize(
+    "name", ["bullets", "synonym", "quotes", "contractions", "reference-links"]
+)
 def test_other_marks_and_words_are_hardly_flagged(rows, name):
     assert rows[name].mutants >= (ENOUGH if name not in PER_FILE else len(TRAPS))
     assert rows[name].rate <= 0.03

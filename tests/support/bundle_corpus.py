@@ -7,6 +7,7 @@ from skilljuror.bundles.reader import make_bundle
 from skilljuror.models.bundle import Blob, Bundle
 from tests.support.ordered_bundle import ORDERED
 from tests.support.rich_bundle import RICH, Files
+from tests.support.worded_bundle import WORDED
 
 
 def head(name: str, description: str) -> str:
@@ -363,7 +364,7 @@ TRAPS: dict[str, Files] = {
     "headless": HEADLESS, "bodyless": BODYLESS, "tiny": TINY, "wrong-case": WRONG_CASE,
     "two-roots": TWO_ROOTS, "whole-in-a-fence": WHOLE_IN_A_FENCE, "several": SEVERAL, "nested": NESTED, "forged": FORGED, "indented": INDENTED, "headings": HEADINGS, "data": DATA,
     "large": LARGE, "stale": STALE, "odd": ODD, "long-descriptions": LONG_DESCRIPTIONS,
-    "crowded": CROWDED, "steps": STEPS, "union": UNION, "commands": COMMANDS, "routed": ROUTED, **RELAYS, **RICH, **ORDERED,
+    "crowded": CROWDED, "steps": STEPS, "union": UNION, "commands": COMMANDS, "routed": ROUTED, **RELAYS, **RICH, **ORDERED, **WORDED,
 }  # fmt: skip
 
 

@@ -4,7 +4,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from skilljuror.gates.mutations.sites import MARK, Files, MutationSite, MutationTarget
+from skilljuror.gates.mutations.sites import (
+    MARK,
+    Files,
+    MutationSite,
+    MutationTarget,
+    block_around,
+)
+from skilljuror.knowledge.markdown.block_index import page_html
 
 _BOLD = re.compile(r"\*\*([A-Z][\w ]+)\*\*")
 _BULLET = re.compile(r"^(\s*)- (?=\S)")
@@ -23,6 +30,13 @@ _SYNONYMS = {
     "helps": "aids", "needed": "necessary",
 }  # fmt: skip
 _SYNONYM = re.compile(rf"\b(?:{'|'.join(sorted(_SYNONYMS))})\b")
+_STRAIGHT = str.maketrans("‘’“”", "''\"\"")
+_APOSTROPHE = re.compile(r"(?<=[a-z])'(?=[a-z])")
+_CONTRACTIONS = {"n't": " not", "'re": " are", "'ll": " will", "'ve": " have"}
+_CONTRACTION = re.compile(r"(?<=[a-z])(n't|'re|'ll|'ve)\b")
+_LOST_LETTERS = {"a": "an", "o": "ill", "ha": "hall"}
+_LOST = re.compile(r"\b((?i:[cws]))(a|o|ha) not\b")  # "can't" has lost a letter more than "isn't"
+_LINK = re.compile(r"(?<!!)\[([^][\n`]+)\]\(([^()\s]+)\)")
 _PARAPHRASED = 3  # one line in this many is paraphrased
 
 
@@ -89,6 +103,55 @@ def _paraphrased(target: MutationTarget, places: Sequence[tuple[str, int]]) -> F
                 line, lambda text: _SYNONYM.sub(_other, _ARTICLE.sub("", text))
             )
     return {path: target.rewritten(path, lines) for path, lines in files.items()}
+
+
+def quotes(target: MutationTarget) -> Iterator[MutationSite]:
+    """Write the typographic quotes of a line straight; in a line without, apostrophes typographic."""
+    for path, number in target.prose:
+        line = target.line(path, number)
+        straight = _outside(line, lambda text: text.translate(_STRAIGHT))
+        curved = _outside(line, lambda text: _APOSTROPHE.sub("’", text))
+        after = curved if straight == line else straight
+        if after != line:
+            yield target.edit(path, number, after)
+
+
+def contractions(target: MutationTarget) -> Iterator[MutationSite]:
+    """Write the contractions of a line out."""
+    for path, number in target.prose:
+        line = target.line(path, number)
+        after = _outside(line, _written_out)
+        if after != line:
+            yield target.edit(path, number, after)
+
+
+def _written_out(text: str) -> str:
+    text = _CONTRACTION.sub(lambda match: _CONTRACTIONS[match[1]], text)
+    return _LOST.sub(lambda match: match[1] + _LOST_LETTERS[match[2]] + " not", text)
+
+
+def reference_links(target: MutationTarget) -> Iterator[MutationSite]:
+    """Write a line's links as reference links, with their definitions at the end of the page, if the
+    rendered block is the same."""
+    for path, number in target.prose:
+        line = target.line(path, number)
+        aims = [match[2] for match in _LINK.finditer(line)]
+        after = line
+        for count, link in enumerate(reversed([*_LINK.finditer(line)])):
+            after = f"{after[: link.end(1)]}][ref-{len(aims) - count}]{after[link.end() :]}"
+        lines = target.texts[path].lines
+        defined = [f"[ref-{n}]: {aim}" for n, aim in enumerate(aims, 1)]
+        start, block = block_around(lines, number) if aims else (0, ())
+        place = number - 1 - start
+        shown = [*block[:place], after, *block[place + 1 :], "", *defined]
+        if aims and page_html(shown) == page_html(block):
+            changed = [*lines[: number - 1], after, *lines[number:], "", *defined]
+            make = partial(_rewritten, target, path, changed)
+            yield MutationSite(path, number, line, after, make)
+
+
+def _rewritten(target: MutationTarget, path: str, lines: Sequence[str]) -> Files:
+    return {path: target.rewritten(path, lines)}
 
 
 def _other(match: re.Match[str]) -> str:

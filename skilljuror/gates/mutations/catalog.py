@@ -7,8 +7,10 @@ from skilljuror.gates.mutations import (
     benign,
     line_drift,
     order_drift,
+    outline_drift,
     routing_drift,
     shape_drift,
+    word_drift,
 )
 from skilljuror.gates.mutations.sites import MutationSite, MutationTarget
 
@@ -48,11 +50,27 @@ MUTATIONS: dict[str, Mutation] = {
     "swap-conditions": Mutation(True, order_drift.swap_conditions),
     "retarget-code-path": Mutation(True, routing_drift.retarget_code_path),
     "drop-announcement": Mutation(True, routing_drift.drop_announcement),
+    "swap-conjunction": Mutation(True, word_drift.swap_conjunction),
+    "drop-condition": Mutation(True, word_drift.drop_condition),
+    "weaken-quantifier": Mutation(True, word_drift.weaken_quantifier),
+    "swap-agent": Mutation(True, word_drift.swap_agent),
+    "strike-out": Mutation(True, word_drift.strike_out),
+    "revoke": Mutation(True, word_drift.revoke),
+    "look-alike": Mutation(True, word_drift.look_alike),
+    "change-address": Mutation(True, word_drift.change_address),
+    "drop-typographic-negation": Mutation(True, word_drift.drop_typographic_negation),
+    "nest-item": Mutation(True, outline_drift.nest_item),
+    "lift-item": Mutation(True, outline_drift.lift_item),
+    "demote-heading": Mutation(True, outline_drift.demote_heading),
+    "exchange-labels": Mutation(True, outline_drift.exchange_labels),
     "none": Mutation(False, benign.none),
     "rewrap": Mutation(False, benign.rewrap),
     "emphasis": Mutation(False, benign.emphasis),
     "bullets": Mutation(False, benign.bullets),
     "synonym": Mutation(False, benign.synonym),
     "paraphrase": Mutation(False, benign.paraphrase),
+    "quotes": Mutation(False, benign.quotes),
+    "contractions": Mutation(False, benign.contractions),
+    "reference-links": Mutation(False, benign.reference_links),
 }
 """name -> mutation, drift first."""

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Callable, Iterator
 
-from skilljuror.gates.mutations.sites import MARK, MutationSite, MutationTarget
+from skilljuror.gates.mutations.sites import MARK, MutationSite, MutationTarget, outside_spans
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 
-_OUTSIDE = re.compile(r"\]\([^)]*\)|https?://\S+|`[^`]*`|<[^>]*>")
 _NUMBER = re.compile(r"(?<![\w.:/-])(\d+)(\.\d+)?(?![\w.]*[a-zA-Z_]|\.\d)")
 _TWO_NUMBERS = re.compile(
     r"(?<![\w.:/-])(\d+(?:\.\d+)?)(?![\w.])(\D{2,60}?)(?<![\w.:/-])(\d+(?:\.\d+)?)(?![\w.])"
@@ -65,7 +64,7 @@ def _edits(
         line = target.line(path, number)
         mark = MARK.match(line)
         start = mark.end() if mark else 0
-        hidden = [span.span() for span in _OUTSIDE.finditer(line)]
+        hidden = outside_spans(line)
         for match in pattern.finditer(line, start):
             if any(a < match.end() and match.start() < b for a, b in hidden):
                 continue

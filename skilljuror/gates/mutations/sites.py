@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.markdown.text_file import TextFile, read_text, write_text
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Blob, Bundle
@@ -18,6 +19,7 @@ Files = dict[str, Blob | None]  # path -> new content; None deletes the file
 
 MARK = re.compile(r"^\s*(?:(?:>\s?)|(?:[-*+]|\d{1,9}[.)])\s+)*(?:\[[ xX]\]\s+)?")
 """Prefix of a line's words: indentation, quote marks, list markers."""
+_OUTSIDE = re.compile(r"\]\([^)]*\)|https?://\S+|`[^`]*`|<[^>]*>")
 
 
 class MutationSite(NamedTuple):
@@ -151,20 +153,56 @@ def _numbers(unit: Unit) -> range:
     return range(unit.start, unit.end + 1)
 
 
-def said_lines(bundle: Bundle) -> list[tuple[str, str]]:
-    """Return a bundle's lines without white space, list markers and emphasis.
+def outside_spans(line: str) -> list[tuple[int, int]]:
+    """Return the positions of a line's addresses, code and tags, which an edit of words must not touch."""
+    return [span.span() for span in _OUTSIDE.finditer(line)]
 
-    Bundles with equal lines are equivalent mutants: nothing that an agent reads differs. It is
+
+def block_around(lines: Sequence[str], number: int) -> tuple[int, Sequence[str]]:
+    """Return the top-level block of a line, as (0-based first line, lines)."""
+    blocks = markdown_index(tuple(lines)).blocks
+    block = next((one for one in blocks if one.start < number <= one.end), None)
+    return (block.start, lines[block.start : block.end]) if block else (0, lines)
+
+
+def is_equivalent(target: MutationTarget, site: MutationSite) -> bool:
+    """Whether an agent reads the same after a change."""
+    made = site.make()
+    before = {path: target.bundle.files[path] for path in made if path in target.bundle.files}
+    after = {path: blob for path, blob in made.items() if blob is not None}
+    return said_lines(before) == said_lines(after)
+
+
+def item_depths(lines: Sequence[str]) -> tuple[int, ...]:
+    """Return for each line of a page the number of list items that hold it."""
+    depths = [0] * len(lines)
+    for token in markdown_index(tuple(lines)).tokens:
+        if token.type == "list_item_open" and token.map:
+            start, end = token.map
+            while end > start + 1 and not "".join(lines[end - 1 : end]).strip():
+                end -= 1
+            for number in range(start, min(end, len(lines))):
+                depths[number] += 1
+    return tuple(depths)
+
+
+def said_lines(files: Mapping[str, Blob]) -> list[tuple[str, int, str]]:
+    """Return the lines of files without white space, list markers and emphasis, each with its depth in
+    lists.
+
+    Files with equal lines are equivalent mutants: nothing that an agent reads differs. It is
     independent of the units on purpose, so that the gate does not judge itself.
     """
     lines = []
-    for path, blob in bundle.files.items():
+    for path, blob in files.items():
         text = blob.text
         if text is None:
-            lines.append((path, blob.sha256))
+            lines.append((path, 0, blob.sha256))
             continue
-        for line in text.split("\n"):
+        written = text.split("\n")
+        depths = item_depths(written) if is_markdown(path) else (0,) * len(written)
+        for line, depth in zip(written, depths, strict=True):
             bare = "".join(MARK.sub("", line).replace("*", "").replace("_", "").split())
             if bare:
-                lines.append((path, bare))
+                lines.append((path, max(0, depth - 1), bare))
     return lines

@@ -42,6 +42,11 @@ The job needs 20 to 40 minutes, so start it early and follow the progress of eve
 
 Text below the table stands alone.
 
+- Orders of a new customer must be checked by the desk and the owner.
+  - The owner can’t sign for the user if the desk is closed.
+  - Every order of the user stands in the [register](https://desk.example/orders/list), and it doesn't move.
+- The [rules](references/rules.md) and the [handbook](https://desk.example/handbook) tell more.
+
 ## Notes
 
 Read the [rules](references/rules.md) when a limit is unclear.
@@ -102,7 +107,7 @@ def test_drift_is_caught_under_both_policies(name):
     made = mutants(name)
     assert made
     for mutant in made:
-        assert said_lines(mutant) != said_lines(SOURCE)
+        assert said_lines(mutant.files) != said_lines(SOURCE.files)
         assert audit(SOURCE, mutant, "other", "strict").verdict == "fail"
         assert audit(SOURCE, mutant, "other", "edited").verdict != "pass"
 
@@ -137,7 +142,7 @@ def test_the_choice_of_sites_depends_on_the_seed_alone():
     target, again, other = (
         MutationTarget(SOURCE, 1),
         MutationTarget(SOURCE, 1),
-        MutationTarget(SOURCE, 2),
+        MutationTarget(SOURCE, 3),
     )
     chosen = [
         [(s.path, s.line) for s in t.choose("x", tuple(MUTATIONS["change-number"].sites(t)), 3)]
@@ -158,8 +163,8 @@ def test_the_choice_of_sites_depends_on_the_seed_alone():
     ids=["numbers", "list marks", "emphasis", "order", "word"],
 )
 def test_equivalence_ignores_marks_and_keeps_order(text, same):
-    plain = bundle({"a/SKILL.md": "Open\nClose\n"})
-    assert (said_lines(bundle({"a/SKILL.md": text})) == said_lines(plain)) is same
+    plain = bundle({"a/SKILL.md": "Open\nClose\n"}).files
+    assert (said_lines(bundle({"a/SKILL.md": text}).files) == said_lines(plain)) is same
 
 
 def test_a_script_in_a_fence_can_be_renamed():
