@@ -155,13 +155,17 @@ class _Root(NamedTuple):
     text: str
     units: list[Unit]  # its content units, in order
     on: dict[int, list[int]]  # 1-based line -> indices of the units on it
+    links: list[Unit]  # a reference link has its target on another line
 
 
 def _roots(variant: Bundle) -> list[_Root]:
     units: dict[str, list[Unit]] = defaultdict(list)
+    links: dict[str, list[Unit]] = defaultdict(list)
     for unit in units_of(variant):
         if unit.kind in CONTENT_KINDS:
             units[unit.file].append(unit)
+        elif unit.kind == "link":
+            links[unit.file].append(unit)
     roots = []
     for skill in variant.skills:
         on: dict[int, list[int]] = defaultdict(list)
@@ -169,7 +173,7 @@ def _roots(variant: Bundle) -> list[_Root]:
             for line in range(unit.start, unit.end + 1):
                 on[line].append(number)
         text = variant.files[skill.path].text or ""
-        roots.append(_Root(skill, text, units[skill.path], on))
+        roots.append(_Root(skill, text, units[skill.path], on, links[skill.path]))
     return roots
 
 
@@ -195,7 +199,8 @@ def _cues_for(root: _Root, path: str) -> Iterator[_Cue]:
     """The text around each mention of the file in the root."""
     names, units = _names_of(path, root.skill.directory), root.units
     starts = (match.start() for match in names.finditer(root.text))
-    for line in sorted({root.text.count("\n", 0, start) + 1 for start in starts}):
+    named = {root.text.count("\n", 0, start) + 1 for start in starts}
+    for line in sorted(named.union(link.start for link in root.links if names.search(link.text))):
         numbers = list(root.on.get(line, ()))
         if numbers and units[numbers[-1]].kind == "heading":
             numbers += range(numbers[-1] + 1, min(numbers[-1] + 3, len(units)))
