@@ -1,7 +1,7 @@
 """The errors of skilljuror, one class per boundary.
 
     SkilljurorError                 anything we raise on purpose
-      UsageError                    what the caller asked for cannot be (exit 2)
+      UsageError                    the caller's request is invalid (exit 2)
         BundleError                 a Skill bundle that cannot be read safely
         StudyError                  a study file, plan or folder that is wrong
         TransformError              a variant that cannot be built from this source
@@ -20,7 +20,7 @@
       NeedsDecision                 a person must decide before going on (exit 3)
 
 A message names the thing (with its repr), says what was tried, lists the valid
-choices and ends with the mend. `file` and `field` are kept apart so that `--json`
+choices and ends with the fix. `file` and `field` are kept apart so that `--json`
 output can carry them.
 """
 
@@ -47,7 +47,7 @@ def _rebuild(
 
 
 class UsageError(SkilljurorError):
-    """What the caller asked for cannot be."""
+    """The caller's request is invalid."""
 
 
 class BundleError(UsageError):

@@ -55,6 +55,6 @@ def charge(turns: int) -> None:
     budget.left -= turns
     if budget.left < 0:
         raise WorkBudgetExceeded(
-            f"reading it takes more than {budget.allowed:,} steps of work, far more than logs "
-            "of its size do: such a run is not counted"
+            f"reading it takes more than {budget.allowed:,} steps of work, far more than other logs "
+            "of its size; the run is skipped"
         )

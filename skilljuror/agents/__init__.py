@@ -31,7 +31,7 @@ def refuse_missing_keys(agent: AgentProgram) -> None:
     for name in agent.keys:
         if not os.environ.get(name):
             raise UsageError(
-                f"agent {agent.name!r} takes a key from the environment variable {name}, which is not"
+                f"agent {agent.name!r} needs a key in the environment variable {name}, which is not"
                 " set; export it",
                 field="agent",
             )

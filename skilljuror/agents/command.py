@@ -63,7 +63,7 @@ def _refuse_places(given: CommandOptions) -> None:
     for place in (*given.logs, given.skills or SKILLS):
         if not place.startswith("~/") or ".." in place.split("/"):
             raise UsageError(
-                f"agent 'command': {place!r} is no folder in the agent's HOME; write it as ~/…",
+                f"agent 'command': {place!r} is not a folder in the agent's HOME; write it as ~/…",
                 field="agent.options",
             )
 
@@ -82,7 +82,7 @@ def _program(word: str, shown: tuple[Path, ...]) -> tuple[str, tuple[Path, ...]]
     file = Path(word).expanduser().absolute()
     if not (file.is_file() and os.access(file, os.X_OK)):
         raise UsageError(
-            f"agent 'command': {word!r} is no program of this machine; name one that may be run",
+            f"agent 'command': {word!r} is not an executable program of this machine; name one that is",
             field="agent.options.argv",
         )
     if any(file.is_relative_to(folder) for folder in (Path("/usr"), *shown)):

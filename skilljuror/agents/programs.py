@@ -81,8 +81,8 @@ def installed(agent: str, name: str, install: str, package: str = "") -> Install
     place = shutil.which(Path(name).expanduser())
     if place is None:
         raise UsageError(
-            f"agent {agent!r} needs the program {name!r}, which is not here; {install}, or name"
-            " its place in agent.options.program",
+            f"agent {agent!r} needs the program {name!r}, which is not installed; {install}, or set"
+            " agent.options.program to its path",
             field="agent.options.program",
         )
     file = Path(place).resolve()
@@ -137,7 +137,7 @@ def _version(agent: str, argv: tuple[str, ...]) -> str:
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError) as error:
             raise UsageError(
-                f"agent {agent!r}: {' '.join(argv)!r} does not tell its version: {error}",
+                f"agent {agent!r}: {' '.join(argv)!r} does not print its version: {error}",
                 field="agent.options.program",
             ) from error
     line = done.stdout.decode("utf-8", "replace").strip().partition("\n")[0]

@@ -258,7 +258,7 @@ def _with_lost_skills(events: Iterable[CandidateEvent]) -> list[CandidateEvent]:
         if event.location.skill:
             last[event.agent] = event.location.skill
         elif event.agent in last and event.kind == "read":
-            note = "the path lacks the skill's folder; meant is the skill touched last"
+            note = "the path lacks the skill's folder; the skill touched last is assumed"
             event = replace(
                 event,
                 location=replace(event.location, skill=last[event.agent]),

@@ -58,9 +58,9 @@ def skill_issues(files: dict[str, Blob], skills: tuple[Skill, ...]) -> Iterator[
 def _nested(path: str, blob: Blob) -> BundleIssue:
     if blob.text is None:
         return BundleIssue(
-            "root-unreadable", "error", path, f"{blob.encoding_problem}; it is no root"
+            "root-unreadable", "error", path, f"{blob.encoding_problem}; it is not a root"
         )
-    message = "lies inside another skill's folder, or beside its root; it counts as support"
+    message = "is inside another skill's folder, or next to its root; it counts as support"
     return BundleIssue("nested-root", "warning", path, message)
 
 
@@ -125,7 +125,7 @@ def content_issues(files: dict[str, Blob]) -> Iterator[BundleIssue]:
 
 def _text_issues(path: str, text: str) -> Iterator[BundleIssue]:
     for rule, pattern, message in (
-        ("invisible-characters", _INVISIBLE, "holds invisible or direction characters"),
+        ("invisible-characters", _INVISIBLE, "has invisible or direction characters"),
         ("pipe-to-shell", _PIPE, "pipes a download into a shell"),
         ("hardcoded-skill-path", _SKILL_FOLDER, "names an absolute path of a skill folder"),
     ):
@@ -135,5 +135,5 @@ def _text_issues(path: str, text: str) -> Iterator[BundleIssue]:
             yield BundleIssue(rule, "warning", path, message, line)
     if "<!--" in text and path.lower().endswith(".md"):
         line = text.count("\n", 0, text.index("<!--")) + 1
-        message = "holds an HTML comment: agents read it, people do not see it rendered"
+        message = "has an HTML comment, which agents read and the rendered page hides"
         yield BundleIssue("html-comment", "info", path, message, line)

@@ -23,12 +23,12 @@ COLUMN_GAP = "   "
 MAX_TURNED_ROWS = 6
 """Most rows of a table that is transposed because it is too wide."""
 LEGEND = {
-    "ERU rate": "Effective Resource Uptake: the share of uses that became visible work, of those that"
-    " could be decided; two ends (low, high) where uses are open",
-    "open": "the use's content was shown, and the judge could not tell whether it was taken up",
+    "ERU rate": "Effective Resource Uptake: share of decided uses that became visible work; an interval"
+    " (low, high) if uses are open",
+    "open": "content was shown, and the judge could not decide whether it was used",
     "bundled": "the Skill belongs to the agent program itself",
-    "events": "accesses of agents to resources of Skills, one resource in one call each",
-    "uses": "events without those that only wrote or named the resource",
+    "events": "accesses of agents to Skill resources, one resource in one call each",
+    "uses": "events, except those that only wrote or named the resource",
     "phantom": "a path under the Skill's folder that the Skill does not have",
     "fanout": "distinct resources that a run opened",
     "content_exposed": "how much of the resource's text the agent was shown",

@@ -80,7 +80,7 @@ def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[st
     or device.
     """
     if not folder.is_dir():
-        raise StudyError(f"{str(folder)!r} is no folder", file=str(folder))
+        raise StudyError(f"{str(folder)!r} is not a folder", file=str(folder))
     tree = hashlib.sha256()
     for name in sorted({*_names_below(folder, skip)}.difference(without), key=os.fsencode):
         path = folder / name
@@ -90,7 +90,7 @@ def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[st
         elif stat.S_ISREG(mode):
             content, executable = _file_digest(path), int(bool(mode & stat.S_IXUSR))
         else:
-            raise StudyError(f"{str(path)!r} is no plain file; remove it", file=str(path))
+            raise StudyError(f"{str(path)!r} is not a regular file; remove it", file=str(path))
         tree.update(os.fsencode(name) + f"\0{executable}\0{content}\n".encode())
     return tree.hexdigest()
 
@@ -271,7 +271,7 @@ def _expected_version(kind: "type[Record]") -> Any:
 def _other_version(kind: "type[Record]", path: Path, version: object) -> StudyError:
     return StudyError(
         f"{str(path)!r} has format_version {version}, this skilljuror reads {_expected_version(kind)}:"
-        " use the version that wrote it, or make it anew",
+        " use the version that wrote it, or regenerate it",
         file=str(path),
         field="format_version",
     )
@@ -284,8 +284,8 @@ def _invalid_record(kind: type[R], path: Path, data: bytes, error: "ValidationEr
     problem = error.errors()[0]
     if problem["type"] == "json_invalid":
         return StudyError(
-            f"{str(path)!r} is damaged, the whole file: {problem['msg']}; restore it, or move it"
-            " away and make it anew",
+            f"{str(path)!r} is damaged: {problem['msg']}; restore it, or move it"
+            " away and regenerate it",
             file=str(path),
         )
     field = ".".join(str(part) for part in problem["loc"]) or "(whole file)"
@@ -339,7 +339,7 @@ def _readable(row: Any, path: Path) -> bytes:
             _as_row(type(row), orjson.loads(data))
         except ValueError as error:  # of orjson, msgspec and pydantic alike
             raise StudyError(
-                f"{str(path)!r}: a {type(row).__name__} is not saved, for it could not be read again:"
+                f"{str(path)!r}: a {type(row).__name__} was not saved, because it is invalid:"
                 f" {_short(error)}"
             ) from error
     return data

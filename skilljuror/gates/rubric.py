@@ -154,7 +154,7 @@ class GivenVerdict(BaseModel):
 
 
 class GivenVerdicts(BaseModel):
-    """What a model has to answer."""
+    """The required answer of a model."""
 
     verdicts: list[GivenVerdict]
 

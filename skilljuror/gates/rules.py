@@ -101,7 +101,7 @@ RULES: dict[str, Rule] = {
         " anything that uses it.",
     ),
     "hygiene.unresolved-mention": Rule(
-        "medium", "the text names a file that does not exist", "The agent searches for it in vain.",
+        "medium", "the text names a file that does not exist", "The agent searches for it without success.",
         "use the file's new path",
     ),
     "hygiene.stale-path": Rule(

@@ -12,8 +12,8 @@ from skilljuror.models.measure import LocalEffect, Verdict
 from skilljuror.models.trajectory import Step, ToolCall, Trajectory
 
 _NOTE = (
-    "This study was ingested with --no-quotes: neither ingest, judge nor show keeps or prints texts of"
-    " its logs. Without this file the next `skilljuror ingest` brings them back.\n"
+    "This study was ingested with --no-quotes: ingest, judge and show neither store nor print texts of"
+    " its logs. Delete this file and rerun `skilljuror ingest` to store them.\n"
 )
 
 

@@ -44,7 +44,7 @@ class StoredRuns:
         store.forget(stale)
 
     def without_shorter(self, store: "Store", runs: RunColumns) -> RunColumns:
-        """Drop runs that are stored with more steps although a file of theirs became shorter."""
+        """Drop runs that are stored with more steps although one of their files became shorter."""
         logged = runs["trajectories"]
         found = zip(logged["trajectory"], logged["steps"], logged["sub_steps"], strict=True)
         steps = {key: main + others for key, main, others in found if key in self._kept}

@@ -66,7 +66,7 @@ class ModelClient:
         if self.cap and not self.price:
             raise UsageError(
                 f"a budget in dollars needs the price of {choice.model!r}, which the packaged list"
-                " lacks: give it under `prices:` of the study file, or leave the budget out",
+                " lacks: add it under `prices:` of the study file, or omit the budget",
                 field="prices",
             )
         self.spent_usd = 0.0
@@ -114,8 +114,8 @@ class ModelClient:
         if last.value is None or last.problem:
             raise UnusableAnswer(
                 f"{self.choice.model!r} gave no usable {kind.__name__} in"
-                f" {self.choice.retries + 1} tries: {last.problem}; the answers are kept in the log:"
-                " allow more retries, change a parameter or take another model"
+                f" {self.choice.retries + 1} attempts: {last.problem}; the answers are in the call log:"
+                " allow more retries, change a parameter or use another model"
             )
         return last.value, last.answer
 
@@ -216,8 +216,8 @@ class ModelClient:
         self._count(answer)
         if self.cap and answer.cost_usd is None:
             raise ModelError(
-                f"the server of {self.choice.model!r} does not tell tokens, so that no budget in"
-                " dollars can be kept: leave the budget out; answers so far are kept"
+                f"the server of {self.choice.model!r} reports no token counts, so a budget in"
+                " dollars cannot be enforced: omit the budget (answers so far are saved)"
             )
 
     def _count(self, answer: ModelAnswer) -> None:
@@ -243,7 +243,7 @@ class RecordedModel(ModelClient):
         """Return the recorded answer. Raises UnusableAnswer for a question that was not asked."""
         answer = self._record.get((digest_json(prompt(messages)), repeat))
         if answer is None:
-            raise UnusableAnswer("the recorded answers are to other questions than those asked now")
+            raise UnusableAnswer("the recorded answers belong to other questions")
         self.answers.append(answer)
         return answer
 

@@ -31,7 +31,7 @@ class SpendingCap:
             if self._used_up():
                 raise ModelError(
                     f"the budget of ${self.dollars:g} is spent (${self.spent:.2f});"
-                    " raise it to go on: answers so far are kept"
+                    " raise it to continue (answers so far are saved)"
                 )
             self._under_way.append(at_least)
         try:

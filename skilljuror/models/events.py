@@ -95,7 +95,7 @@ class Resource(Struct, frozen=True):
 
 
 class SkillManifest(Struct, frozen=True):
-    """What a trial offered, or what a log shows to have been offered."""
+    """The Skills that a trial offered, or that a log shows as offered."""
 
     resources: tuple[Resource, ...] = ()
     """Every file of every skill."""

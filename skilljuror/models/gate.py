@@ -1,4 +1,4 @@
-"""What gates find."""
+"""Findings and results of gates."""
 
 import hashlib
 from typing import Literal

@@ -92,42 +92,42 @@ class UptakeCategory(StrEnum):
 
     IMPLEMENTATION = (
         "implementation", "yes",
-        "what the resource says was carried out in code, files, commands or the product, or a helper"
-        " wrote what was required",
+        "the resource's content was carried out in code, files, commands or the product, or a helper"
+        " wrote the required output",
     )  # fmt: skip
     VALIDATION = (
         "validation", "yes",
-        "what the resource says was used to check the work, or a helper's output was read and judged",
+        "the resource's content was used to check the work, or a helper's output was read and assessed",
     )  # fmt: skip
     CORRECTION = (
-        "correction", "yes", "what the resource says mended something that was wrong or had failed",
+        "correction", "yes", "the resource's content fixed something that was wrong or had failed",
     )  # fmt: skip
     DIAGNOSIS = (
         "diagnosis", "yes",
-        "what the resource says, or an error it gave, led to a credible cause of a problem",
+        "the resource's content, or an error from it, led to a plausible cause of a problem",
     )  # fmt: skip
     NAVIGATION = (
-        "navigation", "yes", "it named another resource, and the agent opened that; no category of the paper",
+        "navigation", "yes", "it named another resource, which the agent then opened; not a category of the paper",
     )  # fmt: skip
-    BACKGROUND = "background", "no", "it was read, and nothing that followed shows anything of it"
-    LISTING = "listing", "no", "the agent only looked at names of files or folders, and used none"
-    FAILED_PROBE = "failed_probe", "no", "the access failed, and nothing was made of that"
+    BACKGROUND = "background", "no", "it was read, and no later step shows any of it"
+    LISTING = "listing", "no", "the agent only looked at file or folder names, and used none"
+    FAILED_PROBE = "failed_probe", "no", "the access failed, without consequence"
     ALIAS_CHECK = (
-        "alias_check", "no", "the agent only looked whether the same file has another path or name",
+        "alias_check", "no", "the agent only checked whether the same file has another path or name",
     )  # fmt: skip
-    NOT_SHOWN = "not_shown", "unknown", "the log does not hold what the agent was shown"
+    NOT_SHOWN = "not_shown", "unknown", "the log does not contain what the agent was shown"
     NOTHING_DISTINCTIVE = (
         "nothing_distinctive", "unknown",
-        "what was shown says nothing by which a later use could be recognised",
+        "the shown content has nothing by which a later use could be recognised",
     )  # fmt: skip
     NOT_SEEN_AGAIN = (
-        "not_seen_again", "unknown", "nothing of what was shown can be seen in later steps",
+        "not_seen_again", "unknown", "no later step shows any of the shown content",
     )  # fmt: skip
     ALSO_ELSEWHERE = (
-        "also_elsewhere", "unknown", "what was used stood in the task or in another resource, too",
+        "also_elsewhere", "unknown", "the used content is also in the task or in another resource",
     )  # fmt: skip
     NO_LATER_ACTION = (
-        "no_later_action", "unknown", "the log ends before anything could be done with it",
+        "no_later_action", "unknown", "the log ends before the content could be used",
     )  # fmt: skip
     INSUFFICIENT_CONTEXT = (
         "insufficient_context", "unknown", "the log does not show the model enough to decide",
@@ -135,7 +135,7 @@ class UptakeCategory(StrEnum):
     UNVERIFIED_QUOTE = (
         "unverified_quote", "unknown", "the model said yes with a quote that is not in the log",
     )  # fmt: skip
-    UNPARSED = "unparsed", "unknown", "no usable answer of the model, after its retries"
+    UNPARSED = "unparsed", "unknown", "no usable answer from the model, after retries"
 
     @property
     def open(self) -> bool:

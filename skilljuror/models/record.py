@@ -1,4 +1,4 @@
-"""The base of every record that is kept as a contract."""
+"""The base of every stored record with a contract."""
 
 from pydantic import BaseModel, ConfigDict
 

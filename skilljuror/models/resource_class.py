@@ -1,4 +1,4 @@
-"""What a file of a Skill is: its root, code, data or support.
+"""Classes of a Skill's files: its root, code, data or support.
 
 root: the SKILL.md. code: what is run, compiled or imported. data: what only machines read, binary
 files and terms of use among it. support: any other text, which an agent reads. A log tells a path
@@ -45,7 +45,7 @@ def is_root_name(path: str) -> bool:
 
 
 def missing_root(files: Mapping[str, Blob]) -> str:
-    """What is wrong with the files of a bundle without any skill, to follow its name, and the mend."""
+    """Return the problem of a bundle without any skill, to follow its name, and the fix."""
     for path, blob in files.items():
         if is_root_name(path) and (problem := blob.encoding_problem):
             return f"has no skill that can be read: {path!r} {problem}"

@@ -1,11 +1,11 @@
 -- question: Week by week: which skills were offered, opened and used, and how much did they cost?
 -- section: RQ3
 -- grain: one row is one skill, week and judge
--- columns: skill, week, judge, offered, opened, open_rate, not_told, opened_not_told, taken_up_low,
+-- columns: skill, week, judge, offered, opened, open_rate, unlisted, opened_unlisted, taken_up_low,
 --   taken_up_high, eru_low, eru_high, uses, failed, bytes_shown, tokens_shown
 -- params: since=null, skill=null, judge=null
 -- read: `opened` counts only runs whose log or variant lists the skill as offered. Many logs do not list what
---   they offer: their runs are in `not_told` and say nothing about how often an offered skill was ignored.
+--   they offer: their runs are in `unlisted` and say nothing about how often an offered skill was ignored.
 -- empty: No run was offered a skill or touched one, or none started after `since`; `skilljuror query STUDY
 --   trajectories` shows when each run started.
 -- null judge: these uses are not judged yet; run `skilljuror judge STUDY`
@@ -13,8 +13,8 @@
 -- column offered: runs that were offered it, by their log or variant
 -- column opened: of these, runs that activated, read, ran or imported any of its resources
 -- column open_rate: opened / offered
--- column not_told: other runs that touched it; their log does not list it as offered
--- column opened_not_told: of these, runs that opened it
+-- column unlisted: other runs that touched it; their log does not list it as offered
+-- column opened_unlisted: of these, runs that opened it
 -- column taken_up_low: runs with at least one use labelled yes; null unless every use was judged
 -- column taken_up_high: the same, counting every open use as yes
 -- column eru_low: yes / (yes + no + open) over its uses, counting every open use as no
@@ -67,8 +67,8 @@ sums AS (
         skill, week, j.judge,
         count(o.trajectory) AS offered,
         count(*) FILTER (WHERE o.trajectory IS NOT NULL AND t.opened) AS opened,
-        count(*) FILTER (WHERE o.trajectory IS NULL) AS not_told,
-        count(*) FILTER (WHERE o.trajectory IS NULL AND t.opened) AS opened_not_told,
+        count(*) FILTER (WHERE o.trajectory IS NULL) AS unlisted,
+        count(*) FILTER (WHERE o.trajectory IS NULL AND t.opened) AS opened_unlisted,
         count(*) FILTER (WHERE l.low > 0) AS taken_up_low,
         count(*) FILTER (WHERE l.high > 0) AS taken_up_high,
         judge IS NOT NULL AND coalesce(sum(l.judged), 0) = coalesce(sum(t.uses), 0) AS all_judged,
@@ -85,7 +85,7 @@ sums AS (
 SELECT
     skill, week, judge, offered, opened,
     opened / nullif(offered, 0) AS open_rate,
-    not_told, opened_not_told,
+    unlisted, opened_unlisted,
     if(all_judged, taken_up_low, NULL) AS taken_up_low,
     if(all_judged, taken_up_high, NULL) AS taken_up_high,
     low / nullif(rated, 0) AS eru_low,
@@ -95,4 +95,4 @@ SELECT
     CAST(coalesce(bytes, 0) AS BIGINT) AS bytes_shown,  -- likewise; nothing shown is nothing
     CAST(round(coalesce(bytes, 0) / 4) AS BIGINT) AS tokens_shown
 FROM sums
-ORDER BY week DESC NULLS LAST, opened + opened_not_told DESC, skill, judge;
+ORDER BY week DESC NULLS LAST, opened + opened_unlisted DESC, skill, judge;

@@ -85,7 +85,7 @@ def query(name: str) -> Query:
 
 
 def remarks_on(question: str, answer: QueryResult) -> list[str]:
-    """What is missing in an answer and how to get it, in sentences for people: that it has no row, or
+    """Return sentences on what is missing in an answer and how to get it: no row, or
     no value in a column. None for SQL.
 
     Raises QueryError for an unknown question.

@@ -1,4 +1,4 @@
-"""What an audit found, for people and for the tools that review changes: plain text, Markdown for
+"""Audit results for people and for code review tools: plain text, Markdown for
 a comment, annotations of GitHub, SARIF."""
 
 import json
@@ -38,7 +38,7 @@ _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 class AuditReport(NamedTuple):
-    """An audit with all that a report shows of it."""
+    """An audit and how it is reported."""
 
     source: str
     """Name of the source."""
@@ -79,12 +79,12 @@ class FoldedFinding(NamedTuple):
 
     @property
     def finding(self) -> Finding:
-        """The one that is told."""
+        """The reported finding."""
         return self.findings[0]
 
     @property
     def what(self) -> str:
-        """What was found, in a sentence."""
+        """Return the finding in one sentence."""
         count = len(self.findings) - 1
         more = (
             f" (with {count} more finding{'s' if count > 1 else ''} of its lines)" if count else ""

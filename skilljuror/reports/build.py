@@ -1,4 +1,4 @@
-"""The report of a study: one self-contained page, and a CSV beside every table and figure."""
+"""The report of a study: one self-contained page, and a CSV for every table and figure."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ MOST_SKILLS = 12
 
 @dataclass(frozen=True)
 class ReportSummary:
-    """Where the report is, and what it says first."""
+    """The report's path and its headline."""
 
     path: Path
     """The HTML file."""

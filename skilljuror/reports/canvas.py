@@ -48,7 +48,7 @@ _SETTINGS: Any = {
 
 
 class Paper(NamedTuple):
-    """What a figure is drawn on."""
+    """Size and style of a figure."""
 
     scripted: bool
     """A scripted policy ran, and the figure says so."""

@@ -37,10 +37,10 @@ SOURCE = "measure_values"
 
 _BY_TASK = {
     "tasks": "tasks with a value in both arms; the others are dropped from both",
-    "treatment_trials": "trials with a value; a null is not known and left out, never zero",
+    "treatment_trials": "trials with a value; null is unknown and excluded, never counted as zero",
     "low": "lower end of the 95 % interval over tasks, Student's t",
     "low_reason": "why there is no interval",
-    "high": "upper end of the same",
+    "high": "upper end of this interval",
 }
 
 
@@ -54,7 +54,7 @@ class ComputedTable(NamedTuple):
     read: str
     """How to read the numbers."""
     definitions: dict[str, str]
-    """What single columns are."""
+    """Meanings of columns."""
     make: Callable[[Answers], QueryResult]
     """Its rows."""
     source: str = SOURCE
@@ -194,15 +194,15 @@ COMPUTED = {
         "How much more time, tokens and money does the treatment take?",
         RATIOS,
         "A ratio of 1 means no difference, 1.20 a fifth more. Every task weighs the same, so one long "
-        "task does not decide. Where the interval holds 1, nothing is shown.",
+        "task does not decide. If the interval includes 1, no difference is shown.",
         {"ratio": "exp of the mean over tasks of log(treatment mean / control mean)", **_BY_TASK},
         ratios,
     ),
     "contrasts": ComputedTable(
         "By how much does the way of working differ, task by task?",
         CONTRASTS,
-        "Where the interval holds 0, nothing is shown. Eleven measures are compared, and those of other "
-        "packages, each at 95 %: one of them may leave 0 out by chance far more often than in one study of twenty.",
+        "If the interval includes 0, no difference is shown. Eleven measures, and those of other packages, are "
+        "compared at 95 % each, so by chance some interval excludes 0 in far more than one study of twenty.",
         {
             "difference": "mean over tasks of (treatment mean - control mean), in the row's unit",
             **_BY_TASK,
@@ -210,35 +210,33 @@ COMPUTED = {
         contrasts,
     ),
     "uptake_rates": ComputedTable(
-        "What is the uptake rate of each condition, once the judge's errors are taken out?",
+        "What is the uptake rate of each condition, corrected for the judge's errors?",
         judging.RATES,
-        "The judge's own rate is what it read. The corrected one takes from it what people's labels of a "
-        "random sample say it was wrong by, and is the one to quote; the adjusted one takes the judge "
-        "to err alike in all conditions.",
+        "The judge's own rate includes its errors. The corrected rate removes the errors that people's labels "
+        "of a random sample show: quote this one. The adjusted rate assumes the same errors in all conditions.",
         {
             "labels": "uses of the sample that people labelled",
-            "judge_rate": "yes / (yes + no) by the judge alone; null where uses are open, that is, their "
-            "content was shown and the judge could not tell",
-            "judge_rate_low": "lower end of the 95 % interval over tasks; where a model was asked several "
-            "times, over its answers, too",
-            "judge_rate_high": "upper end of the same",
-            "corrected_rate": "prediction-powered (PPI++), tasks as clusters; null without labels, where "
-            "they do not reach every answer of the judge, and where people left a use open: the interval then "
-            "holds both answers",
+            "judge_rate": "yes / (yes + no) by the judge alone; null if uses are open (shown, but "
+            "undecided)",
+            "judge_rate_low": "lower end of the 95 % interval over tasks, and over repeated answers of a "
+            "model",
+            "judge_rate_high": "upper end of this interval",
+            "corrected_rate": "prediction-powered (PPI++), tasks as clusters; null without labels for every "
+            "answer of the judge, and if people left a use open: the interval then includes both answers",
             "adjusted_rate": "Rogan and Gladen's, with sensitivity and specificity of all conditions; null "
-            "where people left open any use of the sample",
-            "adjusted_rate_low": "lower end of Lang and Reiczigel's 95 % interval, which takes uses as "
-            "independent",
+            "if people left any use of the sample open",
+            "adjusted_rate_low": "lower end of Lang and Reiczigel's 95 % interval, which assumes independent "
+            "uses",
         },
         judging.uptake_rates,
         "judged_cells",
         "one row is one judge and condition",
     ),
     "uptake_differences": ComputedTable(
-        "Does uptake differ between the conditions, once the judge's errors are taken out?",
+        "Does uptake differ between the conditions, corrected for the judge's errors?",
         judging.DIFFERENCES,
-        "A judge that overlooks more in one layout than in another looks just like an effect. So each "
-        "condition is corrected by labels of its own; labels of one alone correct nothing.",
+        "A judge that misses more in one layout mimics an effect. So each condition is corrected by its own "
+        "labels; both need some.",
         {
             "delta_judge": "rate of the treatment minus that of the control by the judge alone, in points",
             "delta_judge_low": "lower end of the 95 % interval over tasks, paired",
@@ -252,11 +250,11 @@ COMPUTED = {
         "one row is one judge",
     ),
     "judge_accuracy": ComputedTable(
-        "How often is a judge's yes right, and how much does it overlook?",
+        "How often is a judge's yes right, and how many does it miss?",
         judging.ACCURACY,
-        "Labels are weighed by the chance with which their uses were drawn.",
+        "A label is weighted by 1 / the probability that its use was sampled.",
         {
-            "left_open": "of the labels, those that are neither yes nor no: left out",
+            "left_open": "labels that are neither yes nor no, excluded",
             "sensitivity_share": "of what people call yes, the share that the judge calls yes",
             "sensitivity_share_low": "lower end of Wilson's 95 % interval at the effective number of labels",
             "specificity_share": "of what people call no, the share that the judge does not call yes",
@@ -269,11 +267,11 @@ COMPUTED = {
     "rater_agreement": ComputedTable(
         "How far do judges and people agree?",
         judging.AGREEMENT,
-        "Kappa collapses where one label is rare; AC1 does not. Alpha is that of all people together.",
+        "Kappa is low if one label is rare; AC1 is not. Alpha covers all people together.",
         {
             "first": "a judge, or a person",
-            "events": "uses that both labelled; between judges without verdicts that a cascade took over",
-            "agreed_share": "share of equal labels; beside a person weighed by the chance to be drawn",
+            "events": "uses that both labelled; between judges, without verdicts that a cascade copied",
+            "agreed_share": "share of equal labels; with a person, weighted by 1 / sampling probability",
             "agreed_share_low": "lower end of the 95 % interval, whole tasks resampled (seed 0)",
             "kappa": "Cohen's",
             "ac1": "Gwet's",

@@ -98,7 +98,7 @@ def _colour(value: float) -> str:
 
 
 def timing_bins(answers: Answers, paper: Paper) -> Drawing | None:
-    """Where Skill-related steps fall along the run (Figure 5)."""
+    """Draw the positions of Skill-related steps in the run (Figure 5)."""
     rows = answers("timing_bins").records()
     if not any(row["skill_steps"] for row in rows):
         return None
@@ -114,7 +114,7 @@ def timing_bins(answers: Answers, paper: Paper) -> Drawing | None:
 
 
 def exposure_curve(answers: Answers, paper: Paper) -> Drawing | None:
-    """How the Skill's knowledge arrives (drawn where a knowledge map exists)."""
+    """Draw how the Skill's knowledge reaches the agent, if there is a knowledge map."""
     rows = answers("exposure_curve").records()
     if not any(row["units_share"] for row in rows):
         return None

@@ -1,4 +1,4 @@
-"""Numbers as people read them; the CSV beside a table keeps them whole."""
+"""Numbers rounded for people; the CSV of a table has all digits."""
 
 from datetime import datetime
 from typing import Any

@@ -62,7 +62,7 @@ ALL_PEOPLE = "all people"
 
 @dataclass
 class ArmUses:
-    """What one judge and people said of the uses of one condition."""
+    """The labels of one judge and of people on the uses of one condition."""
 
     condition: str
     """The condition."""

@@ -1,4 +1,4 @@
-"""HTML pages: the report with the CSV and SVG files beside it, and where units went."""
+"""HTML pages: the report with its CSV and SVG files, and the diff of units."""
 
 from importlib import metadata
 from itertools import groupby

@@ -214,7 +214,7 @@ OBSERVED = (
         (
             Panel("skills_opened", limit=30),
             Panel("by_skill", (
-                "skill", "week", "offered", "opened", "open_rate", "not_told", "opened_not_told",
+                "skill", "week", "offered", "opened", "open_rate", "unlisted", "opened_unlisted",
                 "taken_up_low", "taken_up_high", "eru_low", "eru_high", "uses", "failed", "tokens_shown",
             ), limit=60, folded=True),
             Panel("invocation_by_skill", (

@@ -1,4 +1,4 @@
-"""What the template sees: tables, figures and sections made ready to print."""
+"""Tables, figures and sections, prepared for the template."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -18,7 +18,7 @@ class Limits(NamedTuple):
     def too_slow(self) -> QueryError:
         """Return the error for a timeout."""
         return QueryError(
-            f"the answer takes longer than {self.seconds:g} s: ask for less, or raise --timeout SECONDS",
+            f"the query takes longer than {self.seconds:g} s: add a LIMIT or a filter, or raise --timeout SECONDS",
             field="timeout",
         )
 
@@ -26,7 +26,7 @@ class Limits(NamedTuple):
         """Return the error for too much memory."""
         limit = f"{self.memory >> 20} MB" if self.memory else "this machine has"
         return QueryError(
-            f"the answer needs more memory than {limit}: ask for less, or raise --memory SIZE",
+            f"the query needs more memory than {limit}: add a LIMIT or a filter, or raise --memory SIZE",
             field="memory",
         )
 

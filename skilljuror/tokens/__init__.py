@@ -30,7 +30,7 @@ _PIECE = re.compile(r"[A-Za-z]+|\d+|[^\sA-Za-z\d]+")
 
 
 def tokenizer_name() -> str:
-    """What to write into a manifest: "o200k_base/tiktoken-x.y.z"."""
+    """Return the tokenizer's name for manifests: "o200k_base/tiktoken-x.y.z"."""
     from importlib import metadata  # slow to load, and readers of logs count nothing
 
     return f"o200k_base/tiktoken-{metadata.version('tiktoken')}"

@@ -70,7 +70,7 @@ class TestRealAgents:
 
     def test_a_program_that_is_not_here_is_named_with_the_way_to_get_it(self, name, made):
         install = "pip install" if name == "mini-swe-agent" else "npm install -g"
-        with pytest.raises(UsageError, match=rf"'nowhere', which is not here; {install} "):
+        with pytest.raises(UsageError, match=rf"'nowhere', which is not installed; {install} "):
             made(name, {"program": "nowhere"})
 
     def test_it_has_a_network_and_one_key(self, name, made):

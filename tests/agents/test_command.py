@@ -71,11 +71,11 @@ def test_a_program_is_copied_unless_the_sandbox_has_or_shows_it(tmp_path):
     [
         ({}, "missing required field `argv`"),
         ({"argv": []}, "argv is empty"),
-        ({"argv": ["./nowhere"]}, r"'\./nowhere' is no program of this machine"),
+        ({"argv": ["./nowhere"]}, r"'\./nowhere' is not an executable program of this machine"),
         ({"argv": ["sh"], "show": ["/no/where"]}, "'/no/where' does not exist"),
-        ({"argv": ["sh"], "logs": ["/var/log"]}, "'/var/log' is no folder in the agent's HOME"),
-        ({"argv": ["sh"], "logs": ["~/../x"]}, "'~/../x' is no folder in the agent's HOME"),
-        ({"argv": ["sh"], "skills": "skills"}, "'skills' is no folder in the agent's HOME"),
+        ({"argv": ["sh"], "logs": ["/var/log"]}, "'/var/log' is not a folder in the agent's HOME"),
+        ({"argv": ["sh"], "logs": ["~/../x"]}, "'~/../x' is not a folder in the agent's HOME"),
+        ({"argv": ["sh"], "skills": "skills"}, "'skills' is not a folder in the agent's HOME"),
         ({"argv": ["sh"], "logs": "~/x"}, r"Expected `array`, got `str` - at `\$\.logs`"),
     ],
 )

@@ -70,5 +70,5 @@ def test_the_version_is_the_number_of_what_it_says(tmp_path, said, version):
 
 def test_a_program_that_does_not_tell_its_version_is_refused(tmp_path):
     file = place(tmp_path, "tool", "#!/bin/sh\nexit 3\n")
-    with pytest.raises(UsageError, match=r"tool --version' does not tell its version: .*status 3"):
+    with pytest.raises(UsageError, match=r"tool --version' does not print its version: .*status 3"):
         installed("a", str(file), "get it")

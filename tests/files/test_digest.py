@@ -47,10 +47,10 @@ def test_a_link_counts_by_its_target_and_is_not_followed(tmp_path):
 
 def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(StudyError, match="no plain file"):
+    with pytest.raises(StudyError, match="not a regular file"):
         digest_tree(tmp_path)
 
 
 def test_a_missing_folder_is_not_an_empty_one(tmp_path):
-    with pytest.raises(StudyError, match="is no folder"):
+    with pytest.raises(StudyError, match="is not a folder"):
         digest_tree(tmp_path / "absent")

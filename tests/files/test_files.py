@@ -45,7 +45,7 @@ def test_a_record_survives_its_file(tmp_path):
     ("text", "named"),
     [
         ('{"gate": "layout"}', "variant"),
-        ("{", "whole file"),
+        ("{", "is damaged: "),
         ('{"format_version": 99, "new": 1}', "99"),
         (
             gate().model_dump_json().replace('"format_version":1', '"format_version":9'),

@@ -113,7 +113,7 @@ def test_the_refused_answers_and_their_reasons_are_in_the_log(tmp_path):
             address,
             requests,
         ),
-        pytest.raises(ModelError, match="no usable Verdict in 2 tries"),
+        pytest.raises(ModelError, match="no usable Verdict in 2 attempts"),
     ):
         client(address, calls).ask_for(Verdict, ASK)
     assert [row["text"] for row in read_jsonl(calls)] == ["I will not."] * 2
@@ -201,7 +201,7 @@ def test_a_cap_needs_tokens_and_what_was_answered_stays(tmp_path):
     calls = tmp_path / "calls.jsonl"
     with (
         model_server(lambda body, n: completion_reply("x", usage=None)) as (address, requests),
-        pytest.raises(ModelError, match="does not tell tokens"),
+        pytest.raises(ModelError, match="reports no token counts"),
     ):
         client(address, calls, 5.0, "openai/gpt-4o").ask(ASK)
     assert len(requests) == len(list(read_jsonl(calls))) == 1

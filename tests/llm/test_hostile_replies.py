@@ -52,7 +52,7 @@ def test_counts_that_cannot_be_are_unknown_and_lift_no_cap(tmp_path, reply):
         answer = client(address, calls).ask(ASK)
         assert (answer.input_tokens, answer.output_tokens, answer.cost_usd) == (None, None, None)
         capped = client(address, tmp_path / "capped.jsonl", budget=1.0)
-        with pytest.raises(ModelError, match="does not tell tokens"):
+        with pytest.raises(ModelError, match="reports no token counts"):
             capped.ask(ASK)
         assert capped.cap.spent == 0
         assert client(address, calls).ask(ASK).text == "fine"  # from the log
@@ -63,7 +63,7 @@ def test_a_row_that_could_not_be_read_again_is_not_saved(tmp_path):
     calls = tmp_path / "calls.jsonl"
     with model_server(lambda body, n: "fine") as (address, _):
         answer = client(address, calls).ask(ASK)
-    with pytest.raises(StudyError, match="ModelAnswer is not saved"):
+    with pytest.raises(StudyError, match="ModelAnswer was not saved"):
         append_jsonl(calls, structs.replace(answer, output_tokens=10**30))
     assert len(list(read_jsonl(calls))) == 1
 

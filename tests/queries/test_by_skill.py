@@ -61,7 +61,7 @@ def path(tmp_path_factory):
 
 def test_opened_is_counted_of_the_runs_that_were_offered_it(path):
     """Of a, b and c two touched it and one opened it; d lists nothing, f has no time."""
-    columns = ("week", "offered", "opened", "open_rate", "not_told", "opened_not_told")
+    columns = ("week", "offered", "opened", "open_rate", "unlisted", "opened_unlisted")
     found = rows(path, "by_skill", *columns, skill="csv-report")
     told = [(week and week.isoformat(), *rest) for week, *rest in found]
     assert told == [
@@ -76,7 +76,7 @@ def test_never_more_is_opened_than_offered(path, tmp_path):
         found = run(database, "by_skill").records()
         assert found
         assert all(row["opened"] <= row["offered"] for row in found)
-        assert all(row["opened_not_told"] <= row["not_told"] for row in found)
+        assert all(row["opened_unlisted"] <= row["unlisted"] for row in found)
 
 
 def test_uptake_failures_and_text_shown_stand_beside_it(path):

@@ -53,9 +53,9 @@ _CUT_NOTICE = re.compile(
 _HIDES_ERRORS = re.compile(r"2>(?!&1)|&>")
 DISAGREE = "witnesses disagree: the output does not show the text known for this file"
 """Note of a read whose known text is not in the output."""
-_IN_PART = "witnesses disagree: the command asks for the whole file, the output shows a part"
+_IN_PART = "witnesses disagree: the command requests the whole file, the output shows a part"
 _NO_ANSWER = "no answer in the log"
-_NO_TEXT = "the log holds no text of the result"
+_NO_TEXT = "the log has no text of the result"
 _LONGEST_QUOTE = 120
 
 

@@ -80,8 +80,8 @@ class HarborHarness:
             problem = problem or (seal_problem() if self.isolation else None)
             if problem:
                 raise HarnessError(
-                    f"harness 'harbor': environment bwrap does not work here: {problem}; or let the"
-                    " study name another (harness.options.environment: docker)"
+                    f"harness 'harbor': environment bwrap does not work here: {problem}; or choose"
+                    " another (harness.options.environment: docker)"
                 )
         return self.environment
 
@@ -196,7 +196,7 @@ class HarborHarness:
             if job.trial.trial not in done:
                 raise HarnessError(
                     f"Harbor ended without a result of trial {job.trial.trial!r}: {running.last_words()}"
-                    f" (all of it in {running.job.folder}); mend it and run again"
+                    f" (all of it in {running.job.folder}); fix it and rerun"
                 )
 
     def _handed_out(
@@ -272,7 +272,7 @@ def _refuse_variant(job: TrialJob) -> None:
     for path in sorted(job.variant_dir.rglob("*")):
         if is_root_name(path.name) and not any(path.is_relative_to(folder) for folder in taken):
             raise HarnessError(
-                f"trial {job.trial.trial!r}: Harbor takes Skills that lie side by side, each with a"
-                f" SKILL.md, and {job.variant!r} has {str(path.relative_to(job.variant_dir))!r}; give"
-                " the folder right above its Skills"
+                f"trial {job.trial.trial!r}: Harbor requires Skills in one folder, each with a"
+                f" SKILL.md, and {job.variant!r} has {str(path.relative_to(job.variant_dir))!r}; name"
+                " the folder that contains the Skills"
             )

@@ -26,7 +26,7 @@ class HarborProgram(Struct, frozen=True):
 
     @property
     def skills_root(self) -> str:
-        """Where it mounts a trial's Skills."""
+        """Folder where it mounts a trial's Skills."""
         return SKILL_ROOTS[_minor(self.version)]
 
 
@@ -36,14 +36,14 @@ def find_harbor(option: str | None) -> HarborProgram:
     if found is None:
         where = f"at {option!r}" if option else "on PATH"
         raise HarnessError(
-            f"harness 'harbor': there is no program `harbor` {where}; install it: {INSTALL},"
-            " or let the study name it as harness.options.program"
+            f"harness 'harbor': no program `harbor` {where}; install it: {INSTALL},"
+            " or set harness.options.program"
         )
     path = Path(found).absolute()
     version = _version(path)
     if _minor(version) not in SKILL_ROOTS:
         raise HarnessError(
-            f"harness 'harbor': {str(path)!r} is Harbor {version}, and this skilljuror drives"
+            f"harness 'harbor': {str(path)!r} is Harbor {version}, and this skilljuror supports"
             f" {' and '.join(SKILL_ROOTS)}; install it: {INSTALL}"
         )
     return HarborProgram(path, version)
@@ -64,6 +64,6 @@ def _version(path: Path) -> str:
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise HarnessError(
-            f"harness 'harbor': {str(path)!r} does not say its version: {error}; install it: {INSTALL}"
+            f"harness 'harbor': {str(path)!r} does not print its version: {error}; install it: {INSTALL}"
         ) from error
     return (said.stdout.split() or ["unknown"])[-1]

@@ -1,1 +1,1 @@
-"""What became of each unit of one bundle in another."""
+"""Match and compare the units of two bundles."""

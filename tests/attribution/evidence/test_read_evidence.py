@@ -115,7 +115,7 @@ def test_a_log_without_texts_says_by_its_status_that_a_file_was_read():
     assert (event.ok, event.content_exposed, event.note) == (
         True,
         "full",
-        "the log holds no text of the result",
+        "the log has no text of the result",
     )
 
 

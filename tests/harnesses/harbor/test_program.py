@@ -29,7 +29,7 @@ def test_a_program_that_is_not_there_is_one_line(tmp_path):
     harbor = {"name": "harbor", "options": {"program": str(tmp_path / "none")}}
     study = make_study(tmp_path, packaged=PACKAGED, harness=harbor)
     line = complaint(call("run", study, "--out", tmp_path / "out"))
-    assert "there is no program `harbor`" in line
+    assert "no program `harbor`" in line
     assert "uv tool install" in line
     assert not (tmp_path / "out").exists()
 
@@ -38,5 +38,5 @@ def test_a_program_that_fails_is_refused(tmp_path):
     path = tmp_path / "harbor"
     path.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     path.chmod(0o755)
-    with pytest.raises(HarnessError, match="does not say its version"):
+    with pytest.raises(HarnessError, match="does not print its version"):
         find_harbor(str(path))
