@@ -190,10 +190,12 @@ def _lost_files(comparison: UnitDiff, parent: Bundle) -> Iterator[Finding]:
     missing: dict[str, int] = Counter(u.file for u in comparison.missing if u.kind != "file")
     if not missing:
         return
+    copies = Counter(unit.file for unit in comparison.copies)  # a title of one word is in any text
     sizes: dict[str, int] = defaultdict(int)
     for unit in units_of(parent):
         sizes[unit.file] += unit.kind in CONTENT_KINDS
     for path, count in sorted(missing.items()):
-        if count > _LOST_SHARE * sizes[path]:
-            message = f"{count} of the {sizes[path]} units of {path!r} are missing"
+        lost = count + copies[path]
+        if lost > _LOST_SHARE * sizes[path]:
+            message = f"{lost} of the {sizes[path]} units of {path!r} are missing"
             yield finding(Observation("knowledge.file-lost", None, path, message=message), path)

@@ -125,7 +125,9 @@ def test_a_turned_duty_fails_the_check(repository):
     assert "::error file=skills/csv-report/SKILL.md,line=" in printed
     assert "- Never round below 0.01." in summary
     assert "+ Always round below 0.01." in summary
-    assert summary.index("a negation was added or removed") < summary.index("<details>")
+    assert summary.index("a negation or strike-through was added or removed") < summary.index(
+        "<details>"
+    )
     assert "Skills audited: 1. The check fails." in summary
     assert "with blank" not in printed
 

@@ -22,13 +22,13 @@ _LEVELS = 2
 
 
 def demote_heading(target: MutationTarget) -> Iterator[MutationSite]:
-    """Write a heading two levels down, but for the first of a page, its title."""
+    """Write a heading two levels down, but for the first of a page or of a file on it, its title."""
     for path in filter(is_markdown, target.texts):
         lines = target.texts[path].lines
         headings = markdown_index(lines).headings
-        for heading in headings[1:]:
-            made = marker_path(heading.title) or template_of_heading(heading.title)
-            if not made and can_shift([heading], _LEVELS):
+        made = [bool(marker_path(one.title) or template_of_heading(one.title)) for one in headings]
+        for place, heading in enumerate(headings[1:], 1):
+            if not any(made[place - 1 : place + 1]) and can_shift([heading], _LEVELS):
                 number = heading.start + 1
                 yield target.edit(path, number, shift_line(lines[heading.start], _LEVELS))
 

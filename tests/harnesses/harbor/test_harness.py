@@ -164,7 +164,7 @@ def test_what_harbor_refuses_stops_the_run_in_one_line(tmp_path):
 @pytest.mark.parametrize("place", ["deep/brew/SKILL.md", "brew/skill.md"])
 def test_a_skill_that_harbor_would_not_take_is_refused(tmp_path, place):
     job = make_job(make_task(tmp_path / "tea"), variant=write_tree(tmp_path / "v", {place: SKILL}))
-    with pytest.raises(HarnessError, match=f"side by side.* has '{place}'"):
+    with pytest.raises(HarnessError, match=f"in one folder.* has '{place}'"):
         HarborHarness({"program": str(HARBOR)}).run(job, tmp_path)
 
 
