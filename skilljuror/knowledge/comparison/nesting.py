@@ -48,7 +48,7 @@ class _Outline:
 
     def _add_heading(self, unit: Unit) -> None:
         over = self._sections.get((unit.file, unit.headings))
-        place = unit.file, over and over.unit
+        place = unit.file, over.unit if over else None
         if unit.generated:  # a marker: the file below it has headings of its own
             self._last.pop((unit.file, None), None)
             return
