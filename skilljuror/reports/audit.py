@@ -66,7 +66,7 @@ class AuditReport(NamedTuple):
         accepted = len(self.judged.waived)
         also = f", {accepted} accepted" if accepted else ""
         return (
-            f"verdict: {self.judged.verdict}{because} (policy {self.judged.policy}; {own} findings{also},"
+            f"verdict: {self.judged.verdict}{because} (policy {self.judged.policy}; {_count(own, 'finding')}{also},"
             f" {inherited} more inherited from the source)"
         )
 
