@@ -112,15 +112,6 @@ def run(source: Source, question: str, **params: Any) -> QueryResult:
         return reader.rows(sql, bound)
 
 
-def contaminated_trials(source: Source) -> dict[str, tuple[str, ...]]:
-    """Trial -> flags that say why it does not belong to its arm, of all ingested trials that do not.
-    Raises StoreError."""
-    found: dict[str, tuple[str, ...]] = {}
-    for trial, flag in run(source, "SELECT trial, flag FROM contaminations ORDER BY ALL").rows:
-        found[trial] = (*found.get(trial, ()), flag)
-    return found
-
-
 def frame(source: Source, question: str, **params: Any) -> "pd.DataFrame":
     """The answer as a pandas DataFrame. Raises as `run`."""
     with _reader(source) as reader:

@@ -25,10 +25,6 @@ class Interval:
     method: str
     """Name of the method."""
 
-    @property
-    def halfwidth(self) -> float:
-        return (self.high - self.low) / 2
-
 
 def z_interval(mean: float | None, se: float | None, level: float = 0.95) -> Interval | None:
     """mean +- z * se with the exact normal quantile (1.959964 at 95 %); None without spread, because an

@@ -7,7 +7,6 @@ import pytest
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.commands.pipeline import command_accesses
 from skilljuror.attribution.resolution.resolver import MOST_ACCESSES
-from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
 from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import TracingJudge
@@ -24,6 +23,7 @@ from tests.support.cli_process import call
 from tests.support.counted_work import lines_run
 from tests.support.generated_texts import soon
 from tests.support.growing_inputs import each, line
+from tests.support.shell_texts import read_shell
 
 
 def accesses(command):

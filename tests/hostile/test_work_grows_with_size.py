@@ -14,7 +14,6 @@ from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.commands.apply_patch import patch_accesses
 from skilljuror.attribution.commands.pipeline import command_accesses
 from skilljuror.attribution.python.file_accesses import python_accesses
-from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
 from skilljuror.build.build import build_source
 from skilljuror.judge.rubric import load_rubric
@@ -26,6 +25,7 @@ from tests.support.atif_documents import agent_step, document, tool_call
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.counted_work import lines_run
 from tests.support.growing_inputs import FRONTMATTER, LOGS, PAGES
+from tests.support.shell_texts import read_shell
 
 pytestmark = pytest.mark.slow
 

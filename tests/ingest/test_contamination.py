@@ -13,7 +13,7 @@ from skilljuror.ingest.contamination import search_leaks
 from skilljuror.ingest.trials import ingest_trials
 from skilljuror.knowledge.generated.templates import fill_template
 from skilljuror.models.trajectory import Message, Step
-from skilljuror.queries.run import contaminated_trials, run
+from skilljuror.queries.run import run
 from skilljuror.run.run import run_study
 from tests.support.attribution_runs import ran, run_of
 from tests.support.harness_tasks import SKILL, write_tree
@@ -223,7 +223,8 @@ def test_a_study_tells_which_of_its_trials_are_contaminated(tmp_path):
     run_study(file, out)
     ingest_trials(out)
     database = StudyFolder(out).database
-    assert contaminated_trials(database) == {"tea__bare__1": ("skill_text_shown",)}
+    contaminations = "SELECT trial, flag FROM contaminations"
+    assert run(database, contaminations).rows == [("tea__bare__1", "skill_text_shown")]
     rows = {(row["condition"], row["kind"]): row for row in run(database, "leaks").records()}
     assert rows["bare", "skill"]["contaminated_trials"] == 1
     assert rows["bare", "skill"]["null_found"] is None
@@ -232,7 +233,7 @@ def test_a_study_tells_which_of_its_trials_are_contaminated(tmp_path):
     assert run(database, excerpts).rows == [(1,)]
     ingest_trials(out, options=MeasureOptions(quotes=False))
     assert run(database, excerpts).rows == [(0,)]
-    assert contaminated_trials(database)
+    assert run(database, contaminations).rows
 
 
 def test_a_study_that_has_begun_without_fingerprints_takes_them(tmp_path):

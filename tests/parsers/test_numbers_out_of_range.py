@@ -7,10 +7,10 @@ import pytest
 from skilljuror.attribution.accesses.line_selection import sed_selection
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.commands.line_options import end_range
-from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.models.trajectory import ToolCall, ToolResult
 from skilljuror.parsers.codex.tool_results import read_output
 from tests.support.attribution_runs import BUNDLE, events_of, ran, run_of
+from tests.support.shell_texts import read_shell
 
 
 def test_numbers_that_are_too_long_are_none():

@@ -2,6 +2,7 @@ import pytest
 
 from skilljuror.stats.agreement import agreement, krippendorff_alpha
 from tests.support.judged_worlds import there
+from tests.support.published_figures import half_width
 
 
 def test_kappa_by_hand():
@@ -46,7 +47,7 @@ def test_intervals_hold_the_estimates_and_repeat():
     assert agreement(first, second, seed=4) == made
     assert agreement(first, second, seed=5).kappa_interval != made.kappa_interval
     # 50 items with agreement 0.7: sqrt(0.7 * 0.3 / 50) = 0.065
-    assert there(made.observed_interval).halfwidth == pytest.approx(1.96 * 0.065, rel=0.1)
+    assert half_width(there(made.observed_interval)) == pytest.approx(1.96 * 0.065, rel=0.1)
 
 
 def test_items_of_a_cluster_count_as_one_where_they_are_alike():
@@ -57,7 +58,7 @@ def test_items_of_a_cluster_count_as_one_where_they_are_alike():
     apart, together = agreement(first, second), agreement(first, second, tasks)
     assert (apart.kappa, apart.clusters, together.clusters) == (together.kappa, 400, 40)
     wide, narrow = there(together.observed_interval), there(apart.observed_interval)
-    assert wide.halfwidth / narrow.halfwidth == pytest.approx(10**0.5, rel=0.1)
+    assert half_width(wide) / half_width(narrow) == pytest.approx(10**0.5, rel=0.1)
 
 
 def test_weights_undo_a_lopsided_sample():

@@ -16,6 +16,10 @@ def within(value, printed):
     return abs(value - float(printed)) <= half + 1e-9
 
 
+def half_width(interval):
+    return (interval.high - interval.low) / 2
+
+
 def ends(printed):
     """The interval that a printed number stands for."""
     half = 0.5 * 10.0 ** int(Decimal(printed).as_tuple().exponent)

@@ -245,8 +245,3 @@ class ShellReader(Struct):
         fed = command.heredoc
         listed = (Word(fed),) if fed is not None else produced(self.commands, command.pipeline)
         self.environment.assign(command.arguments[-1].text, listed or [UNKNOWN])
-
-
-def read_shell(text: str, cwd: str | None = None, home: str | None = None) -> list[Command]:
-    """The simple commands of a shell text that runs in `cwd`."""
-    return ShellReader(Environment(cwd, home)).read(text)

@@ -7,8 +7,8 @@ print; the expectations are those of the events (kind, resource, exposure).
 import pytest
 
 from skilljuror.attribution.commands.pipeline import command_accesses
-from skilljuror.attribution.shell.reader import read_shell
 from tests.support.attribution_runs import BUNDLE, FORMAT, REFERENCES, SKILL, TAXES, observed
+from tests.support.shell_texts import read_shell
 
 READ_TAXES = ("read", "references/taxes.md", "full")
 EXEC = ("exec", "scripts/total.py", "none")

@@ -3,8 +3,9 @@
 import pytest
 
 from skilljuror.attribution.shell.expansion import LIMIT, MOST_BRACES
-from skilljuror.attribution.shell.reader import MOST_WORDS, read_shell
+from skilljuror.attribution.shell.reader import MOST_WORDS
 from tests.support.generated_texts import soon
+from tests.support.shell_texts import read_shell
 
 
 def given(text):

@@ -3,7 +3,6 @@
 import pytest
 
 from skilljuror.attribution.shell.produced_paths import listing
-from skilljuror.attribution.shell.reader import read_shell
 from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,
@@ -15,6 +14,7 @@ from tests.support.attribution_runs import (
     observed,
     ran,
 )
+from tests.support.shell_texts import read_shell
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.attribution.shell.wrappers import MOST_COMMANDS, unwrap
 from tests.support.generated_texts import soon
+from tests.support.shell_texts import read_shell
 
 
 def words(text):
