@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import structs
 
@@ -29,6 +29,7 @@ from skilljuror.build.folder import (
     safe_target,
 )
 from skilljuror.build.manifests import plan_to_json, variant_manifest
+from skilljuror.build.scopes import judged_scopes
 from skilljuror.bundles import load_bundle, write_bundle
 from skilljuror.bundles.reader import source_slug, tar_of
 from skilljuror.errors import SkilljurorError, StudyError, TransformError
@@ -67,10 +68,12 @@ def build_source(
     variants: Sequence[str] = DEFAULT_VARIANTS,
     options: dict[str, Any] | None = None,
     gates: Sequence[str] = (),
+    engine: Literal["plan", "assign"] = "plan",
 ) -> BuildRecord:
     """Build `variants` of the bundle at `source` into the folder `target`, atomically.
 
-    `gates` are judged in addition to the registered ones. Each variant is written, reloaded and proved
+    `pd` follows what models and people judged of the source (`build/scopes.py`); `engine` says whether a model
+    was asked. `gates` are judged in addition to the registered ones. Each variant is written, reloaded and proved
     against its parent. Raises TransformError for a variant that is not proved, BundleError for an
     unsafe source, UsageError for an unknown variant or gate and for a target with foreign files.
     """
@@ -78,8 +81,10 @@ def build_source(
     load_gates(gates)
     place = safe_target(target, source)
     bundle = load_bundle(source, options.get("name"))
+    if scopes := judged_scopes(source, bundle):
+        options["scopes"] = scopes
     with fresh_build(place) as staging:
-        return make_build(bundle, staging, PlanEngine(options), variants, gates)
+        return make_build(bundle, staging, PlanEngine(options, engine), variants, gates)
 
 
 class BuiltVariant(NamedTuple):
@@ -143,9 +148,9 @@ class UsedOptions(dict[str, Any]):
 class PlanEngine:
     """Makes every variant by its transform's plan."""
 
-    name = "plan"
-
-    def __init__(self, options: dict[str, Any]) -> None:
+    def __init__(self, options: dict[str, Any], name: str = "plan") -> None:
+        """`name` is "assign" if a model was asked for the scopes of sections, which are among the options."""
+        self.name = name
         self._options = UsedOptions(options)
 
     def make(self, build: "BuildInProgress", transform: Transform) -> None:

@@ -1,7 +1,7 @@
 """Build variants with a language model.
 
-`assign`: the model assigns each section to a file, the renderer moves the text, and the variant is
-proved and judged as usual. `rewrite`: the model writes the Markdown and the gates judge it; a text that
+`assign`: the model judges which sections are main path, where no rule can tell; the plan engine does the
+rest. `rewrite`: the model writes the Markdown and the gates judge it; a text that
 fails goes back to the model with the findings, for a limited number of rounds.
 """
 
@@ -14,10 +14,18 @@ from msgspec import structs
 
 from skilljuror.build.agent_writer import AgentWriter
 from skilljuror.build.audit import load_gates
-from skilljuror.build.build import DEFAULT_VARIANTS, BuildInProgress, UsedOptions, make_build
+from skilljuror.build.build import (
+    DEFAULT_VARIANTS,
+    BuildInProgress,
+    UsedOptions,
+    build_source,
+    make_build,
+    transforms_by_name,
+)
 from skilljuror.build.folder import CALLS, ROUNDS, RUBRIC, fresh_build, safe_target
 from skilljuror.build.reviews import counting
 from skilljuror.build.rubric_audit import judge_variant
+from skilljuror.build.scopes import judge_scopes
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import QuestionRefused, UnusableAnswer, UsageError
 from skilljuror.extras import require
@@ -32,16 +40,12 @@ from skilljuror.models.rubric import RubricVerdict
 from skilljuror.models.study import AgentChoice
 from skilljuror.prices import PRICES
 from skilljuror.transforms.base import Transform
-from skilljuror.transforms.llm.assign import AssignedDisclosure
 from skilljuror.transforms.llm.prompts import Prompt, load_prompt
 from skilljuror.transforms.llm.rewrite import Draft, Rewriter
 
 Mode = Literal["assign", "rewrite"]
-SKILLS: dict[str, dict[str, str]] = {
-    "assign": {"pd": "assign-sections"},
-    "rewrite": {"baseline": "flatten-to-baseline", "pd": "disclose-progressively"},
-}
-"""mode -> variant -> transformation Skill for the model; other variants are made by plan."""
+SKILLS = {"baseline": "flatten-to-baseline", "pd": "disclose-progressively"}
+"""Variant -> transformation Skill with which a model writes it; other variants are made by plan."""
 MOST_ROUNDS = 3
 _SECRET = ("key", "secret", "password", "headers", "authorization")
 
@@ -62,7 +66,7 @@ class ModelEngine(NamedTuple):
         """Return the writing client. Raises UsageError and HarnessError for an unusable agent."""
         if self.via is None:
             return ModelClient(self.choice, self.calls, prices=self.prices)
-        return AgentWriter(self.via, self.calls, SKILLS[self.mode].values(), self.prices)
+        return AgentWriter(self.via, self.calls, SKILLS.values(), self.prices)
 
     def rubric_client(self) -> ModelClient:
         """Return the rubric client; it shares the address of a directly called writing model."""
@@ -150,9 +154,15 @@ def build_with_model(
     place = safe_target(target, source)
     bundle = load_bundle(source)
     client = engine.client()
+    if engine.mode == "assign":
+        if "pd" in transforms_by_name(variants):
+            judge_scopes(source, bundle, client)
+        return build_source(
+            source, target, variants=variants, options=options, gates=gates, engine="assign"
+        )
     with fresh_build(place) as staging:
         gate = engine.rubric_client() if engine.rubric else None
-        maker = MakerWithModel(engine.mode, client, dict(options or {}), engine.rounds, gate)
+        maker = Writer(client, dict(options or {}), engine.rounds, gate)
         return make_build(bundle, staging, maker, variants, gates)
 
 
@@ -170,18 +180,18 @@ def _denied(answer: RubricVerdict) -> Finding:
     )
 
 
-class MakerWithModel:
-    """Makes the variants of one build: those of the mode with the model, others by plan."""
+class Writer:
+    """Makes the variants of one build: `SKILLS` with the model, others by plan."""
+
+    name = "rewrite"
 
     def __init__(
         self,
-        mode: Mode,
         client: ModelClient,
         of_transforms: dict[str, Any],
         most_rounds: int,
         judge: ModelClient | None = None,
     ) -> None:
-        self.name = mode
         self.client = client
         self.of_transforms = UsedOptions(of_transforms)
         self.most_rounds = most_rounds
@@ -191,16 +201,13 @@ class MakerWithModel:
         self.rubric: list[RubricVerdict] = []  # verdicts on the accepted texts
 
     def make(self, build: BuildInProgress, transform: Transform) -> None:
-        name, skill = transform.variant, SKILLS[self.name].get(transform.variant)
+        name, skill = transform.variant, SKILLS.get(transform.variant)
         if skill is None:
             build.add_planned(transform, self.of_transforms)
             return
         prompt = self.prompts[name] = load_prompt(skill)
-        if self.name == "assign":
-            build.add_planned(AssignedDisclosure(self.client, prompt), {})
-        else:
-            parent = build.bundles[transform.parent]
-            self._write(build, transform, Rewriter(self.client, prompt, name, parent))
+        parent = build.bundles[transform.parent]
+        self._write(build, transform, Rewriter(self.client, prompt, name, parent))
 
     def _write(self, build: BuildInProgress, transform: Transform, writer: Rewriter) -> None:
         """Accept the first text that passes, else the one with the fewest failing findings, then the
@@ -258,11 +265,7 @@ class MakerWithModel:
             },
             "calls": _usage_of(self._answers()),
             **({"rubric": self.judge.choice.model} if self.judge else {}),
-            **(
-                {"rounds": {"most": self.most_rounds, "taken": taken}}
-                if self.name == "rewrite"
-                else {}
-            ),
+            "rounds": {"most": self.most_rounds, "taken": taken},
         }
 
     def save(self, folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Commands that make and compare variants: build, diff, rubric."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,7 @@ def build(
     ] = "origin,origin-flat,baseline,pd",
     engine: Annotated[
         str,
-        typer.Option("--engine", help="plan, assign (a model places), rewrite (a model writes)."),
+        typer.Option("--engine", help="plan, assign (a model judges), rewrite (a model writes)."),
     ] = "plan",
     model: Annotated[
         str | None,
@@ -170,10 +171,24 @@ def _print_builds(results: list[tuple[str, Any]], out: Path, reviews: dict[str, 
         print(f"written to {out}: proof and plans in build.json, units in knowledge.jsonl")
         if len(results) > 1:
             print(f"table of all builds: {command_line('query', out, 'builds')}")
-        if built[0].engine != "plan":
-            print(f"model {built[0].options['model']}; its answers are in {out.name}.calls.jsonl")
-            for record in built:
-                print(f"{record.name}: {_usage(record.options['calls'])}")
+        _print_models(built, out)
+
+
+def _print_models(built: list[Any], out: Path) -> None:
+    for record in built:
+        if scopes := record.options.get("scopes"):
+            print(f"{record.name}: {_judged(scopes)}")
+    if built[0].engine == "rewrite":
+        print(f"model {built[0].options['model']}; its answers are in {out.name}.calls.jsonl")
+        for record in built:
+            print(f"{record.name}: {_usage(record.options['calls'])}")
+
+
+def _judged(scopes: dict[str, dict[str, str]]) -> str:
+    """Who judged which sections, and how to review them."""
+    judges = Counter(one["by"] for one in scopes.values())
+    counts = ", ".join(f"{count} by {by}" for by, count in judges.items())
+    return f"judged sections: {counts}; review them with {command_line('review', 'SOURCE')}"
 
 
 def _usage(calls: dict[str, Any]) -> str:

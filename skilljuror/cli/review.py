@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def review(
-    place: Annotated[Path, typer.Argument(metavar="DIR", help="Study or build folder.")],
+    place: Annotated[Path, typer.Argument(metavar="DIR", help="Study, build or Skill folder.")],
     item: Annotated[
         str | None, typer.Argument(metavar="ID", help="Question to show with its texts.")
     ] = None,
@@ -59,7 +59,7 @@ def review(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Decide findings, rubric items and events that need a person.
+    """Decide findings, rubric items, events and sections that need a person.
 
     Without an option, a page for deciding opens in the browser.
     """

@@ -12,8 +12,9 @@ from skilljuror.models.rubric import ItemState
 Answer = Literal[
     "yes", "no", "unknown",
     "source_idiosyncrasy", "packaging_artifact", "controlled_repair", "reject",
+    "main", "branch",
 ]  # fmt: skip
-"""A label or an adjudication."""
+"""A label, an adjudication, or the scope of a section."""
 ADJUDICATIONS: tuple[Adjudication, ...] = get_args(Adjudication)
 """Adjudication classes; all but the last accept the variant."""
 
@@ -74,7 +75,8 @@ class Decision(Record):
     kind: Literal["decision"] = "decision"
     """Kind of row."""
     item: str
-    """Id of the question: `finding:BUILD/VARIANT/ID`, `rubric:BUILD/VARIANT/ITEM` or `uptake:EVENT`."""
+    """Id of the question: `finding:BUILD/VARIANT/ID`, `rubric:BUILD/VARIANT/ITEM`, `uptake:EVENT` or
+    `scope:SECTION`."""
     repeats: tuple[str, ...] = ()
     """Ids of equivalent questions, which it answers as well."""
     answer: Answer

@@ -148,7 +148,7 @@ class BuildChoice(GrowingRecord):
     later = ("engine", "model", "via", "rubric", "assay", "gates")
 
     engine: Literal["plan", "assign", "rewrite"] = "plan"
-    """plan: rules move text; assign: a model chooses the places; rewrite: a model writes."""
+    """plan: rules move text; assign: a model judges what belongs to the main path; rewrite: a model writes."""
     model: str | None = None
     """The model of assign and rewrite, as litellm names it, such as openai/gpt-5.4; its address and key
     come from the environment."""

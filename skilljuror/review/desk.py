@@ -11,6 +11,7 @@ from typing import cast, overload
 from msgspec.structs import replace
 
 from skilljuror.build.folder import REVIEWS
+from skilljuror.build.scopes import scope_file
 from skilljuror.build.stored_builds import builds_at, refresh_builds
 from skilljuror.errors import InUseError, StudyError, UsageError
 from skilljuror.files import StudyFolder, append_jsonl
@@ -18,6 +19,7 @@ from skilljuror.models.review import ADJUDICATIONS, Decision
 from skilljuror.models.review_queue import ReviewItem, ReviewText, blind_id
 from skilljuror.review.findings import Question, finding_questions
 from skilljuror.review.rubric import rubric_questions
+from skilljuror.review.scopes import scope_questions
 from skilljuror.review.uptake import (
     PREFIX,
     event_questions,
@@ -37,13 +39,13 @@ from skilljuror.store import open_write
 LOG = logging.getLogger(__name__)
 WAIT_SECONDS = 5.0
 """Seconds to wait for a database in use."""
-NOUNS = {"finding": "finding", "rubric": "rubric item", "uptake": "event"}
+NOUNS = {"finding": "finding", "rubric": "rubric item", "uptake": "event", "scope": "section"}
 Answers = dict[tuple[str, str], Decision]
 """(reviewer, id of an item) -> current answer to the current question."""
 
 
 class StudyDesk:
-    """The questions of a study, a build or a folder of builds, cached on first use.
+    """The questions of a study, a build, a folder of builds or a Skill, cached on first use.
 
     Several desks may write at the same time, also from other processes.
     """
@@ -64,10 +66,15 @@ class StudyDesk:
             return []
 
     @cached_property
+    def _scopes(self) -> list[Question]:
+        return scope_questions(self._place)
+
+    @cached_property
     def _stores(self) -> list[Path]:
         """All files that may have answers, including those of a study's builds."""
         of_builds = [build / REVIEWS for build in self._builds]
-        return list(dict.fromkeys([*of_builds, StudyFolder(self._place).reviews]))
+        beside = [scope_file(self._place)] if self._scopes else []
+        return list(dict.fromkeys([*of_builds, *beside, StudyFolder(self._place).reviews]))
 
     @cached_property
     def _questions(self) -> dict[str, Question]:
@@ -76,6 +83,7 @@ class StudyDesk:
             *finding_questions(self._place, self._builds),
             *rubric_questions(self._place, self._builds),
             *event_questions(self._place, sampled_events(self._place)),
+            *self._scopes,
         ]
         return {one.item.id: one for one in sorted(found, key=lambda one: -one.item.suspicion)}
 

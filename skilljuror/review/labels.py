@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from pydantic import ValidationError
 
@@ -195,7 +195,7 @@ def agreements(desk: StudyDesk) -> list[PairAgreement]:
             given[by, item.partition(":")[0]][item] = row.answer
     return [
         PairAgreement(kind, one, other, _agreement(given[one, kind], given[other, kind]))
-        for kind in ("finding", "rubric", "uptake")
+        for kind in get_args(ReviewKind)
         for one, other in combinations(sorted(by for by, about in given if about == kind), 2)
         if given[one, kind].keys() & given[other, kind].keys()
     ]

@@ -11,6 +11,7 @@ from skilljuror.build.folder import GATE_RESULTS, RECORD
 from skilljuror.build.given_skills import GivenSkills
 from skilljuror.build.model_build import ModelEngine, Rewriting, build_with_model, model_engine
 from skilljuror.build.reviews import reviewed
+from skilljuror.build.scopes import judged_scopes
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import GateError, QuestionRefused, StudyError, UnusableAnswer
 from skilljuror.files import StudyFolder, read_record
@@ -99,10 +100,13 @@ class StudyBuilds(Struct, frozen=True):
         choice, wanted = self.choice, sorted(self.transforms)
         if (target / RECORD).is_file():
             record = read_record(BuildRecord, target / RECORD)
-            same = record.source.tree_digest == load_bundle(source, inspect=False).digest
+            bundle = load_bundle(source, inspect=False)
+            same = record.source.tree_digest == bundle.digest
             complete = {manifest.variant for manifest in record.variants} >= set(wanted)
             given = choice.engine == "plan" and record.engine != "plan"
-            fits = same and complete and made_as_asked(record, choice)
+            written = record.engine == "rewrite"
+            judged = written or record.options.get("scopes", {}) == judged_scopes(source, bundle)
+            fits = same and complete and judged and made_as_asked(record, choice)
             if fits or given or self.folder.finished_trials():
                 _check_source(task, target, same)
                 return
@@ -151,6 +155,8 @@ def engine_of(choice: BuildChoice, calls: Path) -> ModelEngine | None:
 def made_as_asked(record: BuildRecord, choice: BuildChoice) -> bool:
     """Whether engine, model, agent and rubric are those of the study file. An agent's own class is known
     by the name that it gives itself, so that it only has to be an agent."""
+    if choice.engine != "rewrite":
+        return record.engine == choice.engine
     options = record.options
     agent = options.get("params", {}).get("agent")
     same_agent = agent is not None if ":" in (choice.via or "") else agent == choice.via

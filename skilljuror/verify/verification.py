@@ -7,9 +7,10 @@ proved, and are reported.
 import json
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -35,7 +36,7 @@ from skilljuror.build.folder import (
     saved_source,
 )
 from skilljuror.build.manifests import plan_from_json, plan_to_json
-from skilljuror.build.model_build import SKILLS, MakerWithModel, Mode
+from skilljuror.build.model_build import SKILLS, Writer
 from skilljuror.build.reviews import rubric_verdicts
 from skilljuror.bundles import load_bundle
 from skilljuror.bundles.limits import is_around
@@ -299,21 +300,21 @@ class _Verification:
 
     def _engine(self) -> Engine:
         record = self.record
-        if record.engine == "plan":
+        if record.engine in {"plan", "assign"}:
             name = {"name": record.name} if "name" in record.options else {}
-            return PlanEngine(record.options | name)
-        if record.engine not in get_args(Mode):
+            return PlanEngine(record.options | name, record.engine)
+        if record.engine != Writer.name:
             raise StudyError(f"no engine {record.engine!r} is known", field="engine")
         choice = ModelChoice(record.options["model"], params=record.options["params"])
         answers = tuple(read_rows(ModelAnswer, self.build / CALLS))
         model = RecordedModel(choice, answers)
-        most = int(record.options.get("rounds", {"most": 1})["most"])  # there was one, once
+        most = int(record.options["rounds"]["most"])
         of_transforms = record.options["of_transforms"]
         gate = None
         if asked := record.options.get("rubric"):
             judging = ModelChoice(asked, params=record.options["params"])
             gate = RecordedModel(judging, answers)
-        return MakerWithModel(cast("Mode", record.engine), model, of_transforms, most, gate)
+        return Writer(model, of_transforms, most, gate)
 
     def against_record(self) -> Iterator[str]:
         yield from listing_differences(self.here, self._on_record(), self.build)
@@ -356,7 +357,7 @@ class _Verification:
             yield "its files follow from no plan and no recorded model answer"
 
     def _is_written(self, entry: VariantManifest, parent: Bundle, variant: Bundle) -> bool:
-        if self.record.engine != "rewrite" or entry.variant not in SKILLS["rewrite"]:
+        if self.record.engine != Writer.name or entry.variant not in SKILLS:
             return False
         return any(
             is_answer(answer.text, entry.variant, parent, variant.files)
@@ -388,9 +389,12 @@ class _Verification:
         """List contributions of models and people, which cannot be proved."""
         record = self.record
         for entry in record.variants:
-            if entry.variant in SKILLS.get(record.engine, {}):
-                what = "the triggers of its rows" if entry.variant in record.plans else "its text"
-                yield f"judged, not proved: {entry.variant}: a model wrote {what}; see its gates"
+            if record.engine == Writer.name and entry.variant in SKILLS:
+                yield f"judged, not proved: {entry.variant}: a model wrote its text; see its gates"
+        judges = Counter(one["by"] for one in record.options.get("scopes", {}).values())
+        for by, count in judges.items():
+            sections = f"{count} section{'s' * (count > 1)}"
+            yield f"judged, not proved: pd: the scope of {sections}, by {by}"
         if (self.build / REVIEWS).is_file():
             yield f"judged, not proved: {REVIEWS}: people's decisions on findings"
         yield from self.rubric.unproved() if self.rubric else ()

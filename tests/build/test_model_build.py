@@ -31,12 +31,12 @@ from tests.support.rubric_answers import answers as rubric_answers
 from tests.support.scripted_model import (
     SIGNING,
     WARNINGS,
-    assignment,
     blocks,
     choice,
     disclosed_answer,
     faithful_page,
     flat_answer,
+    judgement,
     outside,
     source,
 )
@@ -91,7 +91,7 @@ def bench(tmp_path):
 
 
 def assigns(body, n):
-    return json.dumps(assignment())
+    return json.dumps(judgement(body["messages"]))
 
 
 def rewrites(body, n):
@@ -108,7 +108,7 @@ def test_the_build_is_laid_out_as_any_other_and_passes(bench, mode):
     record, _ = bench.build(SCRIPTS[mode], mode)
     build_source(bench.source, bench.place / "plan")
     names = {path.name for path in bench.target.iterdir()}
-    more = {"calls.jsonl"} | ({"rounds.jsonl"} if mode == "rewrite" else set())
+    more = {"calls.jsonl", "rounds.jsonl"} if mode == "rewrite" else set()
     assert names == {path.name for path in (bench.place / "plan").iterdir()} | more
     assert {entry.variant: entry.verdict for entry in record.variants} == dict.fromkeys(
         ("baseline", "origin", "origin-flat", "pd"), "pass"
@@ -117,10 +117,9 @@ def test_the_build_is_laid_out_as_any_other_and_passes(bench, mode):
     assert verify_build(bench.target).problems == ()
 
 
-@pytest.mark.parametrize("mode", SCRIPTS)
-def test_the_record_names_model_and_prompts_and_keeps_no_secret(bench, mode):
-    record, requests = bench.build(SCRIPTS[mode], mode)
-    assert (record.engine, record.options["model"]) == (mode, "openai/scripted")
+def test_the_record_names_model_and_prompts_and_keeps_no_secret(bench):
+    record, requests = bench.build(rewrites, "rewrite")
+    assert (record.engine, record.options["model"]) == ("rewrite", "openai/scripted")
     for prompt in record.options["prompts"].values():
         assert prompt["sha256"] == load_prompt(prompt["skill"]).sha256
     assert record.options["calls"]["count"] == len(requests)
@@ -139,9 +138,9 @@ def test_a_build_that_is_made_again_pays_nothing_and_is_the_same(bench, mode):
 
 
 def test_what_a_plan_can_make_is_not_asked_of_the_model(bench):
-    record, requests = bench.build(assigns, variants=("origin", "baseline"))
-    assert requests == []
-    assert record.options["prompts"] == {}
+    assert bench.build(assigns, variants=("origin", "baseline"))[1] == []
+    record, requests = bench.build(rewrites, "rewrite", variants=("origin", "origin-flat"))
+    assert (requests, record.options["prompts"]) == ([], {})
 
 
 def test_only_moved_text_has_a_plan(bench):
@@ -152,7 +151,7 @@ def test_only_moved_text_has_a_plan(bench):
 
 
 JUDGED = {
-    "assign": ["judged, not proved: pd: a model wrote the triggers of its rows; see its gates"],
+    "assign": ["judged, not proved: pd: the scope of 2 sections, by model openai/scripted"],
     "rewrite": [
         f"judged, not proved: {name}: a model wrote its text; see its gates"
         for name in ("baseline", "pd")
@@ -195,9 +194,8 @@ def test_what_a_model_answered_to_other_code_is_held_to_its_answers(bench):
     assert proof.unproved[0].startswith("not proved: built by skilljuror")
 
 
-@pytest.mark.parametrize("mode", SCRIPTS)
-def test_an_answer_to_another_question_gives_no_build_again(bench, mode):
-    bench.build(SCRIPTS[mode], mode)
+def test_an_answer_to_another_question_gives_no_build_again(bench):
+    bench.build(rewrites, "rewrite")
     calls = bench.target / "calls.jsonl"
     rows = [{**row, "prompt_sha256": "0" * 64} for row in read_jsonl(calls)]
     write_jsonl(calls, rows)
@@ -471,11 +469,11 @@ def test_an_old_build_survives_a_failing_one(bench):
 
 
 def test_refused_answers_are_kept_with_the_build(bench):
-    answers = [assignment(root=["s1"]), assignment()]
-    record, _ = bench.build(lambda body, n: json.dumps(answers[n]))
+    answers = ['{"files": []}', json.dumps(flat_answer()), json.dumps(disclosed_answer())]
+    record, _ = bench.build(lambda body, n: answers[n], "rewrite")
     kept = list(read_jsonl(bench.target / "calls.jsonl"))
-    assert [json.loads(row["text"]) for row in kept] == answers
-    assert record.options["calls"]["input_tokens"] == 2000
+    assert [row["text"] for row in kept] == answers
+    assert record.options["calls"]["input_tokens"] == 3000
 
 
 def test_scripts_are_the_sources_even_when_the_model_wrote_the_rest(bench):

@@ -67,6 +67,21 @@ def test_files_that_changed_names_together_with_their_rows_pass():
     assert _rules(skill(ROWS, **FILES), skill(rows, **renamed)) == []
 
 
+def test_files_of_one_title_are_not_exchanged_where_a_row_names_it():
+    kinds = "Queue, slots, stores, containers, priority and preemption of slots.\n"
+    rows = (
+        "# Kiln\n\nWhen the task involves Shared slots, read [a.md](a.md).\n\n"
+        "- [b.md](b.md): all queue, store and container kinds\n"
+    )
+    files = {
+        "a.md": f"# Shared slots\n\nOne table.\n\n{kinds}",
+        "b.md": "# Shared slots\n\nShared slots in shared slots.\n",
+    }
+    assert "routing.exchanged" not in _rules(skill("# Kiln\n"), skill(rows, **files))
+    other = {**files, "a.md": files["a.md"].replace("# Shared slots", "# Glaze")}
+    assert "routing.exchanged" in _rules(skill("# Kiln\n"), skill(rows, **other))
+
+
 def test_a_text_that_went_into_another_file_is_not_exchanged():
     joined = {"references/loans.md": LOANS + REPAIRS, "references/repairs.md": "# Repairs\n"}
     assert _rules(skill("\nAsk.\n", **FILES), skill("\nAsk.\n", **joined)) == []

@@ -102,27 +102,25 @@ def outside(messages: Sequence[dict[str, str]]) -> str:
     return messages[0]["content"] + told
 
 
-def assignment(**changes: Any) -> dict[str, Any]:
-    """A good answer for the flat source: overflow and fonts move, signing is a document."""
-    whole: dict[str, Any] = {
-        "root": ["s1", "s2"],
-        "files": [
+BRANCHES = {"Overflow": "when a value overflows because notes move to an addendum page"}
+"""Title of a section that the model calls a branch -> its reason."""
+
+
+def judgement(messages: Sequence[dict[str, str]], **changes: Any) -> dict[str, Any]:
+    """A good answer to what was asked: overflow is a branch, every other section is main path.
+
+    `changes` are fields of all its entries."""
+    return {
+        "sections": [
             {
-                "path": "references/overflow.md",
-                "sections": ["s3"],
-                "trigger": "when a value overflows because notes move to an addendum page",
-            },
-            {
-                "path": "references/fonts.md",
-                "sections": ["s4"],
-                "trigger": "when text is printed because the fonts for codes are named there",
-            },
-        ],
-        "documents": [
-            {"document": "d1", "trigger": "when a form is signed because it is saved incrementally"}
-        ],
+                "id": section["id"],
+                "scope": "branch" if section["title"] in BRANCHES else "main",
+                "reason": BRANCHES.get(section["title"], "Every form needs it."),
+            }
+            | changes
+            for section in blocks(messages)["sections"]
+        ]
     }
-    return whole | changes
 
 
 @cache

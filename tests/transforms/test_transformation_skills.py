@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from skilljuror.build.audit import audit
 from skilljuror.build.build import build_source
 from skilljuror.build.model_build import SKILLS
+from skilljuror.build.scopes import PROMPT
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import UsageError
 from skilljuror.files import data_dir
@@ -21,15 +22,15 @@ from skilljuror.knowledge.plans.trigger_sentences import (
 )
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.models.bundle import Blob
-from skilljuror.transforms.llm.assignment_schema import Assignment
 from skilljuror.transforms.llm.prompts import load_prompt
 from skilljuror.transforms.llm.rewrite import RewriteAnswer
 from skilljuror.transforms.llm.rewrite_request import PlaceholderFile
+from skilljuror.transforms.llm.scopes import ScopeAnswer
 
 FOLDER = data_dir("transforms")
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/SKILL.md"))
 ANSWERS: dict[str, type[BaseModel]] = {
-    "assign-sections": Assignment,
+    "assign-sections": ScopeAnswer,
     "flatten-to-baseline": RewriteAnswer,
     "disclose-progressively": RewriteAnswer,
 }
@@ -41,7 +42,7 @@ def text(name: str, path: str) -> str:
 
 
 def test_every_mode_has_its_skills_and_no_skill_is_idle():
-    assert {skill for mode in SKILLS.values() for skill in mode.values()} == set(NAMES)
+    assert {PROMPT, *SKILLS.values()} == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -90,10 +91,7 @@ def test_the_example_of_an_answer_has_the_form_of_an_answer(name):
 
 
 GOOD_TRIGGERS = [
-    *re.findall(r'"trigger": "(.+)"', text("assign-sections", "references/answer-form.md")),
-    *re.findall(
-        r"^\| (when .+?) \| good", text("assign-sections", "references/trigger-sentences.md"), re.M
-    ),
+    *re.findall(r'"reason": "(when .+)"', text("assign-sections", "references/answer-form.md")),
     *re.findall(
         r"^\| (when .+?) \| good",
         text("disclose-progressively", "references/routing-rows.md"),

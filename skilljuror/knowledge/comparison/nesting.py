@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from skilljuror.knowledge.comparison.unit_matching import MatchedBundles
+from skilljuror.knowledge.generated.templates import template_of_heading
 from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.models.knowledge import Unit, UnitPair
 
@@ -47,7 +48,10 @@ class _Outline:
         self.relations[self.relation(unit, self.over.get(unit.unit))] += 1
 
     def _add_heading(self, unit: Unit) -> None:
-        over = self._sections.get((unit.file, unit.headings))
+        if template_of_heading(unit.text) == "contents":  # it has no place in the outline
+            return
+        titles = [one for one in unit.headings if template_of_heading(one) != "contents"]
+        over = self._sections.get((unit.file, tuple(titles)))
         place = unit.file, over.unit if over else None
         if unit.generated:  # a marker: the file below it has headings of its own
             self._last.pop((unit.file, None), None)
@@ -58,7 +62,7 @@ class _Outline:
         if previous:
             self.previous[unit.unit] = previous
         self._last[place] = unit
-        self._sections[unit.file, (*unit.headings, unit.text)] = unit
+        self._sections[unit.file, (*titles, unit.text)] = unit
         self.relations.update({self.relation(unit, one) for one in (over, previous) if one})
 
     def relation(self, unit: Unit, anchor: Unit | None) -> _Relation:

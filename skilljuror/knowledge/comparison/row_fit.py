@@ -150,7 +150,15 @@ class RowFit:
 
     def _are_named(self, path: str, other: str) -> bool:
         """Whether each of two files has a row that names a heading of that file alone; for one file it is enough if
-        all rows name such headings of several words."""
+        all rows name such headings of several words. A heading of several words that both files have fits both."""
+        common = {
+            one
+            for one in self._texts[path].titles & self._texts[other].titles
+            if len(one) >= NAMING
+        }
+        rows = (*self._rows[path], *self._rows[other])
+        if any(_held(_shown(without_names(row.text)), common) for row in rows):
+            return True
         names = [self._named(path, other), self._named(other, path)]
         return all(map(any, names)) or any(min(longest) >= NAMING for longest in names)
 

@@ -16,8 +16,7 @@ TRIGGER_ROW = "row-trigger"
 MAX_TRIGGER = 200  # maximum characters of a trigger, "when" and "because" included
 SHARED_WORDS = 2  # minimum number of words that a trigger shares with its file
 FILE_WORDS = 20
-"""Minimum distinct longer words of a file that is checked for shared words; others say too little, or use
-another script."""
+"""Distinct longer words of a file up to which one shared word is enough; a text in another script has none."""
 SHOWN = 4
 
 _SHAPE = re.compile(r"[Ww]hen (.+?),? because (.+)")
@@ -61,8 +60,9 @@ def trigger_problem(when: str, why: str, texts: Iterable[str]) -> str | None:
         return f"says {', '.join(shown[:SHOWN])}, which its file does not say"
     file_stems = {stem for text in texts for stem in _stems(text)}
     shared = _stems(sentence) & file_stems
-    if len(file_stems) >= FILE_WORDS and len(shared) < SHARED_WORDS:
-        return f"shares fewer than {SHARED_WORDS} specific words with its file"
+    needed = SHARED_WORDS if len(file_stems) >= FILE_WORDS else min(1, len(file_stems))
+    if len(shared) < needed:
+        return f"shares fewer than {needed} specific words with its file"
     return None
 
 

@@ -1,8 +1,8 @@
 """The scope of each section: main path, which binds everybody, or branch, which some tasks need.
 
 Titles decide first, then the outline (steps, parallel alternatives), then the form of the text (code,
-tables). A section that nothing decides is main, and the first to move if the main path does not fit. An
-engine that knows better replaces records by `replace` and hands them to the transform.
+tables). A section that nothing decides is main, and the first to move if the main path does not fit. A
+model or a person can judge such a section.
 """
 
 import re
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from skilljuror.files import sha256
 from skilljuror.knowledge.markdown.block_index import Block, visible_text
 from skilljuror.knowledge.units.sequences import in_order
 from skilljuror.knowledge.units.shell_names import names_set, names_used
@@ -19,9 +20,9 @@ from skilljuror.transforms.disclosure.sections import FlatSkill, SectionNode, ra
 Scope = Literal["main", "branch"]
 Reason = Literal[
     "opening", "law", "red flags", "decision", "prerequisite", "process", "routing", "undecided",
-    "alternative", "look-up", "example", "troubleshooting", "stage", "over budget",
+    "alternative", "look-up", "example", "troubleshooting", "judged", "stage", "over budget",
 ]  # fmt: skip
-"""The last two are branches only because the root is full."""
+"""The last two are branches only because the root is full; "judged" is what a model or a person decided."""
 BRANCHES = frozenset({"alternative", "look-up", "example", "troubleshooting"})
 
 
@@ -92,15 +93,57 @@ _NAMES = re.compile(
 )
 """Languages, platforms, formats and products."""
 DATA_SHARE = 0.55  # share of a section's tokens from which code or a table is its content
+OPEN_TOKENS = 2_500  # estimated tokens up to which a section is judged as a whole
 LOOKUP_TOKENS = 150  # estimated tokens from which a section of code or a table is a look-up
 PROSE_FENCES = frozenset({"", "text", "txt", "markdown", "md", "dot", "mermaid"})
 
 
-def scopes_of(flat: FlatSkill) -> tuple[SectionScope, ...]:
+@dataclass(frozen=True, slots=True)
+class OpenSection:
+    """A section, with its subsections, of which no rule says whether it is main path or branch."""
+
+    start: int  # first line in the flat page, 0-based
+    title: str
+    above: tuple[str, ...]  # titles of the sections above, outermost first
+    text: str
+    starts: tuple[int, ...]  # first lines of it and of its undecided subsections
+
+    @property
+    def key(self) -> str:
+        """What identifies the section: the sha256 of its text."""
+        return sha256(self.text.encode("utf-8", "surrogatepass"))
+
+
+def scopes_of(
+    flat: FlatSkill, judged: Mapping[str, Scope] | None = None
+) -> tuple[SectionScope, ...]:
     """Return the scope of every section of a flat page, in document order; the first is the text before
-    any heading."""
+    any heading. `judged` has the scopes of open sections by their keys."""
     found = {one.start: one for one in _Classifier(flat).sections()}
+    for section in _open_below(flat, found, flat.tree(), ()) if judged else ():
+        if scope := (judged or {}).get(section.key):
+            found |= {at: replace(found[at], scope=scope, reason="judged") for at in section.starts}
     return tuple(_with_names(flat, found))
+
+
+def open_sections(flat: FlatSkill) -> list[OpenSection]:
+    """Return the sections of a flat page that a model or a person can judge, in document order. Those over
+    `OPEN_TOKENS` are divided."""
+    found = {one.start: one for one in _Classifier(flat).sections()}
+    return list(_open_below(flat, found, flat.tree(), ()))
+
+
+def _open_below(
+    flat: FlatSkill, scopes: Mapping[int, SectionScope], node: SectionNode, above: tuple[str, ...]
+) -> Iterator[OpenSection]:
+    ranges = list(ranges_of(node))
+    whole = flat.tokens(ranges) <= OPEN_TOKENS or not node.children
+    if scopes[node.start].reason == "undecided" and whole:
+        starts = tuple(at for at, _ in ranges if scopes[at].reason == "undecided")
+        yield OpenSection(node.start, node.title, above, flat.text(ranges).strip(), starts)
+        return
+    for child in node.children:
+        yield from _open_below(flat, scopes, child, (*above, node.title) if node.level else above)
 
 
 def title_reason(title: str) -> Reason | None:

@@ -46,7 +46,6 @@ class SectionGroup:
     title: str
     path: tuple[str, ...]  # titles of the sections above, outermost first
     tokens: int  # estimated
-    is_head: bool = False  # whether it is a heading and its own text, without subsections
     heading_only: bool = False  # whether it is a heading without text
     continued: bool = False
     """Whether it is the rest of a text that was cut, so that it must open its file."""
@@ -61,17 +60,6 @@ class SectionGroup:
     @property
     def lines(self) -> int:
         return sum(end - start for start, end in self.ranges)
-
-    def below(self, headings: Sequence["SectionGroup"]) -> "SectionGroup":
-        """Return the group with the headings above it put before its text."""
-        if not headings:
-            return self
-        ranges = [*(one for heading in headings for one in heading.ranges), *self.ranges]
-        first = headings[0]
-        return replace(
-            self, ranges=ranges, title=first.title, path=first.path, above=first.above,
-            is_head=False, heading_only=False,
-        )  # fmt: skip
 
 
 class FlatSkill:
@@ -226,33 +214,6 @@ class FlatSkill:
             yield node
             open_nodes += reversed(node.children)
 
-    def groups(self, limit: int) -> list[SectionGroup]:
-        """Return everything but the frontmatter and the embedded files, in document order.
-
-        A section and its subsections are one group up to `limit` estimated tokens. A larger one gives its own
-        text and the groups of its children.
-        """
-        groups = self._groups(self.tree(), (), (), limit)
-        return [group for group in groups if self.has_text(group.ranges)]
-
-    def _groups(
-        self, section: SectionNode, path: tuple[str, ...], above: tuple[int, ...], limit: int
-    ) -> Iterator[SectionGroup]:
-        ranges = list(ranges_of(section))
-        title, skill = section.title, self.skill_at(section.start)
-        tokens = self.tokens(ranges)
-        if section.level > 1 and (tokens <= limit or not section.children):
-            yield SectionGroup(ranges, title, path, tokens, skill=skill, above=above)
-            return
-        own = [(section.start, section.text_end)]
-        bare = not self.has_text([(section.text_start, section.text_end)])
-        tokens = self.tokens(own)
-        yield SectionGroup(own, title, path, tokens, True, bare, skill=skill, above=above)
-        if section.level:
-            path, above = (*path, title), (*above, section.start)
-        for child in section.children:
-            yield from self._groups(child, path, above, limit)
-
     def split(
         self, group: SectionGroup, lines: int, tokens: int
     ) -> tuple[SectionGroup, SectionGroup] | None:
@@ -277,8 +238,8 @@ class FlatSkill:
             return None
         head, tail = [(start, fitting[-1])], [(fitting[-1], end)]
         return (
-            replace(group, ranges=head, tokens=self.tokens(head), is_head=True),
-            replace(group, ranges=tail, tokens=self.tokens(tail), is_head=False, continued=True),
+            replace(group, ranges=head, tokens=self.tokens(head)),
+            replace(group, ranges=tail, tokens=self.tokens(tail), continued=True),
         )
 
     @cached_property

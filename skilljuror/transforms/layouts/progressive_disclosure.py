@@ -1,6 +1,5 @@
 """pd: Progressive Disclosure, the main path in the root and branches in files opened on demand."""
 
-from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from skilljuror.errors import TransformError
@@ -12,7 +11,7 @@ from skilljuror.transforms.disclosure.own_rows import OwnRows
 from skilljuror.transforms.disclosure.root_page import DisclosureDraft, root_page
 from skilljuror.transforms.disclosure.root_scope import RootBudget, RootDivider
 from skilljuror.transforms.disclosure.routing_table import RoutingTable
-from skilljuror.transforms.disclosure.scope import SectionScope, scopes_of
+from skilljuror.transforms.disclosure.scope import scopes_of
 from skilljuror.transforms.disclosure.sections import FlatSkill
 
 ROOT_LINES = 300  # maximum lines of the root, as PD-1 has it
@@ -25,15 +24,13 @@ class ProgressiveDisclosure:
     variant: ClassVar[str] = "pd"
     parent: ClassVar[str] = "baseline"
 
-    def __init__(self, scopes: Callable[[FlatSkill], Iterable[SectionScope]] = scopes_of) -> None:
-        """`scopes` decides main path or branch for every section; another engine brings its own."""
-        self.scopes = scopes
-
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """Return the plan. `params["root_lines"]` overrides the root's maximum of lines."""
+        """Return the plan. `params["root_lines"]` overrides the root's maximum of lines; `params["scopes"]` has
+        what a model or a person judged: key of an open section -> {"scope": main or branch, …}."""
         limit = int(params.get("root_lines", ROOT_LINES))
         flat = flat_skill(parent, self.variant)
-        divider = RootDivider(flat, self.scopes(flat))
+        judged = {key: one["scope"] for key, one in params.get("scopes", {}).items()}
+        divider = RootDivider(flat, scopes_of(flat, judged))
         return _draft_within(divider, limit).plan(self.variant)
 
 

@@ -1,5 +1,6 @@
-"""The packaged transformation Skills, read as prompts."""
+"""The packaged transformation Skills, read as prompts, and what is wrong with an answer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -33,3 +34,12 @@ def load_prompt(name: str) -> Prompt:
         for path in files
     ]
     return Prompt(name, "\n".join(parts), digest_tree(folder))
+
+
+SHOWN = 6  # maximum number of problems reported at once
+
+
+def joined_problems(problems: Sequence[str]) -> str:
+    """Return the first problems of an answer as one message to the model; "" without problems."""
+    more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+    return "; ".join(problems[:SHOWN]) + more

@@ -18,8 +18,7 @@ from skilljuror.llm import Message, ModelAnswer, ModelClient, as_data, parsed
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import Finding
 from skilljuror.models.record import Record
-from skilljuror.transforms.llm.assignment_schema import joined_problems
-from skilljuror.transforms.llm.prompts import Prompt
+from skilljuror.transforms.llm.prompts import Prompt, joined_problems
 from skilljuror.transforms.llm.rewrite_request import (
     RewriteRequest,
     baseline_request,

@@ -45,6 +45,12 @@ def test_a_section_that_becomes_a_page_keeps_its_outline():
     assert nested(TREE, root, **{"open.md": page}) == []
 
 
+def test_a_table_of_contents_is_no_level_of_the_outline():
+    tree = TREE.replace("## Open", "#### Open").partition("## Close")[0]
+    listed = tree.replace("# Desk\n", "# Desk\n\n## Contents\n\n- Open\n- Door\n", 1)
+    assert nested(tree, listed) == []
+
+
 def test_an_item_whose_list_got_another_form_is_not_nested():
     before, after = "- Fill it\n  - Twice\n", "## Fill it\n\n- Twice\n"
     assert nested(before, after) == []

@@ -1,14 +1,11 @@
 """The scope of a section: main path or branch, and why."""
 
-from dataclasses import replace
-
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.models.bundle import Blob
 from skilljuror.transforms.disclosure.scope import scopes_of, title_reason
 from skilljuror.transforms.disclosure.sections import FlatSkill
-from skilljuror.transforms.layouts.progressive_disclosure import ProgressiveDisclosure
 from tests.support.kiln_skills import CURVE, HEAD, STEPS, TALK, section
 
 
@@ -98,22 +95,3 @@ def test_what_sets_a_name_that_the_main_path_uses_is_main() -> None:
     )
     own = section("Care", "```bash\nKILN=3\nheat $KILN\n```")
     assert reasons(setting + own)["Example of a shell"] == "branch example"
-
-
-def test_another_engine_decides_otherwise() -> None:
-    text = section("Care", TALK * 9) + section("Examples", TALK * 9)
-    flat = make_bundle("kiln", {"kiln/SKILL.md": Blob((HEAD + text).encode())})
-
-    def exchanged(page: FlatSkill):
-        for one in scopes_of(page):
-            if one.title == "Care":
-                yield replace(one, scope="branch", reason="alternative")
-            else:
-                yield replace(one, scope="main") if one.title == "Examples" else one
-
-    plans = [ProgressiveDisclosure(), ProgressiveDisclosure(exchanged)]
-    paths = [{file.path for file in one.plan(flat, {}).files} for one in plans]
-    assert paths == [
-        {"kiln/SKILL.md", "kiln/references/examples.md"},
-        {"kiln/SKILL.md", "kiln/references/care.md"},
-    ]
