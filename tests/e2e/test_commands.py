@@ -81,12 +81,14 @@ def test_audit_says_no_to_a_lost_threshold(place):
     assert any(row["source_text"] for row in answer["findings"] if not row["inherited"])
 
 
+@pytest.mark.slow
 def test_every_planned_trial_is_a_row(study):
     plan = json.loads((study / "plan.json").read_text(encoding="utf-8"))
     trials = ask(study, "trials")
     assert len(trials) == len(plan["trials"]) == len({row["trial"] for row in trials})
 
 
+@pytest.mark.slow
 def test_the_no_skill_arm_touches_no_skill(study):
     sql = (
         "select count(e.event) as n from trials t join trajectories using (trial)"
@@ -95,17 +97,20 @@ def test_the_no_skill_arm_touches_no_skill(study):
     assert ask(study, sql) == [{"n": 0}]
 
 
+@pytest.mark.slow
 def test_progressive_disclosure_opens_more_files(study):
     """Layout shows in behaviour: the same knowledge, but only pd has files to open."""
     rows = {row["condition"]: row for row in ask(study, "process")}
     assert rows["pd"]["fanout"] > rows["baseline"]["fanout"] >= 1
 
 
+@pytest.mark.slow
 def test_uptake_was_judged(study):
     rows = {row["condition"]: row for row in ask(study, "uptake")}
     assert rows["pd"]["yes"] > 0
 
 
+@pytest.mark.slow
 def test_report_is_one_file_that_says_what_ran(study):
     call("report", study, cwd=study.parent)
     page = (study / "report" / "report.html").read_text(encoding="utf-8")
@@ -120,6 +125,7 @@ def test_report_is_one_file_that_says_what_ran(study):
     assert list((study / "report").rglob("*.csv"))
 
 
+@pytest.mark.slow
 def test_show_prints_steps_resources_and_uptake(study):
     trial = next(row["trial"] for row in ask(study, "trials") if row["condition"] == "pd")
     text = call("show", study, trial, cwd=study.parent)
@@ -127,6 +133,7 @@ def test_show_prints_steps_resources_and_uptake(study):
     assert "$" in text
 
 
+@pytest.mark.slow
 def test_query_formats_agree(study):
     table = list(
         csv.DictReader(
