@@ -31,7 +31,7 @@ _CUE_WORDS = 3
 _CUE = re.compile(
     r"\b(?:when|whenever|if|for|before|after|while|during|until|unless|because|to|where|why|how"
     r"|needs?|needed|involves?|appl(?:y|ies)|contains?|covers?|describes?|explains?|lists?|see"
-    r"|read|open|use|steps?|with|about|on"
+    r"|read|open|use|follow|load|steps?|with|about|on"
     r"|(?:listed|defined|described|explained|documented|covered|given|stands?|part|is|are) (?:in|of))\b",
     re.IGNORECASE,
 )
@@ -187,7 +187,7 @@ def _cue_observations(path: str, roots: list[_Root]) -> Iterator[Observation]:
 
 class _Cue(NamedTuple):
     text: str  # without the file's names
-    is_row: bool  # whether it is a row of a table, whose other cells say when
+    is_row: bool  # whether it is a row of a table, or an item that says what the file holds
 
 
 def _says_when(cue: _Cue) -> bool:
@@ -207,7 +207,11 @@ def _cues_for(root: _Root, path: str) -> Iterator[_Cue]:
         above = units[numbers[0] - 1].text if numbers and numbers[0] else ""
         leads = [units[n].lead for n in numbers] + [above if above.endswith(":") else ""]
         text = names.sub(" ", " ".join([*leads, *(units[n].text for n in numbers)]))
-        yield _Cue(text, any(units[n].kind == "row" for n in numbers))
+        described = re.compile(
+            rf"[`*\[]*(?:{names.pattern})[`*\]]*(?:\([^)\s]*\))?\s*[-–—:]\s", re.I
+        )
+        is_row = any(units[n].kind == "row" or described.match(units[n].text) for n in numbers)
+        yield _Cue(text, is_row)
 
 
 def _names_of(path: str, directory: str) -> re.Pattern[str]:

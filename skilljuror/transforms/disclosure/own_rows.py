@@ -21,9 +21,11 @@ MOSTLY = 0.5  # share of a routing table's paragraphs, items and rows that name 
 LEAST = 3  # words besides the file's name in an informative row
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _FILE = re.compile(r"[\w./-]*\w\.\w{1,5}\b")
+_DESCRIBED = re.compile(r"\W{0,8}[\w./-]*\w\.\w{1,5}[`*\]]*(?:\([^)\s]*\))?\s*[-–—:]\s")
+"""The begin of an item that says what a file holds: "`references/events.md` — ordering of events"."""
 _USAGE = re.compile(
     r"\b(?:when|whenever|if|for|before|after|while|during|until|unless|because|to|where|why|how"
-    r"|needs?|needed|see|read|open|use|with|about"
+    r"|needs?|needed|see|read|open|use|follow|load|with|about"
     r"|(?:listed|defined|described|explained|documented|covered|given|stands?|part|is|are) (?:in|of))\b",
     re.IGNORECASE,
 )
@@ -107,7 +109,7 @@ class OwnRows:
         for name in names_of(self.flat, file):
             text = text.replace(name, " ")
         words = len(_LETTERS.findall(_FILE.sub(" ", text)))
-        is_row = line not in self.flat.markdown.paragraph_at
+        is_row = line not in self.flat.markdown.paragraph_at or bool(_DESCRIBED.match(sentence))
         enough = words >= LEAST or (words and lead)
         return bool(enough) and (is_row or bool(_USAGE.search(f"{lead} {text}")))
 

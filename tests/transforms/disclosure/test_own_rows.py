@@ -4,6 +4,7 @@ import pytest
 
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.gates.knowledge import KnowledgeGate
+from skilljuror.gates.layout import LayoutGate
 from skilljuror.models.bundle import Blob
 from tests.support.laid_out import laid_out
 
@@ -43,6 +44,24 @@ def test_a_sentence_with_a_situation_is_the_row_of_every_file_that_it_names() ->
     assert rows(made) == [
         "- [notes/shelves.md](notes/shelves.md): read when the task involves Shelves, Care of shelves."
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Set up the kiln: follow `notes/cones.md`.\n2. Load `notes/shelves.md` and `notes/doors.md`, and seal the kiln.\n",
+        TABLE.replace("how to tell which cone bends at which heat", "heats, cones, glazes"),
+        "".join(f"- [`{path}`]({path}) — heats, cones, glazes\n" for path in PAGES),
+    ],
+    ids=["a step", "an item that says what a file holds", "the same as links"],
+)
+def test_a_step_and_a_described_file_need_no_other_row(text: str) -> None:
+    blobs = {f"kiln/{path}": Blob(page.encode()) for path, page in PAGES.items()}
+    page = f"{FRONT}## Reference\n\n{text}"
+    bundle = make_bundle("kiln", {"kiln/SKILL.md": Blob(page.encode()), **blobs})
+    assert root(f"## Reference\n\n{text}") == page
+    found = LayoutGate().check(bundle, bundle, "pd", "strict").findings
+    assert [one.rule for one in found if one.rule.startswith("layout.pd")] == []
 
 
 def test_a_mention_without_a_situation_is_no_row() -> None:
