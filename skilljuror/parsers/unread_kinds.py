@@ -33,10 +33,6 @@ def unread_kind(source: Source) -> UnreadKind | None:
     return next((kind for kind in UNREAD_KINDS if kind.is_one(source)), None)
 
 
-def _begins(*magic: bytes) -> Callable[[Source], bool]:
-    return lambda source: source.head.startswith(magic)
-
-
 def _first(is_one: Callable[[dict[str, Any]], bool]) -> Callable[[Source], bool]:
     """Test the first object."""
     return lambda source: is_one(parse_head(source.head).first)
@@ -134,8 +130,6 @@ def _is_benchflow(first: dict[str, Any]) -> bool:
 
 
 UNREAD_KINDS = (
-    UnreadKind("gzip file", _begins(b"\x1f\x8b"), "decompress it first, e.g. with gunzip"),
-    UnreadKind("zstd file", _begins(b"\x28\xb5\x2f\xfd"), "decompress it first, e.g. with zstd -d"),
     UnreadKind(
         "OpenCode database",
         _database(b"session", b"message", b"part", name="opencode.db"),

@@ -1,6 +1,5 @@
 """Logs of programs that no format reads: none of ours claims them, and each has its name and reason."""
 
-import gzip
 import json
 import sqlite3
 import zipfile
@@ -118,14 +117,6 @@ def logs(tmp_path):
     told = {write_json(tmp_path / f"{kind}.jsonl", in_lines(LINES[kind])): kind for kind in LINES}
     for number, (kind, value) in enumerate(DOCUMENTS):
         told[write_json(tmp_path / f"document{number}.json", value)] = kind
-    made = {
-        "gzip file": gzip.compress(in_lines(CLAUDE).encode()),
-        "zstd file": b"\x28\xb5\x2f\xfd\x24\x00\x01\x00\x00",
-    }
-    for kind, data in made.items():
-        path = tmp_path / f"{kind}.bin"
-        path.write_bytes(data)
-        told[path] = kind
     for kind, name, tables in DATABASES:
         database(tmp_path / name, tables)
         told[tmp_path / name] = kind

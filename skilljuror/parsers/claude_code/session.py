@@ -16,6 +16,7 @@ from skilljuror.parsers.claude_code import AGENT, TRAITS
 from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord
 from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_int, as_list, as_str, nested
 from skilljuror.parsers.raw_logs.content import text_of
+from skilljuror.parsers.raw_logs.decoded import name_of_log
 from skilljuror.parsers.raw_logs.file_head import LONG_HEAD_BYTES, FileHead, parse_head, read_head
 from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
 
@@ -76,11 +77,11 @@ class ClaudeSession(Parser):
     def parse(self, source: Source) -> Iterator[Trajectory]:
         run = TrajectoryBuilder()
         reader = _Reader(run)
-        files = list(enumerate(source.files))
-        parts = [(index, path) for index, path in files if path.stem == source.path.stem]
+        files, own = list(enumerate(source.files)), name_of_log(source.path)
+        parts = [(index, path) for index, path in files if name_of_log(path) == own]
         reader.read(parts)
         for index, path in files:
-            if path.stem != source.path.stem:
+            if name_of_log(path) != own:
                 reader.read([(index, path)])
         if reader.session is None:
             reader.note(session_record(read_head(source.path, LONG_HEAD_BYTES)))
@@ -107,15 +108,15 @@ class ClaudeSession(Parser):
             return None
         if record.get("isSidechain") is True:
             return SessionLink(session, as_str(record.get("agentId")))
-        moves = source.path.stem == session
+        moves = name_of_log(source.path) == session
         return SessionLink(session, parts_below=source.path.parent.parent if moves else None)
 
     def neighbours(self, path: Path) -> Iterator[Path]:
         """Logs of sub-agents, and files of the same name in other project folders."""
-        name = escape(path.stem)
-        yield from path.parent.glob(f"{name}/subagents/**/*.jsonl")
-        yield from path.parent.glob("agent-*.jsonl")
-        yield from path.parent.parent.glob(f"*/{name}.jsonl")
+        name = escape(name_of_log(path))
+        yield from path.parent.glob(f"{name}/subagents/**/*.jsonl*")
+        yield from path.parent.glob("agent-*.jsonl*")
+        yield from path.parent.parent.glob(f"*/{name}.jsonl*")
 
 
 def _model(run: TrajectoryBuilder) -> str | None:

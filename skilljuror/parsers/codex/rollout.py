@@ -110,7 +110,7 @@ class CodexRollout(Parser):
 
     def neighbours(self, path: Path) -> Iterator[Path]:
         """Threads of the same day."""
-        return path.parent.glob("rollout-*.jsonl")
+        return path.parent.glob("rollout-*.jsonl*")
 
 
 def _home(run: TrajectoryBuilder) -> str | None:

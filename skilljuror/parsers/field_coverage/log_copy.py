@@ -30,6 +30,7 @@ from skilljuror.parsers.field_coverage.mutation import (
     value_type,
 )
 from skilljuror.parsers.raw_logs.file_head import read_head
+from skilljuror.parsers.raw_logs.jsonl import open_log
 from skilljuror.parsers.read import claims, read
 
 SAMPLE = 12
@@ -89,7 +90,7 @@ class CopiedLog:
         self.folder = folder
         files = files_of(source)
         base = _base(source, files)
-        self.files = [LogFile(folder / path.relative_to(base), path.read_bytes()) for path in files]
+        self.files = [LogFile(folder / path.relative_to(base), _data(path)) for path in files]
         self.path = folder / source.path.relative_to(base)
         self._is_folder = source.path.is_dir()
         self._dirty: set[int] = set()
@@ -194,6 +195,13 @@ def files_of(source: Source) -> list[Path]:
         inside = (path for path in sorted(source.path.rglob("*")) if not path.is_symlink())
         return [path for path in inside if path.is_file()]
     return [source.path, *source.siblings]
+
+
+def _data(path: Path) -> bytes:
+    """A file's decoded bytes. Raises TrajectoryError."""
+    with open_log(path) as log:
+        data: bytes = log.read()
+    return data
 
 
 def _base(source: Source, files: Sequence[Path]) -> Path:

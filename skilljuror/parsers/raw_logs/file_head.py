@@ -13,6 +13,8 @@ from typing import Any
 import orjson
 from jiter import from_json
 
+from skilljuror.parsers.raw_logs.decoded import read_start
+
 HEAD_BYTES = 64 * 1024
 LONG_HEAD_BYTES = 4 * 1024 * 1024
 """Head size for a second look at JSON files: a screenshot can come first."""
@@ -86,8 +88,8 @@ def parse_head(head: bytes) -> FileHead:
 
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
-    with path.open("rb", buffering=0) as log:
-        return log.read(size)
+    """The first decoded bytes of a log."""
+    return read_start(path, size)
 
 
 def first_broken_line(head: bytes, *, whole: bool) -> int | None:

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from skilljuror.errors import TrajectoryError
+from skilljuror.parsers.raw_logs.decoded import open_decoded
 
-BUFFER_BYTES = 1 << 18
 _DECODER = json.JSONDecoder(strict=False)
 _DEEPEST = 200
 """Maximum nesting kept of a repaired value."""
@@ -61,16 +61,16 @@ def unreadable(path: Path, problem: str) -> TrajectoryError:
 
 
 def open_log(path: Path) -> Any:
-    """Open a raw log for reading bytes. Raises TrajectoryError."""
+    """Open a log for reading decoded bytes. Raises TrajectoryError."""
     try:
-        return path.open("rb", buffering=BUFFER_BYTES)
+        return open_decoded(path)
     except OSError as error:
         problem = f"cannot be read: {error.strerror}; check that it exists and is readable"
         raise unreadable(path, problem) from error
 
 
 def file_key(path: Path) -> str:
-    """Key of a run without a session id: a digest of the raw bytes."""
+    """Key of a run without a session id: a digest of the decoded bytes."""
     with open_log(path) as log:
         return f"file-{hashlib.file_digest(log, 'sha256').hexdigest()[:16]}"
 
