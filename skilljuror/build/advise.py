@@ -381,7 +381,7 @@ def _change(one: Layout, yours: Layout, share: float) -> str:
 
 def _about_page(page: Layout, yours: Layout) -> str:
     if too_long := [one for one in page.breaks if one in TOO_LONG.values()]:
-        return f"One page (flat-files) is no option: {too_long[0]}."
+        return f"One page (flat-files) cannot be used: {too_long[0]}."
     when = {
         "never": "never fewer than yours",
         "always": "always fewer than yours",

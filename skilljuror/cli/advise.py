@@ -1,6 +1,5 @@
 """The command advise: which layout should I ship?"""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,13 +14,6 @@ MAX_HEADINGS = 12
 """Most headings of the main path to print."""
 
 
-class Form(StrEnum):
-    """Output formats of `advise`."""
-
-    text = "text"
-    json = "json"
-
-
 def advise(
     skill: Annotated[
         str, typer.Argument(metavar="SKILL", help="Skill: folder, zip or REV:PATH in git.")
@@ -30,7 +22,6 @@ def advise(
         Path | None,
         typer.Option("--study", metavar="STUDY", help="Study with runs that opened the Skill."),
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.text,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -44,7 +35,7 @@ def advise(
 
     per_cell = StudyConfig.model_fields["trials_per_cell"].default
     advice = compare(skill, study, trials_per_task=len(LAYOUTS) * per_cell)
-    emit(advice, json or form is Form.json, lambda: _print_advice(advice))
+    emit(advice, json, lambda: _print_advice(advice))
 
 
 def _print_advice(advice: Any) -> None:
