@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from skilljuror.knowledge.generated.embedded_files import is_structural_heading
 from skilljuror.transforms.disclosure.scope import (
-    BRANCHES,
     NUMBERED,
     STEP,
     Reason,
@@ -237,8 +236,13 @@ class _Fitting:
         return found[::-1]
 
     def _examples(self) -> list[SectionNode]:
+        """Examples inside a process. A stage is none, nor is what only has a word of look-ups in its title,
+        as "Phase 2: Group Related Branches"."""
         inside = [one for one in self.nodes if self.scopes[one.start].reason == "process"]
-        return [one for one in inside if title_reason(one.title) in BRANCHES][::-1]
+        asides = {"example", "troubleshooting"}
+        return [one for one in inside if title_reason(one.title) in asides and not _is_step(one)][
+            ::-1
+        ]
 
     def _asides(self) -> list[SectionNode]:
         """Sections that nothing decides, and whole processes but for the first; those without duties leave

@@ -53,7 +53,8 @@ _WORDS: tuple[tuple[Reason, str], ...] = (
     ("prerequisite", r"prerequisites?|pre-?requirements?|set-?up|install(?:ation)?|dependencies"
                      r"|environment|authentication|initiali[sz]ation|preamble|inputs?|arguments"),
     ("process", r"workflows?|process(?:es)?|procedure|protocol|steps|phases|stages|instructions|cycle"),
-    ("example", r"examples?|samples?|snippets?|recipes?|cookbook|gallery|walkthroughs?|demos?|showcase"),
+    ("example", r"examples?|samples?|snippets?|recipes?|cookbook|gallery|walkthroughs?|demos?|showcase"
+                r"|case stud(?:y|ies)"),
     ("look-up", r"reference|references|api|catalog(?:ue)?|glossary|appendix|faq|resources|links|templates?"
                 r"|patterns|variations|schemas?|parameters|integrations?|advanced|commands|related"
                 r"|changelog|tips|background|benchmarks?|citations?|bibliography|metadata"),

@@ -71,6 +71,16 @@ def test_examples_inside_a_process_leave_before_its_stages() -> None:
     assert any("Examples 6" in text for text in references_of(made).values())
 
 
+def test_a_stage_with_a_word_of_look_ups_in_its_title_is_cut_as_any_stage() -> None:
+    titles = ("Phase 1: Sweep", "Phase 2: Group related kilns", "GATE: Confirm the exact commands")
+    titles += ("Phase 3: Light", "Phase 4: Report")
+    stages = "".join(section(title, TALK * 54, 3) for title in titles)
+    made = pd_of(section("Workflow", STEPS) + stages + section("Rules", TALK))
+    assert all(f"### {title}\n" in root_of(made) for title in titles[:3])
+    assert "continue here for Phase 4: Report." in root_of(made)
+    assert "When the task involves" not in root_of(made)
+
+
 def test_a_second_process_leaves_whole_before_the_first_is_cut() -> None:
     first = "".join(section(f"{verb} it", TALK * 30, 3) for verb in ("Load", "Light", "Cool"))
     second = "".join(section(f"{verb} it", TALK * 80, 3) for verb in ("Mix", "Sieve", "Dip"))

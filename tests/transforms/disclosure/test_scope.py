@@ -24,6 +24,7 @@ def reasons(text: str) -> dict[str, str]:
         ("Which kiln should I use?", "decision"), ("Core Documentation (Load First)", "prerequisite"),
         ("Before you light it", "prerequisite"), ("Setup", "prerequisite"), ("Firing workflow", "process"),
         ("Example: Bug Fix", "example"), ("Examples of good rules", "example"),
+        ("Case Study: a cracked kiln", "example"),
         ("API Reference", "look-up"), ("Templates", "look-up"), ("Troubleshooting", "troubleshooting"),
         ("When Stuck", "troubleshooting"), ("Claude.ai-specific instructions", "alternative"),
         ("Packaging (only if a packer is at hand)", "alternative"), ("Quick Reference", "undecided"),
