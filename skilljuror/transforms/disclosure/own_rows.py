@@ -21,8 +21,11 @@ MOSTLY = 0.5  # share of a routing table's paragraphs, items and rows that name 
 LEAST = 3  # words besides the file's name in an informative row
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _FILE = re.compile(r"[\w./-]*\w\.\w{1,5}\b")
-_DESCRIBED = re.compile(r"\W{0,8}[\w./-]*\w\.\w{1,5}[`*\]]*(?:\([^)\s]*\))?\s*[-–—:]\s")
-"""The begin of an item that says what a file holds: "`references/events.md` — ordering of events"."""
+_DESCRIBED = re.compile(
+    r"(?:\W{0,4}\w[\w ]{0,40}:)?\W{0,8}[\w./-]*\w\.\w{1,5}[`*\]]*(?:\([^)\s]*\))?\s*[-–—:]\s"
+)
+"""The begin of an item that says what a file holds, with or without a label: "Order: `events.md` — ordering of
+events"."""
 _USAGE = re.compile(
     r"\b(?:when|whenever|if|for|before|after|while|during|until|unless|because|to|where|why|how"
     r"|needs?|needed|see|read|open|use|follow|load|with|about"
