@@ -120,13 +120,16 @@ class WordStream:
         self._normaliser = normaliser
         units = list(units)
         self.code = frozenset(unit.text for unit in units if unit.kind == "code")
-        words = (word for unit in units for word in _words(unit, normaliser))
-        self._text = f" {' '.join(words)} "
+        words = [word for unit in units for word in _words(unit, normaliser)]
+        self._text = f" {'  '.join(words)} "  # each word has blanks of its own on both sides
+        self._vocabulary = frozenset(words)
 
     def count(self, unit: Unit) -> int:
         """Return how often the words of a unit occur one after another."""
         words = _words(unit, self._normaliser)
-        return self._text.replace(" ", "  ").count(f" {'  '.join(words)} ") if words else 0
+        if not words or not self._vocabulary.issuperset(words):
+            return 0
+        return self._text.count(f" {'  '.join(words)} ")
 
 
 def is_copy(unit: Unit, other: WordStream) -> bool:

@@ -228,18 +228,29 @@ def _brief_opposites(missing: Sequence[Unit], added: Sequence[Unit]) -> Iterator
 def _shortened(missing: Sequence[Unit], added: Sequence[Unit]) -> Iterator[AlikePair]:
     """Units that are left if words are cut out of the other side's, in one place: too few for similarity."""
     rest = [(unit, _PROSE_WORD.findall(unit.text.lower())) for unit in added if is_prose(unit)]
+    ends: dict[tuple[int, str], list[int]] = defaultdict(list)  # cut text keeps one end at least
+    for number, (_, words) in enumerate(rest):
+        for end in (0, -1) if words else ():
+            ends[end, words[end]].append(number)
+    used = set[int]()
     for before in filter(is_prose, missing if rest else ()):
         own = _PROSE_WORD.findall(before.text.lower())
-        found = next((one for one in rest if _is_cut(own, one[1]) or _is_cut(one[1], own)), None)
-        if found:
-            rest.remove(found)
-            size = len(own) + len(found[1])
-            yield AlikePair(before, found[0], 2 * min(len(own), len(found[1])) / size)
+        there = {n for end in (0, -1) if own for n in ends.get((end, own[end]), ())} - used
+        found = next((n for n in sorted(there) if _is_cut_of_one(own, rest[n][1])), None)
+        if found is not None:
+            used.add(found)
+            after, words = rest[found]
+            size = len(own) + len(words)
+            yield AlikePair(before, after, 2 * min(len(own), len(words)) / size)
 
 
 def is_prose(unit: Unit) -> bool:
     """Whether a unit is a sentence of a paragraph or list."""
     return unit.kind in _FAMILIES and unit.generated is None
+
+
+def _is_cut_of_one(words: list[str], others: list[str]) -> bool:
+    return _is_cut(words, others) or _is_cut(others, words)
 
 
 def _is_cut(words: list[str], left: list[str]) -> bool:

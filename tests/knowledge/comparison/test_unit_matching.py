@@ -65,3 +65,16 @@ def test_a_unit_is_measured_against_so_many_others_at_most(monkeypatch: pytest.M
     found = diff(skill(table + rows[0]), skill(table + rows[1]))
     assert max(measured) <= unit_matching._NEAR
     assert [pair.change for pair in found.altered] == ["number"] * 900
+
+
+SAID = "open every damper before the first firing so that moist air leaves the old kiln"
+
+
+@pytest.mark.parametrize("left", ["open every damper", "the old kiln", "open every old kiln"])
+def test_what_is_left_of_a_unit_is_its_pair_wherever_words_were_cut(left: str) -> None:
+    texts = f"{SAID.capitalize()}.\n", f"{left.capitalize()}.\n"
+    for before, after in (texts, texts[::-1]):
+        found = diff(skill(before), skill(after))
+        pairs = [(pair.before.text, pair.after.text) for pair in (*found.altered, *found.reworded)]
+        assert pairs == [(before.strip(), after.strip())]
+        assert found.missing == found.added == ()
