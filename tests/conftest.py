@@ -7,6 +7,8 @@ from pathlib import Path
 
 from hypothesis import settings
 
+from tests.support.new_databases import copy_new_databases
+
 os.environ.pop("COLUMNS", None)
 """pytest-xdist sets it for its workers: piped tables and `show` would be as narrow as its own lines."""
 
@@ -23,3 +25,5 @@ their time."""
 settings.register_profile("patient", settings.default, deadline=None)
 settings.load_profile("patient")
 """A busy machine is no fault of an example."""
+
+copy_new_databases()
