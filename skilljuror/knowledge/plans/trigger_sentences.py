@@ -1,7 +1,8 @@
 """Trigger sentences: generated lines whose words a model may choose.
 
 A trigger says when and why to open a file, in the row of a routing table. It cannot add requirements: its
-critical tokens (numbers, comparators, modals, code spans, paths, flags) must be in the file it leads to.
+critical tokens (numbers, comparators, modals, code spans, paths, flags) must be in the file it leads to. It
+cannot mislead: "when" has a word of the file's title or opening, "because" a word of the file.
 """
 
 import re
@@ -14,22 +15,30 @@ from skilljuror.models.plan import Generated, Plan
 
 TRIGGER_ROW = "row-trigger"
 MAX_TRIGGER = 200  # maximum characters of a trigger, "when" and "because" included
-SHARED_WORDS = 2  # minimum number of words that a trigger shares with its file
-FILE_WORDS = 20
-"""Distinct longer words of a file up to which one shared word is enough; a text in another script has none."""
+OPENING = 3  # number of texts of a file, its title first, that say what it is about
+FILE_WORDS = 10
+"""Distinct words of a file up to which one shared word is enough; a text in another script has none."""
+MAX_SHOWN = 60  # maximum characters of a title in a message
 SHOWN = 4
 
 _SHAPE = re.compile(r"[Ww]hen (.+?),? because (.+)")
 _IN_ROW = re.compile(r": open this file when (.+?), because (.+)\.$")
 _MARKS = re.compile(r"[`*\[\]<>|#{}\\~^]|(?<!\w)_|_(?!\w)|://|--|&#?\w+;")
 _BREAK = re.compile(r"[.!?;:]\s")
-_LONG = re.compile(r"[A-Za-z]{4,}")
-_STEM = 4  # leading letters by which two words count as equal, such as "field" and "fields"
+_WORD = re.compile(r"[A-Za-z]{3,}")
+_ENDING = re.compile(
+    r"(?<=[a-z]{4})(?:ings?|ers?|ed|es|ions?|e|y)$|(?<=[a-z]{3}e)d$|(?<=[a-z]{3})s$"
+)
+"""Endings by which forms of a word differ, such as "field" and "fields", "sign" and "signed"."""
 _EVERYDAY = frozenset({
-    "when", "beca", "this", "that", "file", "with", "from", "into", "they", "them", "have", "then",
-    "task", "skil", "need", "agen", "work", "step", "whic", "what", "read", "open", "your",
+    "when", "because", "this", "that", "file", "with", "from", "into", "they", "them", "have",
+    "then", "task", "skill", "need", "agent", "work", "step", "which", "what", "read", "open",
+    "your", "the", "and", "for", "are", "was", "its", "not", "you", "can", "has", "all", "any",
+    "how", "use", "used", "using", "one", "two", "per", "via", "let", "get", "set", "new", "may",
+    "will", "does", "did", "out", "off", "but", "too", "also", "only", "other", "there", "here",
+    "these", "those",
 })  # fmt: skip
-"""Stems that do not describe a file."""
+"""Words that do not describe a file."""
 
 
 def split_trigger(sentence: str) -> tuple[str, str] | None:
@@ -59,11 +68,14 @@ def trigger_problem(when: str, why: str, texts: Iterable[str]) -> str | None:
         shown = [repr(value.replace("|", " ").strip()) for value in unknown]
         return f"says {', '.join(shown[:SHOWN])}, which its file does not say"
     file_stems = {stem for text in texts for stem in _stems(text)}
-    shared = _stems(sentence) & file_stems
-    needed = SHARED_WORDS if len(file_stems) >= FILE_WORDS else min(1, len(file_stems))
-    if len(shared) < needed:
-        return f"shares fewer than {needed} specific words with its file"
-    return None
+    if len(file_stems) < FILE_WORDS:
+        foreign = bool(file_stems) and not _stems(sentence) & file_stems
+        return "has no word of its file" if foreign else None
+    about = {stem for text in texts[:OPENING] for stem in _stems(text)}
+    if about and not _stems(when) & about:
+        title = texts[0] if len(texts[0]) <= MAX_SHOWN else f"{texts[0][:MAX_SHOWN]}…"
+        return f"says a 'when' that its file is not about: {title!r}"
+    return None if _stems(why) & file_stems else "says a 'because' without a word of its file"
 
 
 def _form_problem(sentence: str) -> str | None:
@@ -79,11 +91,13 @@ def _form_problem(sentence: str) -> str | None:
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:_STEM].lower() for word in _LONG.findall(text)} - _EVERYDAY
+    words = {word.lower() for word in _WORD.findall(text)} - _EVERYDAY
+    return {_ENDING.sub("", _ENDING.sub("", word)) for word in words} - _EVERYDAY
 
 
 def file_texts(bundle: Bundle, path: str) -> list[str]:
-    return [unit.text for unit in units_of(bundle) if unit.file == path]
+    """Return the texts of a file that an author wrote, in order."""
+    return [unit.text for unit in units_of(bundle) if unit.file == path and not unit.generated]
 
 
 def trigger_rows(plan: Plan) -> Iterator[tuple[str, Generated]]:
@@ -100,7 +114,7 @@ def trigger_problems(plan: Plan, variant: Bundle) -> Iterator[tuple[str, str]]:
         shown = row.params["path"]
         same_page = row.params["link"].startswith("#")
         path = page if same_page else f"{page.rpartition('/')[0]}/{shown}"
-        texts = file_texts(variant, path)
+        texts = [*([shown] if same_page else []), *file_texts(variant, path)]
         problem = trigger_problem(row.params["when"], row.params["why"], texts)
         if path not in variant.files:
             problem = "leads to no file"

@@ -92,7 +92,7 @@ def _problems(answer: ScopeAnswer, asked: dict[str, OpenSection]) -> Iterator[st
 
 
 def _reason_problem(one: JudgedSection, section: OpenSection) -> str | None:
-    """Why a reason does not fit its section: the situation of a branch must be found in its text."""
+    """Why a reason does not fit its section: the situation of a branch must be what its title or opening is about."""
     if not one.reason.strip() or len(one.reason) > MAX_REASON or not one.reason.isprintable():
         return f"is not one line of 1 to {MAX_REASON} characters"
     if one.scope == "main":
@@ -100,5 +100,6 @@ def _reason_problem(one: JudgedSection, section: OpenSection) -> str | None:
     halves = split_trigger(one.reason)
     if halves is None:
         return "is not one sentence 'when … because …'"
-    problem = trigger_problem(*halves, [section.text])
+    blocks = [one.strip("# \n") for one in section.text.split("\n\n") if one.strip()]
+    problem = trigger_problem(*halves, [*blocks, section.text])
     return problem and problem.replace("its file", "its text")

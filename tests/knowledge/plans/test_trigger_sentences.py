@@ -23,7 +23,7 @@ FILE = [
     [
         "when a value overflows its field because the addendum page takes what does not fit",
         "When a note holds 200 characters because longer values move to an addendum.",
-        "when an operator has signed forms because such values never move",
+        "when values overflow because an operator decides about signed forms and never by note",
     ],
     ids=["own words", "known number", "nothing to heed"],
 )
@@ -48,7 +48,9 @@ def test_words_are_free_where_nothing_is_demanded(sentence):
         ("a value\nmoves", "it overflows", "one line"),
         ("a value moves\u202e", "it overflows", "one line"),
         ("a value moves " * 20, "it overflows", "200 characters"),
-        ("starting anything", "everything begins here", "specific words"),
+        ("an overview is wanted", "longer values move", "'when' that its file is not about"),
+        ("an operator has signed forms", "values move", "not about: 'Overflow rules'"),
+        ("a value overflows", "glazes melt", "without a word of its file"),
     ],
     ids=[
         "number",
@@ -63,7 +65,9 @@ def test_words_are_free_where_nothing_is_demanded(sentence):
         "two lines",
         "hidden character",
         "too long",
-        "unrelated words",
+        "a word that only begins alike",
+        "a situation of its last line alone",
+        "an unrelated reason",
     ],
 )
 def test_a_trigger_that_says_more_is_refused_with_the_reason(when, why, reason):

@@ -60,7 +60,7 @@ BAD = {
     "no situation": ([("s1", "branch", "Rarely needed."), ("s2", "main", "A.")], "when … because …"),
     "about something else": (
         [("s1", "branch", "when pots dry because glazes run"), ("s2", "main", "A.")],
-        "shares fewer than 1 specific words with its text",
+        "says a 'when' that its text is not about: 'Overflow'",
     ),
     "a duty of its own": (
         [("s1", "branch", "when notes overflow because you must run it"), ("s2", "main", "A.")],
@@ -80,6 +80,52 @@ def test_an_answer_that_cannot_be_used_goes_back_with_the_reason(case):
     scopes, requests = asked(lambda body, n: good(body, n) if n else text)
     assert scopes == {"Overflow": "branch", "Fonts": "main"}
     assert reason in requests[1]["messages"][-1]["content"]
+
+
+STEPS = "".join(f"{n}. {one} the kiln and note its hour in the book.\n" for n, one in enumerate(
+    ("Sweep", "Load", "Close", "Light", "Watch", "Cool", "Open"), 1
+))  # fmt: skip
+FIRING = f"""---
+name: kiln
+description: Fire a kiln.
+---
+# Kiln
+
+Opening.
+
+## Firing
+
+Firing takes a day and a night, and somebody stays with the fire.
+
+{STEPS}
+The shop by the river sells glazes, which are mixed on another day by other people.
+
+## Colophon
+
+{"The words of this page were set by hand in the winter. " * 12}
+"""
+
+
+def test_a_whole_process_does_not_go_under_a_word_of_its_last_line():
+    """The two words that are shared, glazes and mixed, are in the section."""
+    kiln = make_bundle("kiln", {"kiln/SKILL.md": Blob(FIRING.encode())})
+    nonsense = "when glazes are mixed because the shop by the river sells glazes"
+
+    def answered(body, n):
+        shown = blocks(body["messages"])["sections"]
+        fit = "when firing starts because the fire takes a day and a night"
+        rows = [
+            {"id": one["id"], "scope": "main", "reason": "All read it."}
+            if one["title"] != "Firing"
+            else {"id": one["id"], "scope": "branch", "reason": fit if n else nonsense}
+            for one in shown
+        ]
+        return json.dumps({"sections": rows})
+
+    scopes, requests = asked(answered, kiln)
+    assert scopes["Firing"] == "branch"
+    refused = requests[1]["messages"][-1]["content"]
+    assert "says a 'when' that its text is not about: 'Firing'" in refused
 
 
 def test_a_model_that_never_answers_well_is_an_error():
