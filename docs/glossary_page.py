@@ -41,7 +41,7 @@ WORDS: dict[str, dict[str, str]] = {
         "verdict of the rubric": "models/rubric.py RubricVerdict",
         "decision": "models/review.py Decision",
         "review item": "models/review_queue.py ReviewItem",
-        "stale": "Said of a waiver, a decision or a verdict whose text has changed since.",
+        "stale": "A waiver, decision or verdict is stale if its text has changed since.",
         "assay": "models/gate.py AssayReport",
         "drift": "A change of what an agent must do. A *benign* change alters none of it.",
     },
@@ -63,7 +63,7 @@ WORDS: dict[str, dict[str, str]] = {
         "isolation": "What separated a trial from the machine: bwrap, docker, none.",
         "reward": "models/study.py TrialRecord.reward",
         "strict pass": "A reward of exactly 1.",
-        "contaminated": "Said of a trial whose arm was not what it should be ([formulas.md](formulas.md), §1.11).",
+        "contaminated": "A trial is contaminated if its arm was not what it should be ([formulas.md](formulas.md), §1.11).",
     },
     "Logs": {
         "source": "models/ingest.py SourceRow",
@@ -91,7 +91,7 @@ WORDS: dict[str, dict[str, str]] = {
         "verdict of a judge": "models/measure.py Verdict",
         "judge": "judge/base.py Judge",
         "cascade": "A judge without a model first, then a model on what it leaves open; one name for both.",
-        "label": "A person's yes, no or unknown on whether an event was taken up.",
+        "label": "A person's yes, no or unknown on the uptake of an event.",
         "contrast": "Treatment minus control, paired by task, with its interval.",
     },
 }

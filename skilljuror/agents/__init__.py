@@ -43,10 +43,10 @@ def scripted_program(options: dict[str, Any], model: str | None) -> AgentProgram
     from skilljuror.agents import reading, scripted  # programs of their own
 
     if model is not None:
-        raise UsageError(f"agent 'scripted' has no model, got {model!r}; leave agent.model out")
+        raise UsageError(f"agent 'scripted' uses no model, got {model!r}; remove agent.model")
     if options:
         raise UsageError(
-            f"agent 'scripted' has no option {min(options)!r}; it takes none, its seed varies it"
+            f"agent 'scripted' takes no options, got {min(options)!r}; remove agent.options"
         )
     places = ("--instruction", "{instruction}", "--logs", "{logs}", "--skills", "{skills}")
     return AgentProgram(

@@ -82,7 +82,7 @@ def _program(word: str, shown: tuple[Path, ...]) -> tuple[str, tuple[Path, ...]]
     file = Path(word).expanduser().absolute()
     if not (file.is_file() and os.access(file, os.X_OK)):
         raise UsageError(
-            f"agent 'command': {word!r} is not an executable program of this machine; name one that is",
+            f"agent 'command': {word!r} is not an executable program on this machine; name an executable file",
             field="agent.options.argv",
         )
     if any(file.is_relative_to(folder) for folder in (Path("/usr"), *shown)):

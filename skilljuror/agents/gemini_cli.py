@@ -24,8 +24,8 @@ def gemini_program(options: dict[str, Any], model: str | None) -> AgentProgram:
     given = read_options("gemini-cli", options, SkilledOptions)
     if given.effort:
         raise UsageError(
-            "agent 'gemini-cli' has no option for a reasoning effort; leave it out, and name a"
-            " model in agent.model",
+            "agent 'gemini-cli' does not support agent.effort; remove it, and choose a model with"
+            " agent.model instead",
             field="agent.effort",
         )
     program = installed(

@@ -62,7 +62,7 @@ def read_options(agent: str, options: dict[str, Any], kind: type[Options]) -> Op
     except msgspec.ValidationError as error:
         taken = ", ".join(field.name for field in msgspec.structs.fields(kind))
         raise UsageError(
-            f"agent {agent!r}, agent.options: {error}; it takes {taken}", field="agent.options"
+            f"agent {agent!r}, agent.options: {error}; choose from {taken}", field="agent.options"
         ) from error
 
 

@@ -266,11 +266,11 @@ def _breaks(
         commands = len(needed & {*manifest.announced})
         used = f" ({commands} of them for commands)" if commands else ""
         yield (
-            f"the agent must write out {_number(manifest.announced, 'file')} that it has only as text on the"
-            f" page{used}: {_some(manifest.announced)}"
+            f"the agent must first create {_number(manifest.announced, 'file')} from text on the page{used}:"
+            f" {_some(manifest.announced)}"
         )
     if len(built.record.source.skills) > len(manifest.skills):
-        yield f"{len(built.record.source.skills)} Skills become one with one description"
+        yield f"{len(built.record.source.skills)} Skills are merged into one, with one description"
     findings = [one for result in results for one in result.findings]
     unwritten = [one for one in findings if one.rule == UNWRITTEN]
     if unwritten:
@@ -311,7 +311,7 @@ def _problems(bundle: Bundle) -> Iterator[str]:
 def _answer(layouts: Mapping[str, Layout], built: _Built) -> tuple[Decision, tuple[str, ...]]:
     yours, pd, page = (layouts.get(name) for name in (YOURS, PD, PAGE))
     if yours is None:
-        return "keep", ("Leave it as it is: no layout of it can be built.",)
+        return "keep", ("Leave it as it is: no other layout can be built.",)
     if pd is None or built.manifests[PD].pd_worth or not pd.on_demand:
         return "nothing", (_nothing_to_disclose(yours, pd, built.failed.get(PD)),)
     seen = [*_at_observed_shares(pd, yours)]
@@ -355,7 +355,7 @@ def _at_observed_shares(pd: Layout, yours: Layout) -> Iterator[str]:
         f" {_range(yours.expected)} of yours."
     )
     if any(one.share is None for one in (*pd.on_demand, *yours.on_demand)):
-        yield "A range is open for files that no observed run was offered."
+        yield "A range means that no observed run was offered some of the files, so their shares are unknown."
 
 
 def _nothing_to_disclose(yours: Layout, pd: Layout | None, failed: str | None) -> str:
@@ -365,10 +365,8 @@ def _nothing_to_disclose(yours: Layout, pd: Layout | None, failed: str | None) -
     if pd is None:
         return f"Leave it as it is: pd cannot be built ({failed}); {size}."
     if pd.on_demand:
-        return f"Leave it as it is: {size}, so that there is too little to open on demand."
-    return (
-        f"Leave it as it is: {size}, and nothing of it can move to a file that is opened on demand."
-    )
+        return f"Leave it as it is: {size}, too little to open on demand."
+    return f"Leave it as it is: {size}, and no part can move to a file that is opened on demand."
 
 
 def _change(one: Layout, yours: Layout, share: float) -> str:
@@ -381,7 +379,7 @@ def _change(one: Layout, yours: Layout, share: float) -> str:
 
 def _about_page(page: Layout, yours: Layout) -> str:
     if too_long := [one for one in page.breaks if one in TOO_LONG.values()]:
-        return f"One page (flat-files) cannot be used: {too_long[0]}."
+        return f"One page (flat-files) is too long: {too_long[0]}."
     when = {
         "never": "never fewer than yours",
         "always": "always fewer than yours",
@@ -402,8 +400,8 @@ def _about_several(skill: str, bundle: Bundle) -> tuple[Decision, tuple[str, ...
         else f"Ask about one Skill, such as skilljuror advise {shlex.quote(one)}."
     )
     return "several", (
-        f"The folder has {len(bundle.skills)} Skills, of which a run opens some. {ask}",
-        "The other layouts merge them into one Skill; the figures of yours are those of a run that opens all.",
+        f"The folder has {len(bundle.skills)} Skills, and a run opens only some of them. {ask}",
+        "The other layouts merge them into one Skill; the figures of your layout assume a run that opens all of them.",
     )
 
 

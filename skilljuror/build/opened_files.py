@@ -168,15 +168,15 @@ def _sentences(
         clusters = "tasks, or folders of logs" if foreign else "tasks"
         yield f"{skill} opened: {row['runs']} {what}, clusters ({clusters}): {row['clusters']}"
         if foreign:
-            yield "logs do not name the text that was offered: it may have been another version"
+            yield "the logs do not identify the version of the Skill: it may differ from this one"
         elif variant in offers and not offers[variant].digests <= {*digests.values()}:
-            yield f"{condition} was offered another text of the Skill than this one"
+            yield f"condition {condition} offered a different version of the Skill"
     tails = {skill for skill, _, _ in frames}
     if len(tails) > len({*map(_tail, tails)}):
         yield f"{', '.join(sorted(tails))} have the same name: their runs are counted together"
     if gone := _gone(rows, bundle):
         more = f" and {len(gone) - LISTED} more" if len(gone) > LISTED else ""
-        yield f"opened by observed runs, and not in this Skill: {', '.join(gone[:LISTED])}{more}"
+        yield f"files that observed runs opened but this Skill lacks: {', '.join(gone[:LISTED])}{more}"
 
 
 def _gone(rows: Sequence[Mapping[str, Any]], bundle: Bundle) -> list[str]:

@@ -47,7 +47,7 @@ def _print_advice(advice: Any) -> None:
         _print_pd(pd, {one.path for layout in advice.layouts[:1] for one in layout.on_demand})
     _print_breaks(advice)
     _print_list("observed", advice.evidence)
-    _print_list("problems of your text, in every layout", advice.problems)
+    _print_list("problems in your text, in every layout", advice.problems)
     if advice.decision != "nothing":
         _print_cost(advice.cost)
 
@@ -77,8 +77,8 @@ def _print_table(advice: Any) -> None:
     print()
     table(columns, rows)
     print_indented(
-        "root, on demand: tokens of instructions, and number of files. 0 % to 100 %: tokens that a run which"
-        " opens the Skill reads if it opens each file with this share. Scripts and data are not counted.",
+        "root, on demand: tokens of instructions, and number of files. 0 % to 100 %: mean tokens that a run reads"
+        " if each file is opened in this share of runs. Scripts and data are not counted.",
         "",
         "",
     )
@@ -108,7 +108,7 @@ def _print_pd(pd: Any, own: set[str]) -> None:
 
 def _print_breaks(advice: Any) -> None:
     broken = [one for one in advice.layouts if one.breaks]
-    print("\nwhat breaks" + ("" if broken else ": nothing that the gates find"))
+    print("\nwhat breaks" + ("" if broken else ": no findings of the gates"))
     for one in broken:
         for text in one.breaks:
             print_indented(text, f"  {one.layout}: ", "    ")

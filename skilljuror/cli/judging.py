@@ -158,8 +158,8 @@ def _print_cascade(cascade: Any) -> None:
         return
     free = cascade.first.judge
     print(
-        f"decided by {free}: {_share(row['settled_free'], row['events'])}; by the model:"
-        f" {_share(row['settled_by_model'], row['events'])}; unknown:"
+        f"decided by {free}: {_share(row['decided_free'], row['events'])}; by the model:"
+        f" {_share(row['decided_by_model'], row['events'])}; unknown:"
         f" {_share(row['unknown'], row['events'])}"
     )
     print(_answers(row))

@@ -158,8 +158,8 @@ def run(
         str | None,
         typer.Option(
             "--rerun",
-            metavar="ENDS",
-            help="Ends to rerun: unscored,no_answer,contaminated,error.",
+            metavar="OUTCOMES",
+            help="Outcomes to rerun: unscored,no_answer,contaminated,error.",
         ),
     ] = None,
     unblind: Annotated[

@@ -17,7 +17,7 @@ EFFECTS = {
     "failed": "failed", "error_gone": "error gone", "wrote": "file written", "worked": "worked",
 }  # fmt: skip
 """Effect of an action -> its words."""
-LABELS = {"yes": "taken up", "no": "not taken up", "unknown": "uptake unknown"}
+LABELS = {"yes": "uptake", "no": "no uptake", "unknown": "uptake unknown"}
 
 
 def print_timeline(details: RunDetails, full: bool = False) -> None:

@@ -160,9 +160,9 @@ RULES: dict[str, Rule] = {
     ),
     "knowledge.comparator": Rule("high", "a comparison changed", "The limit moved.", _KEEP),
     "knowledge.number": Rule("high", "a number changed", "Another value gives another result.", _KEEP),
-    "knowledge.unit": Rule("high", "a unit changed", "The same digits mean another amount.", _KEEP),
+    "knowledge.unit": Rule("high", "a unit changed", "The same number with another unit is another amount.", _KEEP),
     "knowledge.modal": Rule(
-        "medium", "a requirement became stronger or weaker", "Agents weigh must and should.", _KEEP,
+        "medium", "a requirement became stronger or weaker", "Agents treat must and should differently.", _KEEP,
     ),
     "knowledge.path": Rule(
         "high", "a path in code changed",
@@ -193,7 +193,7 @@ RULES: dict[str, Rule] = {
         "restore the indentation of the item, or the level of the heading",
     ),
     "knowledge.remark": Rule(
-        "medium", "added text speaks of other text of the page",
+        "medium", "added text refers to other text on the page",
         "It can revoke an instruction without changing a word of it.", _DROP,
     ),
     "knowledge.order": Rule(
@@ -331,7 +331,7 @@ RULES: dict[str, Rule] = {
     "security.secret": Rule("high", "possible secret key", "Keys leak with the bundle.", "remove it"),
     "security.grader": Rule(
         "medium", "text names the grader or its files",
-        "It invites work for the check instead of the task.", "remove it; the source does not have it",
+        "An agent may work for the check instead of the task.", "remove it; the source does not have it",
     ),
     "security.hidden-text": Rule(
         "medium", "HTML comment, invisible on the rendered page", "Agents read it, reviewers do not.",

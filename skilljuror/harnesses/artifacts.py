@@ -105,7 +105,7 @@ def plain_files(
         for path in (Path(base, name) for name in sorted([*names, *folders])):
             name = str(path.relative_to(folder))
             if why := reading.spent():
-                reading.leave_out(f"{name} and what comes after it: {why}")
+                reading.leave_out(f"{name} and everything after it: {why}")
                 return
             reading.files -= 1
             try:

@@ -61,14 +61,14 @@ class Usage:
             return None
         self.next_look = now + _LOOK_SECONDS
         if memory_above(self.process, self.limits.memory):
-            return f"it held more than {self.limits.memory // MEGABYTE} MB of memory"
+            return f"it used more than {self.limits.memory // MEGABYTE} MB of memory"
         if now < self.next_walk:
             return None
         stored = disk_usage(self.root) + held_without_name(self.process)
         spent = time.monotonic() - now
         self.next_walk = now + max(_WALK_SECONDS, _WALK_SHARE * spent)
         if stored > self.limits.storage:
-            return f"its files held more than {self.limits.storage // MEGABYTE} MB"
+            return f"its files took more than {self.limits.storage // MEGABYTE} MB"
         return None
 
 

@@ -33,7 +33,7 @@ def read_reward(folder: Path, keys: Collection[str] = ()) -> Reward:
         for key in filter(lambda key: len(key) >= MIN_SECRET, keys):
             data = data.replace(key.encode(), b"[redacted]")
         return read(data)
-    return Reward(None, problem="the verifier left neither reward.json nor reward.txt")
+    return Reward(None, problem="the verifier wrote neither reward.json nor reward.txt")
 
 
 def _from_text(data: bytes) -> Reward:

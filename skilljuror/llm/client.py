@@ -243,7 +243,7 @@ class RecordedModel(ModelClient):
         """Return the recorded answer. Raises UnusableAnswer for a question that was not asked."""
         answer = self._record.get((digest_json(prompt(messages)), repeat))
         if answer is None:
-            raise UnusableAnswer("the recorded answers belong to other questions")
+            raise UnusableAnswer("the recorded answers do not match the questions")
         self.answers.append(answer)
         return answer
 

@@ -28,7 +28,7 @@ SELECT
     if(drift, 'drift', 'harmless') AS kind,
     mutation, planted, equivalent, flagged, failed,
     flagged / nullif(planted, 0) AS flagged_rate,
-    if(planted = 0, 'no place for it', NULL) AS flagged_rate_reason,
+    if(planted = 0, 'not applicable to these texts', NULL) AS flagged_rate_reason,
     wilson_low(flagged, planted) AS rate_low,
     wilson_high(flagged, planted) AS rate_high
 FROM counts

@@ -1,8 +1,8 @@
 -- question: Week by week: which skills were offered, opened and used, and how much did they cost?
 -- section: RQ3
 -- grain: one row is one skill, week and judge
--- columns: skill, week, judge, offered, opened, open_rate, unlisted, opened_unlisted, taken_up_low,
---   taken_up_high, eru_low, eru_high, uses, failed, bytes_shown, tokens_shown
+-- columns: skill, week, judge, offered, opened, open_rate, unlisted, opened_unlisted, uptake_low,
+--   uptake_high, eru_low, eru_high, uses, failed, bytes_shown, tokens_shown
 -- params: since=null, skill=null, judge=null
 -- read: `opened` counts only runs whose log or variant lists the skill as offered. Many logs do not list what
 --   they offer: their runs are in `unlisted` and say nothing about how often an offered skill was ignored.
@@ -15,8 +15,8 @@
 -- column open_rate: opened / offered
 -- column unlisted: other runs that touched it; their log does not list it as offered
 -- column opened_unlisted: of these, runs that opened it
--- column taken_up_low: runs with at least one use labelled yes; null unless every use was judged
--- column taken_up_high: the same, counting every open use as yes
+-- column uptake_low: runs with at least one use labelled yes; null unless every use was judged
+-- column uptake_high: the same, counting every open use as yes
 -- column eru_low: yes / (yes + no + open) over its uses, counting every open use as no
 -- column eru_high: (yes + open) / (yes + no + open), counting every open use as yes
 -- column uses: resource events except authoring and mentions
@@ -69,8 +69,8 @@ sums AS (
         count(*) FILTER (WHERE o.trajectory IS NOT NULL AND t.opened) AS opened,
         count(*) FILTER (WHERE o.trajectory IS NULL) AS unlisted,
         count(*) FILTER (WHERE o.trajectory IS NULL AND t.opened) AS opened_unlisted,
-        count(*) FILTER (WHERE l.low > 0) AS taken_up_low,
-        count(*) FILTER (WHERE l.high > 0) AS taken_up_high,
+        count(*) FILTER (WHERE l.low > 0) AS uptake_low,
+        count(*) FILTER (WHERE l.high > 0) AS uptake_high,
         judge IS NOT NULL AND coalesce(sum(l.judged), 0) = coalesce(sum(t.uses), 0) AS all_judged,
         sum(l.rated) AS rated, sum(l.low) AS low, sum(l.high) AS high,
         sum(t.uses) AS uses, sum(t.failed) AS failed, sum(t.bytes) AS bytes
@@ -86,8 +86,8 @@ SELECT
     skill, week, judge, offered, opened,
     opened / nullif(offered, 0) AS open_rate,
     unlisted, opened_unlisted,
-    if(all_judged, taken_up_low, NULL) AS taken_up_low,
-    if(all_judged, taken_up_high, NULL) AS taken_up_high,
+    if(all_judged, uptake_low, NULL) AS uptake_low,
+    if(all_judged, uptake_high, NULL) AS uptake_high,
     low / nullif(rated, 0) AS eru_low,
     high / nullif(rated, 0) AS eru_high,
     CAST(coalesce(uses, 0) AS BIGINT) AS uses,  -- a run without a row has no event: zero

@@ -1,7 +1,7 @@
 -- question: What did a model decide that proof could not, and how much did it cost?
 -- section: RQ3
 -- grain: one row is one cascade: a judge without a model first, then a model
--- columns: judge, events, settled_free, settled_by_model, unknown, share_free, share_by_model,
+-- columns: judge, events, decided_free, decided_by_model, unknown, share_free, share_by_model,
 --   share_unknown, asked, calls, insufficient_context, unverified_quote, unparsed, unparsed_share,
 --   not_asked, rechecked, rechecked_yes, rechecked_no, agreement, usd_spent, usd_per_asked,
 --   usd_saved_estimate
@@ -12,8 +12,8 @@
 -- empty: No model was asked. Ask one with `skilljuror judge STUDY --model NAME`.
 -- null usd_spent: the price of the model is unknown, or its server did not report tokens
 -- column events: events with a verdict
--- column settled_free: yes or no from the judge without a model
--- column settled_by_model: yes or no from the model
+-- column decided_free: yes or no from the judge without a model
+-- column decided_by_model: yes or no from the model
 -- column unknown: labelled by neither
 -- column asked: events that the model was asked about, the sample included
 -- column calls: answers of the model, including unusable ones and the sample; an answer shared by two runs
@@ -27,15 +27,15 @@
 -- column agreement: rechecked_yes / (rechecked_yes + rechecked_no)
 -- column usd_spent: cost of all answers when they were bought, in US dollars, including the sample
 -- column usd_per_asked: the cost without the sample / events asked outside it
--- column usd_saved_estimate: settled_free x usd_per_asked: estimated cost of asking about these events as
+-- column usd_saved_estimate: decided_free x usd_per_asked: estimated cost of asking about these events as
 --   well
 WITH cascades AS (
     SELECT
         judge,
         regexp_extract(judge, '^cascade/\d+ \(.*, (.*)\)$', 1) AS named,
         count(*) AS events,
-        count(*) FILTER (WHERE label <> 'unknown' AND model IS NULL) AS settled_free,
-        count(*) FILTER (WHERE label <> 'unknown' AND model IS NOT NULL) AS settled_by_model,
+        count(*) FILTER (WHERE label <> 'unknown' AND model IS NULL) AS decided_free,
+        count(*) FILTER (WHERE label <> 'unknown' AND model IS NOT NULL) AS decided_by_model,
         count(*) FILTER (WHERE label = 'unknown') AS unknown,
         count(model) AS asked,
         count(*) FILTER (WHERE category = 'insufficient_context') AS insufficient_context,
@@ -89,11 +89,11 @@ took AS (
 SELECT
     c.judge,
     c.events,
-    c.settled_free,
-    c.settled_by_model,
+    c.decided_free,
+    c.decided_by_model,
     c.unknown,
-    c.settled_free / c.events AS share_free,
-    c.settled_by_model / c.events AS share_by_model,
+    c.decided_free / c.events AS share_free,
+    c.decided_by_model / c.events AS share_by_model,
     c.unknown / c.events AS share_unknown,
     a.asked,
     CAST(coalesce(t.calls, 0) AS BIGINT) AS calls,
@@ -108,7 +108,7 @@ SELECT
     r.yes / nullif(r.yes + r.no, 0) AS agreement,
     if(t.calls IS NULL, 0, t.spent) AS usd_spent,
     t.spent_on_asked / nullif(c.asked, 0) AS usd_per_asked,
-    c.settled_free * t.spent_on_asked / nullif(c.asked, 0) AS usd_saved_estimate
+    c.decided_free * t.spent_on_asked / nullif(c.asked, 0) AS usd_saved_estimate
 FROM cascades AS c
 JOIN answered AS a ON a.judge = c.judge
 LEFT JOIN rechecked AS r ON r.judge = c.judge

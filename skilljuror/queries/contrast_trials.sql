@@ -20,7 +20,7 @@ SELECT
     r.task,
     r.condition,
     r.run AS trial,
-    r.settled AS final,
+    r.final,
     r.run IN (SELECT trial FROM contaminations) AS contaminated,
     coalesce(r.reward = 1, false) AS strict,
     r.reward

@@ -1,20 +1,20 @@
 -- question: How much of the plan was run, scored and read?
 -- section: RQ2
 -- grain: one row is one condition
--- columns: condition, planned, scored, timeout, unscored, no_answer, error, missing, settled,
+-- columns: condition, planned, scored, timeout, unscored, no_answer, error, missing, final,
 --   coverage, attempts, rerun, accepted, readable, judged, decided
 -- read: A rate divides by every planned trial. With coverage below 1, some trials have no final outcome yet
 --   and count as not passed: do not quote the headline.
 -- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
---   `skilljuror query STUDY source_counts` tells how much was read.
+--   `skilljuror query STUDY source_counts` shows how much was read.
 -- column scored: the verifier gave a reward in time
 -- column timeout: the agent ran out of time, with or without a reward
 -- column unscored: the agent finished, the verifier gave no reward
 -- column no_answer: unscored because, by its log, no model answered the agent, or none after a provider error
 -- column error: the trial failed, or an agent that writes a log left none
 -- column missing: planned, never finished
--- column settled: trials with a final outcome: a reward, a timeout, or accepted by a person
--- column coverage: settled / planned
+-- column final: trials with a final outcome: a reward, a timeout, or accepted by a person
+-- column coverage: final / planned
 -- column attempts: attempts at these trials, including earlier ones (question attempts)
 -- column rerun: trials that were run more than once
 -- column accepted: trials whose result a person accepted as final; without a reward they count as not passed
@@ -30,8 +30,8 @@ SELECT
     count(*) FILTER (WHERE reason = 'no_answer') AS no_answer,
     count(*) FILTER (WHERE status = 'error') AS error,
     count(*) FILTER (WHERE status = 'missing') AS missing,
-    count(*) FILTER (WHERE settled) AS settled,
-    count(*) FILTER (WHERE settled) / count(*) AS coverage,
+    count(*) FILTER (WHERE final) AS final,
+    count(*) FILTER (WHERE final) / count(*) AS coverage,
     CAST(count(*) FILTER (WHERE status <> 'missing') + coalesce(sum(t.earlier), 0) AS BIGINT) AS attempts,
     count(*) FILTER (WHERE t.earlier + CAST(status <> 'missing' AS INTEGER) > 1) AS rerun,
     count(*) FILTER (WHERE run IN (SELECT trial FROM acceptances)) AS accepted,

@@ -7,7 +7,7 @@
 --   one strict pass including the failed attempts. A condition can be cheaper per attempt and more expensive
 --   per pass.
 -- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
---   `skilljuror query STUDY trajectories` tells minutes and tokens of each run.
+--   `skilljuror query STUDY trajectories` shows minutes and tokens of each run.
 -- column measured: planned trials with a known value; the others are unknown, not zero
 -- column total: sum over the measured trials
 -- column attempt: total / measured trials

@@ -26,12 +26,12 @@ WITH ruling AS (
     SELECT build, string_agg(DISTINCT policy, ', ' ORDER BY policy) AS ruling
     FROM gate_results GROUP BY build
 ),
-told AS (
+recorded AS (
     SELECT a.*, a.policy = r.ruling AS own_policy FROM assays AS a LEFT JOIN ruling AS r USING (build)
 ),
 held AS (
     SELECT policy, own_policy, CAST(sum(builds) AS BIGINT) AS assayed, count(*) AS pooled
-    FROM (SELECT DISTINCT policy, own_policy, build, builds FROM told)
+    FROM (SELECT DISTINCT policy, own_policy, build, builds FROM recorded)
     GROUP BY ALL
 ),
 counts AS (
@@ -41,7 +41,7 @@ counts AS (
         CAST(sum(equivalent) AS BIGINT) AS equivalent,
         CAST(sum(flagged) AS BIGINT) AS flagged,
         CAST(sum(failed) AS BIGINT) AS failed
-    FROM told WHERE mutation <> 'none' GROUP BY ALL
+    FROM recorded WHERE mutation <> 'none' GROUP BY ALL
 )
 SELECT
     c.policy,
@@ -52,7 +52,7 @@ SELECT
     h.pooled,
     planted, equivalent, flagged, failed,
     flagged / nullif(planted, 0) AS flagged_rate,
-    if(planted = 0, 'no place for any', NULL) AS flagged_rate_reason,
+    if(planted = 0, 'not applicable to these texts', NULL) AS flagged_rate_reason,
     wilson_low(flagged, planted) AS rate_low,
     wilson_high(flagged, planted) AS rate_high
 FROM counts AS c

@@ -1,7 +1,7 @@
 -- question: Which condition solves more tasks?
 -- section: RQ2
 -- grain: one row is one condition
--- columns: condition, variant, tasks, planned, settled, coverage, strict_passes, strict_rate,
+-- columns: condition, variant, tasks, planned, final, coverage, strict_passes, strict_rate,
 --   strict_half_width, delta_passes, broad_passes, broad_rate, mean_reward, runtime_successes,
 --   runtime_rate, strict_and_runtime, strict_given_runtime
 -- read: Compare the strict rate. It divides by the planned trials, so a trial without an outcome counts
@@ -42,7 +42,7 @@ counts AS (
         condition,
         position,
         count(*) AS planned,
-        count(*) FILTER (WHERE settled) AS settled,
+        count(*) FILTER (WHERE final) AS final,
         count(*) FILTER (WHERE strict) AS strict_passes,
         count(*) FILTER (WHERE broad) AS broad_passes,
         count(*) FILTER (WHERE clean) AS runtime_successes,
@@ -58,8 +58,8 @@ SELECT
     c.variant,
     m.tasks,
     n.planned,
-    n.settled,
-    n.settled / n.planned AS coverage,
+    n.final,
+    n.final / n.planned AS coverage,
     n.strict_passes,
     n.strict_passes / n.planned AS strict_rate,
     nullif(

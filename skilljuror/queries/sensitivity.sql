@@ -5,12 +5,11 @@
 --   delta_reason, wins, losses
 -- params: treatment=null, control=null
 -- read: The first row is the strict pass rate over all planned trials. If another row has a different sign,
---   the difference depends on how unsettled, broken or contaminated trials are counted. When all trials are
---   settled, the first row will be between the two worst cases, in which settled trials keep their outcome.
---   All rows count strict passes, also in a study whose primary outcome is the reward.
+--   the difference depends on how trials that are not final, broken or contaminated are counted. The two worst
+--   cases bound what the first row can become when all trials are final. All rows count strict passes, also in a study whose primary outcome is the reward.
 -- empty: The database has no two conditions of a study to compare. For foreign logs, `skilljuror query STUDY
 --   observed_outcomes` shows the outcomes of their trials.
--- column rule: trials that count; unsettled is a trial without a final outcome
+-- column rule: trials that count
 -- column tasks: tasks with trials in both arms under this rule; other tasks are left out of the row
 -- column delta: mean over tasks of the difference of strict pass rates, a fraction
 -- column delta_reason: reason for a missing difference
@@ -22,40 +21,40 @@ WITH contrast AS (
 ),
 trials_of AS (
     SELECT
-        r.task, r.settled, r.status, r.exception,
+        r.task, r.final, r.status, r.exception,
         r.run IN (SELECT trial FROM contaminations) AS contaminated,
         r.condition = k.treatment AS treated,
         coalesce(r.reward = 1, false) AS strict,  -- a missing reward is no pass
-        bool_and(r.settled) OVER (PARTITION BY r.task) AS task_settled
+        bool_and(r.final) OVER (PARTITION BY r.task) AS task_final
     FROM contrast AS k
     JOIN runs AS r ON r.condition IN (k.treatment, k.control)
 ),
 rules(place, rule) AS (
     VALUES
         (1, 'planned frame'),
-        (2, 'settled trials only'),
-        (3, 'unsettled trials count as passes'),
-        (4, 'worst case: unsettled trials fail in the treatment, pass in the control'),
-        (5, 'worst case: unsettled trials pass in the treatment, fail in the control'),
-        (6, 'clean ends only (no exception)'),
-        (7, 'tasks with every trial settled'),
+        (2, 'final trials only'),
+        (3, 'trials that are not final count as passes'),
+        (4, 'worst case: trials that are not final fail in the treatment, pass in the control'),
+        (5, 'worst case: trials that are not final pass in the treatment, fail in the control'),
+        (6, 'final trials without an exception'),
+        (7, 'tasks whose trials are all final'),
         (8, 'contaminated trials left out')
 ),
 counted AS (
     SELECT
         place, rule, task, treated,
         CASE place
-            WHEN 3 THEN strict OR NOT settled
-            WHEN 4 THEN if(settled, strict, NOT treated)
-            WHEN 5 THEN if(settled, strict, treated)
+            WHEN 3 THEN strict OR NOT final
+            WHEN 4 THEN if(final, strict, NOT treated)
+            WHEN 5 THEN if(final, strict, treated)
             ELSE strict
         END AS strict
     FROM rules
     CROSS JOIN trials_of
     WHERE CASE place
-        WHEN 2 THEN settled
-        WHEN 6 THEN settled AND exception IS NULL
-        WHEN 7 THEN task_settled
+        WHEN 2 THEN final
+        WHEN 6 THEN final AND exception IS NULL
+        WHEN 7 THEN task_final
         WHEN 8 THEN NOT contaminated
         ELSE true
     END

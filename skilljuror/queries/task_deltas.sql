@@ -3,7 +3,7 @@
 -- grain: one row is one task planned in both arms
 -- columns: task, treatment, control, treatment_passes, treatment_trials, control_passes,
 --   control_trials, delta_passes, delta_rate, result, treatment_reward, control_reward,
---   treatment_settled, control_settled
+--   treatment_final, control_final
 -- params: treatment=null, control=null
 -- read: Trials of one task are exchangeable, so only their counts are compared. Most tasks of a study tie and
 --   a few decide the mean; therefore the interval is taken over tasks.
@@ -14,7 +14,7 @@
 -- column delta_rate: difference of the pass rates, a fraction
 -- column result: win, tie or loss of the treatment, by cross-multiplied counts
 -- column treatment_reward: mean reward per planned trial, counting a missing reward as 0
--- column treatment_settled: trials with a final outcome
+-- column treatment_final: trials with a final outcome
 WITH contrast AS (
     SELECT
         coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,
@@ -26,7 +26,7 @@ cells AS (
         task,
         count(*) AS trials,
         count(*) FILTER (WHERE reward = 1) AS passes,
-        count(*) FILTER (WHERE settled) AS settled,
+        count(*) FILTER (WHERE final) AS final,
         sum(coalesce(reward, 0)) / count(*) AS reward  -- the planned frame: a missing reward is 0
     FROM runs
     WHERE status <> 'observed'
@@ -47,8 +47,8 @@ SELECT
     END AS result,
     t.reward AS treatment_reward,
     c.reward AS control_reward,
-    t.settled AS treatment_settled,
-    c.settled AS control_settled
+    t.final AS treatment_final,
+    c.final AS control_final
 FROM contrast AS k
 JOIN cells AS t ON t.condition = k.treatment
 JOIN cells AS c ON c.condition = k.control AND c.task = t.task

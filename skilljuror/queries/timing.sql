@@ -4,7 +4,7 @@
 -- columns: condition, readable, skill_steps, early_share, middle_share, late_share,
 --   exposed_trials, distributed_trials, distributed_rate, distributed_rate_all, short_trials
 -- read: Early, middle and late are thirds of the main agent's steps; the three shares add up to 1.
---   A run is distributed when its Skill-related steps occupy two or more thirds: the agent came back.
+--   A run is distributed when its Skill-related steps occupy two or more thirds: the agent used it again later.
 -- column skill_steps: Skill-related steps of the main agent over all trials
 -- column early_share: of these, steps whose midpoint is in the first third
 -- column exposed_trials: trials with a Skill-related step

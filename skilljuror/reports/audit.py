@@ -12,7 +12,7 @@ Side = Literal["source", "variant"]
 MAX_SHOWN = 60
 """Findings that a comment shows in full; it says how many more there are."""
 MAX_RULES = 3  # kinds of finding in the line of a section
-MAX_GONE = 3  # sections removed with nothing kept that have lines of their own
+MAX_GONE = 3  # sections removed entirely that have lines of their own
 MAX_TITLES = 4  # sections named in the line of a file that they moved to
 MAX_EXAMPLE = 80  # characters of a text in the line of a section
 _LOUD = ("high", "medium")
@@ -166,7 +166,7 @@ def section_lines(report: AuditReport) -> list[str]:
         if one not in gone and (text := _sentence(one, report))
     ]
     if gone:
-        lines.append(f"review removed, with nothing kept: {_titles(gone)}")
+        lines.append(f"review removed entirely: {_titles(gone)}")
     moved: dict[str, list[SectionChange]] = {}
     for one in report.sections:
         if one.moved_to and not _deciding(one):

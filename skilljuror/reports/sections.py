@@ -137,7 +137,7 @@ STUDY = (
                 "ge2_yes_low", "ge2_yes_high", "ge5_yes_low", "ge5_yes_high",
             )),
             Panel("cascade", (
-                "judge", "events", "settled_free", "settled_by_model", "unknown", "asked",
+                "judge", "events", "decided_free", "decided_by_model", "unknown", "asked",
                 "insufficient_context", "unverified_quote", "unparsed", "rechecked", "agreement",
                 "usd_spent", "usd_saved_estimate",
             )),
@@ -215,7 +215,7 @@ OBSERVED = (
             Panel("skills_opened", limit=30),
             Panel("by_skill", (
                 "skill", "week", "offered", "opened", "open_rate", "unlisted", "opened_unlisted",
-                "taken_up_low", "taken_up_high", "eru_low", "eru_high", "uses", "failed", "tokens_shown",
+                "uptake_low", "uptake_high", "eru_low", "eru_high", "uses", "failed", "tokens_shown",
             ), limit=60, folded=True),
             Panel("invocation_by_skill", (
                 "skill", "known", "invoked", "invocation_rate", "by_skill_tool", "by_slash",
@@ -258,7 +258,7 @@ OBSERVED = (
                 "mean_events", "mean_yes_low", "mean_yes_high", "ge1_yes_low", "ge1_yes_high",
             )),
             Panel("cascade", (
-                "judge", "events", "settled_free", "settled_by_model", "unknown", "asked",
+                "judge", "events", "decided_free", "decided_by_model", "unknown", "asked",
                 "insufficient_context", "unverified_quote", "unparsed", "rechecked", "agreement",
                 "usd_spent", "usd_saved_estimate",
             )),

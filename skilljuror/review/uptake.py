@@ -55,8 +55,8 @@ def sampled_events(place: Path) -> list[str]:
     ((uses,),) = run(study.database, "SELECT count(*) FROM uses").rows
     if uses != drawn.uses:
         LOG.warning(
-            "%s was drawn from %d uses, but there are %d now: labels represent only those; delete it"
-            " to resample (labels stay, those outside the new sample have no weight)",
+            "%s samples %d uses, but there are %d now, so labels do not represent the new ones; delete it to"
+            " resample (existing labels are kept; only those in the new sample count)",
             study.label_sample, drawn.uses, uses,
         )  # fmt: skip
     return [one.event for one in drawn.sample]

@@ -17,7 +17,7 @@ from skilljuror.queries.run import run as ask
 from skilljuror.runtime.review_rows import AcceptedTrials, login_name, now, record_digest
 
 CONTAMINATED = "contaminated"
-ENDS = ("unscored", NO_ANSWER, CONTAMINATED, "error")
+OUTCOMES = ("unscored", NO_ANSWER, CONTAMINATED, "error")
 """Ends of trials that may be rerun or accepted; unscored includes no_answer."""
 _CONTAMINATED = """
 SELECT t.trial, t.finished_at, t.trial IN (SELECT trial FROM contaminations) AS contaminated
@@ -28,9 +28,9 @@ FROM trials AS t
 def chosen_ends(text: str) -> frozenset[str]:
     """Parse a comma-separated list of ends. Raises UsageError for an unknown one."""
     ends = frozenset(word.strip() for word in text.split(","))
-    if unknown := sorted(ends - set(ENDS)):
+    if unknown := sorted(ends - set(OUTCOMES)):
         raise UsageError(
-            f"--rerun: unknown end {unknown[0]!r} (choose {', '.join(ENDS)}); an uncontaminated trial"
+            f"--rerun: unknown outcome {unknown[0]!r} (choose {', '.join(OUTCOMES)}); an uncontaminated trial"
             " with a reward is never rerun",
             field="rerun",
         )
@@ -126,8 +126,8 @@ def accept_trial(study: Path, trial: str, reason: str, by: str | None = None) ->
     record = read_record(TrialRecord, folder.trial_record(trial))
     if is_final(record) and not _is_contaminated(folder, record):
         raise UsageError(
-            f"trial {trial!r} ({record.status}) is already final; only trials that ended"
-            f" {', '.join(ENDS)} can be accepted",
+            f"trial {trial!r} ({record.status}) is already final; only trials with the"
+            f" outcome {', '.join(OUTCOMES)} can be accepted",
             field="trial",
         )
     acceptance = Acceptance(

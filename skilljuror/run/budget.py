@@ -97,19 +97,19 @@ class Spending:
 
     def notes(self) -> list[str]:
         """Note unknown durations and costs."""
-        notes, nothing = [], "as 0, because none is known"
+        notes, nothing = [], "as 0, because no other is known"
         if self.untimed and self._budget.minutes is not None:
             each = "as the longest known one" if self._seconds else nothing
             notes.append(
                 f"budget.minutes: the duration of {self.untimed} stopped attempts is unknown; each"
-                f" counts {each}"
+                f" is counted {each}"
             )
         if self.unpriced:
             reasons = ", ".join(f"{name} {count}" for name, count in sorted(self.unpriced.items()))
             each = "as the most expensive known one" if self._costs else nothing
             notes.append(
                 f"budget.dollars: the cost of {sum(self.unpriced.values())} attempts is unknown"
-                f" ({reasons}); each counts {each}"
+                f" ({reasons}); each is counted {each}"
             )
         return notes
 

@@ -169,13 +169,13 @@ def _judge(task: PlannedTask, found: dict[tuple[str, str], _Attempt]) -> TaskChe
     solution, empty = found.get((task.name, SOLUTION)), found[task.name, EMPTY]
     problems, wrong = [], []
     if solution is not None and solution.record.reward != 1:
-        problems.append(f"its solution earns {_words(solution.record)}, not 1")
+        problems.append(f"its solution gets {_words(solution.record)}; expected 1")
         wrong.append(solution)
     if empty.record.reward is None:
-        problems.append(f"an empty run earns {_words(empty.record)}, not less than 1")
+        problems.append(f"an empty run gets {_words(empty.record)}; expected less than 1")
         wrong.append(empty)
     elif empty.record.reward >= 1:
-        problems.append("an empty run earns 1: the verifier accepts anything")
+        problems.append("an empty run gets reward 1: the verifier accepts anything")
         wrong.append(empty)
     output = next((one.output for one in wrong if one.output is not None), None)
     return TaskCheck(
@@ -183,11 +183,14 @@ def _judge(task: PlannedTask, found: dict[tuple[str, str], _Attempt]) -> TaskChe
         verdict="fails" if problems else "unknown" if solution is None else "ok",
         solution=solution.record.reward if solution else None,
         empty=empty.record.reward,
-        problems=(*problems, *([] if solution else ["no solution/solve.sh proves it solvable"])),
+        problems=(
+            *problems,
+            *([] if solution else ["solution/solve.sh is missing, so it may be unsolvable"]),
+        ),
         output=None if output is None else last_lines(output, OUTPUT_LINES),
     )
 
 
 def _words(record: TrialRecord) -> str:
-    reward = "no reward" if record.reward is None else f"{record.reward:g}"
+    reward = "no reward" if record.reward is None else f"reward {record.reward:g}"
     return f"{reward} ({record.message})" if record.message else reward

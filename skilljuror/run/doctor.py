@@ -94,12 +94,12 @@ def _tokenizer() -> MachineCheck:
 def _sandbox() -> MachineCheck:
     use = "isolated trials, required by agents with a model (else plain temporary folders)"
     problem = bwrap_problem()
-    return MachineCheck("bubblewrap", problem is None, problem or "a trial of it works", use)
+    return MachineCheck("bubblewrap", problem is None, problem or "works (tested)", use)
 
 
 def _seal() -> MachineCheck:
     problem, use = seal_problem(), "trials that cannot communicate (isolation: sealed)"
-    return MachineCheck("sealed sandbox", problem is None, problem or "all its parts work", use)
+    return MachineCheck("sealed sandbox", problem is None, problem or "works (tested)", use)
 
 
 def _program(name: str, use: str) -> MachineCheck:

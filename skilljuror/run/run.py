@@ -90,7 +90,7 @@ def run_study(
     progress: Listener | None = None,
 ) -> RunSummary:
     """Freeze the plan, build the variants, run the trials without a record, and rerun those that ended
-    as in `rerun` (`attempts.ENDS`). With `unblind` the summary has rewards by condition, too.
+    as in `rerun` (`attempts.OUTCOMES`). With `unblind` the summary has rewards by condition, too.
 
     `jobs` trials run in parallel, in plan order. Raises StudyError if `folder` has another plan or an
     active run, GateError if a variant failed its gates, HarnessError if this machine cannot run

@@ -32,8 +32,8 @@ def save_plan(folder: StudyFolder, plan: StudyPlan, study_file: Path) -> list[st
     changed = _changed_fields(before, plan)
     if changed and begun:
         raise StudyError(
-            f"{str(folder.root)!r} has a run of another plan; changed since:"
-            f" {', '.join(changed[:8])}; restore them, or run into another folder",
+            f"{str(folder.root)!r} has trials of a different plan; changed fields:"
+            f" {', '.join(changed[:8])}; restore them, or choose another --out",
             file=str(folder.plan_file),
             field=changed[0],
         )
@@ -43,7 +43,7 @@ def save_plan(folder: StudyFolder, plan: StudyPlan, study_file: Path) -> list[st
     if before.config != plan.config:  # only fields that may change between runs
         _write_plan(folder, plan, study_file)
     if before.skilljuror_version != __version__:
-        return [f"the plan was frozen by skilljuror {before.skilljuror_version}"]
+        return [f"the plan was created by skilljuror {before.skilljuror_version}"]
     return []
 
 

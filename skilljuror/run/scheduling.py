@@ -67,7 +67,7 @@ def _batches(
 
     def heard(ended: int) -> None:
         done = len(run.folder.finished_trials())
-        note = f"{ended} more ended, in active jobs"
+        note = f"{ended} more finished in active jobs"
         run.listener(Progress("run", done, len(run.plan.trials), note))
 
     assert isinstance(run.harness, BatchHarness)

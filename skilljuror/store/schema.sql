@@ -58,7 +58,7 @@ CREATE TABLE conditions (
     role VARCHAR,  -- treatment or control of the headline; null for the others.
     disclosure VARCHAR NOT NULL,  -- silent or named, as for the study.
     model VARCHAR,  -- Model of the agent in this arm; null for an agent without one.
-    effort VARCHAR  -- Reasoning effort that is asked of it; null for none.
+    effort VARCHAR  -- Requested reasoning effort; null for none.
 );
 
 -- One row per planned trial: the frame that every rate is divided by.
@@ -81,7 +81,7 @@ CREATE TABLE excluded_tasks (
     decided_by VARCHAR NOT NULL  -- person, the rule of the study (max_tokens or pd_worth), or build: no model wrote its variants.
 );
 
--- One row per finished trial, whatever its end.
+-- One row per finished trial, successful or not.
 CREATE TABLE trials (
     trial VARCHAR NOT NULL,  -- Name of the trial.
     task VARCHAR NOT NULL,  -- Name of the task.
@@ -97,7 +97,7 @@ CREATE TABLE trials (
     agent VARCHAR NOT NULL,  -- Name of the agent.
     agent_version VARCHAR,  -- Version of the agent.
     model VARCHAR,  -- Model; null for an agent without one.
-    effort VARCHAR,  -- Reasoning effort that the study asks for; null for none.
+    effort VARCHAR,  -- Requested reasoning effort; null for none.
     scripted BOOLEAN NOT NULL,  -- True when a scripted policy ran: its figures say nothing about real agents.
     harness VARCHAR NOT NULL,  -- Name of the harness.
     isolation VARCHAR NOT NULL,  -- Isolation of the trial: bwrap, none, docker, ….
@@ -166,11 +166,11 @@ CREATE TABLE variants (
     root_lines INTEGER NOT NULL,  -- Lines of all its SKILL.md files.
     root_tokens BIGINT NOT NULL,  -- Tokens of all its SKILL.md files.
     verdict VARCHAR,  -- Worst verdict of its gates after waivers and decisions: pass, review or fail; null for the source.
-    waivers VARCHAR,  -- Whose waivers and decisions the verdict rests on; null for none.
-    layers VARCHAR NOT NULL,  -- What the verdict rests on: deterministic, rubric, people; empty for the source.
+    waivers VARCHAR,  -- People whose waivers and decisions the verdict is based on; null for none.
+    layers VARCHAR NOT NULL,  -- Basis of the verdict: deterministic, rubric, people; empty for the source.
     feasibility VARCHAR,  -- ok, over_read_limit or over_context for a flat variant; else null.
     pd_worth VARCHAR,  -- none where a pd variant has nothing to open on demand; small: a root of under 800 tokens, no opened file of more than 400.
-    announced VARCHAR[] NOT NULL,  -- Files that its pages carry and say to write out; none is among variant_files.
+    announced VARCHAR[] NOT NULL,  -- Files that its pages embed and tell the agent to create; not in variant_files.
     expected_findings VARCHAR[] NOT NULL  -- Rules that a control is declared to break.
 );
 
@@ -266,7 +266,7 @@ CREATE TABLE rubric_items (
     stale BOOLEAN NOT NULL  -- True if the model answered about earlier texts, or by another rubric.
 );
 
--- One row per question about a build and person: their latest answer, not withdrawn, to a flagged finding or a rubric item.
+-- One row per flagged finding or rubric item and person: their latest decision that was not withdrawn.
 CREATE TABLE decisions (
     build VARCHAR NOT NULL,  -- Slug of the source.
     position INTEGER NOT NULL,  -- 0-based place among the decisions about the build.
@@ -348,14 +348,14 @@ CREATE TABLE trajectories (
     task VARCHAR,  -- Task of the foreign trial that contains the log; null in a study and if unknown.
     reward DOUBLE,  -- Reward of its verifier; null for none.
     exception VARCHAR,  -- Class of its exception; null for a normal end.
-    lists_every_skill BOOLEAN NOT NULL,  -- Whether the agent's list of Skills is always complete, whatever its length.
+    lists_every_skill BOOLEAN NOT NULL,  -- Whether the agent always lists all Skills, however many.
     lists_folder_names BOOLEAN NOT NULL,  -- Whether that list names Skills by folder; else by the name in the frontmatter.
     offered_known BOOLEAN NOT NULL,  -- Whether the log says which skills were shown to the model.
     units INTEGER,  -- Knowledge units of the offered variant; null without a knowledge map.
     shown_bytes BIGINT  -- Bytes of Skill text shown, including repeats; null if unknown.
 );
 
--- One row per trial and kind of text that its agent must not see: the search for it in the text shown to the agent. No row without a list of fingerprints.
+-- One row per trial and kind of text that its agent must not see: the result of searching for it in what the agent was shown. A study without fingerprints has no rows.
 CREATE TABLE leak_searches (
     trajectory VARCHAR NOT NULL,  -- Name of the trial.
     kind VARCHAR NOT NULL,  -- skill (in an arm without one), layout (peculiar to another layout), verifier or solution.
@@ -423,7 +423,7 @@ CREATE TABLE events (
     shown_bytes BIGINT  -- Bytes of the resource's text that were shown; null if unknown.
 );
 
--- One row per run and Skill that it was offered or touched: a name without a plugin is that of the one plugin that offers a Skill of that name in the run, else in any run; where two do, it stays as it is. A Skill of a trial's variant goes by its folder.
+-- One row per run and Skill that was offered or touched, with its name in tables. A name without a plugin gets the plugin that offers such a Skill in the run, or else in any run, unless several do. A Skill of a trial's variant is named after its folder.
 CREATE VIEW skill_names AS
 WITH folders AS (
     SELECT l.trajectory, unnest(v.skills) AS skill
@@ -475,7 +475,7 @@ CREATE TABLE exposure (
     tokens INTEGER  -- Tokens of the unit's text.
 );
 
--- One row per further total of the exposure of a run.
+-- One row per run and total of its exposure.
 CREATE TABLE exposure_totals (
     trajectory VARCHAR NOT NULL,  -- Key of the run.
     name VARCHAR NOT NULL,  -- Name of the total.
@@ -537,7 +537,7 @@ CREATE TABLE verdicts (
     note VARCHAR NOT NULL  -- Free text.
 );
 
--- Whether a use may have been taken up or not: its content was shown, and the judge could not tell.
+-- Whether a use is open: its content was shown, and the judge could not decide.
 CREATE MACRO is_open(label, category) AS label = 'unknown' AND category NOT IN (:not_open);
 
 -- One row per judge and event, with its contribution to both ends of every rate of uptake; all rates are computed from this view.
@@ -548,11 +548,11 @@ SELECT
     label AS label,  -- yes, no or unknown.
     category AS category,  -- Reason, as a category.
     is_open(label, category) AS open,  -- Whether it is unknown although content was shown.
-    CASE WHEN label = 'yes' THEN 1 WHEN label = 'no' OR is_open(label, category) THEN 0 END AS low,  -- 1 if taken up, as if no open use had been; null if nothing was shown.
-    CASE WHEN label = 'yes' OR is_open(label, category) THEN 1 WHEN label = 'no' THEN 0 END AS high  -- The same as if every open use had been taken up.
+    CASE WHEN label = 'yes' THEN 1 WHEN label = 'no' OR is_open(label, category) THEN 0 END AS low,  -- 1 for yes, 0 for no or open; null if nothing was shown.
+    CASE WHEN label = 'yes' OR is_open(label, category) THEN 1 WHEN label = 'no' THEN 0 END AS high  -- 1 for yes or open, 0 for no; null if nothing was shown.
 FROM verdicts;
 
--- One row per place of a call after the first use in a judged run whose effect is in the log.
+-- One row per call after the first use in a judged run, if the log shows its effect.
 CREATE TABLE effects (
     trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
     agent VARCHAR NOT NULL,  -- "main" or the sub-agent's id.
@@ -563,11 +563,11 @@ CREATE TABLE effects (
     quote VARCHAR  -- The line that shows it, or the path of the written file.
 );
 
--- How an event is known again: a label that a person gave holds as long as this is the same.
+-- Identifies an event: a person's label is valid as long as this is unchanged.
 CREATE MACRO event_digest(event, file, line, agent, step, skill, resource, kind) AS
     sha256(to_json([event, file, CAST(line AS VARCHAR), agent, CAST(step AS VARCHAR), skill, resource, kind]));
 
--- One row per event and person: their latest answer, not withdrawn, to whether it was taken up.
+-- One row per event and person: their latest label of its uptake that was not withdrawn.
 CREATE TABLE labels (
     event VARCHAR NOT NULL,  -- Id of the event.
     reviewer VARCHAR NOT NULL,  -- Reviewer; may be a pseudonym.
@@ -604,7 +604,7 @@ CREATE TABLE label_sample (
     probability DOUBLE NOT NULL  -- Sampling probability of a use of this condition and answer.
 );
 
--- One row per event, judge and repeated question to its model: the same, reordered or padded.
+-- One row per event, judge and repetition of the question to its model: the same, reordered or padded.
 CREATE TABLE repeated_verdicts (
     event VARCHAR NOT NULL,  -- Id of the event.
     trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
@@ -649,7 +649,7 @@ SELECT
     t.reward AS reward,  -- Reward of the verifier; null for none.
     t.exception AS exception,  -- Class of the agent's exception; null for a normal end.
     t.reason AS reason,  -- Why the verifier's reward does not count: no_answer or no_log; else null.
-    coalesce(t.reward IS NOT NULL OR t.status = 'timeout' OR a.trial IS NOT NULL, false) AS settled,  -- Whether the outcome is final: a reward, a timeout, or accepted by a person.
+    coalesce(t.reward IS NOT NULL OR t.status = 'timeout' OR a.trial IS NOT NULL, false) AS final,  -- Whether the outcome is final: a reward, a timeout, or accepted by a person.
     r.trial IS NOT NULL AS readable  -- Whether it has a readable log.
 FROM planned_trials AS p
 JOIN conditions AS c ON c.condition = p.condition
@@ -659,13 +659,13 @@ LEFT JOIN (SELECT DISTINCT trial FROM trajectories) AS r ON r.trial = p.trial
 UNION ALL BY NAME
 SELECT
     trajectory AS run, task, 'observed' AS condition, 0 AS position, 'observed' AS status,
-    reward, exception, reward IS NOT NULL AS settled, true AS readable
+    reward, exception, reward IS NOT NULL AS final, true AS readable
 FROM trajectories
 WHERE trial IS NULL
 UNION ALL BY NAME
 SELECT
     trial AS run, task, 'observed' AS condition, 0 AS position, 'observed' AS status,
-    reward, exception, reward IS NOT NULL AS settled, false AS readable
+    reward, exception, reward IS NOT NULL AS final, false AS readable
 FROM unlogged_trials;
 
 -- One row per use of a Skill resource: events without authoring and mentions, and without the agent's own skills.
@@ -691,7 +691,7 @@ JOIN trajectories AS t ON t.trajectory = e.trajectory
 JOIN skill_names AS n ON n.trajectory = e.trajectory AND n.skill = e.skill
 WHERE e.counted AND NOT e.bundled;
 
--- One row per file that the pages of a trial's variant tell its agent to write: writing and using it is neither an edit nor a wrong path.
+-- One row per file that a trial's variant tells the agent to create; creating and using it is neither an edit nor a wrong path.
 CREATE VIEW announced_files AS
 SELECT
     t.trial AS trial,  -- Name of the trial.
@@ -701,11 +701,11 @@ JOIN variants AS v ON v.build = t.task AND v.variant = t.variant;
 
 -- Contaminated trials.
 
--- How a name compares: folders and frontmatter spell one skill in different ways.
+-- Normal form of a name: folders and frontmatter spell one skill in different ways.
 CREATE MACRO plain_name(name) AS
     regexp_replace(lower(regexp_extract(name, '[^:/]*$')), '[^\p{L}\p{N}]+', '-', 'g');
 
--- Whether a list surely names every skill: one that was cut for its length is no proof that any is missing. Some agents always keep all names. Others leave some out where a list outgrows its budget, which takes at least a dozen entries even of the greatest length.
+-- Whether a list names every skill. Some agents always list all; others shorten long lists, but none with fewer than a dozen entries.
 CREATE MACRO is_whole_list(lists_every_skill, listed) AS lists_every_skill OR listed < 12;
 
 -- One row per reason why a trial is contaminated: it is invalid for the design and should be rerun.
@@ -820,22 +820,22 @@ read AS (
         from_json(assay, '{"policy": "VARCHAR", "seed": "BIGINT", "sites": "BIGINT", "rows": [{
             "mutation": "VARCHAR", "drift": "BOOLEAN", "mutants": "BIGINT", "equivalent": "BIGINT",
             "flagged": "BIGINT", "failed": "BIGINT"
-        }]}') AS told
+        }]}') AS stored
     FROM builds WHERE assay IS NOT NULL
 ),
 once AS (
-    SELECT build, builds, told FROM read JOIN twins USING (build)
+    SELECT build, builds, stored FROM read JOIN twins USING (build)
     QUALIFY row_number() OVER (
-        PARTITION BY content, told.policy ORDER BY told.sites DESC, build
+        PARTITION BY content, stored.policy ORDER BY stored.sites DESC, build
     ) = 1
 ),
-flat AS (SELECT build, builds, told, unnest(told.rows) AS found FROM once)
+flat AS (SELECT build, builds, stored, unnest(stored.rows) AS found FROM once)
 SELECT
     build AS build,  -- Name of the build.
     builds AS builds,  -- Builds with the same source and variants, including this one.
-    told.policy AS policy,  -- Severity policy of the verdicts.
-    told.seed AS seed,  -- Random seed for the places.
-    told.sites AS sites,  -- Maximum places per kind of change and variant.
+    stored.policy AS policy,  -- Severity policy of the verdicts.
+    stored.seed AS seed,  -- Random seed for the places.
+    stored.sites AS sites,  -- Maximum places per kind of change and variant.
     found.mutation AS mutation,  -- Kind of change.
     found.drift AS drift,  -- Whether it changes what an agent must do; false for a harmless change.
     found.mutants AS planted,  -- Changes planted and judged.

@@ -304,7 +304,7 @@ class Flattener:
         self.page.copy(skill.path, start + 1, len(text.lines), shift)
         if close:
             self.page.generate("closer", line=close)
-            self.parts.notes.append(f"{skill.path}: a block is left open at its end and was closed")
+            self.parts.notes.append(f"{skill.path}: a block without an end was closed")
 
     def embed(self, path: str) -> None:
         """Add a file: below a marker, next to the page as data, or dropped if empty."""

@@ -354,7 +354,7 @@ class _Verification:
                 plan, parent, variant
             )
         elif not self._is_written(entry, parent, variant):
-            yield "its files follow from no plan and no recorded model answer"
+            yield "no plan and no recorded model answer explains its files"
 
     def _is_written(self, entry: VariantManifest, parent: Bundle, variant: Bundle) -> bool:
         if self.record.engine != Writer.name or entry.variant not in SKILLS:
@@ -382,7 +382,7 @@ class _Verification:
         elif differing and not self.is_same_code:
             yield (
                 f"not proved: built by skilljuror {self.record.skilljuror_version} with other code or"
-                f" another tokenizer; the rebuild differs: {'; '.join(first(iter(differing)))}"
+                f" another tokenizer, and the rebuild differs: {'; '.join(first(iter(differing)))}"
             )
 
     def judged(self) -> Iterator[str]:

@@ -96,7 +96,7 @@ def test_one_page_is_read_whole_and_its_scripts_are_not_counted(advice):
 def test_a_layout_whose_scripts_are_text_says_that_the_agent_must_write_them(advice):
     layouts = by_name(advice)
     (broken,) = layouts["baseline"].breaks
-    assert "write out 1 file" in broken
+    assert "create 1 file from text on the page" in broken
     assert "1 of them for commands" in broken
     assert "csv-report/scripts/sums.py" in broken
     assert layouts["flat-files"].breaks == ()
@@ -211,8 +211,8 @@ def test_shares_of_own_logs_and_what_no_run_was_offered(skill, tmp_path):
     assert high - low == sum(one.tokens for one in new)
     said = " ".join(found.evidence)
     assert "3 observed runs" in said
-    assert "may have been another version" in said
-    assert "not in this Skill: references/gone.md" in said
+    assert "the logs do not identify the version of the Skill" in said
+    assert "this Skill lacks: references/gone.md" in said
     assert found.cost.minutes_per_trial is None
 
 
@@ -272,7 +272,7 @@ def test_a_study_tells_what_a_trial_costs(skill, tmp_path):
 
 def test_trials_of_another_text_are_named(skill, tmp_path):
     found = asked(skill, trials(tmp_path, skill, digest="e" * 64))
-    assert "pd was offered another text of the Skill than this one" in found.evidence
+    assert "condition pd offered a different version of the Skill" in found.evidence
 
 
 def test_folders_that_are_no_skill_and_no_study(skill, tmp_path):

@@ -25,7 +25,7 @@ def test_the_answer_comes_first_and_the_study_last(skill):
     assert lines[0].startswith("Keep yours for now, and test pd: its root has")
     assert f"skilljuror init --task my-task --skill {skill} --out study.yaml" in done.stdout
     assert "hours and dollars unknown" in lines[-1]
-    for title in ("pd", "what breaks: nothing that the gates find"):
+    for title in ("pd", "what breaks: no findings of the gates"):
         assert title in lines
 
 

@@ -60,7 +60,7 @@ def test_it_says_who_settled_what_and_what_it_cost_and_pays_once(study):
     report = call("report", study)
     assert report.returncode == 0, report.stderr
     page = (study / "report" / "report.html").read_text()
-    assert "settled_by_model" in page
+    assert "decided_by_model" in page
     assert f"cascade/2 ({TracingJudge.name}, {MODEL})" in page
 
 

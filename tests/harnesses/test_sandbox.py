@@ -323,7 +323,7 @@ def test_one_file_grows_to_its_limit(box):
 def test_many_files_grow_to_the_limit_of_all(box):
     many = "i=0; while :; do head -c 5000000 /dev/zero > f$i; i=$((i + 1)); sleep 0.02; done"
     outcome, _ = box(many, storage=20 * MEGABYTE)
-    assert (outcome.exit_code, outcome.limit) == (OVER_LIMIT, "its files held more than 20 MB")
+    assert (outcome.exit_code, outcome.limit) == (OVER_LIMIT, "its files took more than 20 MB")
 
 
 def test_files_without_a_name_count_while_they_are_open(tmp_path):
@@ -335,13 +335,13 @@ def test_files_without_a_name_count_while_they_are_open(tmp_path):
         assert Usage(os.getpid(), tmp_path, limits).exceeded() is None
         os.posix_fallocate(file.fileno(), 0, 25 * MEGABYTE)
         said = Usage(os.getpid(), tmp_path, limits).exceeded()
-        assert said == "its files held more than 20 MB"
+        assert said == "its files took more than 20 MB"
 
 
 def test_memory_of_all_processes_is_limited(box):
     eat = "python3 -c 'import time; x = b\"x\" * 60_000_000; time.sleep(20)'"
     outcome, _ = box(f"{eat} & {eat} & wait", memory=100 * MEGABYTE)
-    assert (outcome.exit_code, outcome.limit) == (OVER_LIMIT, "it held more than 100 MB of memory")
+    assert (outcome.exit_code, outcome.limit) == (OVER_LIMIT, "it used more than 100 MB of memory")
     assert outcome.seconds < 15
     outcome, _ = box("python3 -c 'x = b\"x\" * 60_000_000'", memory=100 * MEGABYTE)
     assert (outcome.exit_code, outcome.limit) == (0, None)
@@ -358,7 +358,7 @@ def test_a_limit_is_told_on_the_trial(run):
     record, _ = run("echo done > out.txt; python3 -c 'x = b\"x\" * 6 * 10**9'", timeout=60)
     assert (record.reward, record.exit_code) == (1.0, OVER_LIMIT)
     assert record.exception == "NonZeroAgentExitCodeError"
-    assert record.message == "the agent was stopped: it held more than 4096 MB of memory"
+    assert record.message == "the agent was stopped: it used more than 4096 MB of memory"
 
 
 def test_only_an_agent_with_a_model_has_a_network(run):

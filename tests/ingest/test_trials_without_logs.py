@@ -133,7 +133,7 @@ def test_no_other_question_knows_of_trials_without_a_log(tmp_path):
 def test_the_frame_holds_them_as_unreadable(tmp_path):
     ingest_logs(tmp_path, [LOGGED, NO_LOG])
     rows = ask(tmp_path, "SELECT * FROM runs ORDER BY run")
-    assert [(row["readable"], row["settled"], row["condition"]) for row in rows] == [
+    assert [(row["readable"], row["final"], row["condition"]) for row in rows] == [
         (True, True, "observed"),
         (False, True, "observed"),
     ]

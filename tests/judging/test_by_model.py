@@ -81,14 +81,14 @@ def test_what_is_proved_stays_and_the_model_settles_the_rest(goldens):
     assert not kinds & {"not_seen_again", "nothing_distinctive", "also_elsewhere"}
     shares = summary.shares
     assert shares["asked"] == len(asked)
-    assert shares["settled_free"] + shares["settled_by_model"] + shares["unknown"] == len(both)
+    assert shares["decided_free"] + shares["decided_by_model"] + shares["unknown"] == len(both)
     assert len(requests) <= shares["calls"] == len({row[0].split("#")[0] for row in asked})
     assert summary.judged.events == len(both)
     sql = "SELECT cost_usd / calls FROM judge_calls"
     (each,) = {one for (one,) in run(goldens / "study.duckdb", sql).rows}
     assert shares["usd_spent"] == pytest.approx(shares["calls"] * each)
     assert shares["usd_per_asked"] == pytest.approx(shares["usd_spent"] / shares["asked"])
-    saved = shares["settled_free"] * shares["usd_per_asked"]
+    saved = shares["decided_free"] * shares["usd_per_asked"]
     assert shares["usd_saved_estimate"] == pytest.approx(saved)
 
 

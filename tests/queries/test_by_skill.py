@@ -92,7 +92,7 @@ def test_runs_that_took_it_up_have_two_ends_where_uses_are_open(tmp_path):
     path = tmp_path / "study.duckdb"
     labels = {"a": "yes", "b": "unknown", "c": "unknown", "d": "no"}
     reasons = {"yes": "implementation", "unknown": "insufficient_context", "no": "background"}
-    ends = ("taken_up_low", "taken_up_high")
+    ends = ("uptake_low", "uptake_high")
     with open_write(path) as store:
         fake.put(store, [logged(key, 0, [{}]) for key in labels])
         fake.put_verdicts(

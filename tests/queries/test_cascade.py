@@ -43,7 +43,7 @@ def calls(judge, cost, asked=5):
 def test_every_event_is_counted_once_by_who_settled_it(tmp_path):
     row = answered(tmp_path, calls(CASCADE, 0.10), calls(CHECKER, 0.03, 1))
     assert (row["judge"], row["events"]) == (CASCADE, 8)
-    assert (row["settled_free"], row["settled_by_model"], row["unknown"]) == (2, 2, 4)
+    assert (row["decided_free"], row["decided_by_model"], row["unknown"]) == (2, 2, 4)
     assert row["share_free"] + row["share_by_model"] + row["share_unknown"] == 1
     assert (row["asked"], row["not_asked"], row["calls"]) == (6, 1, 4)
     reasons = ("unparsed", "unverified_quote", "insufficient_context")

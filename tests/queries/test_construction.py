@@ -172,8 +172,10 @@ def test_a_variant_judged_again_as_it_is_is_no_harmless_edit(tmp_path):
 def test_a_change_without_a_place_has_no_rate(tmp_path):
     path = held(tmp_path, fake.assayed("a", {"swap": (0, 0)}))
     columns = ("planted", "flagged_rate", "flagged_rate_reason", "rate_low", "rate_high")
-    assert rows(path, "assay", *columns) == [(0, None, "no place for it", None, None)]
-    assert rows(path, "gate_power", *columns) == [(0, None, "no place for any", None, None)]
+    assert rows(path, "assay", *columns) == [(0, None, "not applicable to these texts", None, None)]
+    assert rows(path, "gate_power", *columns) == [
+        (0, None, "not applicable to these texts", None, None)
+    ]
 
 
 def test_without_an_assay_there_is_no_row_and_a_word_on_how_to_get_one(study):

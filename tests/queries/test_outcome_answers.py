@@ -18,7 +18,7 @@ from tests.support.fabricated_studies import ALPHA, rows
 
 def test_outcomes_divide_by_the_planned_frame(study):
     """0.9999 is no pass; the unscored and the missing trial count in the denominator."""
-    columns = ("condition", "planned", "settled", "strict_passes", "strict_rate", "broad_passes")
+    columns = ("condition", "planned", "final", "strict_passes", "strict_rate", "broad_passes")
     assert rows(study, "outcomes", *columns) == [
         ("no-skill", 4, 4, 1, 0.25, 2),
         ("baseline", 4, 3, 2, 0.5, 3),
@@ -59,7 +59,7 @@ def test_attempts_and_accepted_trials_are_counted(tmp_path):
         name, at = fake.name_of(ALPHA, "baseline"), "2026-01-02T03:04:05+00:00"
         accepted = Acceptance(trial=name, reason="no test", by="Ann", at=at)
         store.put_attempts(attempts, [accepted])
-    counts = ("attempts", "rerun", "accepted", "settled", "missing")
+    counts = ("attempts", "rerun", "accepted", "final", "missing")
     assert rows(path, "coverage", *counts) == [(2, 1, 1, 1, 0), (1, 0, 0, 0, 1)]
     columns = ("trial", "attempt", "last", "status", "exception", "accepted_by", "reason")
     assert rows(path, "attempts", *columns) == [
@@ -181,12 +181,24 @@ def test_sensitivity_counts_by_other_rules(study):
     columns = ("rule", "tasks", "treatment_passes", "treatment_trials", "delta")
     assert rows(study, "sensitivity", *columns) == [
         ("planned frame", 2, 3, 4, 0.25),
-        ("settled trials only", 2, 3, 3, 0.25),
-        ("unsettled trials count as passes", 2, 4, 4, 0.25),
-        ("worst case: unsettled trials fail in the treatment, pass in the control", 2, 3, 4, 0.0),
-        ("worst case: unsettled trials pass in the treatment, fail in the control", 2, 4, 4, 0.5),
-        ("clean ends only (no exception)", 1, 2, 2, 0.5),
-        ("tasks with every trial settled", 1, 2, 2, 0.5),
+        ("final trials only", 2, 3, 3, 0.25),
+        ("trials that are not final count as passes", 2, 4, 4, 0.25),
+        (
+            "worst case: trials that are not final fail in the treatment, pass in the control",
+            2,
+            3,
+            4,
+            0.0,
+        ),
+        (
+            "worst case: trials that are not final pass in the treatment, fail in the control",
+            2,
+            4,
+            4,
+            0.5,
+        ),
+        ("final trials without an exception", 1, 2, 2, 0.5),
+        ("tasks whose trials are all final", 1, 2, 2, 0.5),
         ("contaminated trials left out", 2, 3, 4, 0.25),
     ]
 
@@ -215,7 +227,7 @@ def test_a_rule_that_leaves_no_task_keeps_its_row(tmp_path):
     assert len(found) == 8
     nothing = (0, None, None, "no task keeps trials in both arms", None)
     assert found["contaminated trials left out"] == nothing
-    assert found["clean ends only (no exception)"] == nothing
+    assert found["final trials without an exception"] == nothing
     assert found["planned frame"] == (2, 2, 0.0, None, 0)
 
 

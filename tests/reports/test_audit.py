@@ -181,7 +181,7 @@ def test_sections_removed_with_nothing_kept_share_a_line():
     parts = [f"## Part {n}\n\nUse `tool-{n}` at {n} degrees.\n\n" for n in range(2, 9)]
     before = bundle(SKILL_md=HEAD + FIRING + "".join(parts))
     shown = [line for line in lines_of(before, bundle(SKILL_md=HEAD + FIRING)) if "Part" in line]
-    assert shown == ["review removed, with nothing kept: Part 2, Part 3, Part 4, Part 5 and 3 more"]
+    assert shown == ["review removed entirely: Part 2, Part 3, Part 4, Part 5 and 3 more"]
 
 
 def test_a_script_shows_its_changed_lines():

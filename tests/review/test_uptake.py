@@ -95,7 +95,7 @@ def test_uses_that_came_after_the_draw_are_told_once(study, caplog):
     for _ in range(2):
         desk.queue("Ann", False)
     (said,) = caplog.messages
-    assert "label-sample.json was drawn from" in said
+    assert "label-sample.json samples" in said
     assert "delete it to resample" in said
 
 

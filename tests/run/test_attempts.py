@@ -199,6 +199,7 @@ def test_what_cannot_be_accepted_is_told(unscored, trial, reason, said):
 def test_an_end_that_there_is_not_is_told():
     assert chosen_ends("error, unscored") == {"error", "unscored"}
     with pytest.raises(
-        UsageError, match=r"unknown end 'timeout' .choose unscored, no_answer, contaminated, error"
+        UsageError,
+        match=r"unknown outcome 'timeout' .choose unscored, no_answer, contaminated, error",
     ):
         chosen_ends("error,timeout")

@@ -119,7 +119,7 @@ def test_an_unknown_cost_is_said_and_is_no_zero(talking):
     assert (summary.finished, summary.stopped) == (2, None)
     (note,) = [note for note in summary.notes if note.startswith("budget.dollars")]
     assert "the cost of 2 attempts is unknown (no_usage 2)" in note
-    assert "as 0, because none is known" in note
+    assert "as 0, because no other is known" in note
 
 
 def test_a_scripted_policy_costs_nothing(tmp_path):
@@ -191,5 +191,5 @@ def test_an_attempt_that_was_killed_is_of_unknown_length_and_cost(talking):
     assert spent.minutes == pytest.approx(2 * longest / 60)
     assert spent.dollars == pytest.approx(known.dollars)
     minutes, dollars = spent.notes()
-    assert "duration of 1 stopped attempts is unknown; each counts as the longest" in minutes
-    assert "(no_trajectory 1); each counts as the most expensive" in dollars
+    assert "duration of 1 stopped attempts is unknown; each is counted as the longest" in minutes
+    assert "(no_trajectory 1); each is counted as the most expensive" in dollars

@@ -44,10 +44,10 @@ def test_each_task_is_proved_or_told_what_is_wrong(tmp_path):
         "mute": ("fails", None, None),
     }
     told = {one.task: one for one in summary.tasks}
-    assert told["broken"].problems == ("its solution earns 0, not 1",)
+    assert told["broken"].problems == ("its solution gets reward 0; expected 1",)
     assert told["broken"].output == "out.txt: wrong sum"
     assert told["lax"].output == "checking nothing"
-    assert told["mute"].problems[0].startswith("its solution earns no reward (")
+    assert told["mute"].problems[0].startswith("its solution gets no reward (")
     assert told["unproved"].output is None
 
 
@@ -64,7 +64,7 @@ def test_the_command_fails_where_a_task_does(tmp_path):
     study_of(tmp_path, broken={**SOLUTION, "tests/test.sh": NEVER})
     done = call("check", "study.yaml", cwd=tmp_path)
     assert done.returncode == 1
-    assert "broken: its solution earns 0, not 1" in done.stdout
+    assert "broken: its solution gets reward 0; expected 1" in done.stdout
     assert "  [verifier] out.txt: wrong sum" in done.stdout
     (task,) = json.loads(call("check", "study.yaml", "--json", cwd=tmp_path).stdout)["tasks"]
     assert task["verdict"] == "fails"
@@ -75,7 +75,7 @@ def test_a_task_without_a_solution_is_unknown_and_no_failure(tmp_path):
     done = call("check", "study.yaml", cwd=tmp_path)
     assert done.returncode == 0
     assert "unknown" in done.stdout
-    assert "unproved: no solution/solve.sh proves it solvable" in done.stdout
+    assert "unproved: solution/solve.sh is missing, so it may be unsolvable" in done.stdout
 
 
 def test_a_study_that_is_none_is_refused(tmp_path):

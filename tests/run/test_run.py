@@ -281,7 +281,7 @@ def test_a_trial_of_another_plan_is_refused(finished):
 
 def test_a_plan_of_another_version_is_told(finished):
     edit_json(finished[1] / "plan.json", skilljuror_version="0.0.1")
-    assert "the plan was frozen by skilljuror 0.0.1" in run_study(*finished).notes
+    assert "the plan was created by skilljuror 0.0.1" in run_study(*finished).notes
 
 
 def test_a_study_that_has_begun_goes_on_under_format_1(tmp_path):

@@ -168,7 +168,7 @@ def _refuse_other_skills(job: TrialJob, folder: Path) -> None:
     held = {path.name: digest_of(path) for path in skill_folders(job)}
     if locked != held:
         raise HarnessError(
-            f"trial {job.trial.trial!r} got other Skills than those of its condition: its lock.json has"
+            f"trial {job.trial.trial!r} did not get the Skills of its condition: its lock.json has"
             f" {describe_skills(locked)}, {'variant ' + repr(job.variant) if job.variant else 'the arm'} has"
             f" {describe_skills(held)}; build the variant again in a fresh folder"
         )

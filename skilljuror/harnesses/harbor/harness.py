@@ -195,8 +195,8 @@ class HarborHarness:
         for job in running.job.trials.values():
             if job.trial.trial not in done:
                 raise HarnessError(
-                    f"Harbor ended without a result of trial {job.trial.trial!r}: {running.last_words()}"
-                    f" (all of it in {running.job.folder}); fix it and rerun"
+                    f"Harbor ended without a result for trial {job.trial.trial!r}: {running.last_words()}"
+                    f" (full output in {running.job.folder}); fix this and rerun"
                 )
 
     def _handed_out(

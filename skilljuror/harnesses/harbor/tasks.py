@@ -61,8 +61,8 @@ def _drop_skills_dir(settings: Path) -> None:
     left = tomllib.loads("".join(lines)).get("environment")
     if isinstance(left, dict) and left.get("skills_dir"):
         raise HarnessError(
-            f"{settings.parent.name}/task.toml sets environment.skills_dir in a way that cannot be"
-            " taken out; give it a line of its own"
+            f"cannot remove environment.skills_dir from {settings.parent.name}/task.toml; put it on a line"
+            " of its own"
         )
 
 

@@ -328,7 +328,7 @@ def _choose(found: IO[bytes], names: IO[bytes], folder: str) -> list[str]:
         shown = f"{folder}/{name.decode(errors='backslashreplace')}"[:300]
         if number == MAX_FILES:
             left_out.append(
-                f"{shown} and what comes after it: more than {MAX_FILES} files and folders"
+                f"{shown} and everything after it: more than {MAX_FILES} files and folders"
             )
             break
         if len(name) > MAX_NAME:

@@ -323,7 +323,7 @@ def _check_generated(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[st
                 known |= _words_shown(plan, parent)
                 unknown -= known
             if unknown and piece.template != "closer":
-                yield f"{file.path!r} has words of no source in {piece.template!r}: {sorted(unknown)}"
+                yield f"{file.path!r} has words that are not in the source, in {piece.template!r}: {sorted(unknown)}"
 
 
 def _check_triggers(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:

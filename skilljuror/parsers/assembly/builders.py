@@ -1,7 +1,7 @@
 """Builders: a parser adds what it reads, `build` returns the Trajectory.
 
 Calls and results are joined by call id in file order, never along parent links, which lose the
-results of parallel calls (formats.md §4.1).
+results of parallel calls.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Results and messages as Harbor's converter writes them for each agent (formats.md §3.5 to §6)."""
+"""Results and messages as Harbor's converter writes them for each agent."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

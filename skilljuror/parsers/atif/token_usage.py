@@ -1,4 +1,4 @@
-"""Tokens and cost of ATIF steps and runs (formats.md §7)."""
+"""Tokens and cost of ATIF steps and runs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Harbor's interchange format ATIF, versions 1.0 to 1.8, read tolerantly (formats.md §7).
+"""Harbor's interchange format ATIF, versions 1.0 to 1.8, read tolerantly.
 
 It is a conversion: a native log of the same run is preferred.
 """

@@ -1,6 +1,6 @@
 """Messages of Claude Code, shared by its session files and its stdout stream.
 
-Facts: formats.md §4. A step is one API message: records with one message id belong together and
+A step is one API message: records with one message id belong together and
 repeat its usage. Results are joined by tool_use_id in file order.
 """
 

@@ -1,4 +1,4 @@
-"""Claude Code session files and their sub-agent files (formats.md §4.1, §4.3)."""
+"""Claude Code session files and their sub-agent files."""
 
 from collections.abc import Iterator, Sequence
 from glob import escape

@@ -1,4 +1,4 @@
-"""Claude Code's stdout, `--output-format stream-json` (formats.md §4.2).
+"""Claude Code's stdout, `--output-format stream-json`.
 
 It lacks output tokens per message, attachments and attribution, so a session file is preferred.
 """

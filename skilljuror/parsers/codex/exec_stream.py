@@ -1,4 +1,4 @@
-"""The stdout of `codex exec --json` (formats.md §3.4).
+"""The stdout of `codex exec --json`.
 
 A last resort without response boundaries, times, tokens per call and calls of sub-agents. Steps are
 inferred: text before a command belongs to it, and overlapping commands belong together.

@@ -1,6 +1,6 @@
 """Codex rollout files: one JSON Lines file per thread, sub-agents in their own files.
 
-Facts: formats.md §3. A step is a sequence of model items (reasoning, assistant message, call) up to
+A step is a sequence of model items (reasoning, assistant message, call) up to
 the next output or user message.
 """
 

@@ -1,4 +1,4 @@
-"""Token accounting of Codex, old and new (formats.md §3.2).
+"""Token accounting of Codex, old and new.
 
 New files have one token_usage_record per response. Old ones repeat a cumulative total, whose
 differences count, not the sum of the "last" figures.

@@ -1,4 +1,4 @@
-"""Copilot CLI `events.jsonl` (formats.md §10)."""
+"""Copilot CLI `events.jsonl`."""
 
 import re
 from typing import Any

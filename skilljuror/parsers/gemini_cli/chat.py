@@ -1,4 +1,4 @@
-"""Gemini CLI chat files: a log of updates, or one older document (formats.md §5.1).
+"""Gemini CLI chat files: a log of updates, or one older document.
 
 A message is written again when its calls are done: the last version counts, at the place of the
 first.

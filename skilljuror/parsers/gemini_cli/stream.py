@@ -1,4 +1,4 @@
-"""Gemini CLI's stdout, `--output-format stream-json` (formats.md §5.2).
+"""Gemini CLI's stdout, `--output-format stream-json`.
 
 A last resort without file contents and exit statuses. Steps are inferred: text and calls up to the
 next result or prompt.

@@ -1,4 +1,4 @@
-"""Tool results of Gemini CLI as shown to the model (formats.md §5.1)."""
+"""Tool results of Gemini CLI as shown to the model."""
 
 import re
 

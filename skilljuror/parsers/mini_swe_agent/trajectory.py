@@ -1,4 +1,4 @@
-"""mini-swe-agent trajectories: one document, rewritten after every step (formats.md §6)."""
+"""mini-swe-agent trajectories: one document, rewritten after every step."""
 
 from collections.abc import Iterator
 from typing import Any

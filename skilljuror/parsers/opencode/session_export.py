@@ -1,4 +1,4 @@
-"""OpenCode session exports: one document per session, sub-agents in their own (formats.md §11)."""
+"""OpenCode session exports: one document per session, sub-agents in their own."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""OpenHands event lists, event lines, event folders and `output.jsonl` (formats.md §8).
+"""OpenHands event lists, event lines, event folders and `output.jsonl`.
 
 Observations name their action (`cause`); actions of one model response are one step. Old histories
 have no ids: an observation answers the action before it.

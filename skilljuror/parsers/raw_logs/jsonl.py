@@ -1,7 +1,7 @@
 """Raw JSON lines: one object at a time with its 1-based line, tolerant of damage.
 
 Real logs contain two objects on one line, a missing final newline, invalid UTF-8, NUL padding and a
-truncated last line (formats.md §12); no record may be lost.
+truncated last line; no record may be lost.
 """
 
 import hashlib

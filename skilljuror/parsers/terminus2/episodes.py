@@ -1,4 +1,4 @@
-"""terminus-2's own trajectory with the skills patch: a list of prompts and replies (formats.md §9).
+"""terminus-2's own trajectory with the skills patch: a list of prompts and replies.
 
 Every reply is a step. The next prompt contains its commands' output or the requested Skill. Episode
 0 occurs twice: once to load a Skill, once to continue.

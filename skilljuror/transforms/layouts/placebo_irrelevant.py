@@ -42,7 +42,7 @@ class IrrelevantPlacebo:
             omitted=tuple(
                 Omitted(flat.path, number, line) for number, line in enumerate(body, skip + 1)
             ),
-            notes=("a control: it says nothing of what its parent says",),
+            notes=("a control: it omits all that its parent says",),
         )
 
 

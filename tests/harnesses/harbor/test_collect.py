@@ -102,7 +102,7 @@ def test_other_skills_are_refused(offering, tmp_path, what):
     (trial / "lock.json").write_text(json.dumps(lock))
     if what == "no lock":
         (trial / "lock.json").unlink()
-    with pytest.raises(HarnessError, match="got other Skills than those of its condition"):
+    with pytest.raises(HarnessError, match="did not get the Skills of its condition"):
         kept(offering, trial, tmp_path / "raw")
 
 

@@ -157,7 +157,7 @@ def test_what_harbor_refuses_stops_the_run_in_one_line(tmp_path):
     done = call("run", study, "--out", tmp_path / "out")
     assert done.returncode == 2
     line = done.stderr.splitlines()[-1]
-    assert "Harbor ended without a result of trial" in line
+    assert "Harbor ended without a result for trial" in line
     assert "no-such-place" in line
 
 
