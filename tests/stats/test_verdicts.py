@@ -5,6 +5,7 @@ import pytest
 from skilljuror.stats.coverage import TrialValue, arm_rate
 from skilljuror.stats.paired import contrast, paired_delta
 from skilljuror.stats.verdicts import equivalence, verdict
+from tests.support.published_figures import half_width
 
 
 def trials(passes, *, of=5, contaminated=(), unfinished=()):
@@ -89,3 +90,31 @@ def test_a_rate_without_variation_has_no_interval_and_says_what_it_rests_on():
         "not quotable, 2 of 10 planned trials have no final outcome (treatment 2): "
         "1 (undetermined: no variation between tasks, 2 tasks; 8 of 10 planned trials final)"
     )
+
+
+@pytest.mark.parametrize(
+    ("mean", "word", "shown"),
+    [
+        (1, "better", "+1 USD (95 % interval +0.87 to +1.13, t(3), 4 tasks)"),
+        (-1, "worse", "-1 USD (95 % interval -1.13 to -0.87, t(3), 4 tasks)"),
+        (0, "inconclusive", "+0 USD (95 % interval -0.13 to +0.13, t(3), 4 tasks)"),
+    ],
+)
+def test_the_word_is_that_of_students_interval(mean, word, shown):
+    treatment = {task: [mean + d] for task, d in zip("abcd", (-0.1, 0, 0, 0.1), strict=True)}
+    delta = paired_delta({task: [0.0] for task in "abcd"}, treatment, unit="USD")
+    assert (verdict(delta).word, repr(delta)) == (word, shown)
+    assert verdict(delta, margin=2).word == "equivalent"
+
+
+def test_the_interval_of_equivalence_is_students_over_tasks():
+    delta = found(trials(GOOD))
+    shown = equivalence(delta, 10.0)
+    assert shown.interval is not None
+    assert half_width(shown.interval) == pytest.approx(2.353363 * delta.se)  # t(3), 90 %
+    assert repr(shown).startswith("better (margin 10, 90 % interval +73.2 to +96.8, 40 of 40 ")
+
+
+def test_half_of_the_planned_trials_are_enough():
+    spoilt = {(task, "treatment"): 2 for task in "abcd"}
+    assert found(trials(GOOD, of=4, contaminated=spoilt)).refusal == ""
