@@ -71,7 +71,7 @@ def test_a_program_is_copied_unless_the_sandbox_has_or_shows_it(tmp_path):
     [
         ({}, "missing required field `argv`"),
         ({"argv": []}, "argv is empty"),
-        ({"argv": ["./nowhere"]}, r"'\./nowhere' is not an executable program of this machine"),
+        ({"argv": ["./nowhere"]}, r"'\./nowhere' is not an executable program on this machine"),
         ({"argv": ["sh"], "show": ["/no/where"]}, "'/no/where' does not exist"),
         ({"argv": ["sh"], "logs": ["/var/log"]}, "'/var/log' is not a folder in the agent's HOME"),
         ({"argv": ["sh"], "logs": ["~/../x"]}, "'~/../x' is not a folder in the agent's HOME"),

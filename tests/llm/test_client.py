@@ -327,5 +327,5 @@ def test_a_record_gives_each_repeat_its_own_answer():
         given = [asker.ask(ASK, repeat=n) for n in range(2)]
     replay = RecordedModel(choice(address), given)
     assert [replay.ask(ASK, repeat=n).text for n in range(2)] == ["answer 0", "answer 1"]
-    with pytest.raises(ModelError, match="other questions"):
+    with pytest.raises(ModelError, match="do not match the questions"):
         replay.ask(ASK, repeat=2)

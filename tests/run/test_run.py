@@ -179,7 +179,7 @@ def test_only_what_is_missing_runs(finished, tmp_path):
 )  # fmt: skip
 def test_another_plan_is_refused_and_named(finished, change, named):
     edit_study(finished[0], **change)
-    with pytest.raises(StudyError, match=f"changed since: {named}"):
+    with pytest.raises(StudyError, match=f"changed fields: {named}"):
         run_study(*finished)
     assert len(identity(finished[1])) == 4
 
@@ -247,7 +247,7 @@ def test_what_cannot_be_run_is_refused_with_its_file_before_anything_is_written(
 
 def test_another_task_is_refused_and_named(finished):
     write_tree(finished[0].parent, {"tea/instruction.md": "Something else.\n"})
-    with pytest.raises(StudyError, match="changed since: task tea: instruction_digest"):
+    with pytest.raises(StudyError, match="changed fields: task tea: instruction_digest"):
         run_study(*finished)
 
 

@@ -54,7 +54,7 @@ def test_a_second_run_measures_nothing_again(original, tmp_path):
     run_study(study, out, progress=lambda sign: told.append(sign.stage))
     assert "assay" not in told
     edit_study(study, build={"assay": 2})
-    with pytest.raises(StudyError, match=r"another plan; changed since: build\.assay"):
+    with pytest.raises(StudyError, match=r"a different plan; changed fields: build\.assay"):
         run_study(study, out)
 
 

@@ -68,5 +68,5 @@ def test_what_is_taken_out_is_not_taken_out_of_the_host(tmp_path):
 def test_a_skills_dir_that_cannot_be_taken_out_alone_is_refused(tmp_path):
     settings = 'environment = {cpus = 2, skills_dir = "/skills"}\n'
     job = make_job(make_task(tmp_path / "tea", **{"task.toml": settings}))
-    with pytest.raises(HarnessError, match="give it a line of its own"):
+    with pytest.raises(HarnessError, match="put it on a line of its own"):
         prepare_task(job, tmp_path / "copies")

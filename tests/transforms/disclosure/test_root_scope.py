@@ -72,8 +72,8 @@ def test_examples_inside_a_process_leave_before_its_stages() -> None:
 
 
 def test_a_stage_with_a_word_of_look_ups_in_its_title_is_cut_as_any_stage() -> None:
-    titles = ("Phase 1: Sweep", "Phase 2: Group related kilns", "GATE: Confirm the exact commands")
-    titles += ("Phase 3: Light", "Phase 4: Report")
+    titles = ["Phase 1: Sweep", "Phase 2: Group related kilns", "GATE: Confirm the exact commands"]
+    titles += ["Phase 3: Light", "Phase 4: Report"]
     stages = "".join(section(title, TALK * 54, 3) for title in titles)
     made = pd_of(section("Workflow", STEPS) + stages + section("Rules", TALK))
     assert all(f"### {title}\n" in root_of(made) for title in titles[:3])
