@@ -208,7 +208,7 @@ def _cues_for(root: _Root, path: str) -> Iterator[_Cue]:
         leads = [units[n].lead for n in numbers] + [above if above.endswith(":") else ""]
         text = names.sub(" ", " ".join([*leads, *(units[n].text for n in numbers)]))
         described = re.compile(
-            rf"(?:[\w*_ ]{{1,40}}:[*_]*\s)?[`*\[]*(?:{names.pattern})[`*\]]*(?:\([^)\s]*\))?\s*[-–—:]\s",
+            rf"(?:[\w*_ ]{{1,40}}:[*_]*\s)?[`*\[]*(?:{names.pattern})[`*\]]*(?:\([^)\s]*\))?\s*[-–—:](?:\s|$)",
             re.I,
         )
         is_row = any(units[n].kind == "row" or described.match(units[n].text) for n in numbers)

@@ -52,11 +52,18 @@ def test_a_sentence_with_a_situation_is_the_row_of_every_file_that_it_names() ->
         "1. Set up the kiln: follow `notes/cones.md`.\n2. Load `notes/shelves.md` and `notes/doors.md`, and seal the kiln.\n",
         TABLE.replace("how to tell which cone bends at which heat", "heats, cones, glazes"),
         "".join(f"- [`{path}`]({path}) — heats, cones, glazes\n" for path in PAGES),
+        "".join(f"- `{path}`: Heats of all cones.\n" for path in PAGES),
         "".join(
             f"- Shared rules: `{path}` — heats, cones, glazes. They apply.\n" for path in PAGES
         ),
     ],
-    ids=["a step", "an item that says what a file holds", "the same as links", "below a label"],
+    ids=[
+        "a step",
+        "an item that says what a file holds",
+        "as links",
+        "as a sentence",
+        "below a label",
+    ],
 )
 def test_a_step_and_a_described_file_need_no_other_row(text: str) -> None:
     blobs = {f"kiln/{path}": Blob(page.encode()) for path, page in PAGES.items()}
