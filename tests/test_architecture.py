@@ -190,7 +190,7 @@ OWNERS: dict[str, set[str]] = {
     "rich": {"cli"},
     "jsonlines": {"files"},
     "jiter": {"parsers"},
-    "zstandard": {"parsers"},
+    "backports": {"parsers"},
 }
 
 MAX_LINES = 500

@@ -2,12 +2,16 @@
 
 import gzip
 import io
+import sys
 import zlib
 from errno import EFBIG, EIO
 from pathlib import Path
 from typing import Any
 
-import zstandard
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 MAX_DECODED = 1 << 30
 """Maximum bytes of a decoded log: a few kilobytes can decode to terabytes."""
@@ -43,7 +47,7 @@ def _decoder(start: bytes) -> Any:
     if start.startswith(_GZIP):
         return lambda raw: gzip.GzipFile(fileobj=raw)
     if start.startswith(_ZSTD):
-        return lambda raw: zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        return zstd.ZstdFile
     return None
 
 
@@ -62,7 +66,7 @@ class _Decoded(io.RawIOBase):
             data = self._decoded.read(len(buffer))
         except EOFError:
             data = b""
-        except (OSError, zlib.error, zstandard.ZstdError) as error:
+        except (OSError, zlib.error, zstd.ZstdError) as error:
             raise OSError(EIO, f"damaged: {error}") from error
         self._read += len(data)
         if self._read > MAX_DECODED:

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-import zstandard
+from backports import zstd
 from msgspec.structs import replace
 
 from skilljuror.errors import TrajectoryError
@@ -18,7 +18,7 @@ from tests.support import goldens
 from tests.support.claude_logs import assistant, user, write_lines
 from tests.support.places import GOLDENS
 
-COMPRESS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstd.compress}
 CASES = [case for case in goldens.cases() if list((GOLDENS / case).rglob("*.jsonl"))]
 
 
