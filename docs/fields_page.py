@@ -37,6 +37,8 @@ NOTES = {
     "`status` says success for failing commands, so that the text of the result decides wherever there is one.",
     "gemini-stream": "Pieces of messages are joined, and totals come from the closing `result`; durations "
     "and counts of tools in it are left alone.",
+    "qwen-code": "Telemetry is read for sub-agents and provider errors only: the main agent's repeats its messages. What a "
+    "sub-agent saw is not in the log. Snapshots of authorship are counted; `resultDisplay` is for people.",
     "mini-swe-agent": "The raw response beside a message is read for its tokens only, the rest of it repeats the "
     "message; `returncode` and `raw_output` beside a result give way to the JSON that the model saw; "
     "configuration, limits and the submission are left alone.",

@@ -22,7 +22,9 @@ FOLDER = Path(__file__).parent
 def cli_page() -> str:
     """Every command's own help."""
     group = get_command(app)
-    root = typer.Context(group, info_name="skilljuror", terminal_width=100, **app.info.context_settings)
+    root = typer.Context(
+        group, info_name="skilljuror", terminal_width=100, **app.info.context_settings
+    )
     parts = [
         "# Command line\n",
         "Generated from the commands' own help by `make docs`.\n",

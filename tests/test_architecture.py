@@ -83,6 +83,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         PLUGIN: {"assembly", "base", "json_lines", "raw_logs"},  # an agent's parsers
         "atif": {"assembly", "base", "claude_code", "codex", "gemini_cli", "mini_swe_agent",
                  "openhands", "raw_logs", "read", "terminus2"},
+        "qwen_code": {"assembly", "base", "gemini_cli", "json_lines", "raw_logs"},  # its fork
         "discovery": {"__init__", "base", "raw_logs", "read", "unread_kinds"},
         "harbor": {"base", "discovery", "raw_logs", "read"},
         "field_coverage": {"base", "discovery", "raw_logs", "read"},

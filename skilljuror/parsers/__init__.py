@@ -9,6 +9,7 @@ FORMATS = {
     "claude-stream": "skilljuror.parsers.claude_code.stream:ClaudeStream",
     "gemini-chat": "skilljuror.parsers.gemini_cli.chat:GeminiChat",
     "gemini-stream": "skilljuror.parsers.gemini_cli.stream:GeminiStream",
+    "qwen-code": "skilljuror.parsers.qwen_code.session:QwenSession",
     "mini-swe-agent": "skilljuror.parsers.mini_swe_agent.trajectory:MiniSweAgent",
     "openhands": "skilljuror.parsers.openhands.events:OpenHands",
     "terminus-2": "skilljuror.parsers.terminus2.episodes:Terminus2",

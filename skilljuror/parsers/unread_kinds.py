@@ -65,10 +65,6 @@ def _is_openhands_v1(source: Source) -> bool:
     )
 
 
-def _is_qwen(record: dict[str, Any]) -> bool:
-    return "uuid" in record and isinstance(nested(record, "message", "parts"), list)
-
-
 def _is_qwen_chat(first: dict[str, Any]) -> bool:
     """Whether it is an old Qwen Code chat, written like Gemini CLI's."""
     return any(nested(entry, "type") == "qwen" for entry in as_list(first.get("messages")))
@@ -139,8 +135,7 @@ UNREAD_KINDS = (
     UnreadKind("Cursor database", _database(b"blobs", b"meta")),
     UnreadKind("Inspect .eval log", _is_inspect),
     UnreadKind("OpenHands V1 event", _is_openhands_v1),
-    UnreadKind("Qwen Code session", _any(_is_qwen, b'"uuid"', b'"parts"')),
-    UnreadKind("Qwen Code session", _any(_is_qwen_chat, b'"qwen"')),
+    UnreadKind("Qwen Code chat", _any(_is_qwen_chat, b'"qwen"')),
     UnreadKind("Qwen Code stream", _any(_is_qwen_stream, b'"qwen_code_version"')),
     UnreadKind("Cursor stream", _any(_is_cursor_stream, b'"init"', b'"apiKeySource"')),
     UnreadKind("Factory Droid stream", _any(_is_droid_stream, b'"init"', b'"message"')),

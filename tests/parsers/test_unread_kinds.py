@@ -19,11 +19,6 @@ TIME = "2026-03-02T10:00:00.000Z"
 CLAUDE = [user(1, "Read."), assistant(2, tool_use("c")), user(3, [tool_result("c", "text")])]
 
 
-def qwen(type, parts, **more):
-    """The envelope of Claude Code around a message of Gemini."""
-    return row(1, type, message={"role": type, "parts": parts}, **more)
-
-
 def codex(type, payload):
     return {"timestamp": TIME, "type": type, "payload": payload}
 
@@ -32,7 +27,6 @@ def openhands(kind, source, **more):
     return {"id": kind, "timestamp": TIME, "source": source, "kind": kind, **more}
 
 
-CALL = {"functionCall": {"id": "c", "name": "read_file", "args": {"path": "/w/a"}}}
 ANSWER = {"functionResponse": {"id": "c", "name": "read_file", "response": {"output": "text"}}}
 V1_CALL = openhands(
     "ActionEvent", "agent", tool_name="terminal", tool_call_id="c",
@@ -42,12 +36,6 @@ V1_RESULT = openhands("ObservationEvent", "environment", observation={"content":
 INIT = {"type": "system", "subtype": "init", "session_id": SESSION, "cwd": "/w", "model": "m"}
 SAID = {"type": "assistant", "session_id": SESSION, "message": {"content": [{"type": "text"}]}}
 LINES = {
-    "Qwen Code session": [
-        row(0, "system", subtype="session_start"),
-        qwen("user", [{"text": "Read."}]),
-        qwen("assistant", [CALL], usageMetadata={"promptTokenCount": 9}),
-        qwen("tool_result", [ANSWER]),
-    ],
     "iFlow session": [
         one | {"sessionId": f"session-{SESSION}"}
         for one in [*CLAUDE[:2], user(3, [tool_result("c", ANSWER)])]
@@ -77,7 +65,7 @@ LINES = {
     ],
 }
 DOCUMENTS = [
-    ("Qwen Code session", {"sessionId": "s", "projectHash": "h", "messages": [
+    ("Qwen Code chat", {"sessionId": "s", "projectHash": "h", "messages": [
         {"type": "user", "content": "Read."}, {"type": "qwen", "content": "", "toolCalls": []},
     ]}),
     ("Kimi session", {"role": "_checkpoint", "id": 0}),
@@ -172,7 +160,7 @@ class Plugin(Parser):
 
 
 def test_a_format_of_another_package_may_claim_one(tmp_path):
-    path = write_json(tmp_path / "log.jsonl", in_lines(LINES["Qwen Code session"]))
+    path = write_json(tmp_path / "log.jsonl", in_lines(LINES["pi session"]))
     plugin = f"{__name__}:Plugin"
     assert [one.format for one in discover([path], formats=(*FORMATS, plugin))] == [plugin]
 

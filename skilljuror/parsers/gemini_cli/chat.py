@@ -14,7 +14,7 @@ from skilljuror.models.trajectory import Trajectory, Usage
 from skilljuror.parsers.assembly.builders import MAIN, StepBuilder, TrajectoryBuilder
 from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
 from skilljuror.parsers.gemini_cli import AGENT, TRAITS
-from skilljuror.parsers.gemini_cli.tool_results import read_result
+from skilljuror.parsers.gemini_cli.tool_results import read_result, text_of_response
 from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
@@ -198,27 +198,12 @@ class _Chat:
         call.sub_agent = as_str(given.get("agentId"))
         ended = as_epoch(given.get("timestamp"))
         self.run.include_time(ended)
-        text, failed = _response(given)
+        text, failed = text_of_response(given.get("result"), as_str(given.get("status")))
         if text is None:
             return
         result = read_result(self.run, call, text, line, failed)
         seconds = None if ended is None or moment is None else max(0.0, ended - moment)
         call.result = replace(result, seconds=seconds)
-
-
-def _response(given: dict[str, Any]) -> tuple[str | None, bool]:
-    """Return (text shown to the model, whether it is an error); text is None without an answer."""
-    texts: list[str] = []
-    failed = as_str(given.get("status")) in {"error", "cancelled"}
-    for part in as_list(given.get("result")):
-        response = as_dict(nested(part, "functionResponse", "response"))
-        for name in ("output", "error"):
-            if isinstance(response.get(name), str):
-                texts.append(response[name])
-                failed = failed or name == "error"
-    if not texts and given.get("status") is None:
-        return None, False
-    return "\n".join(texts), failed
 
 
 def _thought(thought: dict[str, Any]) -> str:

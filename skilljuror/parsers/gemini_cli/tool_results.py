@@ -1,9 +1,11 @@
 """Tool results of Gemini CLI as shown to the model."""
 
 import re
+from typing import Any
 
 from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers.assembly.builders import CallBuilder, TrajectoryBuilder
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, nested
 
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
 _TRAILER = re.compile(r"^(?:Exit Code: |Process Group PGID: |Signal: |Error: |Background PIDs: )")
@@ -12,8 +14,8 @@ _FRAME = re.compile(
 )
 """Frame before a command's output; older versions repeat the command there."""
 _PART = re.compile(
-    r"\s*(?:IMPORTANT: The file content has been truncated|\[File content truncated).{0,300}?"
-    r"lines (?P<first>\d{1,9})-\d{1,9} of (?P<total>\d{1,9}) total lines.{0,400}?(?: ---|\])\n",
+    r"\s*(?:IMPORTANT: The file content has been truncated|\[File content truncated|Showing).{0,300}?"
+    r"lines (?P<first>\d{1,9})-\d{1,9} of (?P<total>\d{1,9}) total lines.{0,400}?(?: ---|\n---\n|\])\n",
     re.DOTALL,
 )
 """Notice before a part of a file."""
@@ -38,6 +40,21 @@ def read_result(
             first_line=int(part["first"]), total_lines=int(part["total"]),
         )  # fmt: skip
     return ToolResult(text=text, line=line, ok=True if text else None)
+
+
+def text_of_response(parts: Any, status: str | None) -> tuple[str | None, bool]:
+    """Return (text shown to the model, whether it is an error); text is None without an answer."""
+    texts: list[str] = []
+    failed = status in {"error", "cancelled"}
+    for part in as_list(parts):
+        response = as_dict(nested(part, "functionResponse", "response"))
+        for name in ("output", "error"):
+            if isinstance(response.get(name), str):
+                texts.append(response[name])
+                failed = failed or name == "error"
+    if not texts and status is None:
+        return None, False
+    return "\n".join(texts), failed
 
 
 def _shell(text: str, line: int) -> ToolResult:
