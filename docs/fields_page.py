@@ -50,6 +50,8 @@ NOTES = {
     "prompt gives way to `transformedContent`, which is what the model saw; premium requests are no cost.",
     "opencode": "Snapshots and patches repeat what tools did; titles are for people; tokens come from "
     "`step-finish` parts, and from the message only where there are none.",
+    "pi": "Parent ids only show that a session was rewound: all entries are read, in the order of the file. `details` of a "
+    "result are for people; names, labels and the state of extensions reach no model.",
     "atif": "Fields of ATIF's own bookkeeping (`step_id`, `llm_call_count`, totals of steps) say nothing "
     "new; a continuation is found by the reference to it or by the name Harbor gives its file, a summary by its "
     "name; token ids and log probabilities are left alone.",

@@ -97,10 +97,6 @@ def _is_traex(record: dict[str, Any]) -> bool:
     return record.get("type") == "session_meta" and named in {"trae", "traex"}
 
 
-def _is_pi(first: dict[str, Any]) -> bool:
-    return first.get("type") == "session" and "cwd" in first and "id" in first
-
-
 def _is_kimi(record: dict[str, Any]) -> bool:
     begins = record.get("type") == "metadata" and "protocol_version" in record
     message = as_dict(record.get("message"))
@@ -143,7 +139,6 @@ UNREAD_KINDS = (
     UnreadKind("TraeX session", _any(_is_traex, b'"session_meta"', b'"trae')),
     UnreadKind("Kimi session", _first(_is_kimi)),
     UnreadKind("Cursor transcript", _first(_is_cursor)),
-    UnreadKind("pi session", _first(_is_pi)),
     UnreadKind("SWE-agent .traj", _first(_is_swe_agent)),
     UnreadKind("BenchFlow log", _first(_is_benchflow)),
 )

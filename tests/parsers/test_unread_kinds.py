@@ -52,10 +52,6 @@ LINES = {
         {"role": name, "message": {"content": [{"type": "text", "text": "Read."}]}}
         for name in ("user", "assistant")
     ],
-    "pi session": [
-        {"type": "session", "version": 3, "id": "x", "timestamp": TIME, "cwd": "/w"},
-        {"type": "message", "id": "m", "message": {"role": "user", "content": "Read."}},
-    ],
     "OpenHands V1 event": [V1_CALL, V1_RESULT],
     "Qwen Code stream": [INIT | {"tools": [], "qwen_code_version": "0.9.0"}, SAID],
     "Cursor stream": [INIT | {"apiKeySource": "login", "permissionMode": "default"}, SAID],
@@ -160,7 +156,7 @@ class Plugin(Parser):
 
 
 def test_a_format_of_another_package_may_claim_one(tmp_path):
-    path = write_json(tmp_path / "log.jsonl", in_lines(LINES["pi session"]))
+    path = write_json(tmp_path / "log.jsonl", in_lines(LINES["Kimi session"]))
     plugin = f"{__name__}:Plugin"
     assert [one.format for one in discover([path], formats=(*FORMATS, plugin))] == [plugin]
 

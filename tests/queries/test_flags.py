@@ -6,8 +6,8 @@ import pytest
 
 from skilljuror.ingest.quotes import without_quotes
 from skilljuror.models.ingest import OfferedRow
+from skilljuror.parsers.assembly.builders import REWOUND
 from skilljuror.parsers.codex.messages import SKILL_LIST_CUT
-from skilljuror.parsers.gemini_cli.chat import REWOUND
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows

@@ -44,6 +44,9 @@ _PROVIDER_WORDS = re.compile(
 )
 """Words of such an error without a status."""
 
+REWOUND = "the session was rewound; the undone steps are counted"
+"""Warning that `quality_flags` looks for."""
+
 MAIN = "main"
 """Id of the main agent; sub-agents have the ids in their log."""
 
@@ -191,6 +194,10 @@ class TrajectoryBuilder:
     def add_compaction(self, agent: str) -> None:
         """Record that an agent's context was compacted here."""
         self.compactions.append((agent, self._counts[agent]))
+
+    def add_rewind(self, line: int) -> None:
+        """Record that the session went back to an earlier point."""
+        self.warnings.append(f"line {line}: {REWOUND}")
 
     def add_offered(self, skills: Iterable[OfferedSkill]) -> None:
         """Add Skills that the model was shown; an empty list counts as known."""

@@ -30,8 +30,6 @@ from skilljuror.parsers.raw_logs.json_document import JsonDocument
 from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
 
 _WORKSPACE = "- **Workspace Directories:**\n  - "
-REWOUND = "the session was rewound; the undone steps are counted"
-"""Warning that `quality_flags` looks for."""
 _TEMPORARY = "temporary directory is: "
 
 
@@ -146,7 +144,7 @@ class _Chat:
             elif "projectHash" in entry:
                 self._header(entry)
             elif "$rewindTo" in entry:
-                self.run.warnings.append(f"line {line}: {REWOUND}")
+                self.run.add_rewind(line)
             elif "id" in entry:
                 yield line, entry
             else:

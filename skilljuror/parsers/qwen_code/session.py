@@ -10,7 +10,6 @@ from skilljuror.models.trajectory import AgentTraits, ToolResult
 from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, TrajectoryBuilder
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
 from skilljuror.parsers.base import Source, UsualFolder
-from skilljuror.parsers.gemini_cli.chat import REWOUND
 from skilljuror.parsers.gemini_cli.tool_results import read_result, text_of_response
 from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
 from skilljuror.parsers.raw_logs.coercion import (
@@ -111,7 +110,7 @@ class _Reader(RecordReader):
         if kind == "chat_compression":
             self.run.add_compaction(MAIN)
         elif kind == "rewind":
-            self.run.warnings.append(f"line {line}: {REWOUND}")
+            self.run.add_rewind(line)
         elif kind != "ui_telemetry" or not self._telemetry(
             line, timestamp, as_dict(payload.get("uiEvent"))
         ):

@@ -2,8 +2,8 @@
 
 import json
 
+from skilljuror.parsers.assembly.builders import REWOUND
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.gemini_cli.chat import REWOUND
 from skilljuror.parsers.read import read
 from tests.support.parsed_logs import calls_of, read_one
 
