@@ -50,6 +50,8 @@ NOTES = {
     "prompt gives way to `transformedContent`, which is what the model saw; premium requests are no cost.",
     "opencode": "Snapshots and patches repeat what tools did; titles are for people; tokens come from "
     "`step-finish` parts, and from the message only where there are none.",
+    "opencode-database": "Rows hold what an export holds and are read alike, so that the fields are those of `opencode`. Other "
+    "tables are not read.",
     "pi": "Parent ids only show that a session was rewound: all entries are read, in the order of the file. `details` of a "
     "result are for people; names, labels and the state of extensions reach no model.",
     "atif": "Fields of ATIF's own bookkeeping (`step_id`, `llm_call_count`, totals of steps) say nothing "

@@ -15,6 +15,7 @@ FORMATS = {
     "terminus-2": "skilljuror.parsers.terminus2.episodes:Terminus2",
     "copilot-cli": "skilljuror.parsers.copilot_cli.events:CopilotCli",
     "opencode": "skilljuror.parsers.opencode.session_export:OpenCode",
+    "opencode-database": "skilljuror.parsers.opencode.database:OpenCodeDatabase",
     "pi": "skilljuror.parsers.pi.session:PiSession",
 }
 """Log format -> its `Parser`; `module:attribute` is valid as well."""

@@ -47,11 +47,10 @@ def _is_inspect(source: Source) -> bool:
     return source.head.startswith(b"PK\x03\x04") and source.path.suffix == ".eval"
 
 
-def _database(*tables: bytes, name: str = "") -> Callable[[Source], bool]:
-    """Test a SQLite file for tables or, as one that grew may keep its schema further back, a name."""
+def _database(*tables: bytes) -> Callable[[Source], bool]:
+    """Test a SQLite file for tables."""
     return lambda source: (
-        source.head.startswith(_SQLITE)
-        and (source.path.name == name or set(_TABLE.findall(source.head)) >= set(tables))
+        source.head.startswith(_SQLITE) and set(_TABLE.findall(source.head)) >= set(tables)
     )
 
 
@@ -122,11 +121,6 @@ def _is_benchflow(first: dict[str, Any]) -> bool:
 
 
 UNREAD_KINDS = (
-    UnreadKind(
-        "OpenCode database",
-        _database(b"session", b"message", b"part", name="opencode.db"),
-        "unsupported; export each session with `opencode export`",
-    ),
     UnreadKind("Cursor database", _database(b"ItemTable", b"cursorDiskKV")),
     UnreadKind("Cursor database", _database(b"blobs", b"meta")),
     UnreadKind("Inspect .eval log", _is_inspect),

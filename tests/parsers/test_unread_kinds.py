@@ -75,12 +75,10 @@ DOCUMENTS = [
     ("BenchFlow log", {"request": {}, "response": {}}),
 ]  # fmt: skip
 DATABASES = [
-    ("OpenCode database", "sessions.db", ["session", "message", "part"]),
     ("Cursor database", "state.vscdb", ["ItemTable", "cursorDiskKV"]),
     ("Cursor database", "store.db", ["blobs", "meta"]),
-    ("OpenCode database", "opencode.db", [f"{'long_' * 40}{n}" for n in range(99)]),
 ]
-"""Kind, file name and tables; the last hold the schema of one that grew beyond its first bytes."""
+"""Kind, file name and tables."""
 
 
 def in_lines(records):

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skilljuror.models.trajectory import AgentTraits, ToolResult, Trajectory, Usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
 from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
 from skilljuror.parsers.base import Parser, SessionLink, Source
+from skilljuror.parsers.opencode import AGENT, TRAITS
 from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
@@ -40,8 +41,8 @@ def session_info(head: bytes) -> dict[str, Any]:
 class OpenCode(Parser):
     """Reads one export and its sub-agents' exports."""
 
-    agent = "opencode"
-    traits = AgentTraits(finds_skills=True)
+    agent = AGENT
+    traits = TRAITS
 
     def sniff(self, source: Source) -> bool:
         """An object with info (id, directory or time) and a list of messages."""
@@ -85,11 +86,12 @@ def _read(run: TrajectoryBuilder, path: Path, agent: str | None) -> JsonDocument
     run.complete = run.complete and document.complete
     name = agent or as_str(nested(document.value, "info", "id")) or "unknown"
     for element in document.elements(document.value.get("messages")):
-        _message(run, element, name)
+        read_message(run, element, name)
     return document
 
 
-def _message(run: TrajectoryBuilder, element: JsonElement, agent: str) -> None:
+def read_message(run: TrajectoryBuilder, element: JsonElement, agent: str) -> None:
+    """Add a message with its parts."""
     given = as_dict(element.value)
     info = as_dict(given.get("info"))
     parts = [as_dict(part) for part in as_list(given.get("parts"))]
@@ -107,15 +109,16 @@ def _message(run: TrajectoryBuilder, element: JsonElement, agent: str) -> None:
 
 
 def _text(run: TrajectoryBuilder, agent: str, text: str, line: int, *, made: bool) -> None:
-    """A text of the user; one that wraps a Skill is the body of a slash command."""
-    skill = _SKILL.match(text)
-    if skill is None:
+    """A text of the user. One that wraps a Skill or names its folder is the body of a slash command."""
+    skill, base = _SKILL.match(text), _BASE.search(text)
+    folder = base[1].strip().rstrip("/") if base else None
+    if skill is None and folder is None:
         run.add_message(agent, "other" if made else "prompt", text, line)
         return
-    base = _BASE.search(text)
+    name = skill[1] if skill else (folder or "").rpartition("/")[2]
+    body = text if skill or base is None else text[: base.start()].rstrip("\n")
     run.add_message(
-        agent, "skill_body", text, line, skill=skill[1], command_line=line,
-        path=base[1].strip().rstrip("/") if base else None,
+        agent, "skill_body", body, line, skill=name, command_line=line, path=folder
     )  # fmt: skip
 
 
