@@ -16,6 +16,7 @@ FORMATS = {
     "copilot-cli": "skilljuror.parsers.copilot_cli.events:CopilotCli",
     "opencode": "skilljuror.parsers.opencode.session_export:OpenCode",
     "opencode-database": "skilljuror.parsers.opencode.database:OpenCodeDatabase",
+    "kimi": "skilljuror.parsers.kimi.wire:KimiWire",
     "pi": "skilljuror.parsers.pi.session:PiSession",
 }
 """Log format -> its `Parser`; `module:attribute` is valid as well."""

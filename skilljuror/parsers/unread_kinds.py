@@ -96,12 +96,8 @@ def _is_traex(record: dict[str, Any]) -> bool:
     return record.get("type") == "session_meta" and named in {"trae", "traex"}
 
 
-def _is_kimi(record: dict[str, Any]) -> bool:
-    begins = record.get("type") == "metadata" and "protocol_version" in record
-    message = as_dict(record.get("message"))
-    wire = "timestamp" in record and {"type", "payload"} <= set(message)
-    context = as_str(record.get("role")) in {"_system_prompt", "_checkpoint", "_usage"}
-    return begins or wire or context
+def _is_kimi_context(record: dict[str, Any]) -> bool:
+    return as_str(record.get("role")) in {"_system_prompt", "_checkpoint", "_usage"}
 
 
 def _is_cursor(first: dict[str, Any]) -> bool:
@@ -131,7 +127,7 @@ UNREAD_KINDS = (
     UnreadKind("Factory Droid stream", _any(_is_droid_stream, b'"init"', b'"message"')),
     UnreadKind("iFlow session", _any(_is_iflow, b'"uuid"', b'"session-')),
     UnreadKind("TraeX session", _any(_is_traex, b'"session_meta"', b'"trae')),
-    UnreadKind("Kimi session", _first(_is_kimi)),
+    UnreadKind("Kimi context", _first(_is_kimi_context), "read is the wire.jsonl beside it"),
     UnreadKind("Cursor transcript", _first(_is_cursor)),
     UnreadKind("SWE-agent .traj", _first(_is_swe_agent)),
     UnreadKind("BenchFlow log", _first(_is_benchflow)),

@@ -44,10 +44,6 @@ LINES = {
         codex("session_meta", {"id": "t", "cwd": "/w", "model_provider": "traex"}),
         codex("response_item", {"type": "message", "role": "user", "content": [{"text": "Read."}]}),
     ],
-    "Kimi session": [
-        {"type": "metadata", "protocol_version": "1.1"},
-        {"timestamp": 1.5, "message": {"type": "TurnBegin", "payload": {"user_input": "Read."}}},
-    ],
     "Cursor transcript": [
         {"role": name, "message": {"content": [{"type": "text", "text": "Read."}]}}
         for name in ("user", "assistant")
@@ -64,7 +60,7 @@ DOCUMENTS = [
     ("Qwen Code chat", {"sessionId": "s", "projectHash": "h", "messages": [
         {"type": "user", "content": "Read."}, {"type": "qwen", "content": "", "toolCalls": []},
     ]}),
-    ("Kimi session", {"role": "_checkpoint", "id": 0}),
+    ("Kimi context", {"role": "_checkpoint", "id": 0}),
     ("OpenHands V1 event", V1_CALL),
     ("OpenHands V1 event", V1_RESULT),
     ("OpenHands V1 event", [openhands("MessageEvent", "user"), V1_CALL]),
@@ -154,7 +150,7 @@ class Plugin(Parser):
 
 
 def test_a_format_of_another_package_may_claim_one(tmp_path):
-    path = write_json(tmp_path / "log.jsonl", in_lines(LINES["Kimi session"]))
+    path = write_json(tmp_path / "log.jsonl", in_lines(LINES["iFlow session"]))
     plugin = f"{__name__}:Plugin"
     assert [one.format for one in discover([path], formats=(*FORMATS, plugin))] == [plugin]
 

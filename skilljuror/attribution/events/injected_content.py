@@ -45,6 +45,7 @@ _SHORTEST_PROMPT = 40
 """Minimum characters of a message that may contain a Skill's text."""
 _FEWEST_LINES = 3
 """Minimum distinctive lines of a SKILL.md in such a message."""
+_NO_BODY = "no text of the body in the log"
 _NAMES_ONLY = "file names only"
 
 
@@ -94,6 +95,8 @@ def _evidence_of_body(text: str, location: ResourceLocation, run: RunContext) ->
     if _LOADED_BEFORE.match(text):
         note = "loaded before, not shown again"
         return ReadEvidence("none", None, ok=True, witness="content", note=note)
+    if not text:
+        return ReadEvidence("full", None, ok=True, note=_NO_BODY)
     body = body_text(text)
     lines = body.splitlines()
     if not lines:
@@ -198,5 +201,5 @@ def _evidence_of_skill_call(
     if not text.strip() and result.ok is None:
         return ReadEvidence("none", None, ok=None, note="no result in the log")
     if not text.strip() or _LAUNCHING.match(text):
-        return ReadEvidence("full", None, ok=True, note="no text of the body in the log")
+        return ReadEvidence("full", None, ok=True, note=_NO_BODY)
     return _evidence_of_body(text, location, run)

@@ -1,0 +1,1 @@
+"""Kimi CLI: the wire logs of sessions."""
