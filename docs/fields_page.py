@@ -45,6 +45,8 @@ NOTES = {
     "openhands": "A call is read from the model's raw response where there is one (arguments, id, tokens), so "
     "that the event's own copy of its arguments is asked only elsewhere; state changes and the trigger of a "
     "recalled instruction file reached no model.",
+    "openhands-v1": "A call is read as the model wrote it, before its own copy in `action`; tokens come from `base_state.json`. What a tool kept "
+    "for people (old and new file contents, interpreters, hosts) is left alone.",
     "terminus-2": "Everything that this log has is read.",
     "copilot-cli": "Hooks, permissions and the ends of turns are counted and not read; `content` of a "
     "prompt gives way to `transformedContent`, which is what the model saw; premium requests are no cost.",

@@ -12,6 +12,7 @@ FORMATS = {
     "qwen-code": "skilljuror.parsers.qwen_code.session:QwenSession",
     "mini-swe-agent": "skilljuror.parsers.mini_swe_agent.trajectory:MiniSweAgent",
     "openhands": "skilljuror.parsers.openhands.events:OpenHands",
+    "openhands-v1": "skilljuror.parsers.openhands.v1_events:OpenHandsV1",
     "terminus-2": "skilljuror.parsers.terminus2.episodes:Terminus2",
     "copilot-cli": "skilljuror.parsers.copilot_cli.events:CopilotCli",
     "opencode": "skilljuror.parsers.opencode.session_export:OpenCode",

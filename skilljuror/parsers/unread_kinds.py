@@ -54,14 +54,10 @@ def _database(*tables: bytes) -> Callable[[Source], bool]:
     )
 
 
-def _is_openhands_v1(source: Source) -> bool:
-    """Test the first event of a file with one event, a list, or a history."""
-    head = parse_head(source.head)
-    events = (head.first, *head.items[:1], *as_list(head.first.get("history"))[:1])
-    return any(
-        "id" in event and _V1_EVENT.fullmatch(str(event.get("kind")))
-        for event in map(as_dict, events)
-    )
+def _is_openhands_v1(first: dict[str, Any]) -> bool:
+    """Whether it is an evaluation's row with a history of V1 events."""
+    events = map(as_dict, as_list(first.get("history"))[:1])
+    return any("id" in one and _V1_EVENT.fullmatch(str(one.get("kind"))) for one in events)
 
 
 def _is_qwen_chat(first: dict[str, Any]) -> bool:
@@ -120,7 +116,7 @@ UNREAD_KINDS = (
     UnreadKind("Cursor database", _database(b"ItemTable", b"cursorDiskKV")),
     UnreadKind("Cursor database", _database(b"blobs", b"meta")),
     UnreadKind("Inspect .eval log", _is_inspect),
-    UnreadKind("OpenHands V1 event", _is_openhands_v1),
+    UnreadKind("OpenHands V1 output", _first(_is_openhands_v1)),
     UnreadKind("Qwen Code chat", _any(_is_qwen_chat, b'"qwen"')),
     UnreadKind("Qwen Code stream", _any(_is_qwen_stream, b'"qwen_code_version"')),
     UnreadKind("Cursor stream", _any(_is_cursor_stream, b'"init"', b'"apiKeySource"')),

@@ -32,7 +32,6 @@ V1_CALL = openhands(
     "ActionEvent", "agent", tool_name="terminal", tool_call_id="c",
     action={"kind": "TerminalAction", "command": "cat a"},
 )  # fmt: skip
-V1_RESULT = openhands("ObservationEvent", "environment", observation={"content": []})
 INIT = {"type": "system", "subtype": "init", "session_id": SESSION, "cwd": "/w", "model": "m"}
 SAID = {"type": "assistant", "session_id": SESSION, "message": {"content": [{"type": "text"}]}}
 LINES = {
@@ -48,7 +47,6 @@ LINES = {
         {"role": name, "message": {"content": [{"type": "text", "text": "Read."}]}}
         for name in ("user", "assistant")
     ],
-    "OpenHands V1 event": [V1_CALL, V1_RESULT],
     "Qwen Code stream": [INIT | {"tools": [], "qwen_code_version": "0.9.0"}, SAID],
     "Cursor stream": [INIT | {"apiKeySource": "login", "permissionMode": "default"}, SAID],
     "Factory Droid stream": [
@@ -61,10 +59,7 @@ DOCUMENTS = [
         {"type": "user", "content": "Read."}, {"type": "qwen", "content": "", "toolCalls": []},
     ]}),
     ("Kimi context", {"role": "_checkpoint", "id": 0}),
-    ("OpenHands V1 event", V1_CALL),
-    ("OpenHands V1 event", V1_RESULT),
-    ("OpenHands V1 event", [openhands("MessageEvent", "user"), V1_CALL]),
-    ("OpenHands V1 event", {"instance_id": "i", "history": [V1_CALL]}),
+    ("OpenHands V1 output", {"instance_id": "i", "history": [V1_CALL]}),
     ("SWE-agent .traj", {"environment": "main", "trajectory": [], "info": {}}),
     ("SWE-agent .traj", {"history": [{"role": "system", "agent": "main"}]}),
     ("BenchFlow log", {"phase": "agent", "type": "tool_call"}),

@@ -30,7 +30,7 @@ _NAMES: dict[Action, str] = {
     " StrReplaceFile ApplyPatch search_replace replace_in_file",
     "search": "Grep grep grep_search search_file_content rg codesearch",
     "list": "Glob glob LS ls list list_directory list_dir find list_files ListDir listDirectory",
-    "skill": "Skill skill activate_skill load_skill use_skill",
+    "skill": "Skill skill activate_skill load_skill use_skill invoke_skill",
     "agent": "Agent agent Task task spawn_agent invoke_agent collab_tool_call delegate_to_agent",
 }
 TOOLS = {name: action for action, names in _NAMES.items() for name in names.split()}
