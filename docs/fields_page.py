@@ -56,6 +56,7 @@ NOTES = {
     "tables are not read.",
     "kimi": "Beginnings and ends of steps only divide what is between them; approvals, notes to people and the fill of the context are "
     "counted. A sub-agent's own log is read where the session's lacks its events.",
+    "atif-parquet": "A row's document is read as `atif`, so that the fields are those; other columns are left alone.",
     "pi": "Parent ids only show that a session was rewound: all entries are read, in the order of the file. `details` of a "
     "result are for people; names, labels and the state of extensions reach no model.",
     "atif": "Fields of ATIF's own bookkeeping (`step_id`, `llm_call_count`, totals of steps) say nothing "

@@ -160,7 +160,7 @@ OWNERS: dict[str, set[str]] = {
     "markdown_it": {"knowledge"},
     "skills_ref": {"bundles"},
     "harbor": {"harnesses"},
-    "duckdb": {"store"},
+    "duckdb": {"store", "parsers"},  # parsers: the only reader of Parquet that is always there
     "msgspec": {
         "models",
         "files",
