@@ -68,13 +68,14 @@ class LogFile:
         """Path to write back to."""
         whole = _decoded(data)
         lines = data.removesuffix(b"\n").split(b"\n") if whole is None else [orjson.dumps(whole)]
+        self._end = b"" if whole is None and not data.endswith(b"\n") else b"\n"
         self.entries = [Entry(line, _decoded(line)) for line in lines]
         """A document becomes one line, so that values keep their line when another changes."""
 
     def write(self, changed: dict[int, bytes]) -> None:
         """Write the file with some entries replaced."""
         parts = [changed.get(at, entry.raw) for at, entry in enumerate(self.entries)]
-        self.path.write_bytes(b"\n".join(parts) + b"\n")
+        self.path.write_bytes(b"\n".join(parts) + self._end)
 
 
 def _decoded(raw: bytes) -> Any:

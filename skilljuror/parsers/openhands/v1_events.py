@@ -39,7 +39,6 @@ _KIND = re.compile(r"[A-Z]\w+(?:Event|Observation)|Condensation\w*")
 _NUMBER = re.compile(r"event-(\d{1,9})-")
 _STATE = "base_state.json"
 _FOOTER = re.compile(r"\n\n---\nThis skill is located at `([^`\n]{1,1000})`\. [^\n]*\Z")
-_SHARED = AgentTraits(keeps_folder=True, finds_skills=True)
 
 
 def _is_event(value: Any) -> bool:
@@ -174,7 +173,7 @@ class OpenHandsV1(Parser):
     """Reads one conversation."""
 
     agent = "openhands"
-    traits = _SHARED
+    traits = AgentTraits(keeps_folder=True)
 
     def sniff(self, source: Source) -> bool:
         """An event with an id and a kind, a list of such, or the state beside a folder of them."""

@@ -109,7 +109,7 @@ def test_every_format_can_be_covered(name):
     assert found.left == found.count("untried") == 0
     assert sum(map(found.count, READINGS)) == len(found.fields)
     assert found.count("observed") > 0
-    assert found.count("routes") > 0
+    assert found.count("routes") > 0 or {one.field for one in found.fields} == {WHOLE}
     assert KNOWN.get(name, {}).items() <= readings(found).items()
     told = msgspec.json.encode(found).decode()
     assert not [text for text in contents(name) if text in told]
@@ -127,7 +127,7 @@ def contents(name: str) -> set[str]:
 
 def texts_of(path: Path) -> set[str]:
     texts = set()
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             value = json.loads(line)
         except ValueError:
