@@ -23,7 +23,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         build.build: "build my-skill --out out/my-skill",
         gates.audit: "audit HEAD~1:my-skill my-skill --format markdown",
         build.diff: "diff out/my-skill baseline pd",
-        advise.advise: "advise my-skill --study out/mine",
+        advise.advise: "advise my-skill",
         verify.verify: "verify out/my-skill --source my-skill",
         gates.waive: "waive out/my-skill",
         gates.assay: "assay out/my-skill --keep",
