@@ -13,9 +13,15 @@ def absolute(path: str) -> bool:
     return path.startswith(("/", "~")) or bool(_DRIVE.match(path))
 
 
+_IRREGULAR = re.compile(r"\\|//|(?:^|/)\.\.?(?:/|$)|./$")
+"""What a path without it needs no normalising for."""
+
+
 @lru_cache(maxsize=4096)
 def normalised(path: str) -> str:
     """The path without ".", "..", doubled or trailing slashes; "" for the current folder."""
+    if not _IRREGULAR.search(path):
+        return path
     if "\\" in path and "/" not in path:
         path = path.replace("\\", "/")
     kept: list[str] = []

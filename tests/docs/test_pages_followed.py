@@ -24,9 +24,7 @@ $ python hello.py
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_does_what_it_says(page, tmp_path, request):
-    if page.stem == "tutorial":  # its figures are of the layouts before those by scope
-        request.applymarker(pytest.mark.xfail(reason="figures to be printed again", strict=False))
+def test_a_page_does_what_it_says(page, tmp_path):
     folder = tmp_path / "reader"
     folder.mkdir()
     follow_page(page, folder)

@@ -47,6 +47,7 @@ COMMANDS = {
     "verify": "verify study/variants/{task}",
     "waive": "waive study/variants/{task}",
     "review": "review study --list",
+    "advise": "advise {skill}",
     "rubric": "rubric study/variants/{task}",
     "diff": "diff study/variants/{task}",
     "audit": "audit study/variants/{task}/variants/baseline study/variants/{task}/variants/pd --kind pd",

@@ -57,7 +57,7 @@ class Printed(Struct):
             waiting.extend(reversed(inner))
         last = tree.body[-1] if tree.body else None
         if echoes and isinstance(last, ast.Expr):
-            printed.portions = _most([printed.portions, printed._carried(last.value)])
+            printed._show(printed._carried(last.value))
         return printed
 
     def _bind(self, target: ast.AST, carried: Carried) -> None:
@@ -73,7 +73,11 @@ class Printed(Struct):
             return
         carried = _most(self._carried(argument) for argument in call.args)
         self.others = self.others or bool(call.args and not carried)
-        self.portions = _most([self.portions, dict.fromkeys(carried, False) if chosen else carried])
+        self._show(dict.fromkeys(carried, False) if chosen else carried)
+
+    def _show(self, carried: Carried) -> None:
+        for read, whole in carried.items():
+            self.portions[read] = whole or self.portions.get(read, False)
 
     def _carried(self, node: ast.AST | None, depth: int = 0) -> Carried:
         """Reads whose text is in the value of an expression."""

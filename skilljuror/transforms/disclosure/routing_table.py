@@ -248,8 +248,8 @@ class RoutingTable:
             parts = dirname(self.layout.shown(path)).split("/")
             folders.setdefault("/".join(parts[:depth]), []).append(path)
         for folder, paths in folders.items():
-            if folder and len(paths) >= least:
-                yield template, _folder_params(folder, paths)
+            if len(paths) >= (least if folder else MAX_ROWS):
+                yield template, _folder_params(folder or ".", paths)
             else:
                 yield from (rows[path] for path in paths)
 

@@ -213,8 +213,9 @@ class _Classifier:
         """Whether it is the title of a page, or of a skill on it, or holds most of its text."""
         if node.level <= 1 or (len(parent.children) == 1 and node.children):
             return True
-        most = self._tokens(node) * 2 > self._tokens(parent)
-        return most and len(node.children) > 1 and title_reason(node.title) is None
+        if len(node.children) < 2 or title_reason(node.title) is not None:
+            return False
+        return self._tokens(node) * 2 > self._tokens(parent)
 
     def _tokens(self, node: SectionNode) -> int:
         return self.flat.tokens(list(ranges_of(node)))

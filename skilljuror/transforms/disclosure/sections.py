@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import PurePosixPath
 
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile, embedded_files
@@ -14,7 +15,7 @@ from skilljuror.knowledge.markdown.text_file import JoinedTexts
 from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.resource_class import is_markdown
-from skilljuror.tokens import estimate
+from skilljuror.tokens import scaled, weight
 from skilljuror.transforms.editing.links import linked_paths
 
 _OPENING = re.compile(
@@ -136,8 +137,18 @@ class FlatSkill:
     def text(self, ranges: Sequence[LineRange]) -> str:
         return "\n".join("\n".join(self.lines[start:end]) for start, end in ranges)
 
+    @cached_property
+    def _weights(self) -> list[float]:
+        """The weight of all lines before each line, and of all."""
+        return [0.0, *accumulate(map(weight, self.lines))]
+
     def tokens(self, ranges: Sequence[LineRange]) -> int:
-        return estimate(self.text(ranges))
+        """Return the estimated tokens of some lines, as `estimate` of their text would."""
+        last = len(self.lines)
+        sums = self._weights
+        return scaled(
+            sum(sums[min(end, last)] - sums[start] for start, end in ranges if start < end)
+        )
 
     def has_text(self, ranges: Sequence[LineRange]) -> bool:
         return any(self.lines[line].strip() for start, end in ranges for line in range(start, end))
