@@ -76,8 +76,6 @@ class Batch(Struct, frozen=True):
     """Maximum trials in parallel."""
     lock: int
     """A file descriptor that every started process keeps open."""
-    heard: Callable[[int], None] = lambda _: None
-    """Callback with the number of ended trials that were not returned yet."""
     kept: frozenset[tuple[str, str]] = frozenset()
     """(trial, start) of saved attempts; their leftovers are ignored."""
 

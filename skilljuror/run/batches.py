@@ -20,14 +20,12 @@ def run_in_batch(
     pending: Sequence[TrialJob],
     *,
     jobs: int,
-    heard: Callable[[int], None],
     ended: Callable[[TrialRecord], None] = lambda _: None,
 ) -> Iterator[TrialRecord]:
     """Run trials, up to `jobs` at a time, save each, and yield its record. Trials broken by a fault of
     the machine are retried together.
 
-    Callbacks: `heard` gets the number of ended, unsaved trials; `ended` the record of every attempt.
-    Raises StudyError for a changed task, HarnessError if the machine cannot run them.
+    `ended` gets the record of every attempt. Raises StudyError for a changed task, HarnessError if the machine cannot run them.
     """
     for job in {job.task.name: job for job in pending}.values():
         refuse_changed_task(job)
@@ -37,7 +35,7 @@ def run_in_batch(
         while pending:
             kept = _saved_attempts(folder, pending)
             scratch = Path(tempfile.mkdtemp(dir=setup.scratch))
-            batch = Batch(tuple(pending), folder.jobs, scratch, jobs, lock.fileno(), heard, kept)
+            batch = Batch(tuple(pending), folder.jobs, scratch, jobs, lock.fileno(), kept)
             broken = is_machine_fault if left else _never
             try:
                 pending = yield from _save_each(harness, folder, batch, broken, ended)

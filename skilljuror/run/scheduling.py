@@ -64,21 +64,13 @@ def _batches(
     run: StudyRun, setup: RunSetup, spent: Spending, pending: list[TrialJob], jobs: int
 ) -> Iterator[TrialRecord]:
     """Run all trials in one batch, or with a budget in one batch per block."""
-
-    def heard(ended: int) -> None:
-        done = len(run.folder.finished_trials())
-        note = f"{ended} more finished in active jobs"
-        run.listener(Progress("run", done, len(run.plan.trials), note))
-
     assert isinstance(run.harness, BatchHarness)
     blocks = [pending]
     if run.plan.config.budget != Budget():
         blocks = [list(block) for _, block in groupby(pending, lambda job: job.trial.block)]
     unanswered = _Unanswered(run.plan.config.stop_after_unanswered)
     for batch in spent.affordable(blocks):
-        yield from run_in_batch(
-            run.harness, setup, batch, jobs=jobs, heard=heard, ended=unanswered.count
-        )
+        yield from run_in_batch(run.harness, setup, batch, jobs=jobs, ended=unanswered.count)
 
 
 def _counted(unanswered: _Unanswered, records: Iterable[TrialRecord]) -> Iterator[TrialRecord]:

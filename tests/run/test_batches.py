@@ -64,7 +64,7 @@ def run(tmp_path):
     def go(retries, *ends):
         harness = Stumbling(dict(zip(TRIALS, ends, strict=True)))
         setup = RunSetup(folder.root, tmp_path, workers_lock(folder), job.choice, retries)
-        told = run_in_batch(harness, setup, jobs, jobs=1, heard=lambda _: None)
+        told = run_in_batch(harness, setup, jobs, jobs=1)
         return list(told), harness, folder
 
     return go
@@ -100,7 +100,7 @@ def test_what_a_stop_broke_off_is_an_earlier_attempt_and_the_trial_still_to_be_r
     harness.broken_off = [name]
     save_stopped(harness, setup, [job])
     ended: list[TrialRecord] = []
-    told = run_in_batch(harness, setup, [job], jobs=1, heard=lambda _: None, ended=ended.append)
+    told = run_in_batch(harness, setup, [job], jobs=1, ended=ended.append)
     assert [record.reward for record in told] == [1.0]
     assert (len(ended), folder.earlier_attempts()) == (1, [(name, 1)])
     record = read_record(TrialRecord, folder.attempt(name, 1) / "trial.json")

@@ -31,8 +31,7 @@ told: dict[str, object] = {}
 
 def environment(**more):
     paths = TrialPaths(trial_dir=place / "trial")
-    tasks = {"tea": {"root": str(place / "root"), "workdir": "/app"}}
-    more = {"tasks": tasks, "host": host} | more
+    more = {"task": {"root": str(place / "root"), "workdir": "/app"}, "host": host} | more
     return SandboxEnvironment(
         place / "tea" / "environment", "tea", "tea__1__env", paths, EnvironmentConfig(), **more
     )
@@ -175,9 +174,7 @@ async def main():
     await closed.start(force_build=False)
     told["closed"] = (await closed.exec("grep -c : /proc/net/dev")).stdout.strip()
     await closed.stop(delete=True)
-    broken = environment(
-        tasks={"tea": {"root": str(place / "root"), "workdir": "/app"}}, show=["/no\0where"]
-    )
+    broken = environment(task={"root": str(place / "root"), "workdir": "/app"}, show=["/no\0where"])
     try:
         await broken.start(force_build=False)
     except (RuntimeError, ValueError) as error:

@@ -1,1 +1,1 @@
-"""Run trials with the `harbor` program, in Harbor jobs."""
+"""Run trials with Harbor, in a process of its own."""

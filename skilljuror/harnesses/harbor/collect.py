@@ -1,5 +1,6 @@
 """Turn a trial folder of Harbor into a record and its raw artifacts."""
 
+import contextlib
 import hashlib
 import json
 import shutil
@@ -22,42 +23,29 @@ from skilljuror.parsers.harbor.result import read_result, record_fields
 from skilljuror.redaction import redact_files
 
 
-def finished_trials(job: HarborJob) -> dict[str, tuple[Path, HarborResult]]:
-    """Return task name -> (folder, result) of every finished trial of a job."""
+def finished_trials(job: HarborJob) -> dict[str, Path]:
+    """Return Harbor's name -> folder of every finished trial of a job."""
     found = {}
-    for folder in job.trial_folders:
-        try:
-            result = read_result(folder)
-        except TrajectoryError:  # it was broken off before, or while, its result was written
-            continue
-        task = Path(result.task_path or "").name
-        if task in job.trials and _ended(result):
-            found[task] = folder, result
+    for name, folder in job.trial_folders.items():
+        with contextlib.suppress(TrajectoryError):  # broken off before, or while, it was written
+            if _ended(read_result(folder)):
+                found[name] = folder
     return found
 
 
 def stopped_trials(job: HarborJob) -> dict[str, Path]:
-    """Return task name -> folder of every unfinished trial of a job whose agent ran, or may have
+    """Return Harbor's name -> folder of every unfinished trial of a job whose agent ran, or may have
     run if there is no result."""
     found = {}
-    for folder in job.trial_folders:
+    for name, folder in job.trial_folders.items():
         try:
             result = read_result(folder)
             stopped = not _ended(result) and result.agent_window is not None
         except TrajectoryError:
             stopped = True
-        task = _task_of(folder)
-        if stopped and task is not None and task in job.trials:
-            found[task] = folder
+        if stopped:
+            found[name] = folder
     return found
-
-
-def _task_of(folder: Path) -> str | None:
-    """Return the task in the trial's start file; None if unreadable."""
-    try:
-        return Path(json.loads((folder / "config.json").read_bytes())["task"]["path"]).name
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
 
 
 def _ended(result: HarborResult) -> bool:
@@ -69,9 +57,8 @@ def _ended(result: HarborResult) -> bool:
 
 def remove_kept(job: HarborJob, kept: Collection[tuple[str, str]]) -> None:
     """Remove leftovers of saved attempts, as (trial, start), after a killed run."""
-    ended = {task: folder for task, (folder, _) in finished_trials(job).items()}
-    for task, folder in (*ended.items(), *stopped_trials(job).items()):
-        if (job.trials[task].trial.trial, _fields(folder)["started_at"]) in kept:
+    for name, folder in (finished_trials(job) | stopped_trials(job)).items():
+        if (job.trials[name].trial.trial, _fields(folder)["started_at"]) in kept:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,11 +1,10 @@
-"""The Harbor harness: trials in jobs of the `harbor` program."""
+"""The Harbor harness: trials that one process of Harbor runs."""
 
 import json
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,9 @@ from skilljuror.harnesses.harbor.collect import (
 from skilljuror.harnesses.harbor.job import (
     BWRAP,
     OWN_AGENT,
-    HarborJob,
     RunningJob,
     earlier_jobs,
-    jobs_of,
+    is_own,
     skill_folders,
     write_job,
 )
@@ -125,93 +123,72 @@ class HarborHarness:
         requested."""
         for job in earlier_jobs(batch.folder, batch.jobs):
             remove_kept(job, batch.kept)
-            for task, folder in stopped_trials(job).items():
-                trial = job.trials[task]
+            for name, folder in stopped_trials(job).items():
+                trial = job.trials[name]
                 yield trial, partial(collect_stopped, trial, folder, isolation=self.environment)
                 shutil.rmtree(folder, ignore_errors=True)
 
     def run_batch(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
-        """Yield trials that ended in jobs of earlier runs, then all others as their jobs end. A
-        returned trial is removed from its job when the next is requested."""
+        """Yield trials that ended in earlier runs, then all others as they end. A returned trial is
+        removed from its job when the next is requested."""
         program = self._program()
         kept = set()
         for job in earlier_jobs(batch.folder, batch.jobs):
             job.without_keys()
             remove_kept(job, batch.kept)
-            for one in self._handed_out(job, program):
-                kept.add(one[0].trial.trial)
-                yield one
+            for name, folder in finished_trials(job).items():
+                kept.add(job.trials[name].trial.trial)
+                yield from self._handed_out(job.trials[name], folder, program)
         pending = [job for job in batch.jobs if job.trial.trial not in kept]
         if pending:
-            yield from self._run_jobs(batch, pending, program)
+            yield from self._run_all(batch, pending, program)
 
-    def _run_jobs(
+    def _run_all(
         self, batch: Batch, pending: Sequence[TrialJob], program: HarborProgram
     ) -> Iterator[tuple[TrialJob, Collected]]:
+        for first in {(job.task.name, job.variant): job for job in pending}.values():
+            _refuse_variant(first)
         tasks = {job.task.name: job for job in pending}
         folders = {name: prepare_task(job, batch.folder / "tasks") for name, job in tasks.items()}
         roots = self._roots(folders, batch.scratch)
-        waiting = jobs_of(pending)
-        running: list[RunningJob] = []
-        free, ended = batch.at_once, 0
+        hidden = sorted({str(job.task_dir) for job in pending} | {str(data_dir("examples"))})
+        environment = partial(self._environment, roots, hidden)
+        job = write_job(batch.folder, pending, folders, environment, batch.at_once)
+        running = RunningJob(job, program, batch.scratch, batch.lock)
         try:
-            while waiting or running:
-                while waiting and free >= min(len(waiting[0]), batch.at_once):
-                    trials = waiting.pop(0)
-                    _refuse_variant(trials[0])
-                    settings = {
-                        "n_concurrent_trials": min(len(trials), batch.at_once),
-                        "environment": self._environment(roots, trials),
-                    }
-                    job = write_job(batch.folder, trials, folders, settings)
-                    running.append(RunningJob(job, program, batch.scratch, batch.lock))
-                    free -= min(len(trials), batch.at_once)
-                time.sleep(_LOOK_SECONDS)
-                for one in [one for one in running if one.over]:
-                    running.remove(one)
-                    free += min(len(one.job.trials), batch.at_once)
-                    one.job.without_keys()
-                    yield from self._results(one, program)
-                now = sum(one.job.ended() for one in running)
-                if now != ended:
-                    batch.heard(now)
-                    ended = now
+            yield from self._results(running, program)
         finally:
-            for one in running:
-                one.ask_to_stop()
-            with ExitStack() as ends:  # of all, whatever the end of one raises
-                for one in running:
-                    ends.callback(one.job.without_keys)
-                    ends.callback(one.stop)
+            running.ask_to_stop()
+            try:
+                running.stop()
+            finally:
+                job.without_keys()
 
     def _results(
         self, running: RunningJob, program: HarborProgram
     ) -> Iterator[tuple[TrialJob, Collected]]:
-        """Yield the finished trials of a job. Raises HarnessError if one has no result."""
-        done = set()
-        for one in self._handed_out(running.job, program):
-            done.add(one[0].trial.trial)
-            yield one
-        for job in running.job.trials.values():
-            if job.trial.trial not in done:
+        """Yield every trial when it ends. Raises HarnessError if one has no result."""
+        job, done = running.job, 0
+        while done < len(job.trials):
+            over = running.over
+            for name in job.ended()[done:]:
+                done += 1
+                yield from self._handed_out(job.trials[name], job.trial_folders[name], program)
+            if over and done < len(job.trials):
+                left = next(one for name, one in job.trials.items() if name not in job.ended())
                 raise HarnessError(
-                    f"Harbor ended without a result for trial {job.trial.trial!r}: {running.last_words()}"
-                    f" (full output in {running.job.folder}); fix this and rerun"
+                    f"Harbor ended without a result for trial {left.trial.trial!r}:"
+                    f" {running.last_words()} (full output in {job.folder}); fix this and rerun"
                 )
+            time.sleep(_LOOK_SECONDS)
 
     def _handed_out(
-        self, job: HarborJob, program: HarborProgram
+        self, trial: TrialJob, folder: Path, program: HarborProgram
     ) -> Iterator[tuple[TrialJob, Collected]]:
-        for task, (folder, _) in finished_trials(job).items():
-            trial = job.trials[task]
-            own = trial.agent.argv[0] == OWN_AGENT
-            home = trial.agent.skills and skills_root(trial.agent)
-            root = None if own else home or program.skills_root
-            yield (
-                trial,
-                partial(collect, trial, folder, isolation=self.environment, skill_root=root),
-            )
-            shutil.rmtree(folder, ignore_errors=True)
+        home = trial.agent.skills and skills_root(trial.agent)
+        root = None if is_own(trial.agent) else home or program.skills_root
+        yield trial, partial(collect, trial, folder, isolation=self.environment, skill_root=root)
+        shutil.rmtree(folder, ignore_errors=True)
 
     def _program(self) -> HarborProgram:
         return find_harbor(self.option)
@@ -227,19 +204,17 @@ class HarborHarness:
         return roots
 
     def _environment(
-        self, roots: dict[str, dict[str, str]], trials: Sequence[TrialJob]
+        self, roots: dict[str, dict[str, str]], hidden: list[str], job: TrialJob
     ) -> dict[str, Any]:
-        """Environment part of a job file; all trials of a job have one agent."""
-        agent = trials[0].agent
+        """Environment part of a trial's configuration."""
         options = dict(self.environment_options)
         if self.environment != "bwrap":
             kind = "import_path" if ":" in self.environment else "type"
             return {kind: self.environment, "kwargs": options}
-        shown = [str(path) for path in agent.shown]
+        shown = [str(path) for path in job.agent.shown]
         options["show"] = [*options.get("show", []), *shown]
-        hidden = {*(job.task_dir for job in trials), data_dir("examples")}
-        options["hide"] = sorted(str(folder) for folder in hidden)
-        options |= {"tasks": roots, "host": host_parts(), "network": not agent.scripted}
+        options |= {"hide": hidden, "host": host_parts(), "network": not job.agent.scripted}
+        options["task"] = roots[job.task.name]
         return {"import_path": BWRAP, "kwargs": options}
 
 

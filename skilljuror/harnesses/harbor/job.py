@@ -1,12 +1,13 @@
-"""A Harbor job: its file, its process and its trial folders."""
+"""The trials that one Harbor runs: their file, its process and their folders."""
 
 import contextlib
 import json
 import os
+import secrets
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,40 +18,48 @@ from skilljuror.files import write_atomic
 from skilljuror.harnesses.agent_home import skills_listing
 from skilljuror.harnesses.base import TrialJob, key_values
 from skilljuror.harnesses.harbor.program import HarborProgram
+from skilljuror.models.agent import AgentProgram
 from skilljuror.redaction import redact, redact_files
 
 INSIDE = Path(__file__).parents[1] / "inside_harbor"
 """Modules that Harbor loads; no other code of ours is on its path."""
 BWRAP = "skilljuror_sandbox:SandboxEnvironment"
+QUEUE = "skilljuror_queue.py"
 PROGRAM = "skilljuror_program:ProgramAgent"
 OWN_AGENT = "harbor-agent"
 """First word of the command of a Harbor agent; the second is its part of a job file."""
 TRIALS = "trials.json"
 OUTPUT = "harbor.txt"
+ENDED = "ended.txt"
 _STOP_SECONDS = 60.0
 """Seconds that Harbor gets to end its trials and remove its machines."""
 _LAST_WORDS = 600
 """Characters of its output quoted in an error."""
+_NAME = 32
+"""Characters of a task's name in the name of a trial, which must fit into names of containers."""
 _FIXED = {"HARBOR_TELEMETRY": "off", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_COLOR": "1"}
 
 
 class HarborJob(Struct, frozen=True):
-    """Trials of one condition, block and variant, each of another task."""
+    """Trials that one Harbor runs."""
 
     folder: Path
     """Its folder."""
     trials: Mapping[str, TrialJob]
-    """Task name -> trial."""
+    """Harbor's name of a trial -> trial, in the order of the plan."""
 
     @property
-    def trial_folders(self) -> list[Path]:
-        """Trial folders created so far."""
-        found = (self.folder / "harbor").glob("*/*/config.json")
-        return sorted(config.parent for config in found)
+    def trial_folders(self) -> dict[str, Path]:
+        """Harbor's name -> folder of every trial that has one."""
+        places = {name: self.folder / "harbor" / name for name in self.trials}
+        return {name: place for name, place in places.items() if (place / "config.json").exists()}
 
-    def ended(self) -> int:
-        """Number of trials with a result."""
-        return sum((folder / "result.json").exists() for folder in self.trial_folders)
+    def ended(self) -> list[str]:
+        """Harbor's names of the trials that ended, in that order."""
+        with contextlib.suppress(FileNotFoundError):
+            said = (self.folder / ENDED).read_text(encoding="utf-8")
+            return said[: said.rfind("\n") + 1].splitlines()
+        return []
 
     def without_keys(self) -> None:
         """Redact the values of the agents' keys in Harbor's output and in its trials; unfinished
@@ -65,41 +74,39 @@ class HarborJob(Struct, frozen=True):
             redact_files(self.folder / "harbor", keys)
 
 
-def jobs_of(trials: Sequence[TrialJob]) -> list[list[TrialJob]]:
-    """Group trials by block, condition and variant, in the order of the plan."""
-    groups: dict[tuple[object, ...], list[TrialJob]] = {}
-    for job in trials:
-        key = job.trial.block, job.trial.condition, job.variant_digest
-        groups.setdefault(key, []).append(job)
-    return list(groups.values())
-
-
 def write_job(
-    folder: Path, trials: Sequence[TrialJob], tasks: Mapping[str, Path], settings: dict[str, Any]
+    folder: Path,
+    trials: Sequence[TrialJob],
+    tasks: Mapping[str, Path],
+    environment: Callable[[TrialJob], dict[str, Any]],
+    at_once: int,
 ) -> HarborJob:
-    """Create a job below `folder`; `settings` are additional fields of its file."""
-    first = trials[0]
-    stem = f"{first.trial.condition}-{first.trial.number}"
-    count = sum(1 for _ in folder.glob(f"{stem}-*"))
-    job = HarborJob(folder / f"{stem}-{count + 1}", {one.task.name: one for one in trials})
-    job.folder.mkdir(parents=True)
-    description = {
-        "job_name": job.folder.name,
-        "jobs_dir": str(job.folder / "harbor"),
-        "n_attempts": 1,
-        "quiet": True,
-        "retry": {"max_retries": 0},
-        "verifier": {"override_timeout_sec": first.choice.verifier_timeout_sec},
-        "agents": [_agent(trials)],
-        "tasks": [{"path": str(tasks[name])} for name in job.trials],
-        **settings,
-    }
-    if first.disclosed and first.agent.argv[0] == OWN_AGENT:
-        description["extra_instructions"] = [first.disclosed]
-    _write_json(job.folder / "job.json", description)
+    """Create a job below `folder` whose trials run in this order, `at_once` at a time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / str(1 + max((int(one.name) for one in folder.glob("[0-9]*")), default=0))
+    job = HarborJob(place, {_name(one): one for one in trials})
+    place.mkdir()
+    configs = [
+        {
+            "trial_name": name,
+            "trials_dir": str(place / "harbor"),
+            "task": {"path": str(tasks[one.task.name])},
+            "agent": _agent(one),
+            "environment": environment(one),
+            "verifier": {"override_timeout_sec": one.choice.verifier_timeout_sec},
+            "extra_instructions": [one.disclosed] if one.disclosed and is_own(one.agent) else [],
+        }
+        for name, one in job.trials.items()
+    ]
+    _write_json(place / "job.json", {"at_once": at_once, "trials": configs})
     names = {name: one.trial.trial for name, one in job.trials.items()}
-    _write_json(job.folder / TRIALS, {"config_digest": first.config_digest, "trials": names})
+    _write_json(place / TRIALS, {"config_digest": trials[0].config_digest, "trials": names})
     return job
+
+
+def _name(job: TrialJob) -> str:
+    """A name that no other trial of this machine has: containers are named and found by it."""
+    return f"{job.task.name[:_NAME].rstrip('_-').lower()}__{secrets.token_hex(4)}"
 
 
 def earlier_jobs(folder: Path, pending: Sequence[TrialJob]) -> Iterator[HarborJob]:
@@ -108,21 +115,24 @@ def earlier_jobs(folder: Path, pending: Sequence[TrialJob]) -> Iterator[HarborJo
     for path in sorted(folder.glob(f"*/{TRIALS}")):
         with contextlib.suppress(ValueError):
             said = json.loads(path.read_text(encoding="utf-8"))
-            names = {task: wanted[name] for task, name in said["trials"].items() if name in wanted}
+            names = {key: wanted[name] for key, name in said["trials"].items() if name in wanted}
             if any(said["config_digest"] == job.config_digest for job in names.values()):
                 yield HarborJob(path.parent, names)
 
 
-def _agent(trials: Sequence[TrialJob]) -> dict[str, Any]:
-    """Agent part of a job file."""
-    job = trials[0]
+def is_own(agent: AgentProgram) -> bool:
+    """Whether an agent is one of Harbor's."""
+    return agent.argv[0] == OWN_AGENT
+
+
+def _agent(job: TrialJob) -> dict[str, Any]:
+    """Agent part of a trial's configuration."""
     agent = job.agent
     config: dict[str, Any] = {"model_name": agent.model} if agent.model else {}
-    if agent.argv[0] == OWN_AGENT:
+    if is_own(agent):
         config |= json.loads(agent.argv[1])
     else:
-        seeds = {one.task.name: one.trial.seed for one in trials}
-        kwargs = {"program": _program(job), "seeds": seeds}
+        kwargs = {"program": _program(job), "seed": job.trial.seed}
         config |= {"import_path": PROGRAM, "kwargs": kwargs}
     config["override_timeout_sec"] = job.choice.timeout_sec
     config["skills"] = [str(folder) for folder in skill_folders(job)]
@@ -169,7 +179,7 @@ class RunningJob:
         self.job = job
         env = {**os.environ, **_FIXED, "PYTHONPATH": str(INSIDE), "TMPDIR": str(scratch)}
         bound = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
-        words = [*bound, str(program.path), "run", "-c", str(job.folder / "job.json"), "-y"]
+        words = [*bound, str(program.python), str(INSIDE / QUEUE), str(job.folder / "job.json")]
         try:
             with (job.folder / OUTPUT).open("wb") as output:
                 self.process = subprocess.Popen(
@@ -177,7 +187,7 @@ class RunningJob:
                     stderr=subprocess.STDOUT, start_new_session=True, pass_fds=(lock,),
                 )  # fmt: skip
         except OSError as error:
-            raise HarnessError(f"cannot start {words[-5]!r}: {error}") from error
+            raise HarnessError(f"cannot start {words[-3]!r}: {error}") from error
 
     @property
     def over(self) -> bool:

@@ -13,14 +13,14 @@ from skilljuror.models.harbor import SKILL_ROOTS
 INSTALL = "uv tool install 'harbor>=0.24,<0.26' (Python 3.12 or newer)"
 _ASK = "from importlib.metadata import version; print(version('harbor'))"
 _SECONDS = 60.0
-"""Time limit of `harbor --version`, seconds; its start is slow."""
+"""Time limit of asking its Python for its version, seconds."""
 
 
 class HarborProgram(Struct, frozen=True):
     """A usable Harbor."""
 
-    path: Path
-    """Its path."""
+    python: Path
+    """The Python that runs it."""
     version: str
     """Its version."""
 
@@ -40,28 +40,41 @@ def find_harbor(option: str | None) -> HarborProgram:
             " or set harness.options.program"
         )
     path = Path(found).absolute()
-    version = _version(path)
+    python = _python(path)
+    version = _version(path, python)
     if _minor(version) not in SKILL_ROOTS:
         raise HarnessError(
             f"harness 'harbor': {str(path)!r} is Harbor {version}, and this skilljuror supports"
             f" {' and '.join(SKILL_ROOTS)}; install it: {INSTALL}"
         )
-    return HarborProgram(path, version)
+    return HarborProgram(python, version)
+
+
+def _python(path: Path) -> Path:
+    """Return the Python beside it, else that of its first line."""
+    beside = path.resolve().with_name("python")
+    if os.access(beside, os.X_OK):
+        return beside
+    first = path.read_bytes()[:500].partition(b"\n")[0].decode(errors="replace")
+    named = first.removeprefix("#!").strip()
+    if "python" not in Path(named).name or not os.access(named, os.X_OK):
+        raise HarnessError(
+            f"harness 'harbor': {str(path)!r} has no Python beside it or in its first line;"
+            f" install it: {INSTALL}"
+        )
+    return Path(named)
 
 
 def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _version(path: Path) -> str:
-    """Ask the Python next to it, which is much faster than the program."""
-    python = path.resolve().with_name("python")
-    asking = os.access(python, os.X_OK)
-    ask = [str(python), "-I", "-c", _ASK] if asking else [str(path), "--version"]
+def _version(path: Path, python: Path) -> str:
     try:
         said = subprocess.run(
-            ask, capture_output=True, text=True, timeout=_SECONDS, check=True, errors="replace"
-        )
+            [str(python), "-I", "-c", _ASK],
+            capture_output=True, text=True, timeout=_SECONDS, check=True, errors="replace",
+        )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         raise HarnessError(
             f"harness 'harbor': {str(path)!r} does not print its version: {error}; install it: {INSTALL}"

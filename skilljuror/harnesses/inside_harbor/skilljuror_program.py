@@ -24,13 +24,10 @@ class ProgramAgent(BaseAgent):
 
     capabilities = AgentCapabilities(skills=True)
 
-    def __init__(
-        self, *args: Any, program: dict[str, Any], seeds: dict[str, int], **kwargs: Any
-    ) -> None:
+    def __init__(self, *args: Any, program: dict[str, Any], seed: int, **kwargs: Any) -> None:
         """`program` has the fields of skilljuror's AgentProgram, with `listing` (text about Skills)
-        and `disclosed` (last sentence) of its prompt; `seeds` maps folder names of tasks to seeds.
-        """
-        self.program, self.seeds = program, seeds
+        and `disclosed` (last sentence) of its prompt."""
+        self.program, self.seed = program, seed
         super().__init__(*args, **kwargs)
 
     @staticmethod
@@ -75,7 +72,7 @@ class ProgramAgent(BaseAgent):
             "prompt": prompt,
             "logs": logs,
             "skills": self.skills,
-            "seed": str(self.seeds[environment.environment_dir.resolve().parent.name]),
+            "seed": str(self.seed),
         }
         argv = [
             _PLACEHOLDER.sub(lambda match: values[match[1]], word) for word in self.program["argv"]

@@ -2,7 +2,7 @@
 
 One process holds a trial's namespaces; every command enters them, and ends when the holder dies.
 Files are copied by `tar` inside, so that no link of an agent is followed on the host. Files of a
-task's Dockerfile are prepared before (`tasks`): nothing is built here.
+task's Dockerfile are prepared before (`root`): nothing is built here.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ class SandboxEnvironment(BaseEnvironment):
     def __init__(
         self,
         *args: Any,
-        tasks: dict[str, dict[str, str]],
+        task: dict[str, str],
         host: dict[str, Any],
         network: bool = False,
         show: list[str] | None = None,
@@ -69,10 +69,10 @@ class SandboxEnvironment(BaseEnvironment):
         path: list[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        """`tasks` maps folder names of tasks to `root` (initial files) and `workdir`; `host` lists
-        the host's shared parts (`host_parts`); `show` are further host folders, `hide` folders that
-        appear empty inside them; `path` precedes the usual PATH."""
-        self.tasks, self.network = tasks, network
+        """`task` names the `root` (initial files) and `workdir` of the task; `host` lists the host's
+        shared parts (`host_parts`); `show` are further host folders, `hide` folders that appear
+        empty inside them; `path` precedes the usual PATH."""
+        self.task, self.network = task, network
         self.host = {**host, "show": [*host["show"], *(show or [])]}
         self.path, self.hide = [*(path or []), host["path"]], hide or []
         self.user = next_user()
@@ -80,8 +80,6 @@ class SandboxEnvironment(BaseEnvironment):
         self.holder: subprocess.Popen[bytes] | None = None
         self.first = 0
         self.left_out: list[str] = []
-        if callable(cancel := signal.getsignal(signal.SIGINT)):  # asyncio's: trials end in order
-            signal.signal(signal.SIGTERM, cancel)
         super().__init__(*args, **kwargs)
 
     @staticmethod
@@ -96,11 +94,6 @@ class SandboxEnvironment(BaseEnvironment):
 
     def _validate_definition(self) -> None:
         """Required by Harbor; nothing to check."""
-
-    @property
-    def task(self) -> dict[str, str]:
-        """Root and working directory of the task."""
-        return self.tasks[self.environment_dir.resolve().parent.name]
 
     @property
     def workdir(self) -> str:

@@ -113,34 +113,40 @@ def test_a_skill_in_the_arm_without_one_is_refused(job, tmp_path):
         kept(job, trial, tmp_path / "raw")
 
 
-def broken_off(job, tmp_path, end, task="tea", **more):
-    """A trial without an end of its own, and its job."""
-    place = tmp_path / "job" / "harbor" / "pd-1-1"
+def in_a_job(job, tmp_path, *changes, name="tea__1"):
+    """A copied trial in a job, with its start file: (trial, job)."""
+    place = tmp_path / "job" / "harbor"
     place.mkdir(parents=True)
-    config = {"task": {"path": str(tmp_path / task)}}
+    trial = copied_trial(place, *changes).rename(place / name)
+    (trial / "config.json").write_text("{}")
+    return trial, HarborJob(tmp_path / "job", {"tea__1": job})
+
+
+def broken_off(job, tmp_path, end, name="tea__1", **more):
+    """A trial without an end of its own, and its job."""
     cancelled = {"exception_type": "CancelledError", "exception_message": ""}
     more |= {"verifier_result": None} if end == "by a signal" else {}
     exception = cancelled if end == "cancelled" else None
-    change = result(config=config, exception_info=exception, **more)
-    trial = copied_trial(place, change, lambda text: text[:99] if end == "half a result" else text)
-    (trial / "config.json").write_text(json.dumps(config))
+    change = result(exception_info=exception, **more)
+    half = (lambda text: text[:99]) if end == "half a result" else (lambda text: text)
+    trial, left = in_a_job(job, tmp_path, change, half, name=name)
     if end == "no result":
         (trial / "result.json").unlink()
-    return trial, HarborJob(tmp_path / "job", {"tea": job})
+    return trial, left
 
 
 @pytest.mark.parametrize(
-    "end", ["cancelled", "by a signal", "no result", "half a result", "of another task"]
+    "end", ["cancelled", "by a signal", "no result", "half a result", "of another run"]
 )
 def test_a_trial_that_never_ended_is_none(job, tmp_path, end):
-    _, left = broken_off(job, tmp_path, end, "milk" if end == "of another task" else "tea")
+    _, left = broken_off(job, tmp_path, end, "tea__2" if end == "of another run" else "tea__1")
     assert finished_trials(left) == {}
 
 
 @pytest.mark.parametrize("end", ["cancelled", "by a signal", "no result", "half a result"])
 def test_what_was_broken_off_is_handed_out_once_with_what_is_known(job, tmp_path, end):
     trial, left = broken_off(job, tmp_path, end)
-    assert stopped_trials(left) == {"tea": trial}
+    assert stopped_trials(left) == {"tea__1": trial}
     (tmp_path / "raw").mkdir()
     record = collect_stopped(job, trial, tmp_path / "raw", "bwrap")
     assert (record.agent_seconds is None) is ("result" in end)
@@ -161,13 +167,18 @@ def test_what_was_not_copied_out_of_the_sandbox_is_on_the_record(job, tmp_path):
     assert record.left_out == ("/logs/agent/x: 4 bytes are more than the 3 left",)
 
 
-def test_a_trial_that_ended_is_found_by_its_task(job, tmp_path):
-    place = tmp_path / "job" / "harbor" / "pd-1-1"
-    place.mkdir(parents=True)
-    config = {"task": {"path": str(tmp_path / "tea")}}
-    trial = copied_trial(place, result(config=config, exception_info=TIMEOUT))
-    found = finished_trials(HarborJob(tmp_path / "job", {"tea": job}))
-    assert {task: folder for task, (folder, _) in found.items()} == {"tea": trial}
+def test_a_trial_that_ended_is_found_by_its_name(job, tmp_path):
+    trial, left = in_a_job(job, tmp_path, result(exception_info=TIMEOUT))
+    assert finished_trials(left) == {"tea__1": trial}
+
+
+@pytest.mark.parametrize(
+    ("said", "ended"), [(None, []), ("", []), ("b\na\n", ["b", "a"]), ("b\nhal", ["b"])]
+)
+def test_a_trial_has_ended_when_its_line_is_whole(job, tmp_path, said, ended):
+    if said is not None:
+        (tmp_path / "ended.txt").write_text(said)
+    assert HarborJob(tmp_path, {}).ended() == ended
 
 
 def test_a_key_is_in_nothing_that_is_kept(tmp_path, monkeypatch):
@@ -184,24 +195,17 @@ def test_a_key_is_in_nothing_that_is_kept(tmp_path, monkeypatch):
 def test_a_key_is_in_nothing_that_a_job_leaves(tmp_path, monkeypatch):
     monkeypatch.setenv("TEA_API_KEY", "sk-planted-key-0123456789")
     job = make_job(make_task(tmp_path / "tea"), agent=talkative({"script": "true"}, None))
-    place = tmp_path / "job" / "harbor" / "pd-1-1"
-    place.mkdir(parents=True)
-    trial = copied_trial(place)
+    trial, left = in_a_job(job, tmp_path)
     (trial / "result.json").unlink()
     for said in (tmp_path / "job" / "harbor.txt", trial / "agent" / "said.txt"):
         said.write_text("my key is sk-planted-key-0123456789\n")
-    HarborJob(tmp_path / "job", {"tea": job}).without_keys()
+    left.without_keys()
     for said in (tmp_path / "job" / "harbor.txt", trial / "agent" / "said.txt"):
         assert said.read_text().startswith("my key is [redacted")
 
 
 def test_what_is_left_of_a_kept_attempt_is_handed_out_no_second_time(job, tmp_path):
-    place = tmp_path / "job" / "harbor" / "pd-1-1"
-    place.mkdir(parents=True)
-    trial = copied_trial(
-        place, result(config={"task": {"path": str(tmp_path / "tea")}}, exception_info=None)
-    )
-    left = HarborJob(tmp_path / "job", {"tea": job})
+    trial, left = in_a_job(job, tmp_path, result(exception_info=None))
     record = kept(job, trial, tmp_path / "raw")
     remove_kept(left, {(job.trial.trial, "2001-01-01T00:00:00.000+00:00")})
     assert finished_trials(left)

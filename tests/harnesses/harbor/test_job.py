@@ -1,9 +1,10 @@
 import json
+import re
 
 from msgspec.structs import replace
 
 from skilljuror.harnesses.harbor.harness import HarborHarness
-from skilljuror.harnesses.harbor.job import earlier_jobs, jobs_of, write_job
+from skilljuror.harnesses.harbor.job import earlier_jobs, write_job
 from skilljuror.models.study import AgentChoice
 from tests.support.harness_tasks import make_job, make_task, make_variant
 
@@ -33,30 +34,42 @@ def own_agent(name, **more):
     return program
 
 
+def written(tmp_path, *jobs):
+    """A job of trials, as it is written."""
+    tasks = {job.task.name: tmp_path / "copy" / job.task.name for job in jobs}
+    return write_job(tmp_path / "jobs", jobs, tasks, lambda job: {"type": job.task.name}, 3)
+
+
 def description(tmp_path, job):
-    made = write_job(tmp_path / "jobs", [job], {"tea": tmp_path / "copy" / "tea"}, {})
-    return json.loads((made.folder / "job.json").read_text(encoding="utf-8"))
+    """What the file of a job says of its one trial."""
+    made = written(tmp_path, job)
+    said = json.loads((made.folder / "job.json").read_text(encoding="utf-8"))
+    assert said["at_once"] == 3
+    (trial,) = said["trials"]
+    return trial
 
 
-def test_trials_of_one_block_condition_and_variant_share_a_job(tmp_path):
-    cells = [("x", "pd", 0, "d"), ("y", "none", 0, None), ("y", "pd", 0, "d"), ("z", "pd", 0, "e"),
-             ("x", "none", 0, None), ("x", "pd", 1, "d")]  # fmt: skip
-    groups = jobs_of(several(tmp_path, *cells))
-    assert [[one.trial.trial for one in group] for group in groups] == [
-        ["x__pd__0", "y__pd__0"], ["y__none__0", "x__none__0"], ["z__pd__0"], ["x__pd__1"],
-    ]  # fmt: skip
+def test_trials_stay_in_the_order_of_the_plan_each_with_a_name_and_settings_of_its_own(tmp_path):
+    cells = [("x", "pd", 0, "d"), ("Y", "none", 0, None), ("Y", "pd", 0, "d"), ("x", "pd", 1, "d")]
+    jobs = several(tmp_path, *cells)
+    made = written(tmp_path, *jobs)
+    said = json.loads((made.folder / "job.json").read_text(encoding="utf-8"))["trials"]
+    assert list(made.trials.values()) == jobs
+    assert [one["trial_name"] for one in said] == list(made.trials)
+    assert len(set(made.trials)) == 4
+    assert all(re.fullmatch("[xy]__[0-9a-f]{8}", name) for name in made.trials)
+    assert [one["environment"]["type"] for one in said] == ["x", "Y", "Y", "x"]
 
 
 def test_what_a_job_says(tmp_path):
     job = make_job(make_task(tmp_path / "tea"), variant=make_variant(tmp_path / "variant"))
     job = replace(job, agent=replace(job.agent, keys=(KEY,), model="tea/one"))
     said = description(tmp_path, job)
-    assert (said["n_attempts"], said["retry"]) == (1, {"max_retries": 0})
-    assert said["tasks"] == [{"path": str(tmp_path / "copy" / "tea")}]
-    (agent,) = said["agents"]
+    assert said["task"] == {"path": str(tmp_path / "copy" / "tea")}
+    agent = said["agent"]
     assert agent["skills"] == [str(tmp_path / "variant" / "brew")]
     assert (agent["model_name"], agent["env"]) == ("tea/one", {KEY: f"${{{KEY}}}"})
-    assert agent["kwargs"]["seeds"] == {"tea": job.trial.seed}
+    assert agent["kwargs"]["seed"] == job.trial.seed
     assert agent["override_timeout_sec"] == job.choice.timeout_sec
 
 
@@ -64,18 +77,19 @@ def test_an_agent_of_harbor_is_named_with_its_arguments(tmp_path):
     options = {"version": "2.1.328", "keys": [KEY]}
     program = own_agent("claude-code", model="anthropic/x", options=options)
     assert (program.keys, program.scripted, program.model) == ((KEY,), False, "anthropic/x")
-    (agent,) = description(tmp_path, make_job(make_task(tmp_path / "tea"), agent=program))["agents"]
+    agent = description(tmp_path, make_job(make_task(tmp_path / "tea"), agent=program))["agent"]
     assert (agent["name"], agent["kwargs"]) == ("claude-code", {"version": "2.1.328"})
     assert agent["model_name"] == "anthropic/x"
 
 
 def test_a_prompt_that_names_the_skills_does_so_for_agents_of_both(tmp_path):
     job = replace(make_job(make_task(tmp_path / "tea")), disclosed="Skills: brew.")
-    (ours,) = description(tmp_path, job)["agents"]
-    assert ours["kwargs"]["program"]["disclosed"] == "Skills: brew."
+    ours = description(tmp_path, job)
+    assert ours["agent"]["kwargs"]["program"]["disclosed"] == "Skills: brew."
     said = description(tmp_path, replace(job, agent=own_agent("codex")))
     assert said["extra_instructions"] == ["Skills: brew."]
-    assert "extra_instructions" not in description(tmp_path, replace(job, disclosed=None))
+    said = description(tmp_path, replace(job, agent=own_agent("codex"), disclosed=None))
+    assert said["extra_instructions"] == ours["extra_instructions"] == []
 
 
 def test_the_effort_of_an_arm_reaches_an_agent_of_harbor():
@@ -104,9 +118,10 @@ def test_agents_of_ours_are_left_to_us():
 
 def test_earlier_jobs_are_known_with_what_is_pending(tmp_path):
     first, second = several(tmp_path, ("x", "pd", 0, "d"), ("y", "pd", 0, "d"))
-    made = write_job(tmp_path / "jobs", [first, second], {"x": tmp_path, "y": tmp_path}, {})
+    made = written(tmp_path, first, second)
     (found,) = earlier_jobs(tmp_path / "jobs", [second])
-    assert (found.folder, found.trials) == (made.folder, {"y": second})
+    assert (found.folder, list(found.trials.items())) == (
+        made.folder, list(made.trials.items())[1:],
+    )  # fmt: skip
     assert list(earlier_jobs(tmp_path / "jobs", [replace(second, config_digest="other")])) == []
-    again = write_job(tmp_path / "jobs", [second], {"y": tmp_path}, {})
-    assert again.folder != made.folder
+    assert written(tmp_path, second).folder.name == "2"

@@ -7,6 +7,7 @@ import random
 import signal
 import tempfile
 import time
+from datetime import datetime
 
 import pytest
 
@@ -113,9 +114,9 @@ def test_a_run_that_is_stopped_takes_harbor_and_its_trials_along(tmp_path, sign)
     attempts = stopped_attempts(out)
     if sign == signal.SIGTERM:  # which ends this run at once, and the next one keeps what it left
         assert not attempts
-        assert list((out / "jobs").glob("*/harbor/*/*/config.json"))
+        assert list((out / "jobs").glob("*/harbor/*/config.json"))
         return
-    for path in (out / "jobs").glob("*/harbor/*/*/result.json"):
+    for path in (out / "jobs").glob("*/harbor/*/result.json"):
         assert json.loads(path.read_bytes())["agent_execution"] is None, "it is handed out"
     assert all(record.agent_seconds > 0 for _, record in attempts)
     assert "said\n" in [path.read_text() for path in (out / "attempts").glob("*/raw/agent/early")]
@@ -159,4 +160,22 @@ def test_under_a_budget_block_goes_after_block(tmp_path):
     edit_study(study, budget={"minutes": 60})
     summary = run_study(study, out, jobs=4)
     assert summary.statuses == {"scored": 20}
-    assert len(list((out / "jobs").glob("*/trials.json"))) == 4
+    said = [json.loads(path.read_bytes()) for path in (out / "jobs").glob("*/trials.json")]
+    blocks = [{name[-1] for name in one["trials"].values()} for one in said]
+    assert sorted(blocks, key=min) == [{"1"}, {"2"}]
+
+
+def test_a_slot_is_given_back_when_its_trial_ends(tmp_path):
+    study, out = study_of(tmp_path, trials=1, seconds="$(( $4 % 4 * 2 ))"), tmp_path / "out"
+    summary = run_study(study, out, jobs=2)
+    assert summary.statuses == {"scored": 10}
+    folder = StudyFolder(out)
+    records = [
+        read_record(TrialRecord, folder.trial_record(one)) for one in folder.finished_trials()
+    ]
+    starts = sorted(datetime.fromisoformat(record.started_at) for record in records)
+    ends = sorted(datetime.fromisoformat(record.finished_at) for record in records)
+    idle = [(start - end).total_seconds() for end, start in zip(ends, starts[2:], strict=False)]
+    assert min(idle) >= 0, "three ran at once"
+    assert max(idle) < 1.5, "a slot was free while trials waited"
+    assert len(list((out / "jobs").glob("*/trials.json"))) == 1
