@@ -140,6 +140,8 @@ def check(
         record_table(summary.tasks, "task", "verdict", "solution", "empty: empty run")
         for one in summary.tasks:
             print_lines(one.task, one.problems)
+            if one.solution_output:
+                print_indented(one.solution_output, "  [solution] ", "  ")
             if one.output is not None:
                 print_indented(one.output or "no output", "  [verifier] ", "  ")
 

@@ -12,6 +12,12 @@ OUT_OF_TIME = frozenset({"AgentTimeoutError"})
 """Harbor exceptions of an agent that timed out; the verifier still ran."""
 CANCELLED = frozenset({"CancelledError", "KeyboardInterrupt"})
 """Harbor exceptions of a trial cancelled from outside."""
+ENVIRONMENT_FIELDS = (
+    "cpu_enforcement_policy", "delete", "env", "extra_allowed_hosts", "extra_docker_compose", "force_build",
+    "memory_enforcement_policy", "mounts", "override_cpus", "override_gpus", "override_memory_mb",
+    "override_storage_mb",
+)  # fmt: skip
+"""Fields of Harbor's environment that a study may set, beside its type and keyword arguments."""
 SCRIPTED = frozenset({"oracle", "nop"})
 """Harbor's scripted agents; their figures say nothing about real agents."""
 

@@ -460,8 +460,9 @@ class TrialRecord(Record):
     variant_digest_after: str | None = None
     """Tree digest of the same folder after the agent, without files that its pages instruct to create. A
     different digest means edits; "gone": the folder no longer exists; None: unknown."""
-    network: Literal["none", "host"] | None = None
-    """Network of the agent: none or host; None if unknown. The verifier of an isolated trial has none."""
+    network: Literal["none", "host", "public", "allowlist"] | None = None
+    """Network of the agent: none, the host's, or a container's own (public, or allowlist); None if unknown. The
+    verifier of a trial of the local harness has none."""
     task_network: str | None = None
     """Network setting in task.toml, or None."""
     started_at: str

@@ -17,7 +17,7 @@ from skilljuror.files import StudyFolder
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import BatchHarness, Harness, TrialJob
 from skilljuror.harnesses.sandbox import remove_tree
-from skilljuror.harnesses.verifier_output import last_lines, verifier_output
+from skilljuror.harnesses.verifier_output import last_lines, solution_output, verifier_output
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.study import AgentChoice, PlannedTask, StudyConfig, TrialRecord
 from skilljuror.registry import resolve
@@ -52,6 +52,8 @@ class TaskCheck(Struct, frozen=True):
     """One line each."""
     output: str | None = None
     """Last lines of the verifier, if there is a problem."""
+    solution_output: str | None = None
+    """Last lines of the solution, if it does not get 1."""
 
 
 class CheckSummary(Struct, frozen=True):
@@ -71,6 +73,8 @@ class CheckSummary(Struct, frozen=True):
 class _Attempt(Struct, frozen=True):
     record: TrialRecord
     output: str | None
+    said: str | None
+    """What a solution printed."""
 
 
 def check_study(
@@ -159,8 +163,9 @@ def _run(
     with worker_pool(min(jobs, len(wanted)) or 1, stop=stop_trial, in_process=False) as pool:
         records = pool.map_unordered(partial(run_trial, setup), wanted, queued=1)
         for done, (job, record) in enumerate(records, 1):
-            output = verifier_output(folder.trial_raw(record.trial), _OUTPUT_BYTES)
-            found[job.task.name, job.trial.condition] = _Attempt(record, output)
+            raw = folder.trial_raw(record.trial)
+            output, said = (read(raw, _OUTPUT_BYTES) for read in (verifier_output, solution_output))
+            found[job.task.name, job.trial.condition] = _Attempt(record, output, said)
             listener(Progress("check", done, len(wanted), record.trial))
     return found
 
@@ -170,6 +175,10 @@ def _judge(task: PlannedTask, found: dict[tuple[str, str], _Attempt]) -> TaskChe
     problems, wrong = [], []
     if solution is not None and solution.record.reward != 1:
         problems.append(f"its solution gets {_words(solution.record)}; expected 1")
+        if task.stripped:
+            problems.append(
+                "its own Skill was removed, as for every trial; the solution may need it"
+            )
         wrong.append(solution)
     if empty.record.reward is None:
         problems.append(f"an empty run gets {_words(empty.record)}; expected less than 1")
@@ -178,6 +187,7 @@ def _judge(task: PlannedTask, found: dict[tuple[str, str], _Attempt]) -> TaskChe
         problems.append("an empty run gets reward 1: the verifier accepts anything")
         wrong.append(empty)
     output = next((one.output for one in wrong if one.output is not None), None)
+    said = solution.said if solution in wrong and solution else None
     return TaskCheck(
         task=task.name,
         verdict="fails" if problems else "unknown" if solution is None else "ok",
@@ -188,6 +198,7 @@ def _judge(task: PlannedTask, found: dict[tuple[str, str], _Attempt]) -> TaskChe
             *([] if solution else ["solution/solve.sh is missing, so it may be unsolvable"]),
         ),
         output=None if output is None else last_lines(output, OUTPUT_LINES),
+        solution_output=None if said is None else last_lines(said, OUTPUT_LINES),
     )
 
 

@@ -47,6 +47,19 @@ def skill_slug(text: str) -> str:
     return slug(text, MAX_NAME, "skill")
 
 
+def union_name(bundle: Bundle) -> str:
+    """Name of the skill that holds all skills of a bundle: the bundle's, or theirs joined if it is just called
+    skills, as in a task's environment."""
+    if bundle.name != "skills":
+        return skill_slug(bundle.name)
+    names = [skill_slug(skill.name or skill.directory) for skill in bundle.skills]
+    for kept in range(len(names), 0, -1):
+        more = [f"and-{len(names) - kept}-more"] if kept < len(names) else []
+        if len(name := "-".join([*names[:kept], *more])) <= MAX_NAME:
+            return name
+    return names[0]
+
+
 def joined_descriptions(descriptions: Sequence[str], limit: int = MAX_DESCRIPTION) -> str:
     """Join descriptions; cut each at a sentence if they do not fit."""
     whole = " ".join(descriptions)

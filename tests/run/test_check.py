@@ -14,6 +14,7 @@ SOLVE = 'cp "${0%/*}/answer.txt" out.txt\n'
 SOLUTION = {"solution/solve.sh": SOLVE, "solution/answer.txt": "done\n"}
 ALWAYS = '#!/bin/bash\necho checking nothing\necho 1 > "$LOGS_DIR/verifier/reward.txt"\n'
 NEVER = '#!/bin/bash\necho 0 > "$LOGS_DIR/verifier/reward.txt"\necho "out.txt: wrong sum"\n'
+SKILL = "---\nname: brew\ndescription: Brew tea.\n---\n\nSteep for 4 minutes.\n"
 SILENT = "#!/bin/bash\n" + VERDICT
 
 
@@ -47,8 +48,23 @@ def test_each_task_is_proved_or_told_what_is_wrong(tmp_path):
     assert told["broken"].problems == ("its solution gets reward 0; expected 1",)
     assert told["broken"].output == "out.txt: wrong sum"
     assert told["lax"].output == "checking nothing"
+    assert told["broken"].solution_output is None
     assert told["mute"].problems[0].startswith("its solution gets no reward (")
     assert told["unproved"].output is None
+
+
+def test_a_solution_that_needs_the_skill_says_what_it_misses(tmp_path):
+    solve = "python3 /root/.skills/brew/steep.py || cat skills/brew/steep.py\n"
+    study = study_of(tmp_path, needy={**SOLUTION, "solution/solve.sh": solve,
+                                      "environment/skills/brew/SKILL.md": SKILL})  # fmt: skip
+    edit_study(study, tasks=[{"path": "needy"}])
+    (task,) = check_study(study).tasks
+    assert (
+        task.problems[1]
+        == "its own Skill was removed, as for every trial; the solution may need it"
+    )
+    said = task.solution_output or ""
+    assert said.splitlines()[-1] == "cat: skills/brew/steep.py: No such file or directory"
 
 
 @pytest.mark.parametrize("isolation", ISOLATIONS)

@@ -13,6 +13,7 @@ from skilljuror.errors import HarnessError, TrajectoryError
 from skilljuror.harnesses.agent_home import write_agent_record
 from skilljuror.harnesses.artifacts import Reading, copy_logs
 from skilljuror.harnesses.base import TrialJob, key_values, trial_record, without_keys
+from skilljuror.harnesses.environment import read_allowance
 from skilljuror.harnesses.harbor.job import HarborJob, skill_folders
 from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import LEFT_OUT
 from skilljuror.harnesses.seal import unsealed
@@ -130,7 +131,8 @@ def _copied(
         "unsealed": unsealed() if isolation == "bwrap" else None,
         "variant_digest": job.variant_digest,
         "skill_root": skill_root if job.variant_dir else None,
-        "network": _network(job) if isolation == "bwrap" else None,
+        "network": _network(job, isolation),
+        "task_network": read_allowance(job.task_dir).network,
     }
     record = trial_record(job, **fields)
     return TrialRecord.model_validate_json(without_keys(record.model_dump_json(), job.agent))
@@ -145,8 +147,12 @@ def _left_inside(folder: Path) -> list[str]:
     return [str(one) for one in said] if isinstance(said, list) else []
 
 
-def _network(job: TrialJob) -> str:
-    return "none" if job.agent.scripted else "host"
+def _network(job: TrialJob, isolation: str) -> str | None:
+    """Network of the agent: in a container, as the task asks."""
+    if isolation == "bwrap":
+        return "none" if job.agent.scripted else "host"
+    asked = read_allowance(job.task_dir).network or "public"
+    return {"refused": "none", "no-network": "none", "allowed": "public"}.get(asked, asked)
 
 
 def _refuse_other_skills(job: TrialJob, folder: Path) -> None:

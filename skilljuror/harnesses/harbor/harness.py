@@ -21,6 +21,7 @@ from skilljuror.harnesses.harbor.collect import (
     remove_kept,
     stopped_trials,
 )
+from skilljuror.harnesses.harbor.engine import refuse_too_many, remove_leftovers, require_engine
 from skilljuror.harnesses.harbor.job import (
     BWRAP,
     OWN_AGENT,
@@ -35,11 +36,12 @@ from skilljuror.harnesses.harbor.tasks import prepare_task
 from skilljuror.harnesses.sandbox import bwrap_problem, host_parts
 from skilljuror.harnesses.seal import seal_problem
 from skilljuror.models.agent import AgentProgram
-from skilljuror.models.harbor import SCRIPTED
+from skilljuror.models.harbor import ENVIRONMENT_FIELDS, SCRIPTED
 from skilljuror.models.resource_class import is_root_name
 from skilljuror.models.study import AgentChoice, TrialRecord
 
-OPTIONS = ("environment", "environment_options", "isolation", "program")
+OPTIONS = ("environment", "environment_config", "environment_options", "isolation", "program")
+DOCKER = "docker"
 OURS = ("command", "scripted")
 """Agents that run as our programs; all others are Harbor's."""
 LOGGING = frozenset({"claude-code", "codex", "gemini-cli", "mini-swe-agent", "terminus-2"})
@@ -61,6 +63,14 @@ class HarborHarness:
                 )
         self.environment: str = given.get("environment", "bwrap")
         self.environment_options: dict[str, Any] = given.get("environment_options", {})
+        self.environment_config: dict[str, Any] = given.get("environment_config", {})
+        for name in self.environment_config:
+            if name not in ENVIRONMENT_FIELDS:
+                raise UsageError(
+                    f"harness.options.environment_config: unknown field {name!r}; choose one of"
+                    f" {', '.join(ENVIRONMENT_FIELDS)}",
+                    field="harness.options.environment_config",
+                )
         self.option: str | None = given.get("program")
         self.isolation: str | None = given.get("isolation")
         if self.isolation is not None and (self.isolation, self.environment) != ("sealed", "bwrap"):
@@ -81,6 +91,8 @@ class HarborHarness:
                     f"harness 'harbor': environment bwrap does not work here: {problem}; or choose"
                     " another (harness.options.environment: docker)"
                 )
+        if self.environment == DOCKER:
+            require_engine()
         return self.environment
 
     def own_agent(self, choice: AgentChoice) -> AgentProgram | None:
@@ -89,11 +101,12 @@ class HarborHarness:
             return None
         options = dict(choice.options)
         keys = options.pop("keys", [])
+        env = {name: str(value) for name, value in options.pop("env", {}).items()}
         if choice.effort:
             options["reasoning_effort"] = choice.effort  # Harbor refuses it where an agent has none
         if choice.name == "codex":
             options["config"] = _without_bundled_skills(options.get("config", {}))
-        part = {"name": choice.name, "kwargs": options}
+        part = {"name": choice.name, "kwargs": options, **({"env": env} if env else {})}
         scripted = choice.name in SCRIPTED
         return AgentProgram(
             name=choice.name,
@@ -134,6 +147,8 @@ class HarborHarness:
         program = self._program()
         kept = set()
         for job in earlier_jobs(batch.folder, batch.jobs):
+            if self.environment == DOCKER:
+                remove_leftovers(job.trials)
             job.without_keys()
             remove_kept(job, batch.kept)
             for name, folder in finished_trials(job).items():
@@ -148,6 +163,8 @@ class HarborHarness:
     ) -> Iterator[tuple[TrialJob, Collected]]:
         for first in {(job.task.name, job.variant): job for job in pending}.values():
             _refuse_variant(first)
+        if self.environment == DOCKER:
+            refuse_too_many(min(batch.at_once, len(pending)))
         tasks = {job.task.name: job for job in pending}
         folders = {name: prepare_task(job, batch.folder / "tasks") for name, job in tasks.items()}
         roots = self._roots(folders, batch.scratch)
@@ -210,12 +227,12 @@ class HarborHarness:
         options = dict(self.environment_options)
         if self.environment != "bwrap":
             kind = "import_path" if ":" in self.environment else "type"
-            return {kind: self.environment, "kwargs": options}
+            return {**self.environment_config, kind: self.environment, "kwargs": options}
         shown = [str(path) for path in job.agent.shown]
         options["show"] = [*options.get("show", []), *shown]
         options |= {"hide": hidden, "host": host_parts(), "network": not job.agent.scripted}
         options["task"] = roots[job.task.name]
-        return {"import_path": BWRAP, "kwargs": options}
+        return {**self.environment_config, "import_path": BWRAP, "kwargs": options}
 
 
 def _without_bundled_skills(config: dict[str, Any]) -> dict[str, Any]:

@@ -106,7 +106,10 @@ def write_job(
 
 def _name(job: TrialJob) -> str:
     """A name that no other trial of this machine has: containers are named and found by it."""
-    return f"{job.task.name[:_NAME].rstrip('_-').lower()}__{secrets.token_hex(4)}"
+    task = (
+        job.task.name[:_NAME].rstrip("_-.").lower().replace(".", "-")
+    )  # as Docker's names of projects
+    return f"{task}__{secrets.token_hex(4)}"
 
 
 def earlier_jobs(folder: Path, pending: Sequence[TrialJob]) -> Iterator[HarborJob]:
@@ -137,7 +140,8 @@ def _agent(job: TrialJob) -> dict[str, Any]:
     config["override_timeout_sec"] = job.choice.timeout_sec
     config["skills"] = [str(folder) for folder in skill_folders(job)]
     if agent.keys:
-        config["env"] = {name: f"${{{name}}}" for name in agent.keys}
+        keys = {name: f"${{{name}}}" for name in agent.keys}
+        config["env"] = {**config.get("env", {}), **keys}
     return config
 
 

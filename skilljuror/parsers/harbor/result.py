@@ -1,6 +1,7 @@
 """Reading Harbor's result.json of one trial, tolerantly (harness.md A.3)."""
 
 import math
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,11 @@ from skilljuror.parsers.raw_logs.coercion import (
 from skilljuror.parsers.raw_logs.json_document import JsonDocument
 from skilljuror.parsers.raw_logs.jsonl import unreadable
 
+_COMMAND = re.compile(
+    r"(?P<what>Docker compose command failed)[^\n]*?Command: .*? Return code: -?\d+\. Stdout: (?P<output>.*)",
+    re.S,
+)
+"""What Harbor says of a failed command of Docker, such as the build of an image."""
 PHASES = ("environment_setup", "agent_setup", "agent_execution", "verifier")
 
 
@@ -55,7 +61,7 @@ def read_result(folder: Path) -> HarborResult:
         problem=reward.problem,
         verified=given.get("verifier_result") is not None,
         exception=as_str(failure.get("exception_type")),
-        message=_first_line(failure.get("exception_message")),
+        message=_gist(failure.get("exception_message")),
         agent=as_str(info.get("name")) or as_str(config.get("name")),
         agent_version=None if version == "unknown" else version,
         agent_import_path=as_str(config.get("import_path")),
@@ -128,8 +134,15 @@ def _names(given: Any) -> tuple[str, ...] | None:
     return tuple(str(name) for name in given) if isinstance(given, list) else None
 
 
-def _first_line(given: Any) -> str | None:
-    return (as_str(given) or "").strip().partition("\n")[0] or None
+def _gist(given: Any) -> str | None:
+    """The first line of an exception's message; of a failed command its output's last line, which names the
+    cause: the first is the command."""
+    text = (as_str(given) or "").strip()
+    failed = _COMMAND.match(text)
+    if not failed:
+        return text.partition("\n")[0] or None
+    output = failed["output"].strip().removesuffix("Stderr: None.").rstrip(" .\n")
+    return f"{failed['what']}: {output.rpartition(chr(10))[2].strip() or 'no output'}"
 
 
 def _tokens(outcome: dict[str, Any]) -> dict[str, int | None]:

@@ -19,7 +19,7 @@ from skilljuror.transforms.flattening import (
     finish_plan,
     joined_descriptions,
     require_skills,
-    skill_slug,
+    union_name,
     yaml_quoted,
 )
 
@@ -39,7 +39,7 @@ class Baseline:
         if alone:
             folder, paths_below = parent.skills[0].directory, parent.skills[0].directory
         else:
-            folder, paths_below = skill_slug(parent.name), ""
+            folder, paths_below = union_name(parent), ""
         page = PageBuilder(f"{PurePosixPath(folder).name}/SKILL.md", parent_texts)
         flattener = Flattener(parent, parent_texts, page, parts, paths_below)
         if alone:
@@ -59,7 +59,7 @@ def _union(flattener: Flattener) -> None:
     bundle, texts = flattener.bundle, flattener.parent_texts
     descriptions = [description_of(skill, texts.text(skill.path).lines) for skill in bundle.skills]
     description = yaml_quoted(joined_descriptions(descriptions))
-    flattener.generated_frontmatter(skill_slug(bundle.name), description)
+    flattener.generated_frontmatter(union_name(bundle), description)
     for skill in bundle.skills:
         _section(flattener, skill)
 

@@ -1,0 +1,23 @@
+"""Several skills of a folder that is just called skills keep their names in that of the union."""
+
+import pytest
+
+from skilljuror.bundles import load_bundle
+from skilljuror.transforms.flattening import union_name
+
+
+@pytest.mark.parametrize(
+    ("folder", "skills", "name"),
+    [
+        ("skills", ["docx", "pdf"], "docx-pdf"),
+        ("office", ["docx", "pdf"], "office"),
+        ("skills", ["a" * 30, "b" * 20, "c" * 20], f"{'a' * 30}-{'b' * 20}-and-1-more"),
+        ("skills", ["a" * 64, "b"], "a" * 64),
+    ],
+)
+def test_its_name(tmp_path, folder, skills, name):
+    for skill in skills:
+        place = tmp_path / folder / skill
+        place.mkdir(parents=True)
+        (place / "SKILL.md").write_text(f"---\nname: {skill}\ndescription: D.\n---\n\nText.\n")
+    assert union_name(load_bundle(tmp_path / folder)) == name
