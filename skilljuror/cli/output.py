@@ -220,7 +220,7 @@ def _is_number(text: str) -> bool:
 
 @contextmanager
 def progress(as_json: bool) -> "Iterator[Listener]":
-    """A progress bar on a terminal, a line per tenth elsewhere, nothing with JSON."""
+    """A progress bar on a terminal, lines elsewhere, nothing with JSON."""
     from skilljuror.runtime.workers import silent
 
     if as_json:
@@ -266,7 +266,7 @@ def _progress_bars() -> "Iterator[Listener]":
 
 
 class _ProgressLines:
-    """Plain progress: one line at each tenth of a stage."""
+    """Plain progress: one line at each trial of a run, and at each tenth of another stage."""
 
     def __init__(self) -> None:
         self.tenths: dict[str, int] = {}
@@ -275,7 +275,7 @@ class _ProgressLines:
         if progress.done == 0:
             return
         tenth = 10 * progress.done // progress.total if progress.total else 10
-        if self.tenths.get(progress.stage) != tenth:
+        if progress.stage == "run" or self.tenths.get(progress.stage) != tenth:
             self.tenths[progress.stage] = tenth
             print(
                 f"{progress.stage}: {progress.done}/{progress.total} {progress.note}".rstrip(),

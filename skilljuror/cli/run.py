@@ -93,13 +93,14 @@ def plan(
     dollars: Annotated[
         float | None, typer.Option("--dollars", min=0, help="Assumed US dollars per trial.")
     ] = None,
+    live: Annotated[bool, typer.Option("--live", help="Ask each model one question.")] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Show a study's trials, power, time and cost before it runs."""
+    """Show a study's trials, power, time, cost, and what it needs, before it runs."""
     from skilljuror.run.forecast import Assumptions, forecast
 
-    found = forecast(study_file, pilot, Assumptions(sd, minutes, dollars))
+    found = forecast(study_file, pilot, Assumptions(sd, minutes, dollars), live=live)
 
     def human() -> None:
         print(
@@ -119,6 +120,7 @@ def plan(
             table(("condition", "other", "setting", "value", "other's value"), rows)
         print("all other settings are the same in every condition")
         record_table(found.figures, "name: figure", "value", "unit", "source")
+        record_table(found.requirements, "name: requirement", "ready", "detail")
         print_lines("note", found.notes)
 
     emit(found, json, human)

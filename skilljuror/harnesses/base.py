@@ -1,9 +1,12 @@
 """The harness interface."""
 
+import math
 import os
-from collections.abc import Callable, Iterator
+import shutil
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -42,6 +45,26 @@ class TrialJob(Struct, frozen=True):
     disclosed: str | None = None
     """Sentence that names the offered Skills, appended to the prompt as a paragraph; None for none."""
 
+    @property
+    def agent_limit(self) -> float:
+        """Time limit of the agent, seconds."""
+        return time_limit(self.choice, self.task_dir, "agent")
+
+    @property
+    def verifier_limit(self) -> float:
+        """Time limit of the verifier, seconds."""
+        return time_limit(self.choice, self.task_dir, "verifier")
+
+
+def time_limit(choice: HarnessChoice, task_dir: Path, part: Literal["agent", "verifier"]) -> float:
+    """Return the time limit of a part of a trial, seconds: the study's, or the task's own."""
+    limit = choice.timeout_sec if part == "agent" else choice.verifier_timeout_sec
+    if choice.timeouts == "task":
+        table = tomllib.loads((task_dir / "task.toml").read_text(encoding="utf-8")).get(part)
+        own = table.get("timeout_sec") if isinstance(table, dict) else None
+        limit = own if isinstance(own, int | float) and 0 < own < math.inf else limit
+    return limit * choice.timeout_multiplier
+
 
 class Harness(Protocol):
     """Runs trials one at a time; created with `options` once per worker process."""
@@ -56,6 +79,28 @@ class Harness(Protocol):
         Faults of the agent or the verifier are recorded; only a fault of the machine raises
         HarnessError.
         """
+        ...
+
+
+class Requirement(Struct, frozen=True):
+    """Something that a study needs, and whether it is there."""
+
+    name: str
+    ready: bool
+    detail: str
+    """What was found, or what is missing and how to get it."""
+
+
+@runtime_checkable
+class CheckedHarness(Harness, Protocol):
+    """A harness that can tell before a run what a study lacks."""
+
+    def task_requirements(self, tasks: Sequence[Path]) -> Iterable[Requirement]:
+        """Whether it can run these task folders. A run is refused if it cannot."""
+        ...
+
+    def machine_requirements(self, tasks: Sequence[Path]) -> Iterable[Requirement]:
+        """Whether the machine has what these tasks need, after `prepare`; this may take seconds."""
         ...
 
 
@@ -132,3 +177,9 @@ def trial_record(job: TrialJob, **outcome: Any) -> TrialRecord:
         usage_reason=job.agent.usage_reason,
         **outcome,
     )
+
+
+def free_disk(folder: Path) -> Requirement:
+    """Free space below a folder."""
+    free = shutil.disk_usage(folder).free / 1e9
+    return Requirement("disk", free > 1, f"{free:.0f} GB free")

@@ -1,6 +1,6 @@
 """Copy a task's environment/ folder into a sandbox by its Dockerfile, without Docker.
 
-Only WORKDIR, COPY and ADD are supported; other lines are reported as ignored, because nothing is built or
+Only WORKDIR, COPY and ADD are supported; a task with other lines is refused, because nothing is built or
 installed here. environment/skills is never copied.
 """
 
@@ -25,7 +25,10 @@ BAKED_SKILLS = "skills"
 """Entry of environment/ with the task's own Skill."""
 NOT_COPIED = frozenset({"Dockerfile", "docker-compose.yaml", "docker-compose.yml", BAKED_SKILLS})
 """Entries of environment/ that are not task files."""
-_SILENT = frozenset({"FROM", "WORKDIR", "COPY", "ADD", "CMD", "ENTRYPOINT", "LABEL", "MAINTAINER"})
+_SILENT = frozenset({
+    "FROM", "WORKDIR", "COPY", "ADD", "CMD", "ENTRYPOINT", "LABEL", "MAINTAINER", "EXPOSE", "STOPSIGNAL",
+    "HEALTHCHECK",
+})  # fmt: skip
 """Instructions that are supported or have no effect on a trial."""
 
 

@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,14 @@ from skilljuror.harnesses.artifacts import (
     digest_left,
     list_files,
 )
-from skilljuror.harnesses.base import TrialJob, key_values, trial_record, without_keys
+from skilljuror.harnesses.base import (
+    Requirement,
+    TrialJob,
+    free_disk,
+    key_values,
+    trial_record,
+    without_keys,
+)
 from skilljuror.harnesses.environment import (
     Allowance,
     DockerfileRecipe,
@@ -54,6 +61,7 @@ from skilljuror.harnesses.sandbox import (
     search_path,
 )
 from skilljuror.harnesses.seal import unsealed
+from skilljuror.harnesses.unsupported import UNSUPPORTED, tasks_requirement
 from skilljuror.models.harbor import Reward
 from skilljuror.models.study import TrialRecord, TrialStatus
 from skilljuror.redaction import redact_files
@@ -76,6 +84,8 @@ class _TrialMachine(Struct, frozen=True):
     skills: str
     """Skills folder in the sandbox."""
     variant_digest: str | None
+    offered: bool
+    """Whether the trial has a Skill."""
 
     def folder(self, guest: str) -> Path:
         return own_folder(self.sandbox.root, guest)
@@ -93,7 +103,7 @@ class _TrialMachine(Struct, frozen=True):
             "APP_DIR": visible_path(self.recipe.workdir),
             "LOGS_DIR": visible_path(LOGS),
             "TESTS_DIR": visible_path(TESTS),
-            "SKILLS_DIR": self.skills,
+            **({"SKILLS_DIR": self.skills} if self.offered else {}),
         }
 
 
@@ -105,10 +115,18 @@ class LocalHarness:
         self.agent_seconds: float | None = None
         """Seconds of the last trial's agent; None until it ends."""
         self.isolation = given.pop("isolation", "auto")
+        self.unsupported = given.pop("unsupported", "refuse")
         if given:
             raise UsageError(
-                f"harness.options: unknown option {sorted(given)[0]!r}; choose one of isolation",
+                f"harness.options: unknown option {sorted(given)[0]!r}; choose one of isolation,"
+                " unsupported",
                 field="harness.options",
+            )
+        if self.unsupported not in UNSUPPORTED:
+            raise UsageError(
+                f"harness.options.unsupported: unknown {self.unsupported!r};"
+                f" choose one of {', '.join(UNSUPPORTED)}",
+                field="harness.options.unsupported",
             )
         if self.isolation not in ISOLATIONS:
             raise UsageError(
@@ -120,6 +138,14 @@ class LocalHarness:
     def prepare(self) -> str:
         """Return the available isolation, found by a probe."""
         return sandbox_class(self.isolation).name
+
+    def task_requirements(self, tasks: Sequence[Path]) -> Iterator[Requirement]:
+        """Whether every task does without an image and a network of its verifier."""
+        yield tasks_requirement(tasks, ignore=self.unsupported == "ignore")
+
+    def machine_requirements(self, tasks: Sequence[Path]) -> Iterator[Requirement]:
+        """Whether there is room for trials."""
+        yield free_disk(Path(tempfile.gettempdir()))
 
     def run(self, job: TrialJob, target: Path) -> TrialRecord:
         """Run one trial; see `harnesses.base.Harness`."""
@@ -188,7 +214,8 @@ def _set_up(sandbox: Sandbox, allowance: Allowance, job: TrialJob) -> _TrialMach
     if job.disclosed:
         prompt = f"{prompt.rstrip()}\n\n{job.disclosed}\n"
     own_file(root, f"{AGENT_DIR}/instruction.md").write_text(prompt, encoding="utf-8")
-    return _TrialMachine(sandbox, allowance, recipe, prompt, skills, _place_skills(root, job))
+    digest, offered = _place_skills(root, job), job.variant_dir is not None
+    return _TrialMachine(sandbox, allowance, recipe, prompt, skills, digest, offered)
 
 
 def _place_skills(root: Path, job: TrialJob) -> str | None:
@@ -245,7 +272,7 @@ def _run_agent(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOu
     online = not job.agent.scripted
     command = Command(argv, env, visible_path(machine.recipe.workdir), network=online)
     logs = OutputFiles(target / "agent-stdout.txt", target / "agent-stderr.txt")
-    outcome = machine.sandbox.run(command, job.choice.timeout_sec, logs)
+    outcome = machine.sandbox.run(command, job.agent_limit, logs)
     machine.folder(machine.recipe.workdir)  # the agent may have made it unreadable
     return outcome
 
@@ -315,9 +342,7 @@ def _run_verifier(machine: _TrialMachine, job: TrialJob, target: Path) -> Proces
     (target / "verifier").mkdir()
     output = target / "verifier" / "test-stdout.txt"
     command = Command(argv, env, visible_path(machine.recipe.workdir))
-    return machine.sandbox.run(
-        command, job.choice.verifier_timeout_sec, OutputFiles(output, output)
-    )
+    return machine.sandbox.run(command, job.verifier_limit, OutputFiles(output, output))
 
 
 def _write_listing(path: Path, artifacts: dict[str, Any]) -> None:
@@ -367,13 +392,13 @@ def _message(job: TrialJob, outcome: tuple[ProcessOutcome, ProcessOutcome, Rewar
     agent, verifier, reward = outcome
     parts = []
     if agent.timed_out:
-        parts.append(f"the agent was stopped after {job.choice.timeout_sec:g} s")
+        parts.append(f"the agent was stopped after {job.agent_limit:g} s")
     elif agent.limit:
         parts.append(f"the agent was stopped: {agent.limit}")
     elif agent.exit_code:
         parts.append(f"the agent ended with status {agent.exit_code}")
     if verifier.timed_out:
-        parts.append(f"the verifier was stopped after {job.choice.verifier_timeout_sec:g} s")
+        parts.append(f"the verifier was stopped after {job.verifier_limit:g} s")
     if verifier.limit:
         parts.append(f"the verifier was stopped: {verifier.limit}")
     if reward.problem:

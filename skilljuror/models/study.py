@@ -113,8 +113,10 @@ class Contrast(Record):
     """Condition on the minus side."""
 
 
-class HarnessChoice(Record):
+class HarnessChoice(GrowingRecord):
     """Harness that runs the trials."""
+
+    later = ("timeouts", "timeout_multiplier")
 
     name: str = "local"
     """Registered name or module:attribute."""
@@ -122,6 +124,10 @@ class HarnessChoice(Record):
     """Time limit for the agent of one trial, seconds."""
     verifier_timeout_sec: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Time limit for the verifier of one trial, seconds."""
+    timeouts: Literal["study", "task"] = "study"
+    """task: a limit in a task's task.toml goes before those above."""
+    timeout_multiplier: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    """Factor of every limit."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Options of the harness (local: isolation = auto | bwrap | sealed | none)."""
 

@@ -22,6 +22,7 @@ from skilljuror.models.agent import AgentProgram
 from skilljuror.models.study import AgentChoice, PlannedTask, StudyConfig, TrialRecord
 from skilljuror.registry import resolve
 from skilljuror.run.lock import exclusive_run, workers_lock
+from skilljuror.run.preflight import refuse_unsupported
 from skilljuror.run.run import agents_of
 from skilljuror.run.trial import RunSetup, run_trial, stop_trial
 from skilljuror.runtime.workers import Listener, Progress, silent, worker_pool
@@ -86,9 +87,10 @@ def check_study(
     """
     config = load_study(study_file)
     harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(config.harness.options)
-    isolation = harness.prepare()
     base = study_file.parent
     plan = freeze(config, base, find_skill=GivenSkills(base))
+    refuse_unsupported(harness, [base / task.path for task in plan.tasks])
+    isolation = harness.prepare()
     online = not all(agent.scripted for agent in agents_of(config, harness).values())
     own = harness.own_agent if isinstance(harness, BatchHarness) else None
     wanted = [

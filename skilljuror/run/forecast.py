@@ -10,13 +10,18 @@ from typing import Any
 from msgspec import Struct
 
 from skilljuror.build.given_skills import GivenSkills
-from skilljuror.errors import StudyError
+from skilljuror.errors import SkilljurorError, StudyError
 from skilljuror.files import StudyFolder
+from skilljuror.harnesses import HARNESSES
+from skilljuror.harnesses.base import Harness, Requirement, time_limit
 from skilljuror.models.study import Condition, StudyConfig, StudyPlan
 from skilljuror.queries.run import Reader, open_read, run
+from skilljuror.registry import resolve
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import primary_contrast
 from skilljuror.run.exclusions import undecided
+from skilljuror.run.preflight import preflight
+from skilljuror.run.run import agents_of
 from skilljuror.stats.coverage import NO_VARIATION
 from skilljuror.stats.power import detectable_effect
 from skilljuror.store.plans import headline
@@ -91,13 +96,19 @@ class Forecast(Struct, frozen=True):
     """Differences between every two conditions."""
     figures: tuple[Figure, ...]
     """Smallest detectable effect, time and cost."""
+    requirements: tuple[Requirement, ...] = ()
+    """What the run needs, and whether this machine has it."""
     notes: tuple[str, ...] = ()
 
 
 def forecast(
-    study_file: Path, pilot: Path | None = None, stated: Assumptions | None = None
+    study_file: Path,
+    pilot: Path | None = None,
+    stated: Assumptions | None = None,
+    *,
+    live: bool = False,
 ) -> Forecast:
-    """Forecast the study in `study_file`.
+    """Forecast the study in `study_file`, and check what it needs; with `live` its models are asked.
 
     Figures are those in `stated`, else from the database of `pilot`, the folder of an ingested study.
     Raises StudyError if that database is missing.
@@ -107,10 +118,10 @@ def forecast(
     config = plan.config
     given = stated or Assumptions()
     if pilot is None:
-        figures = _figures(plan, given, None, "")
+        figures = _figures(plan, base, given, None, "")
     else:
         with open_read(_database(pilot)) as reader:
-            figures = _figures(plan, given, reader, str(pilot))
+            figures = _figures(plan, base, given, reader, str(pilot))
     return Forecast(
         name=config.name,
         tasks=tuple(task.name for task in plan.tasks),
@@ -125,8 +136,21 @@ def forecast(
             for difference in _differences(config, one, other)
         ),
         figures=figures,
+        requirements=_requirements(config, base, plan, live=live),
         notes=tuple(undecided(config.exclude_rules)),
     )
+
+
+def _requirements(
+    config: StudyConfig, base: Path, plan: StudyPlan, *, live: bool
+) -> tuple[Requirement, ...]:
+    harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(config.harness.options)
+    try:
+        agents = list(agents_of(config, harness).values())
+    except SkilljurorError as error:
+        return (Requirement(f"agent {config.agent.name}", False, error.message),)
+    dirs = [base / task.path for task in plan.tasks]
+    return preflight(config, harness, agents, dirs, live=live)
 
 
 def _database(pilot: Path) -> Path:
@@ -148,12 +172,26 @@ def _differences(config: StudyConfig, one: Condition, other: Condition) -> list[
     ]
 
 
+def _longest(plan: StudyPlan, base: Path) -> Figure:
+    """Hours of all trials, one after the other, if each took all its time."""
+    choice = plan.config.harness
+    limits = {
+        task.name: sum(time_limit(choice, base / task.path, part) for part in ("agent", "verifier"))
+        for task in plan.tasks
+    }
+    hours = sum(limits[one.task] for one in plan.trials) / 3600
+    return Figure(
+        "time limits, all trials", hours, "hours", "harness: timeout_sec and verifier_timeout_sec"
+    )
+
+
 def _figures(
-    plan: StudyPlan, given: Assumptions, reader: Reader | None, pilot: str
+    plan: StudyPlan, base: Path, given: Assumptions, reader: Reader | None, pilot: str
 ) -> tuple[Figure, ...]:
     used = run(reader, _USED).records() if reader else []
     return (
         _effect(plan, given.sd, reader, pilot),
+        _longest(plan, base),
         _total(plan, "agent time", "minutes", given.minutes, used, pilot),
         _total(plan, "cost", "dollars", given.dollars, used, pilot),
     )

@@ -3,7 +3,6 @@
 It is loaded and frozen before it is written, so `plan` and `run` accept it.
 """
 
-import math
 import os
 import re
 from collections import Counter
@@ -18,6 +17,7 @@ from skilljuror.build.given_skills import GivenSkills
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError, UsageError
 from skilljuror.files import replacement
+from skilljuror.harnesses.unsupported import unsupported
 from skilljuror.models.study import Condition, Exclusion, SkillSource, StudyPlan, TaskEntry
 from skilljuror.studies.plan import freeze
 from skilljuror.studies.study_file import load_study
@@ -26,7 +26,7 @@ from skilljuror.studies.tasks import BAKED_SKILLS, planned_task, task_name, task
 NO_SKILL, CREDENTIAL, REFUSED = "no Skill", "external credential", "refused by the plan"
 """Categories of excluded tasks."""
 USUAL_SECONDS = 600
-"""Default time limit of agent and verifier."""
+"""Time limit of agent and verifier in a task that names none."""
 
 LAYOUTS = (
     Condition(name="no_skill"),
@@ -56,7 +56,9 @@ primary_outcome: strict_pass  # reward 1 passes; alternative: reward, its mean
 # margin: 5  # percentage points below which the arms count as equal; declare it before the run
 disclosure: silent  # the prompt does not mention the Skill; named: its last line names it
 
-# Where trials run, and the time limits of agent and verifier in seconds.{place}
+# Where trials run.{place}
+# timeouts: task: the seconds that a task's task.toml names for agent and verifier go before these;
+# timeout_multiplier: 2 doubles all.
 harness: {harness}
 # The agent; docs/agents.md lists the others. It requires OPENAI_API_KEY in the environment.
 agent: {agent}
@@ -126,7 +128,7 @@ def init_study(source: StudySource, out: Path) -> NewStudy:
         raise _cannot_run("", exclude[0])
     if len(exclude) == len(entries):
         raise _cannot_run(f"none of the {len(entries)} tasks can be run; ", exclude[0])
-    text = _text(source, entries, exclude, arms, out.parent)
+    text = _text(source, entries, exclude, arms)
     plan = _write(text, out)
     return NewStudy(
         file=out,
@@ -239,28 +241,18 @@ def _table(settings: dict[str, Any], name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _longest(folders: Sequence[Path], part: str) -> float:
-    """The longest time limit in seconds of `agent` or `verifier` in any task.toml."""
-    limits = [_table(task_settings(folder), part).get("timeout_sec") for folder in folders]
-    stated = [one for one in limits if isinstance(one, int | float) and 0 < one < math.inf]
-    longest = max(stated, default=USUAL_SECONDS)
-    return int(longest) if longest == int(longest) else longest
-
-
 def _text(
     source: StudySource,
     entries: Sequence[TaskEntry],
     exclude: Sequence[Exclusion],
     arms: Sequence[Condition],
-    base: Path,
 ) -> str:
-    out = {one.task for one in exclude}
-    kept = [base / one.path for one in entries if task_name(base / one.path) not in out]
-    local = bool(source.tasks)
+    local = bool(source.tasks) and not any(map(unsupported, source.tasks))
     harness = {
         "name": "local" if local else "harbor",
-        "timeout_sec": _longest(kept, "agent"),
-        "verifier_timeout_sec": _longest(kept, "verifier"),
+        "timeouts": "task",
+        "timeout_sec": USUAL_SECONDS,
+        "verifier_timeout_sec": USUAL_SECONDS,
         **({} if local else {"options": {"environment": "docker"}}),
     }
     agent = {

@@ -20,8 +20,7 @@ from skilljuror.files import (
     sha256,
 )
 from skilljuror.harnesses import HARNESSES
-from skilljuror.harnesses.base import BatchHarness, Harness, TrialJob
-from skilljuror.harnesses.environment import read_recipe
+from skilljuror.harnesses.base import BatchHarness, CheckedHarness, Harness, TrialJob
 from skilljuror.harnesses.sandbox import bwrap_problem
 from skilljuror.metrics import families
 from skilljuror.models.agent import AgentProgram
@@ -38,6 +37,7 @@ from skilljuror.run.budget import Spending
 from skilljuror.run.exclusions import check_rules, decided, without_ruled_out
 from skilljuror.run.lock import exclusive_run, workers_lock
 from skilljuror.run.outcomes import OutcomeCounts, count_outcomes, uniform_rewards
+from skilljuror.run.preflight import refuse_unsupported
 from skilljuror.run.saved_plan import finished_records, plan_version, save_plan
 from skilljuror.run.scheduling import run_all
 from skilljuror.run.study_builds import StudyBuilds, StudyRun, engine_of
@@ -103,8 +103,7 @@ def run_study(
     with exclusive_run(run.folder) as scratch:
         run = without_ruled_out(run, study_file)
         plan = run.plan
-        notes = [*save_plan(run.folder, plan, study_file), *_ignored_dockerfile_lines(run)]
-        notes += _unmatched(run)
+        notes = [*save_plan(run.folder, plan, study_file), *_unsupported(run), *_unmatched(run)]
         before = finished_records(run.folder, plan)
         setup = RunSetup(
             folder.resolve(), scratch, workers_lock(run.folder), config.harness, config.retries
@@ -157,6 +156,7 @@ def prepared(study_file: Path, folder: Path, listener: Listener = silent) -> tup
         ruled_out = decided(study, named.exclude_rules)
         plan = freeze(named, base, plan_version(study), given, ruled_out)
     plan = plan.model_copy(update={"agent_digest": _digest_of(agents)})
+    refuse_unsupported(harness, [base / task.path for task in plan.tasks])
     isolation = harness.prepare()
     for agent in agents.values():
         _refuse_unprotected(config, agent, isolation)
@@ -314,14 +314,14 @@ def _save_fingerprints(run: StudyRun) -> None:
             save_fingerprints(run.folder, task.name, run.base / task.path, skills)
 
 
-def _ignored_dockerfile_lines(run: StudyRun) -> Iterator[str]:
-    """Note Dockerfile lines that the local harness does not support."""
-    if run.plan.config.harness.name != "local":
-        return
-    for task in run.plan.tasks:
-        left_out = read_recipe(run.base / task.path / "environment").left_out
-        if left_out:
-            yield f"task {task.name!r}: ignored {left_out[0]!r} of the Dockerfile"
+def _unsupported(run: StudyRun) -> Iterator[str]:
+    """Note what the harness ignores of tasks, as the study allows."""
+    dirs = [run.base / task.path for task in run.plan.tasks]
+    for one in (
+        run.harness.task_requirements(dirs) if isinstance(run.harness, CheckedHarness) else ()
+    ):
+        if one.detail.startswith("ignored"):
+            yield one.detail
 
 
 def _unmatched(run: StudyRun) -> Iterator[str]:

@@ -1,8 +1,11 @@
 """Schedule trials: order, parallelism, and when to stop."""
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from functools import partial
 from itertools import groupby
+from math import ceil
+from statistics import median
 
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.base import BatchHarness, TrialJob
@@ -27,13 +30,14 @@ def run_all(run: StudyRun, setup: RunSetup, pending: list[TrialJob], jobs: int) 
         save_stopped(run.harness, setup, pending)
     spent = Spending(run.folder, run.plan.config.budget, with_packaged(run.plan.config.prices))
     if isinstance(run.harness, BatchHarness):
-        _report(run, spent, before, _batches(run, setup, spent, pending, jobs))
+        _report(run, spent, jobs, before, _batches(run, setup, spent, pending, jobs))
         return
     unanswered = _Unanswered(run.plan.config.stop_after_unanswered)
     with worker_pool(min(jobs, len(pending)) or 1, stop=stop_trial, in_process=False) as pool:
         work = partial(run_trial, setup)
         results = pool.map_unordered(work, spent.affordable(pending), queued=1)
-        _report(run, spent, before, _counted(unanswered, (record for _, record in results)))
+        counted = _counted(unanswered, (record for _, record in results))
+        _report(run, spent, jobs, before, counted)
 
 
 class _Unanswered:
@@ -79,8 +83,22 @@ def _counted(unanswered: _Unanswered, records: Iterable[TrialRecord]) -> Iterato
         unanswered.count(record)
 
 
-def _report(run: StudyRun, spent: Spending, before: int, records: Iterable[TrialRecord]) -> None:
+def _report(
+    run: StudyRun, spent: Spending, jobs: int, before: int, records: Iterable[TrialRecord]
+) -> None:
+    """Report every trial, with the time that those left take if each takes the median."""
+    planned, seconds = len(run.plan.trials), list[float]()
     for done, record in enumerate(records, before + 1):
         spent.count(record.trial)
-        note = f"{record.trial}: {record.status}"
-        run.listener(Progress("run", done, len(run.plan.trials), note))
+        start, end = (datetime.fromisoformat(at) for at in (record.started_at, record.finished_at))
+        seconds.append((end - start).total_seconds())
+        rounds = ceil((planned - done) / jobs)
+        left = f", about {_words(rounds * median(seconds))} left" if rounds else ""
+        note = f"{record.trial}: {record.status}{left}"
+        run.listener(Progress("run", done, planned, note))
+
+
+def _words(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

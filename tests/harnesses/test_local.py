@@ -129,9 +129,9 @@ def test_places_are_told_in_both_modes(run):
     assert app == here
     assert app.endswith("/app")
     assert tests.endswith("/tests")
-    assert (skills, home) == (f"{home}/.agents/skills", home)
+    assert skills == ""  # no Skill is offered
     assert told == "Write done to out.txt."
-    assert arguments == f"{logs}/agent|{skills}|{record.seed}"
+    assert arguments == f"{logs}/agent|{home}/.agents/skills|{record.seed}"
 
 
 @needs_bwrap

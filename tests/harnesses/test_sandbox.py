@@ -396,10 +396,11 @@ def test_the_tasks_own_word_on_the_network_is_kept(run, tmp_path, said, recorded
 def test_places_are_the_same_in_every_condition(run, tmp_path):
     look = 'env | grep -v "^_=" | sort; pwd; id -un; hostname; ls -A / ~; echo "$1 $2 $3"'
     bare, skilled = run(look), run(look, variant=make_variant(tmp_path / "variant"))
-    with_skill = [line for line in stdout(skilled[1]).splitlines() if line != ".agents"]
-    assert with_skill == stdout(bare[1]).splitlines()
+    with_skill = stdout(skilled[1]).splitlines()
+    own = {".agents", "SKILLS_DIR=/root/.agents/skills"}
+    assert own <= set(with_skill)
+    assert [line for line in with_skill if line not in own] == stdout(bare[1]).splitlines()
     assert "HOME=/root" in with_skill
-    assert "SKILLS_DIR=/root/.agents/skills" in with_skill
 
 
 def test_a_program_that_is_not_there_is_named_before_anything_starts(box, tmp_path):

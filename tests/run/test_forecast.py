@@ -77,14 +77,16 @@ def test_rules_that_will_leave_tasks_out_are_told(study):
 
 
 def test_without_a_pilot_or_a_statement_nothing_is_known(study):
-    for figure in forecast(study).figures:
+    effect, most, *used = forecast(study).figures
+    assert most.value == pytest.approx(12 * (20 + 60) / 3600)  # all trials in their limits
+    for figure in (effect, *used):
         assert figure.value is None
         assert figure.source.startswith("unknown: name a finished study with --from STUDY, or ")
 
 
 def test_a_pilot_tells_spread_time_and_cost(study, pilot):
     """Differences of 100 and 0 points spread by 70.7; four trials a condition, bare at the mean of 3."""
-    effect, time, cost = forecast(study, pilot).figures
+    effect, _, time, cost = forecast(study, pilot).figures
     assert effect.value == pytest.approx(detectable_effect(70.71068, 2).effect)
     assert "over its 2 tasks" in effect.source
     assert time.value == pytest.approx(4 * 2 + 4 * 4 + 4 * 3)
@@ -99,12 +101,14 @@ def test_a_study_of_rewards_rests_on_the_spread_of_rewards(study, pilot):
     with open_write(pilot / "study.duckdb") as store:
         store.put_trials([fake.trial(ALPHA, "baseline", reward=0.5)])
     edit_study(study, primary_outcome="reward")
-    effect, _, _ = forecast(study, pilot).figures
+    effect, *_ = forecast(study, pilot).figures
     assert effect.value == pytest.approx(detectable_effect(35.35534, 2).effect)
 
 
 def test_what_is_stated_goes_first_and_says_so(study, pilot):
-    effect, time, cost = forecast(study, pilot, Assumptions(sd=10, minutes=5, dollars=0.25)).figures
+    effect, _, time, cost = forecast(
+        study, pilot, Assumptions(sd=10, minutes=5, dollars=0.25)
+    ).figures
     assert effect.value == pytest.approx(detectable_effect(10, 2).effect)
     assert (time.value, cost.value) == (60, 3)
     assert all("stated: --" in figure.source for figure in (effect, time, cost))

@@ -5,6 +5,7 @@ import yaml
 
 from skilljuror.build.given_skills import GivenSkills
 from skilljuror.errors import UsageError
+from skilljuror.harnesses.base import time_limit
 from skilljuror.models.study import StudyConfig
 from skilljuror.run.init_study import StudySource, init_study
 from skilljuror.studies.plan import freeze
@@ -53,8 +54,10 @@ def test_one_skill_and_its_tasks(place):
         ("../bench/tasks/bare", "../skills/Tea: brew"),
     ]
     harness = config.harness
-    limits = (harness.timeout_sec, harness.verifier_timeout_sec)
-    assert (harness.name, limits) == ("local", (1200, 90.5))
+    assert (harness.name, harness.timeouts) == ("local", "task")
+    folders = [place / "mine" / task.path for task in plan.tasks]
+    assert [time_limit(harness, one, "agent") for one in folders] == [1200, 600]
+    assert [time_limit(harness, one, "verifier") for one in folders] == [90.5, 600]
 
 
 def test_a_checkout_of_skillsbench_has_the_settings_of_the_paper(place):

@@ -356,10 +356,17 @@ def test_a_variant_that_was_not_built_is_named(finished, variants):
         run_study(*finished)
 
 
-def test_what_the_dockerfile_asks_in_vain_is_told(tmp_path):
+def test_a_task_that_needs_an_image_is_refused_unless_the_study_says_otherwise(tmp_path):
     study = make_study(tmp_path, trials=1, variants={"a": None})
     write_tree(tmp_path, {"tea/environment/Dockerfile": "FROM x\nRUN apt-get install tea\n"})
-    assert "ignored 'RUN apt-get install tea'" in run_study(study, tmp_path / "out").notes[0]
+    with pytest.raises(
+        HarnessError, match=r"1 of 1 tasks .* tea \(environment/Dockerfile: RUN apt-get"
+    ):
+        run_study(study, tmp_path / "out")
+    edit_study(study, harness={"options": {"isolation": "none", "unsupported": "ignore"}})
+    assert (
+        run_study(study, tmp_path / "out").notes[0].startswith("ignored, as the study says: 1 of 1")
+    )
 
 
 def faulty(tmp_path, fault):

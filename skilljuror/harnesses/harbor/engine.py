@@ -1,13 +1,17 @@
 """The Docker engine below Harbor: whether it can take a study's trials, and what a killed one left."""
 
 import json
+import re
 import subprocess
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
 
 from skilljuror.errors import HarnessError
+from skilljuror.harnesses.base import Requirement, free_disk
 
+_FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(?P<base>\S+)(?:\s+AS\s+(?P<stage>\S+))?", re.I | re.M)
 _SECONDS = 60.0
 """Time limit of one call, seconds."""
 _LEFT = {
@@ -57,6 +61,43 @@ def require_engine() -> dict[str, Any]:
             f"harness 'harbor': Docker does not answer: {problems[0]}; start it, or set DOCKER_HOST"
         )
     return info
+
+
+def engine_requirements(tasks: Sequence[Path]) -> Iterator[Requirement]:
+    """Check the engine, its disk, and the base image of every task."""
+    try:
+        info = require_engine()
+    except HarnessError as error:
+        yield Requirement("docker", False, error.message)
+        return
+    yield Requirement("docker", True, f"version {info['ServerVersion']}")
+    root = Path(info["DockerRootDir"])
+    if root.exists():  # an engine elsewhere has its own disk
+        yield free_disk(root)
+    bases = sorted({base for task in tasks for base in _bases(task / "environment" / "Dockerfile")})
+    missing = [
+        base for base in bases if not (_answers("image", base) or _answers("manifest", base))
+    ]
+    found = f"{len(bases) - len(missing)} of {len(bases)} base images are here or in their registry"
+    detail = f"{found}; not found: {', '.join(missing)}" if missing else found
+    yield Requirement("images", not missing, detail)
+
+
+def _bases(dockerfile: Path) -> Iterator[str]:
+    """Base images of a Dockerfile, without its own stages."""
+    text = dockerfile.read_text(encoding="utf-8", errors="replace") if dockerfile.is_file() else ""
+    stages = {"scratch"}
+    for found in _FROM.finditer(text):
+        if found["base"] not in stages and "$" not in found["base"]:
+            yield found["base"]
+        stages.add(found["stage"] or "")
+
+
+def _answers(kind: str, image: str) -> bool:
+    try:
+        return bool(docker(kind, "inspect", image))
+    except HarnessError:
+        return False
 
 
 def refuse_too_many(jobs: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from skilljuror.errors import HarnessError, UsageError
 from skilljuror.files import data_dir, digest_tree
 from skilljuror.harnesses.agent_home import skills_root
-from skilljuror.harnesses.base import Batch, Collected, TrialJob
+from skilljuror.harnesses.base import Batch, Collected, Requirement, TrialJob
 from skilljuror.harnesses.environment import copy_environment
 from skilljuror.harnesses.harbor.collect import (
     collect,
@@ -21,7 +21,12 @@ from skilljuror.harnesses.harbor.collect import (
     remove_kept,
     stopped_trials,
 )
-from skilljuror.harnesses.harbor.engine import refuse_too_many, remove_leftovers, require_engine
+from skilljuror.harnesses.harbor.engine import (
+    engine_requirements,
+    refuse_too_many,
+    remove_leftovers,
+    require_engine,
+)
 from skilljuror.harnesses.harbor.job import (
     BWRAP,
     OWN_AGENT,
@@ -35,12 +40,20 @@ from skilljuror.harnesses.harbor.program import HarborProgram, find_harbor
 from skilljuror.harnesses.harbor.tasks import prepare_task
 from skilljuror.harnesses.sandbox import bwrap_problem, host_parts
 from skilljuror.harnesses.seal import seal_problem
+from skilljuror.harnesses.unsupported import tasks_requirement
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.harbor import ENVIRONMENT_FIELDS, SCRIPTED
 from skilljuror.models.resource_class import is_root_name
 from skilljuror.models.study import AgentChoice, TrialRecord
 
-OPTIONS = ("environment", "environment_config", "environment_options", "isolation", "program")
+OPTIONS = (
+    "environment",
+    "environment_config",
+    "environment_options",
+    "isolation",
+    "program",
+    "unsupported",
+)
 DOCKER = "docker"
 OURS = ("command", "scripted")
 """Agents that run as our programs; all others are Harbor's."""
@@ -71,6 +84,7 @@ class HarborHarness:
                     f" {', '.join(ENVIRONMENT_FIELDS)}",
                     field="harness.options.environment_config",
                 )
+        self.unsupported = given.get("unsupported", "refuse")
         self.option: str | None = given.get("program")
         self.isolation: str | None = given.get("isolation")
         if self.isolation is not None and (self.isolation, self.environment) != ("sealed", "bwrap"):
@@ -94,6 +108,17 @@ class HarborHarness:
         if self.environment == DOCKER:
             require_engine()
         return self.environment
+
+    def task_requirements(self, tasks: Sequence[Path]) -> Iterator[Requirement]:
+        """Whether `bwrap` can run every task: nothing is built there."""
+        if self.environment == "bwrap":
+            yield tasks_requirement(tasks, ignore=self.unsupported == "ignore", offline=False)
+
+    def machine_requirements(self, tasks: Sequence[Path]) -> Iterator[Requirement]:
+        """Harbor's version and, for Docker, the engine's disk and the tasks' base images."""
+        yield Requirement("harbor", True, self._program().version)
+        if self.environment == DOCKER:
+            yield from engine_requirements(tasks)
 
     def own_agent(self, choice: AgentChoice) -> AgentProgram | None:
         """Return one of Harbor's agents; None for ours: scripted, command, module:attribute."""

@@ -93,7 +93,7 @@ def write_job(
             "task": {"path": str(tasks[one.task.name])},
             "agent": _agent(one),
             "environment": environment(one),
-            "verifier": {"override_timeout_sec": one.choice.verifier_timeout_sec},
+            "verifier": {"override_timeout_sec": one.verifier_limit},
             "extra_instructions": [one.disclosed] if one.disclosed and is_own(one.agent) else [],
         }
         for name, one in job.trials.items()
@@ -137,7 +137,7 @@ def _agent(job: TrialJob) -> dict[str, Any]:
     else:
         kwargs = {"program": _program(job), "seed": job.trial.seed}
         config |= {"import_path": PROGRAM, "kwargs": kwargs}
-    config["override_timeout_sec"] = job.choice.timeout_sec
+    config["override_timeout_sec"] = job.agent_limit
     config["skills"] = [str(folder) for folder in skill_folders(job)]
     if agent.keys:
         keys = {name: f"${{{name}}}" for name in agent.keys}

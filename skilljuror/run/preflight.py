@@ -1,0 +1,80 @@
+"""What a study needs from this machine, checked before a trial is paid for."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from skilljuror.agents import refuse_missing_keys
+from skilljuror.errors import HarnessError, SkilljurorError
+from skilljuror.harnesses.base import CheckedHarness, Harness, Requirement
+from skilljuror.llm.answers import ModelChoice
+from skilljuror.models.agent import AgentProgram
+from skilljuror.models.study import StudyConfig
+
+PROVIDERS = {"codex": "openai", "claude-code": "anthropic", "gemini-cli": "gemini"}
+"""Provider of an agent's models, as litellm names it."""
+
+
+def refuse_unsupported(harness: Harness, tasks: Sequence[Path]) -> None:
+    """Raise HarnessError for tasks that the harness cannot run."""
+    for one in harness.task_requirements(tasks) if isinstance(harness, CheckedHarness) else ():
+        if not one.ready:
+            raise HarnessError(one.detail, field="harness")
+
+
+def preflight(
+    config: StudyConfig,
+    harness: Harness,
+    agents: Sequence[AgentProgram],
+    tasks: Sequence[Path],
+    *,
+    live: bool = False,
+) -> tuple[Requirement, ...]:
+    """Check the harness, the tasks, the agents' keys and, if `live`, that each model answers."""
+    rows = [_tried(f"harness {config.harness.name}", lambda: f"isolation {harness.prepare()}")]
+    if isinstance(harness, CheckedHarness):
+        rows += harness.task_requirements(tasks)
+        rows += harness.machine_requirements(tasks) if rows[0].ready else ()
+    rows += _agents(agents)
+    if live:
+        rows += _models(config, agents)
+    return tuple(rows)
+
+
+def _agents(agents: Sequence[AgentProgram]) -> Iterator[Requirement]:
+    for agent in {agent.name: agent for agent in agents}.values():
+        yield _tried(f"agent {agent.name}", partial(_keys, agent))
+
+
+def _keys(agent: AgentProgram) -> str:
+    refuse_missing_keys(agent)
+    version = f"version {agent.version}" if agent.version else "no version on this machine"
+    return f"{version}; {', '.join(agent.keys) or 'no key'}"
+
+
+def _models(config: StudyConfig, agents: Sequence[AgentProgram]) -> Iterator[Requirement]:
+    """Ask every model one question, through its provider's address or that of the study."""
+    options = config.agent.options
+    address = options.get("base_url") or _base_url(options.get("env") or {}) or None
+    for name, model in dict.fromkeys((agent.name, agent.model) for agent in agents if agent.model):
+        provider = "" if "/" in model else PROVIDERS.get(name, "openai") + "/"
+        choice = ModelChoice(provider + model, api_base=address, transport_retries=0)
+        yield _tried(f"model {model}", partial(_ask, choice))
+
+
+def _ask(choice: ModelChoice) -> str:
+    from skilljuror.llm.transport import complete  # takes seconds to import
+
+    reply = complete(choice, [{"role": "user", "content": "Answer with: ready"}], None)
+    return f"it answered {reply.text.strip()[:60]!r}"
+
+
+def _base_url(env: dict[str, str]) -> str | None:
+    return next((value for name, value in sorted(env.items()) if name.endswith("BASE_URL")), None)
+
+
+def _tried(name: str, check: Callable[[], str]) -> Requirement:
+    try:
+        return Requirement(name, True, check())
+    except SkilljurorError as error:
+        return Requirement(name, False, error.message)

@@ -1,0 +1,109 @@
+"""`plan` tells what a study needs before it is paid for."""
+
+import json
+
+import pytest
+
+from skilljuror.errors import HarnessError
+from skilljuror.harnesses.harbor.engine import refuse_too_many, remove_leftovers, require_engine
+from skilljuror.run.forecast import forecast
+from tests.support.cli_process import call
+from tests.support.harness_tasks import write_tree
+from tests.support.loopback import model_server
+from tests.support.studies import edit_study, make_study
+
+ENGINE = """#!/bin/sh
+echo "$*" >> "{log}"
+case "$1 $2" in
+  "info --format") printf '%s' '{info}';;
+  "network ls") printf 'a\\nb\\n';;
+  "ps -aq") case "$*" in *tea__1*) echo c1;; esac;;
+esac
+"""
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    """A scripted `docker` on PATH: its calls, and what it says of itself."""
+    programs, log = tmp_path / "programs", tmp_path / "calls"
+    log.touch()
+
+    def says(**info):
+        write_tree(programs, {"docker": ENGINE.format(log=log, info=json.dumps(info))})
+        (programs / "docker").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+        return lambda: log.read_text().splitlines()
+
+    return says
+
+
+def rows(study, **kwargs):
+    return {one.name: one for one in forecast(study, **kwargs).requirements}
+
+
+def test_a_study_that_can_run_says_so(tmp_path):
+    found = rows(make_study(tmp_path))
+    assert {name: one.ready for name, one in found.items()} == {
+        "harness local": True, "tasks": True, "disk": True, "agent shell": True,
+    }  # fmt: skip
+    assert found["harness local"].detail == "isolation none"
+
+
+def test_what_is_missing_is_told_and_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    study = make_study(tmp_path)
+    write_tree(tmp_path, {"tea/environment/Dockerfile": "FROM x\nRUN pip install y\n"})
+    options = {"program": str(tmp_path / "none"), "environment": "docker"}
+    edit_study(
+        study, harness={"name": "harbor", "options": options},
+        agent={"name": "codex", "model": "openai/gpt-5.4", "options": {"keys": ["OPENAI_API_KEY"]}},
+    )  # fmt: skip
+    done = call("plan", study)
+    assert done.returncode == 0
+    assert "harness harbor" in done.stdout
+    assert "uv tool install" in done.stdout
+    assert "OPENAI_API_KEY, which is not" in done.stdout
+
+
+def test_a_model_is_asked_once(tmp_path, monkeypatch):
+    study = make_study(tmp_path)
+    edit_study(study, agent={"name": "command", "model": "openai/m", "options": {"argv": ["true"]}})
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with model_server(lambda body, number: "ready") as (address, asked):
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
+        assert "model openai/m" not in rows(study)
+        assert "it answered 'ready'" in rows(study, live=True)["model openai/m"].detail
+        assert len(asked) == 1
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert not rows(study, live=True)["model openai/m"].ready
+
+
+def test_as_many_trials_as_docker_has_networks(engine):
+    engine(ServerVersion="20", DefaultAddressPools=[{"Base": "172.20.0.0/22", "Size": 24}])
+    refuse_too_many(2)
+    with pytest.raises(HarnessError, match=r"--jobs 3: each trial needs a network, .* for 2 more"):
+        refuse_too_many(3)
+    engine(ServerVersion="20", DefaultAddressPools=None)
+    refuse_too_many(29)
+    with pytest.raises(HarnessError, match="use --jobs 29, or add default-address-pools"):
+        refuse_too_many(30)
+
+
+def test_an_engine_that_does_not_answer_is_named(engine, monkeypatch, tmp_path):
+    engine(ServerErrors=["Cannot connect to the Docker daemon"])
+    with pytest.raises(
+        HarnessError, match=r"Docker does not answer: Cannot connect .* DOCKER_HOST"
+    ):
+        require_engine()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(HarnessError, match="no program `docker` on PATH"):
+        require_engine()
+
+
+def test_what_a_killed_trial_left_is_removed_and_nothing_else(engine):
+    calls = engine(ServerVersion="20")
+    remove_leftovers(["tea__1", "tea__2"])
+    label = "--filter label=com.docker.compose.project"
+    assert f"ps -aq {label}=tea__1" in calls()
+    removed = [line for line in calls() if line.split()[0] == "rm" or line.split()[1] == "rm"]
+    assert removed == ["rm -fv c1", "network rm a b", "network rm a b"]
