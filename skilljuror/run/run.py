@@ -1,7 +1,7 @@
 """Run a study file: plan, build the variants, run the trials; rerun to resume."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -40,6 +40,7 @@ from skilljuror.run.outcomes import OutcomeCounts, count_outcomes, uniform_rewar
 from skilljuror.run.preflight import refuse_unsupported
 from skilljuror.run.saved_plan import finished_records, plan_version, save_plan
 from skilljuror.run.scheduling import run_all
+from skilljuror.run.shards import Shard
 from skilljuror.run.study_builds import StudyBuilds, StudyRun, engine_of
 from skilljuror.run.trial import RunSetup
 from skilljuror.runtime.workers import Listener, silent
@@ -57,7 +58,7 @@ class RunSummary(Struct, frozen=True):
     folder: str
     """Folder of the study."""
     planned: int
-    """Planned trials."""
+    """Planned trials, or those of the shard."""
     finished: int
     """Trials with a record, including earlier runs."""
     ran: int
@@ -80,17 +81,19 @@ class RunSummary(Struct, frozen=True):
     """One line each."""
 
 
-def run_study(
+def run_study(  # noqa: PLR0913  each says another thing
     study_file: Path,
     folder: Path,
     *,
     jobs: int = 1,
     rerun: Collection[str] = (),
     unblind: bool = False,
+    shard: Shard | None = None,
     progress: Listener | None = None,
 ) -> RunSummary:
-    """Freeze the plan, build the variants, run the trials without a record, and rerun those that ended
-    as in `rerun` (`attempts.OUTCOMES`). With `unblind` the summary has rewards by condition, too.
+    """Freeze the plan, build the variants, run the trials without a record, or those of a `shard`, and rerun
+    those that ended as in `rerun` (`attempts.OUTCOMES`). With `unblind` the summary has rewards by
+    condition, too.
 
     `jobs` trials run in parallel, in plan order. Raises StudyError if `folder` has another plan or an
     active run, GateError if a variant failed its gates, HarnessError if this machine cannot run
@@ -110,15 +113,21 @@ def run_study(
         )
         again, rerun_notes = to_run_again(run.folder, before, rerun)
         notes += rerun_notes
-        done = before.keys() - set(again)
-        interrupted = _build_and_run(run, setup, done, max(jobs, 1), notes)
+        trials = {one.trial: one for one in (shard.trials(plan) if shard else plan.trials)}
+        if shard:
+            notes.append(f"shard {shard}: {len(trials)} of the study's {len(plan.trials)} trials")
+        again = [name for name in again if name in trials]
+        left = [one for name, one in trials.items() if name not in before or name in again]
+        interrupted = _build_and_run(run, setup, left, max(jobs, 1), len(trials), notes)
         finished = finished_records(run.folder, plan)
         spent = Spending(run.folder, config.budget, with_packaged(config.prices))
-    waiting = len(finished) < len(plan.trials) or any(finished[one] == before[one] for one in again)
+    waiting = not trials.keys() <= finished.keys() or any(
+        finished[one] == before[one] for one in again
+    )
     return RunSummary(
         folder=str(folder),
-        planned=len(plan.trials),
-        finished=len(finished),
+        planned=len(trials),
+        finished=len(finished.keys() & trials.keys()),
         ran=sum(before.get(name) != record for name, record in finished.items()),
         rerun=sum(name in before and before[name] != finished[name] for name in finished),
         statuses=dict(sorted(Counter(record.end for record in finished.values()).items())),
@@ -286,9 +295,14 @@ def agent_digest(agent: AgentProgram) -> str:
 
 
 def _build_and_run(
-    run: StudyRun, setup: RunSetup, done: Collection[str], jobs: int, notes: list[str]
+    run: StudyRun,
+    setup: RunSetup,
+    trials: Sequence[PlannedTrial],
+    jobs: int,
+    planned: int,
+    notes: list[str],
 ) -> bool:
-    """Make missing builds and run all trials but `done`; return True if interrupted."""
+    """Make missing builds and run these trials; return True if interrupted."""
     try:
         if failed := run.builds.make(run.plan.tasks):
             name, why = next(iter(failed.items()))
@@ -298,8 +312,7 @@ def _build_and_run(
         for task in run.plan.tasks:
             builds.setdefault(task.name, {}).update(run.given.save(run.folder, task))
         _save_fingerprints(run)
-        pending = [_job(run, builds, trial) for trial in run.plan.trials if trial.trial not in done]
-        run_all(run, setup, pending, jobs)
+        run_all(run, setup, [_job(run, builds, trial) for trial in trials], jobs, planned)
     except KeyboardInterrupt:
         return True
     return False

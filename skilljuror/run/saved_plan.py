@@ -29,7 +29,7 @@ def save_plan(folder: StudyFolder, plan: StudyPlan, study_file: Path) -> list[st
         _write_plan(folder, plan, study_file)
         return []
     before = read_record(StudyPlan, folder.plan_file)
-    changed = _changed_fields(before, plan)
+    changed = changed_plan_fields(before, plan)
     if changed and begun:
         raise StudyError(
             f"{str(folder.root)!r} has trials of a different plan; changed fields:"
@@ -74,7 +74,8 @@ def _write_plan(folder: StudyFolder, plan: StudyPlan, study_file: Path) -> None:
     write_record(folder.plan_file, plan)
 
 
-def _changed_fields(before: StudyPlan, plan: StudyPlan) -> list[str]:
+def changed_plan_fields(before: StudyPlan, plan: StudyPlan) -> list[str]:
+    """Return the fields, and the agent's program, that differ between two plans."""
     changed = changed_fields(before, plan)
     if before.agent_digest != plan.agent_digest:
         changed.append("the agent's program")

@@ -18,26 +18,29 @@ from skilljuror.run.trial import RunSetup, run_trial, stop_trial
 from skilljuror.runtime.workers import Progress, worker_pool
 
 
-def run_all(run: StudyRun, setup: RunSetup, pending: list[TrialJob], jobs: int) -> None:
-    """Run trials in order, `jobs` at a time, within the budget, in workers or in a harness's batches.
+def run_all(
+    run: StudyRun, setup: RunSetup, pending: list[TrialJob], jobs: int, planned: int
+) -> None:
+    """Run those of `planned` trials that are pending, in order, `jobs` at a time, within the budget, in
+    workers or in a harness's batches.
 
     Raises HarnessError after `stop_after_unanswered` trials in a row without a model answer.
     """
-    planned = len(run.plan.trials)
     before = planned - len(pending)
     run.listener(Progress("run", before, planned))
     if isinstance(run.harness, BatchHarness):
         save_stopped(run.harness, setup, pending)
     spent = Spending(run.folder, run.plan.config.budget, with_packaged(run.plan.config.prices))
+    report = partial(_report, run, spent, jobs, (before, planned))
     if isinstance(run.harness, BatchHarness):
-        _report(run, spent, jobs, before, _batches(run, setup, spent, pending, jobs))
+        report(_batches(run, setup, spent, pending, jobs))
         return
     unanswered = _Unanswered(run.plan.config.stop_after_unanswered)
     with worker_pool(min(jobs, len(pending)) or 1, stop=stop_trial, in_process=False) as pool:
         work = partial(run_trial, setup)
         results = pool.map_unordered(work, spent.affordable(pending), queued=1)
         counted = _counted(unanswered, (record for _, record in results))
-        _report(run, spent, jobs, before, counted)
+        report(counted)
 
 
 class _Unanswered:
@@ -84,10 +87,15 @@ def _counted(unanswered: _Unanswered, records: Iterable[TrialRecord]) -> Iterato
 
 
 def _report(
-    run: StudyRun, spent: Spending, jobs: int, before: int, records: Iterable[TrialRecord]
+    run: StudyRun,
+    spent: Spending,
+    jobs: int,
+    counts: tuple[int, int],
+    records: Iterable[TrialRecord],
 ) -> None:
-    """Report every trial, with the time that those left take if each takes the median."""
-    planned, seconds = len(run.plan.trials), list[float]()
+    """Report every trial after the `counts` of those before and planned, with the time that those left take
+    if each takes the median."""
+    (before, planned), seconds = counts, list[float]()
     for done, record in enumerate(records, before + 1):
         spent.count(record.trial)
         start, end = (datetime.fromisoformat(at) for at in (record.started_at, record.finished_at))
