@@ -11,6 +11,7 @@ from tests.support.cli_process import call
 from tests.support.harness_tasks import needs_bwrap
 from tests.support.live_agents import AGENTS, rows, why_not
 from tests.support.model_server import model_server, usage
+from tests.support.planted_homes import MARK, planted_home
 from tests.support.studies import make_study
 
 KEY = "sk-live-0123456789/+abcdefghijklmnop"
@@ -37,10 +38,12 @@ def test_a_real_agent_in_two_conditions(agent, tmp_path):
             tmp_path, trials=1, variants={"none": None, "skill": "origin"},
             agent=agent.choice(address, **EFFORT.get(agent.name, {"effort": "high"})), harness={"timeout_sec": 120},
         )  # fmt: skip
+        home = {"HOME": str(planted_home(tmp_path / "home"))}
         for words in (("run", study, "--out", out), ("ingest", "--study", out), ("report", out)):
-            done = call(*words, env={**os.environ, agent.key: KEY})
+            done = call(*words, env={**os.environ, **home, agent.key: KEY})
             assert done.returncode == 0, done.stderr
             said += done.stdout + done.stderr
+    assert not [request.path for request in requests if MARK in json.dumps(request.body)]
     assert {request.key for request in requests} == {KEY}
     assert [request.path for request in requests if agent.api not in request.path] == []
     if agent.name not in EFFORT:

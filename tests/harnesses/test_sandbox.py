@@ -29,6 +29,7 @@ from tests.support.harness_tasks import (
     shell_agent,
     write_tree,
 )
+from tests.support.planted_homes import MARK, planted_home
 
 pytestmark = needs_bwrap
 ENV = {"PATH": search_path(), "HOME": "/root"}
@@ -391,6 +392,20 @@ def test_the_tasks_own_word_on_the_network_is_kept(run, tmp_path, said, recorded
     task = make_task(tmp_path / "task")
     (task / "task.toml").write_text(said, encoding="utf-8")
     assert run(task=task)[0].task_network == recorded
+
+
+@pytest.mark.parametrize("skilled", [False, True])
+def test_no_skill_and_no_instruction_of_this_machines_user_is_found(
+    run, tmp_path, monkeypatch, skilled
+):
+    monkeypatch.setenv("HOME", str(planted_home(tmp_path / "home")))
+    names = " -o ".join(
+        f"-iname {name}.md" for name in ("SKILL", "AGENTS", "CLAUDE", "GEMINI", "QWEN")
+    )
+    look = f"find / -path /proc -prune -o \\( -name '*{MARK}*' -o {names} \\) -print"
+    given = {"variant": make_variant(tmp_path / "variant")} if skilled else {}
+    found = stdout(run(look, **given)[1]).splitlines()
+    assert found == (["/root/.agents/skills/brew/SKILL.md"] if skilled else [])
 
 
 def test_places_are_the_same_in_every_condition(run, tmp_path):
