@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 DIRS ?=
 CHECK ?=
 
-.PHONY: help demo harbor test check slow live oracle bench layout sources drift labels ablate docs site notebooks reports clean
+.PHONY: help demo harbor test check slow docker live oracle bench layout sources drift labels ablate docs site notebooks reports clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -38,7 +38,14 @@ test: $(STAMP) check harbor ## all checks and the fast tests
 	$(BIN)/pytest -q -n 2 --dist worksteal
 
 slow: $(STAMP) harbor ## the slow tiers
-	$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not live" --timeout=900
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not live and not docker" --timeout=900
+
+# Trials in containers: the engine of this machine, else one of its own below .docker, removed at the end.
+ONLY ?=
+docker: $(STAMP) harbor ## trials in real Docker, up to 40 minutes; SKILLSBENCH=checkout adds three of its tasks
+	@env=$$($(BIN)/python -m tests.support.docker_engine start .docker python:3.12-slim ubuntu:24.04) || exit 0; \
+	  eval "$$env"; $(BIN)/pytest -m docker -rA --no-header -p no:cacheprovider $(if $(ONLY),-k "$(ONLY)"); told=$$?; \
+	  docker system df; $(BIN)/python -m tests.support.docker_engine stop .docker; exit $$told
 
 # Real agents, at versions that were tried: "latest" depends on the version of node.
 .live/.installed: $(STAMP) Makefile

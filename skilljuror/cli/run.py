@@ -120,7 +120,10 @@ def plan(
             table(("condition", "other", "setting", "value", "other's value"), rows)
         print("all other settings are the same in every condition")
         record_table(found.figures, "name: figure", "value", "unit", "source")
-        record_table(found.requirements, "name: requirement", "ready", "detail")
+        needed = [
+            (one.name, "yes" if one.ready else "no", one.detail) for one in found.requirements
+        ]
+        table(("requirement", "ready", "detail"), needed)
         print_lines("note", found.notes)
 
     emit(found, json, human)

@@ -14,6 +14,7 @@ from skilljuror.errors import SkilljurorError, StudyError
 from skilljuror.files import StudyFolder
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import Harness, Requirement, time_limit
+from skilljuror.models.agent import AgentProgram
 from skilljuror.models.study import Condition, StudyConfig, StudyPlan
 from skilljuror.queries.run import Reader, open_read, run
 from skilljuror.registry import resolve
@@ -145,12 +146,13 @@ def _requirements(
     config: StudyConfig, base: Path, plan: StudyPlan, *, live: bool
 ) -> tuple[Requirement, ...]:
     harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(config.harness.options)
+    agents, missing = list[AgentProgram](), list[Requirement]()
     try:
         agents = list(agents_of(config, harness).values())
     except SkilljurorError as error:
-        return (Requirement(f"agent {config.agent.name}", False, error.message),)
+        missing.append(Requirement(f"agent {config.agent.name}", False, error.message))
     dirs = [base / task.path for task in plan.tasks]
-    return preflight(config, harness, agents, dirs, live=live)
+    return (*preflight(config, harness, agents, dirs, live=live), *missing)
 
 
 def _database(pilot: Path) -> Path:

@@ -330,10 +330,10 @@ _APIS = {
 
 @contextmanager
 def model_server(
-    scripts: Scripts, fault: Fault | None = None
+    scripts: Scripts, fault: Fault | None = None, port: int = 0
 ) -> Iterator[tuple[str, list[Request]]]:
     """(address, requests seen) of a model that plays scripts, and fails as `fault` says."""
-    server = _Server(("127.0.0.1", 0), _Handler)
+    server = _Server(("127.0.0.1", port), _Handler)
     server.scripts, server.requests = scripts, []
     server.fault, server.failed, server.closing = fault, 0, threading.Event()
     with serving(server) as address:
