@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from skilljuror.errors import HarnessError
 from skilljuror.files import StudyFolder, read_record
 from skilljuror.models.study import TrialRecord
 from skilljuror.run.check import check_study
@@ -34,6 +35,7 @@ pytestmark = [
 ARMS = {"no_skill": None, "baseline": "baseline", "pd": "pd"}
 DOCKER: dict[str, Any] = {"name": "harbor", "timeout_sec": 300, "verifier_timeout_sec": 300,
           "options": {"program": str(HARBOR), "environment": "docker"}}  # fmt: skip
+VERIFIER = 'r=0; [ "$(cat /app/out.txt)" = done ] && r=1; mkdir -p /logs/verifier; echo $r > /logs/verifier/reward.txt\n'
 SOLVE = 'cp "${0%/*}/answer.txt" /app/out.txt\n'
 FROM = "FROM python:3.12-slim\nWORKDIR /app\nCOPY input.txt /app/input.txt\n"
 WITH_CODEX = (
@@ -70,7 +72,7 @@ def tasks_with_images(base, names, **more):
     """A study in Docker of tasks that are made, in two arms."""
     study = make_study(base, task=names[0], trials=1, harness=DOCKER, **more)
     for name in names:
-        make_task(base / name, environment__Dockerfile=FROM)
+        make_task(base / name, test=VERIFIER, environment__Dockerfile=FROM)
     edit_study(study, tasks=[{"path": name, "skills": "brew"} for name in names])
     return study
 
@@ -155,7 +157,14 @@ def test_a_task_without_internet_has_none(tmp_path, nothing_left, network):
     study = tasks_with_images(tmp_path, ["tea"], script=look)
     write_tree(tmp_path / "tea", {"task.toml": f"[environment]\nallow_internet = {allowed}\n"})
     out = tmp_path / "out"
-    run_study(study, out)
+    try:
+        run_study(study, out)
+    except (
+        HarnessError
+    ) as error:  # an engine whose kernel cannot keep a container from the internet
+        assert network == "none"
+        assert "'no-network' is not supported" in str(error)
+        return
     assert record(out, "tea__a__1").network == network
     devices = int((StudyFolder(out).trial_raw("tea__a__1") / "agent/devices").read_text())
     assert (devices == 1) == (network == "none")
@@ -183,7 +192,7 @@ def test_the_real_codex_in_two_arms(tmp_path, nothing_left):
     study = make_study(
         tmp_path, trials=1, variants={"none": None, "skill": "origin"}, agent=agent, harness=harness
     )
-    write_tree(tmp_path / "tea", {"environment/Dockerfile": WITH_CODEX})
+    make_task(tmp_path / "tea", test=VERIFIER, environment__Dockerfile=WITH_CODEX)
     out = tmp_path / "out"
     for words in (("run", study, "--out", out, "--jobs", 2), ("ingest", "--study", out)):
         done = call(*words, env={**os.environ, "OPENAI_API_KEY": "sk-in-a-container-0123456789"})
