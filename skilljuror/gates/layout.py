@@ -216,10 +216,10 @@ def _cues_for(root: _Root, path: str) -> Iterator[_Cue]:
 
 
 def _names_of(path: str, directory: str) -> re.Pattern[str]:
-    """Match a file's path in the skill, its name, either one URL-quoted, or a folder above it, in any case."""
+    """Match a file's path in the skill or an end of it, either one URL-quoted, or a folder above it, in any case."""
     pure = PurePosixPath(path.removeprefix(f"{directory}/"))
     folders = [f"{folder}/" for folder in pure.parents if folder.name] or ["./"]
-    names = (str(pure), pure.name)
+    names = ["/".join(pure.parts[start:]) for start in range(len(pure.parts))]
     tail = "|".join(re.escape(name) for name in dict.fromkeys((*names, *map(quote, names))))
     rows = "|".join(rf"`{re.escape(folder)}`" for folder in folders)
     return re.compile(

@@ -25,6 +25,14 @@ from skilljuror.harnesses.agent_home import (
     write_agent_record,
     write_home_files,
 )
+from skilljuror.harnesses.allowed_hosts import (
+    PLACE,
+    PORT,
+    RELAY,
+    proxy,
+    proxy_environment,
+    read_hosts,
+)
 from skilljuror.harnesses.artifacts import (
     GONE,
     MACHINE_FAULTS,
@@ -86,6 +94,8 @@ class _TrialMachine(Struct, frozen=True):
     variant_digest: str | None
     offered: bool
     """Whether the trial has a Skill."""
+    hosts: tuple[str, ...] | None
+    """Hosts that an agent with a model may reach; None: all."""
 
     def folder(self, guest: str) -> Path:
         return own_folder(self.sandbox.root, guest)
@@ -116,10 +126,11 @@ class LocalHarness:
         """Seconds of the last trial's agent; None until it ends."""
         self.isolation = given.pop("isolation", "auto")
         self.unsupported = given.pop("unsupported", "refuse")
+        self.hosts = read_hosts(given.pop("network")) if "network" in given else None
         if given:
             raise UsageError(
                 f"harness.options: unknown option {sorted(given)[0]!r}; choose one of isolation,"
-                " unsupported",
+                " network, unsupported",
                 field="harness.options",
             )
         if self.unsupported not in UNSUPPORTED:
@@ -136,8 +147,15 @@ class LocalHarness:
             )
 
     def prepare(self) -> str:
-        """Return the available isolation, found by a probe."""
-        return sandbox_class(self.isolation).name
+        """Return the available isolation, found by a probe. Raises HarnessError."""
+        found = sandbox_class(self.isolation).name
+        if self.hosts is not None and found != "bwrap":
+            raise HarnessError(
+                f"harness.options.network requires a sandbox, and isolation here is {found}; install bubblewrap,"
+                " or remove the option",
+                field="harness.options.network",
+            )
+        return found
 
     def task_requirements(self, tasks: Sequence[Path]) -> Iterator[Requirement]:
         """Whether every task does without an image and a network of its verifier."""
@@ -189,17 +207,19 @@ class LocalHarness:
         allowance = read_allowance(job.task_dir)
         try:
             if sandbox_class(self.isolation) is PlainSandbox:
-                yield _set_up(PlainSandbox(root), allowance, job)
+                yield _set_up(PlainSandbox(root), allowance, job, self.hosts)
             else:
                 hidden = (job.task_dir, data_dir("examples"))
                 shown = job.agent.shown
                 sandbox = BubblewrapSandbox(root, allowance.limits, hidden, shown)
-                yield _set_up(sandbox, allowance, job)
+                yield _set_up(sandbox, allowance, job, self.hosts)
         finally:
             remove_tree(folder)
 
 
-def _set_up(sandbox: Sandbox, allowance: Allowance, job: TrialJob) -> _TrialMachine:
+def _set_up(
+    sandbox: Sandbox, allowance: Allowance, job: TrialJob, hosts: tuple[str, ...] | None
+) -> _TrialMachine:
     root = sandbox.root
     for folder in (HOME, "/tmp", AGENT_DIR, f"{LOGS}/agent", f"{LOGS}/artifacts"):
         own_folder(root, folder)
@@ -215,7 +235,7 @@ def _set_up(sandbox: Sandbox, allowance: Allowance, job: TrialJob) -> _TrialMach
         prompt = f"{prompt.rstrip()}\n\n{job.disclosed}\n"
     own_file(root, f"{AGENT_DIR}/instruction.md").write_text(prompt, encoding="utf-8")
     digest, offered = _place_skills(root, job), job.variant_dir is not None
-    return _TrialMachine(sandbox, allowance, recipe, prompt, skills, digest, offered)
+    return _TrialMachine(sandbox, allowance, recipe, prompt, skills, digest, offered, hosts)
 
 
 def _place_skills(root: Path, job: TrialJob) -> str | None:
@@ -269,12 +289,28 @@ def _run_agent(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOu
     }
     argv = tuple(_PLACEHOLDER.sub(lambda match: values[match[1]], word) for word in job.agent.argv)
     env = {**machine.env, **NO_BYTECODE, **job.agent.env, **key_values(job.agent)}
-    online = not job.agent.scripted
-    command = Command(argv, env, visible_path(machine.recipe.workdir), network=online)
+    network, root = _network(machine, job), machine.sandbox.root
+    way: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    if machine.hosts is not None and network == "allowlist":
+        shutil.copy(RELAY, own_file(root, f"{AGENT_DIR}/{RELAY.name}"))
+        argv = ("python3", f"{AGENT_DIR}/{RELAY.name}", str(PORT), PLACE, *argv)
+        env |= proxy_environment()
+        way = proxy(own_file(root, PLACE), machine.hosts)
+    command = Command(argv, env, visible_path(machine.recipe.workdir), network=network == "host")
     logs = OutputFiles(target / "agent-stdout.txt", target / "agent-stderr.txt")
-    outcome = machine.sandbox.run(command, job.agent_limit, logs)
+    with way:
+        outcome = machine.sandbox.run(command, job.agent_limit, logs)
     machine.folder(machine.recipe.workdir)  # the agent may have made it unreadable
     return outcome
+
+
+def _network(machine: _TrialMachine, job: TrialJob) -> str:
+    """Network of the agent, as on the trial's record."""
+    if machine.sandbox.name != "bwrap":
+        return "host"
+    if job.agent.scripted:
+        return "none"
+    return "host" if machine.hosts is None else "allowlist"
 
 
 def _read_artifacts(
@@ -372,7 +408,7 @@ def _record(
         unsealed=unsealed() if machine.sandbox.name == "bwrap" else None,
         variant_digest=machine.variant_digest,
         skill_root=machine.skills if job.variant_dir else None,
-        network="none" if machine.sandbox.name == "bwrap" and job.agent.scripted else "host",
+        network=_network(machine, job),
         task_network=machine.allowance.network,
         started_at=started,
         finished_at=_now(),

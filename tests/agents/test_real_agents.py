@@ -36,7 +36,7 @@ def test_a_real_agent_in_two_conditions(agent, tmp_path):
     with model_server(agent.scripts()) as (address, requests):
         study = make_study(
             tmp_path, trials=1, variants={"none": None, "skill": "origin"},
-            agent=agent.choice(address, **EFFORT.get(agent.name, {"effort": "high"})), harness={"timeout_sec": 120},
+            agent=agent.choice(address, **EFFORT.get(agent.name, {"effort": "high"})), harness={"timeout_sec": 120, "options": {"network": [address.removeprefix("http://")]}},
         )  # fmt: skip
         home = {"HOME": str(planted_home(tmp_path / "home"))}
         for words in (("run", study, "--out", out), ("ingest", "--study", out), ("report", out)):
@@ -52,7 +52,7 @@ def test_a_real_agent_in_two_conditions(agent, tmp_path):
     assert not [name for name in bundled for request in requests if name in str(request.body)]
     assert rows(out, READS) == [["tea__skill__1", "brew", "SKILL.md"]]
     none, skill = rows(out, TRIALS)
-    about = [agent.name, agent.model, "host", True, agent.format]
+    about = [agent.name, agent.model, "allowlist", True, agent.format]
     for trial, arm, reward, steps in ((none, "none", 0.0, 2), (skill, "skill", 1.0, 3)):
         tokens = sum(usage(turn).output for turn in range(steps))
         assert trial == [arm, reward, *about, steps, tokens]

@@ -46,7 +46,7 @@ ENTRYPOINT ["/bin/sh", "-c", "PYTHONPATH=/given/repo python3 -m tests.support.mo
 )
 SKILLSBENCH = os.environ.get("SKILLSBENCH")
 """A checkout of SkillsBench, to run three of its tasks."""
-BENCH = ("offer-letter-generator", "grid-dispatch-operator", "10-k-extraction")
+BENCH = ("offer-letter-generator", "grid-dispatch-operator", "manufacturing-fjsp-optimization")
 
 
 @pytest.fixture
@@ -150,6 +150,14 @@ def test_limits_and_mounts_of_the_study_file_hold(tmp_path, nothing_left):
     assert int((logs / "memory").read_text()) == 256 * 1024 * 1024
 
 
+def run_or_refusal(study, out):
+    """The summary of a run, or why the machine cannot run it."""
+    try:
+        return run_study(study, out)
+    except HarnessError as error:
+        return error
+
+
 @pytest.mark.parametrize("network", ["none", "public"])
 def test_a_task_without_internet_has_none(tmp_path, nothing_left, network):
     allowed = "false" if network == "none" else "true"
@@ -157,13 +165,11 @@ def test_a_task_without_internet_has_none(tmp_path, nothing_left, network):
     study = tasks_with_images(tmp_path, ["tea"], script=look)
     write_tree(tmp_path / "tea", {"task.toml": f"[environment]\nallow_internet = {allowed}\n"})
     out = tmp_path / "out"
-    try:
-        run_study(study, out)
-    except (
-        HarnessError
-    ) as error:  # an engine whose kernel cannot keep a container from the internet
+    said = str(run_or_refusal(study, out))
+    if (
+        "'no-network' is not supported" in said
+    ):  # the engine's kernel cannot keep a container from the internet
         assert network == "none"
-        assert "'no-network' is not supported" in str(error)
         return
     assert record(out, "tea__a__1").network == network
     devices = int((StudyFolder(out).trial_raw("tea__a__1") / "agent/devices").read_text())

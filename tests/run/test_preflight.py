@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skilljuror.errors import HarnessError
-from skilljuror.harnesses.harbor.engine import refuse_too_many, remove_leftovers, require_engine
+from skilljuror.harnesses.harbor.engine import refuse_too_many, require_engine
 from skilljuror.run.forecast import forecast
 from tests.support.cli_process import call
 from tests.support.harness_tasks import write_tree
@@ -13,26 +13,23 @@ from tests.support.loopback import model_server
 from tests.support.studies import edit_study, make_study
 
 ENGINE = """#!/bin/sh
-echo "$*" >> "{log}"
 case "$1 $2" in
   "info --format") printf '%s' '{info}';;
   "network ls") printf 'a\\nb\\n';;
-  "ps -aq") case "$*" in *tea__1*) echo c1;; esac;;
 esac
 """
 
 
 @pytest.fixture
 def engine(tmp_path, monkeypatch):
-    """A scripted `docker` on PATH: its calls, and what it says of itself."""
-    programs, log = tmp_path / "programs", tmp_path / "calls"
-    log.touch()
+    """A scripted `docker` on PATH, and what it says of itself."""
+    programs = tmp_path / "programs"
 
     def says(**info):
-        write_tree(programs, {"docker": ENGINE.format(log=log, info=json.dumps(info))})
+        """Answer so from now on."""
+        write_tree(programs, {"docker": ENGINE.format(info=json.dumps(info))})
         (programs / "docker").chmod(0o755)
         monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
-        return lambda: log.read_text().splitlines()
 
     return says
 
@@ -98,12 +95,3 @@ def test_an_engine_that_does_not_answer_is_named(engine, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HarnessError, match="no program `docker` on PATH"):
         require_engine()
-
-
-def test_what_a_killed_trial_left_is_removed_and_nothing_else(engine):
-    calls = engine(ServerVersion="20")
-    remove_leftovers(["tea__1", "tea__2"])
-    label = "--filter label=com.docker.compose.project"
-    assert f"ps -aq {label}=tea__1" in calls()
-    removed = [line for line in calls() if line.split()[0] == "rm" or line.split()[1] == "rm"]
-    assert removed == ["rm -fv c1", "network rm a b", "network rm a b"]

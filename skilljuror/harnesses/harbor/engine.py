@@ -14,18 +14,15 @@ from skilljuror.harnesses.base import Requirement, free_disk
 _FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(?P<base>\S+)(?:\s+AS\s+(?P<stage>\S+))?", re.I | re.M)
 _SECONDS = 60.0
 """Time limit of one call, seconds."""
-_LEFT = {
-    "ps": ("ps", "-aq"),
-    "network": ("network", "ls", "-q"),
-    "volume": ("volume", "ls", "-q"),
-    "image": ("image", "ls", "-q"),
+_PROJECT = "com.docker.compose.project"
+"""Label of all that compose makes: Harbor's name of a trial, and a suffix."""
+_KINDS = {
+    "container": (("ls", "-aq"), ("rm", "-fv")),
+    "network": (("ls", "-q"), ("rm",)),
+    "volume": (("ls", "-q"), ("rm", "-f")),
+    "image": (("ls", "-q"), ("rm", "-f")),
 }
-_REMOVE = {
-    "ps": ("rm", "-fv"),
-    "network": ("network", "rm"),
-    "volume": ("volume", "rm", "-f"),
-    "image": ("image", "rm", "-f"),
-}
+"""Kind -> how its things are listed, and how removed."""
 _POOLS: tuple[dict[str, Any], ...] = (
     *({"Base": f"172.{second}.0.0/16", "Size": 16} for second in range(17, 32)),
     {"Base": "192.168.0.0/16", "Size": 20},
@@ -114,8 +111,16 @@ def refuse_too_many(jobs: int) -> None:
 
 def remove_leftovers(trials: Collection[str]) -> None:
     """Remove containers, networks, volumes and images of trials, by Harbor's names of them."""
-    for name in trials:
-        chosen = ("--filter", f"label=com.docker.compose.project={name}")
-        for kind, words in _LEFT.items():
-            if found := docker(*words, *chosen).split():
-                docker(*_REMOVE[kind], *dict.fromkeys(found))
+    for kind, (listed, removed) in _KINDS.items():
+        found = docker(kind, *listed, "--filter", f"label={_PROJECT}").split()
+        told = json.loads(docker(kind, "inspect", *found)) if found else []
+        left = [name for name, one in zip(found, told, strict=True) if _trial_of(one) in trials]
+        if left:
+            docker(kind, *removed, *left)
+
+
+def _trial_of(told: dict[str, Any]) -> str:
+    """Harbor's name of the trial that something belongs to."""
+    labels = told.get("Labels") or told.get("Config", {}).get("Labels") or {}
+    task, number, *_ = f"{labels.get(_PROJECT, '')}____".split("__")
+    return f"{task}__{number}"

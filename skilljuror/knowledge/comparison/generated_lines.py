@@ -7,7 +7,7 @@ that file, or in a heading or name of the parent.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -38,6 +38,8 @@ _WORD = re.compile(r"[^\W_]+")
 _TARGET = re.compile(r"^(?:(?:When the task involves .*?, read )?\[([^\]]+)\]|`([^`]+)`)")
 _ANCHOR = re.compile(r"^\s*- \[[^\]]+\]\(#([^()\s]+)\)")
 """The link of a row that leads to a section of its own page."""
+_JOINED = 32
+"""Skills whose names fit into one name."""
 LEAST_CUT = 6  # minimum words of a heading that is cut to a title
 MOST_CUT = 60  # maximum words of such a title
 _UNSHOWN = re.compile(r"</?[A-Za-z][^<>]*>|(?<=\])\([^()]*\)")
@@ -286,6 +288,13 @@ class GeneratedLineProvenance:
             definitions | {" ".join(note.split()) for found in notes for note in found}
         )
 
+    def _joined_names(self) -> Iterator[str]:
+        """Names of a skill that holds several: theirs in order, of many the first ones."""
+        skills = [skill.name for skill in self._parent.skills]
+        for kept in range(1, min(len(skills), _JOINED) + 1):
+            more = [f"and {len(skills) - kept} more"] if kept < len(skills) else []
+            yield " ".join([*skills[:kept], *more])
+
     @cached_property
     def _names(self) -> frozenset[tuple[str, ...]]:
         names = [self._parent.name, self._variant.name]
@@ -293,6 +302,7 @@ class GeneratedLineProvenance:
             names += [skill.name, PurePosixPath(skill.directory).name]
         for path in all_paths(self._parent, self._parent_units):
             names += [*PurePosixPath(path).parts[:-1], PurePosixPath(path).stem]
+        names += self._joined_names()
         return frozenset(_words(name) for name in names)
 
     @cached_property

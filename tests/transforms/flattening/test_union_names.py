@@ -2,6 +2,7 @@
 
 import pytest
 
+from skilljuror.build.build import build_source
 from skilljuror.bundles import load_bundle
 from skilljuror.transforms.flattening import union_name
 
@@ -21,3 +22,18 @@ def test_its_name(tmp_path, folder, skills, name):
         place.mkdir(parents=True)
         (place / "SKILL.md").write_text(f"---\nname: {skill}\ndescription: D.\n---\n\nText.\n")
     assert union_name(load_bundle(tmp_path / folder)) == name
+
+
+def test_the_gates_know_it(tmp_path):
+    for skill, text in (
+        ("power-flow", "Set the limit to 5."),
+        ("power-dispatch", "Never dispatch twice."),
+    ):
+        place = tmp_path / "skills" / skill
+        place.mkdir(parents=True)
+        (place / "SKILL.md").write_text(
+            f"---\nname: {skill}\ndescription: D.\n---\n\n# Title\n\n{text}\n"
+        )
+    build = build_source(tmp_path / "skills", tmp_path / "out", variants=("baseline", "pd"))
+    assert [one.verdict for one in build.variants] == ["pass", "review"]  # pd: nothing to open
+    assert build.variants[0].skills == ("power-dispatch-power-flow",)
