@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from skilljuror.cli.app import PANELS
+from skilljuror.run.run import run_study
+from skilljuror.run.shards import Shard
 from tests.support.git_repositories import git
 from tests.support.harbor_jobs import harbor_job
 from tests.support.places import EXAMPLES, ROOT
@@ -61,6 +63,10 @@ def test_examples_work_in_the_order_of_the_help(place):
         name = example.split()[0]
         if name == "demo":
             continue  # 120 trials; tests of the packaged study run it
+        if name == "merge":
+            for number in (1, 2):
+                share = Shard(number, 2)
+                run_study(place / "study.yaml", place / "out" / f"shard-{number}", shard=share)
         if name == "accept":
             lose_reward(place / "out" / "study" / "trials" / "my-task__pd__1")
         done = subprocess.run(
