@@ -33,6 +33,7 @@ COMMANDS = {
     "plan": [["plan", f"{NAME}.yaml"], ["plan", "made/study.yaml", "--from", f"gone{NAME}"]],
     "check": [["check", "lax/study.yaml"], ["check", f"{NAME}.yaml"]],
     "accept": [["accept", f"ran{NAME}", NAME, "--reason", NAME]],
+    "merge": [["merge", f"gone{NAME}", "--out", "merged"], ["merge", f"mine{NAME}", "--out", f"merged{NAME}"]],
     "adopt": [["adopt", f"jobs{NAME}", "--map", "map.yaml", "--out", f"adopted{NAME}"]],
     "ingest": [["ingest", f"logs{NAME}", f"gone{NAME}", "--study", f"mine{NAME}"]],
     "judge": [["judge", f"mine{NAME}"], ["judge", f"mine{NAME}", "--judge", NAME]],
