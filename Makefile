@@ -43,7 +43,7 @@ slow: $(STAMP) harbor ## the slow tiers
 # Trials in containers: the engine of this machine, else one of its own below .docker, removed at the end.
 ONLY ?=
 docker: $(STAMP) harbor ## trials in real Docker, up to 40 minutes; SKILLSBENCH=checkout adds three of its tasks
-	@env=$$($(BIN)/python -m tests.support.docker_engine start .docker python:3.12-slim ubuntu:24.04) || exit 0; \
+	@env=$$($(BIN)/python -m tests.support.docker_engine start .docker python:3.12-slim ubuntu:24.04) || { test $$? = 3; exit; }; \
 	  eval "$$env"; $(BIN)/pytest -m docker -rA --no-header -p no:cacheprovider $(if $(ONLY),-k "$(ONLY)"); told=$$?; \
 	  docker system df; $(BIN)/python -m tests.support.docker_engine stop .docker; exit $$told
 

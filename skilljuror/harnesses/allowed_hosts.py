@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from skilljuror.errors import UsageError
 from skilljuror.harnesses.inside_harbor import skilljuror_relay
@@ -23,7 +24,7 @@ _ASKED = re.compile(
 )
 _LAST_PORT = 65_535
 _CONNECTIONS = 128
-"""Connections at a time."""
+"""Connections at a time; further ones wait."""
 _HEAD = 65_536
 """Bytes of a request's head."""
 _SECONDS = 30.0
@@ -31,15 +32,17 @@ _SECONDS = 30.0
 
 
 def read_hosts(given: object) -> tuple[str, ...]:
-    """Read the study's hosts, each as host or host:port. Raises UsageError."""
-    hosts = given if isinstance(given, list) else [given]
+    """Read the study's hosts, each as host (any port) or host:port. Raises UsageError."""
+    hosts: list[Any] = given if isinstance(given, list) else [given]
     for one in hosts:
-        if not (isinstance(one, str) and _HOST.fullmatch(one)):
+        try:
+            _address(one.encode("ascii"), 443)
+        except (AttributeError, ValueError):
             raise UsageError(
-                f"harness.options.network: {one!r} is no host; write a list such as [api.openai.com]",
+                f"harness.options.network: {one!r} is not a host; write a list such as [api.openai.com]",
                 field="harness.options.network",
-            )
-    return tuple(hosts)
+            ) from None
+    return tuple(one.lower() for one in hosts)
 
 
 def proxy_environment() -> dict[str, str]:
@@ -52,7 +55,7 @@ def proxy_environment() -> dict[str, str]:
 
 @contextlib.contextmanager
 def proxy(place: Path, hosts: Sequence[str]) -> Iterator[None]:
-    """Answer on a Unix socket, for these hosts alone, until the block ends."""
+    """Answer on a Unix socket, for these hosts alone, until the block ends; then end every connection."""
     place.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
         folder = os.open(place.parent, os.O_PATH | os.O_DIRECTORY)
@@ -62,59 +65,91 @@ def proxy(place: Path, hosts: Sequence[str]) -> Iterator[None]:
             os.close(folder)
         place.chmod(0o666)
         listener.listen(_CONNECTIONS)
-        threading.Thread(target=_accept, args=(listener, frozenset(hosts)), daemon=True).start()
+        connections = _Connections(frozenset(hosts))
+        accepting = threading.Thread(target=connections.accept, args=(listener,), daemon=True)
+        accepting.start()
         try:
             yield
         finally:
-            with contextlib.suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
+            connections.end(listener)
+            accepting.join()
             place.unlink(missing_ok=True)
 
 
-def _accept(listener: socket.socket, hosts: frozenset[str]) -> None:
-    free = threading.BoundedSemaphore(_CONNECTIONS)
-    while True:
-        free.acquire()
-        try:
-            here, _ = listener.accept()
-        except OSError:
-            return
-        threading.Thread(target=_serve, args=(here, hosts, free), daemon=True).start()
+class _Connections:
+    """The connections of one sandbox, each passed on in a thread."""
 
+    def __init__(self, hosts: frozenset[str]) -> None:
+        self.hosts = hosts
+        self._free = threading.BoundedSemaphore(_CONNECTIONS)
+        self._lock, self._open, self._ended = threading.Lock(), set[socket.socket](), False
 
-def _serve(here: socket.socket, hosts: frozenset[str], free: threading.BoundedSemaphore) -> None:
-    with here:
+    def accept(self, listener: socket.socket) -> None:
+        """Take connections until the listener is shut down."""
+        while self._free.acquire():
+            try:
+                here, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(here,), daemon=True).start()
+
+    def end(self, listener: socket.socket) -> None:
+        """End every connection, and take no other."""
+        with self._lock:
+            self._ended = True
+            for one in (listener, *self._open):
+                with contextlib.suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+
+    @contextlib.contextmanager
+    def _held(self, one: socket.socket) -> Iterator[None]:
+        with one:
+            with self._lock:
+                if self._ended:
+                    raise ConnectionAbortedError
+                self._open.add(one)
+            try:
+                yield
+            finally:
+                with self._lock:
+                    self._open.discard(one)
+
+    def _serve(self, here: socket.socket) -> None:
         try:
-            _answer(here, hosts)
-        except (OSError, ValueError):
-            _refuse(here, "502 Bad Gateway")
+            with self._held(here):
+                try:
+                    self._answer(here)
+                except (OSError, ValueError):
+                    _refuse(here, "502 Bad Gateway")
+        except OSError:  # it came when all had ended
+            pass
         finally:
-            free.release()
+            self._free.release()
 
-
-def _answer(here: socket.socket, hosts: frozenset[str]) -> None:
-    """Pass one connection on. Raises OSError if the host cannot be reached, ValueError for an odd address."""
-    head = _head(here)
-    asked = _ASKED.match(head)
-    if not asked:
-        _refuse(here, "400 Bad Request")
-        return
-    host, port = _address(asked["tunnel"] or asked["host"], 443 if asked["tunnel"] else 80)
-    if not {host, f"{host}:{port}"} & hosts:
-        _refuse(here, "403 Host is not in harness.options.network")
-        return
-    with socket.create_connection((host.strip("[]"), port), _SECONDS) as there:
-        there.settimeout(None)
-        if asked["tunnel"]:
-            here.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            there.sendall(head[head.index(b"\r\n\r\n") + 4 :])
-        else:
-            first = b" ".join((asked["verb"], asked["path"] or b"/", asked["version"]))
-            there.sendall(first + b"\r\n" + head[asked.end() :])
-        back = threading.Thread(target=pump, args=(there, here), daemon=True)
-        back.start()
-        pump(here, there)
-        back.join()
+    def _answer(self, here: socket.socket) -> None:
+        """Pass a connection on. Raises OSError if the host cannot be reached, ValueError for an odd address."""
+        head = _head(here)
+        asked = _ASKED.match(head)
+        if not asked:
+            _refuse(here, "400 Bad Request")
+            return
+        host, port = _address(asked["tunnel"] or asked["host"], 443 if asked["tunnel"] else 80)
+        if not {host, f"{host}:{port}"} & self.hosts:
+            _refuse(here, "403 Host is not in harness.options.network")
+            return
+        there = socket.create_connection((host.strip("[]"), port), _SECONDS)
+        with self._held(there):
+            there.settimeout(None)
+            if asked["tunnel"]:
+                here.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                there.sendall(head[head.index(b"\r\n\r\n") + 4 :])
+            else:
+                first = b" ".join((asked["verb"], asked["path"] or b"/", asked["version"]))
+                there.sendall(first + b"\r\n" + head[asked.end() :])
+            back = threading.Thread(target=pump, args=(there, here), daemon=True)
+            back.start()
+            pump(here, there)
+            back.join()
 
 
 def _refuse(here: socket.socket, why: str) -> None:

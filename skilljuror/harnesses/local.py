@@ -206,13 +206,11 @@ class LocalHarness:
         root.mkdir()
         allowance = read_allowance(job.task_dir)
         try:
-            if sandbox_class(self.isolation) is PlainSandbox:
-                yield _set_up(PlainSandbox(root), allowance, job, self.hosts)
-            else:
+            sandbox: Sandbox = PlainSandbox(root)
+            if sandbox_class(self.isolation) is BubblewrapSandbox:
                 hidden = (job.task_dir, data_dir("examples"))
-                shown = job.agent.shown
-                sandbox = BubblewrapSandbox(root, allowance.limits, hidden, shown)
-                yield _set_up(sandbox, allowance, job, self.hosts)
+                sandbox = BubblewrapSandbox(root, allowance.limits, hidden, job.agent.shown)
+            yield _set_up(sandbox, allowance, job, self.hosts)
         finally:
             remove_tree(folder)
 

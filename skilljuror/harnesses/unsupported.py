@@ -24,7 +24,9 @@ def unsupported(task_dir: Path, *, offline: bool = True) -> list[str]:
     """Return lines of a task that no sandbox follows, and those of its verifier that need the network if
     it is `offline`."""
     environment = task_dir / "environment"
-    lines = sorted(read_recipe(environment).left_out, key=lambda line: not line.startswith("RUN"))
+    lines = sorted(
+        read_recipe(environment).left_out, key=lambda line: not line.upper().startswith("RUN")
+    )
     found = [f"environment/Dockerfile: {line}" for line in lines]
     found += [f"environment/{name}" for name in COMPOSE if (environment / name).exists()]
     return found + list(_fetches(task_dir / "tests" / "test.sh") if offline else ())

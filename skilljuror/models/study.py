@@ -467,7 +467,7 @@ class TrialRecord(Record):
     """Tree digest of the same folder after the agent, without files that its pages instruct to create. A
     different digest means edits; "gone": the folder no longer exists; None: unknown."""
     network: Literal["none", "host", "public", "allowlist"] | None = None
-    """Network of the agent: none, host, or a container's (public, allowlist); null: unknown. A local verifier has none."""
+    """Network of the agent: none, host, allowlist (listed hosts), public (a container's); None: unknown. A local verifier has none."""
     task_network: str | None = None
     """Network setting in task.toml, or None."""
     started_at: str

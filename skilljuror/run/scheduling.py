@@ -95,15 +95,25 @@ def _report(
 ) -> None:
     """Report every trial after the `counts` of those before and planned, with the time that those left take
     if each takes the median."""
-    (before, planned), seconds = counts, list[float]()
+    (before, planned), known = counts, list[float]()
     for done, record in enumerate(records, before + 1):
         spent.count(record.trial)
-        start, end = (datetime.fromisoformat(at) for at in (record.started_at, record.finished_at))
-        seconds.append((end - start).total_seconds())
+        known += _seconds(record)
         rounds = ceil((planned - done) / jobs)
-        left = f", about {_words(rounds * median(seconds))} left" if rounds else ""
+        left = f", about {_words(rounds * median(known))} left" if rounds and known else ""
         note = f"{record.trial}: {record.status}{left}"
         run.listener(Progress("run", done, planned, note))
+
+
+def _seconds(record: TrialRecord) -> Iterator[float]:
+    """Yield how long a trial took, if its start and end are known: an unknown one is the epoch."""
+    try:
+        times = (record.started_at, record.finished_at)
+        start, end = (datetime.fromisoformat(at).timestamp() for at in times)
+    except ValueError:  # a harness of somebody else's
+        return
+    if 0 < start <= end:
+        yield end - start
 
 
 def _words(seconds: float) -> str:

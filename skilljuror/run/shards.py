@@ -12,6 +12,7 @@ from skilljuror.errors import StudyError, UsageError
 from skilljuror.files import (
     StudyFolder,
     append_jsonl,
+    digest_json,
     digest_tree,
     fresh_dir,
     read_jsonl,
@@ -128,8 +129,8 @@ def _equal(path: Path, other: Path) -> bool:
 
 def _add_lines(path: Path, target: Path) -> None:
     """Add the rows of a log that the other one lacks."""
-    known = list(read_jsonl(target)) if target.exists() else []
-    append_jsonl(target, *(row for row in read_jsonl(path) if row not in known))
+    known = {digest_json(row) for row in read_jsonl(target)} if target.exists() else set()
+    append_jsonl(target, *(row for row in read_jsonl(path) if digest_json(row) not in known))
 
 
 def _refuse_other_variants(folder: StudyFolder, out: StudyFolder) -> None:

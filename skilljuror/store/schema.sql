@@ -109,7 +109,7 @@ CREATE TABLE trials (
     variant_digest VARCHAR,  -- Tree digest of the offered variant in the sandbox.
     skill_root VARCHAR,  -- Path of the skills folder as the agent saw it.
     variant_digest_after VARCHAR,  -- Tree digest of the offered variant after the agent, without announced files, or "gone"; null if not measured.
-    network VARCHAR,  -- Network of the agent: none, host, or a container's own (public, allowlist); null if unknown.
+    network VARCHAR,  -- Network of the agent: none, host, allowlist (listed hosts alone), public (a container's own); null if unknown.
     task_network VARCHAR,  -- Network setting of the task; null if missing.
     started_at TIMESTAMP,  -- Start, UTC.
     finished_at TIMESTAMP,  -- End, UTC.

@@ -36,7 +36,8 @@ def test_a_real_agent_in_two_conditions(agent, tmp_path):
     with model_server(agent.scripts()) as (address, requests):
         study = make_study(
             tmp_path, trials=1, variants={"none": None, "skill": "origin"},
-            agent=agent.choice(address, **EFFORT.get(agent.name, {"effort": "high"})), harness={"timeout_sec": 120, "options": {"network": [address.removeprefix("http://")]}},
+            agent=agent.choice(address, **EFFORT.get(agent.name, {"effort": "high"})),
+            harness={"timeout_sec": 120, "options": {"network": [address.removeprefix("http://")]}},
         )  # fmt: skip
         home = {"HOME": str(planted_home(tmp_path / "home"))}
         for words in (("run", study, "--out", out), ("ingest", "--study", out), ("report", out)):

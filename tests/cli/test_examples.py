@@ -62,7 +62,7 @@ def test_examples_work_in_the_order_of_the_help(place):
     for example in (one for commands in PANELS.values() for one in commands.values()):
         name = example.split()[0]
         if name == "demo":
-            continue  # 120 trials; tests of the packaged study run it
+            continue  # 200 trials; tests of the packaged study run it
         if name == "merge":
             for number in (1, 2):
                 share = Shard(number, 2)

@@ -1,5 +1,7 @@
 """An agent with a model reaches the hosts that its study lists, and nothing else."""
 
+import socket
+import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -9,6 +11,7 @@ from skilljuror.errors import HarnessError, UsageError
 from skilljuror.harnesses.local import LocalHarness
 from tests.support.harness_tasks import make_job, make_task, needs_bwrap, shell_agent
 from tests.support.serving import serving
+from tests.support.studies import until
 
 pytestmark = needs_bwrap
 ASK = """
@@ -107,9 +110,29 @@ def test_many_connections_and_odd_requests_end_nothing(run, servers):
     assert [line[2:10] for line in said[:-1]] == ["HTTP/1.1"] * 3
 
 
-@pytest.mark.parametrize("given", [["https://api.openai.com"], ["a b"], "", [3], ["host:0"]])
+def test_letters_of_a_host_do_not_matter(run, servers):
+    one = servers[0].replace("127.0.0.1", "localhost")
+    _, said = run(f"cat > ask.py <<'E'\n{ASK}\nE\npython3 ask.py {one}/tea", [one[7:].upper()])
+    assert said[0] == "it is /tea"
+
+
+def test_a_connection_that_nobody_ends_ends_with_the_trial(run):
+    before = set(threading.enumerate())
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        host = f"127.0.0.1:{silent.getsockname()[1]}"
+        ask = (
+            f"way.set_tunnel('127.0.0.1', {silent.getsockname()[1]}); way.connect(); print('open')"
+        )
+        script = f"python3 -c \"import http.client; way = http.client.HTTPConnection('127.0.0.1', 3128); {ask}\""
+        assert run(script, [host])[1] == ["open"]
+        until(lambda: set(threading.enumerate()) <= before)
+
+
+@pytest.mark.parametrize(
+    "given", [["https://api.openai.com"], ["a b"], "", [3], ["host:0"], ["host:99999"]]
+)
 def test_what_is_no_host_is_refused(given):
-    with pytest.raises(UsageError, match="is no host"):
+    with pytest.raises(UsageError, match="is not a host"):
         LocalHarness({"network": given})
 
 

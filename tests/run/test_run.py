@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -24,6 +25,8 @@ from skilljuror.models.build import BuildRecord
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.run.lock import exclusive_run
 from skilljuror.run.run import agent_digest, run_study
+from skilljuror.run.scheduling import _seconds
+from skilljuror.runtime.workers import Progress
 from skilljuror.studies.plan import freeze
 from skilljuror.studies.study_file import load_study
 from tests.support.harness_tasks import SKILL, alive, needs_bwrap, write_tree
@@ -469,3 +472,20 @@ def test_a_module_in_the_working_directory_breaks_nothing(tmp_path):
     run = start(study, tmp_path / "out", cwd=here)
     said, errors = run.communicate(timeout=60)
     assert (said.split(), errors) == (["4", "False"], "")
+
+
+def test_every_trial_is_told_with_the_time_that_is_left(tmp_path):
+    told: list[Progress] = []
+    run_study(make_study(tmp_path, trials=2), tmp_path / "out", progress=told.append)
+    notes = [one.note for one in told if one.stage == "run" and one.done]
+    assert len(notes) == 4
+    assert all(re.search(r": scored, about \d+ s left$", note) for note in notes[:-1])
+    assert notes[-1].endswith(": scored")
+
+
+@pytest.mark.parametrize("start", ["1970-01-01T00:00:00+00:00", "soon", "2127-01-01T00:00:00Z"])
+def test_a_trial_of_unknown_length_gives_no_estimate(finished, start):
+    """Harbor's results may lack a start, and a harness of one's own may write anything."""
+    record = read_record(TrialRecord, StudyFolder(finished[1]).trial_record("tea__a__1"))
+    assert len(list(_seconds(record))) == 1
+    assert list(_seconds(record.model_copy(update={"started_at": start}))) == []

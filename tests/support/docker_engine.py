@@ -1,10 +1,10 @@
-"""A Docker engine for the tests where there is none, and base images that stand in for those of a registry.
+"""Start a Docker engine for the tests if none answers, with stand-ins for base images that cannot be pulled.
 
     python -m tests.support.docker_engine start DIR [IMAGE:TAG ...]
     python -m tests.support.docker_engine stop DIR
 
-`start` prints how to reach the engine: the one of this machine, or one of its own under DIR (Debian, root).
-If neither can be had it says why and ends with 3. Images that no registry answers for are made of this
+`start` prints how to reach the engine: the one of this machine, or a new one under DIR (Debian, root). If neither
+is possible it says why and ends with 3. In the new engine, images that cannot be pulled are made of this
 machine's Debian and labelled `standin`: a Dockerfile that builds on them proves nothing about the real ones.
 """
 
@@ -45,12 +45,12 @@ ENV UV_PYTHON_DOWNLOADS=never
 LABEL standin="Debian bookworm with python3 and uv, under the name of Ubuntu"
 CMD ["bash"]
 """
-IMAGES = {"debian": "debian", "python": "python", "ubuntu": "ubuntu"}
-"""Name of a base image -> the stand-in for it."""
+STAND_INS = {"python": PYTHON, "ubuntu": UBUNTU}
+"""Name of a base image -> how its stand-in is built; that of debian is imported."""
 
 
 class NotHere(Exception):
-    """No engine, or no image, can be had on this machine."""
+    """This machine cannot have an engine or an image."""
 
 
 def run(*words: str, text: str | None = None, **env: str) -> str:
@@ -62,6 +62,15 @@ def run(*words: str, text: str | None = None, **env: str) -> str:
         last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
         raise NotHere(f"{' '.join(words[:3])} failed: {last}")
     return done.stdout
+
+
+def works(*words: str) -> bool:
+    """Whether a program ends well."""
+    try:
+        run(*words)
+    except (NotHere, FileNotFoundError):
+        return False
+    return True
 
 
 def answers() -> bool:
@@ -84,8 +93,10 @@ def start(folder: Path, images: list[str]) -> str:
         run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *PACKAGES, **quiet)
         _compose(folder)
         _daemon(folder)
+    own = (folder / "pid").exists()
     for image in images:
-        _image(folder, image)
+        if not works("docker", "image", "inspect", image):
+            _image(folder, image, own=own)
     return os.environ.get("DOCKER_HOST", "")
 
 
@@ -97,9 +108,8 @@ def stop(folder: Path) -> None:
         os.kill(process, signal.SIGTERM)
         while Path(f"/proc/{process}").exists():
             time.sleep(0.2)
-    mounts = [
-        line.split()[1] for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
-    ]
+    lines = Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
+    mounts = (line.split()[1] for line in lines)
     for mount in sorted((one for one in mounts if one.startswith(f"{folder}/")), reverse=True):
         run("umount", mount)
     shutil.rmtree(folder, ignore_errors=True)
@@ -108,9 +118,8 @@ def stop(folder: Path) -> None:
 def _mirror() -> str:
     """Address of the Debian archive that this machine's apt uses."""
     wanted = "$(REPO_URI)|$(CODENAME)|$(COMPONENT)"
-    for line in run(
-        "apt-get", "indextargets", "--format", wanted, "Created-By: Packages"
-    ).splitlines():
+    told = run("apt-get", "indextargets", "--format", wanted, "Created-By: Packages")
+    for line in told.splitlines():
         address, release, part = line.split("|")
         if (release, part) == (RELEASE, "main"):
             return address.rstrip("/")
@@ -119,11 +128,8 @@ def _mirror() -> str:
 
 def _compose(folder: Path) -> None:
     """Install version 2 of compose as a plugin of this user, without touching apt's own state."""
-    try:
-        run("docker", "compose", "version")
+    if works("docker", "compose", "version"):
         return
-    except NotHere:
-        pass
     place = folder / "compose"
     for name in ("lists/partial", "cache/archives/partial", "files"):
         (place / name).mkdir(parents=True, exist_ok=True)
@@ -151,7 +157,7 @@ def _compose(folder: Path) -> None:
 def _daemon(folder: Path) -> None:
     """Start dockerd with all that it holds below the folder."""
     path = os.environ["PATH"]
-    if subprocess.run(["iptables", "-t", "nat", "-L"], capture_output=True, check=False).returncode:
+    if not works("iptables", "-t", "nat", "-L"):
         (folder / "bin").mkdir(exist_ok=True)  # a kernel without nf_tables
         for name in ("iptables", "ip6tables"):
             (folder / "bin" / name).unlink(missing_ok=True)
@@ -171,62 +177,36 @@ def _daemon(folder: Path) -> None:
         if answers():
             return
         time.sleep(0.3)
-    raise NotHere(
-        f"dockerd does not answer: {(folder / 'dockerd.log').read_text(encoding='utf-8')[-300:]}"
-    )
+    said = (folder / "dockerd.log").read_text(encoding="utf-8").splitlines()
+    raise NotHere(f"dockerd does not answer: {said[-1] if said else 'no output'}")
 
 
-def _image(folder: Path, image: str) -> None:
-    """Make sure that an image is here: pulled, or its stand-in."""
-    try:
-        run("docker", "image", "inspect", image)
+def _image(folder: Path, image: str, *, own: bool) -> None:
+    """Pull an image, or in an engine of our `own` make its stand-in."""
+    if works("timeout", "20", "docker", "pull", "-q", image):
         return
-    except NotHere:
-        pass
-    try:
-        run("timeout", "20", "docker", "pull", "-q", image)
-        return
-    except NotHere:
-        pass
     name = image.rpartition("/")[2].partition(":")[0]
-    if name not in IMAGES:
-        raise NotHere(f"no registry has {image}, and nothing stands in for it")
-    _stand_in(folder, IMAGES[name])
-    run("docker", "tag", f"standin/{IMAGES[name]}", image)
+    if not own or name not in {"debian", *STAND_INS}:
+        raise NotHere(f"{image} cannot be pulled, and nothing may stand in for it")
+    _stand_in(folder, name)
+    run("docker", "tag", f"standin/{name}", image)
 
 
 def _stand_in(folder: Path, name: str) -> None:
-    try:
-        run("docker", "image", "inspect", f"standin/{name}")
+    if works("docker", "image", "inspect", f"standin/{name}"):
         return
-    except NotHere:
-        pass
     if name == "debian":
         _debian(folder / "rootfs")
         return
     _stand_in(folder, "debian" if name == "python" else "python")
-    run(
-        "docker",
-        "build",
-        "-q",
-        "-t",
-        f"standin/{name}",
-        "-",
-        text=PYTHON if name == "python" else UBUNTU,
-    )
+    run("docker", "build", "-q", "-t", f"standin/{name}", "-", text=STAND_INS[name])
 
 
 def _debian(root: Path) -> None:
     """Import this machine's Debian, with the certificates that it trusts."""
     shutil.rmtree(root, ignore_errors=True)
-    run(
-        "debootstrap",
-        "--variant=minbase",
-        "--include=ca-certificates",
-        RELEASE,
-        str(root),
-        _mirror(),
-    )
+    chosen = ("--variant=minbase", "--include=ca-certificates")
+    run("debootstrap", *chosen, RELEASE, str(root), _mirror())
     own = Path("/usr/local/share/ca-certificates")
     if any(own.glob("*.crt")):
         shutil.copytree(own, root / str(own)[1:], dirs_exist_ok=True)
@@ -234,11 +214,8 @@ def _debian(root: Path) -> None:
     changes = [f"ENV {' '.join(f'{name}={CERTIFICATES}' for name in TRUSTED)}", 'CMD ["bash"]']
     changes.append(f'LABEL standin="Debian {RELEASE} by debootstrap"')
     words = " ".join(f"-c '{change}'" for change in changes)
-    run(
-        "bash",
-        "-c",
-        f"tar -C {root} --one-file-system -c . | docker import {words} - standin/debian",
-    )
+    imported = f"docker import {words} - standin/debian"
+    run("bash", "-c", f"tar -C {root} --one-file-system -c . | {imported}")
     shutil.rmtree(root)
 
 

@@ -14,8 +14,10 @@ from skilljuror.harnesses.base import Requirement, free_disk
 _FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(?P<base>\S+)(?:\s+AS\s+(?P<stage>\S+))?", re.I | re.M)
 _SECONDS = 60.0
 """Time limit of one call, seconds."""
+_REGISTRY_SECONDS = 10.0
+"""Time limit of asking a registry for an image, seconds."""
 _PROJECT = "com.docker.compose.project"
-"""Label of all that compose makes: Harbor's name of a trial, and a suffix."""
+"""Label of all that compose makes: Harbor's name of a trial, and a suffix such as __env."""
 _KINDS = {
     "container": (("ls", "-aq"), ("rm", "-fv")),
     "network": (("ls", "-q"), ("rm",)),
@@ -30,11 +32,11 @@ _POOLS: tuple[dict[str, Any], ...] = (
 """Address pools of an engine that names none."""
 
 
-def docker(*words: str) -> str:
+def docker(*words: str, seconds: float = _SECONDS) -> str:
     """Return what `docker` prints. Raises HarnessError."""
     try:
         done = subprocess.run(
-            ["docker", *words], capture_output=True, text=True, timeout=_SECONDS, check=True
+            ["docker", *words], capture_output=True, text=True, timeout=seconds, check=True
         )
     except FileNotFoundError:
         raise HarnessError(
@@ -45,7 +47,7 @@ def docker(*words: str) -> str:
         raise HarnessError(f"harness 'harbor': `docker {words[0]}` failed: {said}") from error
     except subprocess.TimeoutExpired as error:
         raise HarnessError(
-            f"harness 'harbor': `docker {words[0]}` gave no answer in {_SECONDS:g} s; restart Docker"
+            f"harness 'harbor': `docker {words[0]}` gave no answer in {seconds:g} s; restart Docker"
         ) from error
     return done.stdout
 
@@ -92,7 +94,7 @@ def _bases(dockerfile: Path) -> Iterator[str]:
 
 def _answers(kind: str, image: str) -> bool:
     try:
-        return bool(docker(kind, "inspect", image))
+        return bool(docker(kind, "inspect", image, seconds=_REGISTRY_SECONDS))
     except HarnessError:
         return False
 
@@ -113,14 +115,15 @@ def remove_leftovers(trials: Collection[str]) -> None:
     """Remove containers, networks, volumes and images of trials, by Harbor's names of them."""
     for kind, (listed, removed) in _KINDS.items():
         found = docker(kind, *listed, "--filter", f"label={_PROJECT}").split()
-        told = json.loads(docker(kind, "inspect", *found)) if found else []
-        left = [name for name, one in zip(found, told, strict=True) if _trial_of(one) in trials]
-        if left:
+        if left := [one for one in dict.fromkeys(found) if _trial_of(kind, one) in trials]:
             docker(kind, *removed, *left)
 
 
-def _trial_of(told: dict[str, Any]) -> str:
-    """Harbor's name of the trial that something belongs to."""
-    labels = told.get("Labels") or told.get("Config", {}).get("Labels") or {}
-    task, number, *_ = f"{labels.get(_PROJECT, '')}____".split("__")
-    return f"{task}__{number}"
+def _trial_of(kind: str, name: str) -> str | None:
+    """Harbor's name of the trial that something belongs to; None if it is gone by now."""
+    try:
+        (told,) = json.loads(docker(kind, "inspect", name))
+    except HarnessError:  # a thing of another program, which removed it
+        return None
+    labels = told.get("Labels") or told["Config"]["Labels"]
+    return "__".join(labels[_PROJECT].split("__")[:2])

@@ -39,7 +39,7 @@ _TARGET = re.compile(r"^(?:(?:When the task involves .*?, read )?\[([^\]]+)\]|`(
 _ANCHOR = re.compile(r"^\s*- \[[^\]]+\]\(#([^()\s]+)\)")
 """The link of a row that leads to a section of its own page."""
 _JOINED = 32
-"""Skills whose names fit into one name."""
+"""Names that fit into one of 64 characters, at most."""
 LEAST_CUT = 6  # minimum words of a heading that is cut to a title
 MOST_CUT = 60  # maximum words of such a title
 _UNSHOWN = re.compile(r"</?[A-Za-z][^<>]*>|(?<=\])\([^()]*\)")
