@@ -59,6 +59,8 @@ NOTES = {
     "atif-parquet": "A row's document is read as `atif`, so that the fields are those; other columns are left alone.",
     "pi": "Parent ids only show that a session was rewound: all entries are read, in the order of the file. `details` of a "
     "result are for people; names, labels and the state of extensions reach no model.",
+    "otlp": "Attributes outside the GenAI conventions, except the command and exit code of a process; totals of an invocation, which "
+    "repeat its model calls; definitions of tools.",
     "atif": "Fields of ATIF's own bookkeeping (`step_id`, `llm_call_count`, totals of steps) say nothing "
     "new; a continuation is found by the reference to it or by the name Harbor gives its file, a summary by its "
     "name; token ids and log probabilities are left alone.",

@@ -50,6 +50,8 @@ class Allowance(Struct, frozen=True):
     """At least the default limits; a task may raise memory and storage."""
     network: str | None
     """Network setting; None if missing."""
+    cpus: int | None = None
+    """CPUs that a container of the task gets; None if it does not say."""
 
 
 def read_allowance(task_dir: Path) -> Allowance:
@@ -63,7 +65,10 @@ def read_allowance(task_dir: Path) -> Allowance:
     )
     network = table.get("network_mode", table.get("allow_internet"))
     words = {True: "allowed", False: "refused", None: None}
-    return Allowance(limits, words.get(network, str(network)))
+    cpus = table.get("cpus")
+    return Allowance(
+        limits, words.get(network, str(network)), cpus if isinstance(cpus, int) else None
+    )
 
 
 def _megabytes(table: dict[str, Any], name: str) -> int:

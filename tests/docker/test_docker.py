@@ -47,7 +47,7 @@ ENTRYPOINT ["/bin/sh", "-c", "PYTHONPATH=/given/repo python3 -m tests.support.mo
 )
 SKILLSBENCH = os.environ.get("SKILLSBENCH")
 """A checkout of SkillsBench, to run three of its tasks."""
-BENCH = ("offer-letter-generator", "grid-dispatch-operator", "manufacturing-fjsp-optimization")
+BENCH = ("offer-letter-generator", "grid-dispatch-operator", "3d-scan-calc")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skilljuror.errors import HarnessError
-from skilljuror.harnesses.harbor.engine import refuse_too_many, require_engine
+from skilljuror.harnesses.harbor.engine import engine_requirements, refuse_too_many, require_engine
 from skilljuror.run.forecast import forecast
 from tests.support.cli_process import call
 from tests.support.harness_tasks import write_tree
@@ -84,6 +84,22 @@ def test_as_many_trials_as_docker_has_networks(engine):
     refuse_too_many(29)
     with pytest.raises(HarnessError, match="use --jobs 29, or add default-address-pools"):
         refuse_too_many(30)
+
+
+def test_tasks_with_more_cpus_than_docker_has_are_named(engine, tmp_path):
+    engine(ServerVersion="20", DockerRootDir="/nowhere", NCPU=2)
+    write_tree(tmp_path, {"tea/task.toml": "[environment]\ncpus = 2\n"})
+    write_tree(tmp_path, {"soup/task.toml": "[environment]\ncpus = 4\n"})
+    tasks = [tmp_path / "tea", tmp_path / "soup"]
+
+    def cpus(override=None):
+        return {one.name: one for one in engine_requirements(tasks, override)}["cpus"]
+
+    assert cpus().ready is False
+    assert cpus().detail.startswith(
+        "2 CPUs; 1 of 2 tasks ask for more, and Docker will not start them: soup;"
+    )
+    assert cpus(1).ready is True
 
 
 def test_an_engine_that_does_not_answer_is_named(engine, monkeypatch, tmp_path):

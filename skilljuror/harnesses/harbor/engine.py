@@ -10,6 +10,7 @@ from typing import Any
 
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.base import Requirement, free_disk
+from skilljuror.harnesses.environment import read_allowance
 
 _FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(?P<base>\S+)(?:\s+AS\s+(?P<stage>\S+))?", re.I | re.M)
 _SECONDS = 60.0
@@ -62,8 +63,9 @@ def require_engine() -> dict[str, Any]:
     return info
 
 
-def engine_requirements(tasks: Sequence[Path]) -> Iterator[Requirement]:
-    """Check the engine, its disk, and the base image of every task."""
+def engine_requirements(tasks: Sequence[Path], cpus: int | None) -> Iterator[Requirement]:
+    """Check the engine, its disk, the CPUs of every task (all have `cpus`, if given) and its base
+    image."""
     try:
         info = require_engine()
     except HarnessError as error:
@@ -73,6 +75,7 @@ def engine_requirements(tasks: Sequence[Path]) -> Iterator[Requirement]:
     root = Path(info["DockerRootDir"])
     if root.exists():  # an engine elsewhere has its own disk
         yield free_disk(root)
+    yield _cpus(tasks, cpus, int(info["NCPU"]))
     bases = sorted({base for task in tasks for base in _bases(task / "environment" / "Dockerfile")})
     missing = [
         base for base in bases if not (_answers("image", base) or _answers("manifest", base))
@@ -80,6 +83,20 @@ def engine_requirements(tasks: Sequence[Path]) -> Iterator[Requirement]:
     found = f"{len(bases) - len(missing)} of {len(bases)} base images are here or in their registry"
     detail = f"{found}; not found: {', '.join(missing)}" if missing else found
     yield Requirement("images", not missing, detail)
+
+
+def _cpus(tasks: Sequence[Path], given: int | None, there: int) -> Requirement:
+    """Docker starts no container with more CPUs than it has."""
+    wanted = {task.name: given or read_allowance(task).cpus or 0 for task in tasks}
+    above = sorted(name for name, cpus in wanted.items() if cpus > there)
+    detail = f"{there} CPUs"
+    if above:
+        detail += (
+            f"; {len(above)} of {len(tasks)} tasks ask for more, and Docker will not start them:"
+            f" {', '.join(above[:3])}{', …' if above[3:] else ''}; leave them out, or set"
+            " harness.options.environment_config.override_cpus"
+        )
+    return Requirement("cpus", not above, detail)
 
 
 def _bases(dockerfile: Path) -> Iterator[str]:

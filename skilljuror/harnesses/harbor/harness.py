@@ -115,10 +115,10 @@ class HarborHarness:
             yield tasks_requirement(tasks, ignore=self.unsupported == "ignore", offline=False)
 
     def machine_requirements(self, tasks: Sequence[Path]) -> Iterator[Requirement]:
-        """Harbor's version and, for Docker, the engine's disk and the tasks' base images."""
+        """Harbor's version and, for Docker, the engine's disk and CPUs and the tasks' base images."""
         yield Requirement("harbor", True, self._program().version)
         if self.environment == DOCKER:
-            yield from engine_requirements(tasks)
+            yield from engine_requirements(tasks, self.environment_config.get("override_cpus"))
 
     def own_agent(self, choice: AgentChoice) -> AgentProgram | None:
         """Return one of Harbor's agents; None for ours: scripted, command, module:attribute."""

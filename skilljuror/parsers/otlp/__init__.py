@@ -1,0 +1,1 @@
+"""OpenTelemetry traces: OTLP JSON with the GenAI semantic conventions."""
