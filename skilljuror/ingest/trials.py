@@ -91,8 +91,8 @@ def _refuse_other_reward(record: TrialRecord, raw: Path, path: Path) -> None:
     verified = read_reward(raw / "verifier")
     if verified.value is None or record.reward == verified.value:
         return
-    if record.reward is None and record.rewards == verified.rewards:  # an invalid reward
-        return
+    if record.rewards == verified.rewards and record.reward in {None, *verified.rewards.values()}:
+        return  # an invalid reward, or in an adopted trial another of several
     raise StudyError(
         f"{str(path)!r}: reward is {record.reward}, but the verifier's file in"
         f" {str(raw / 'verifier')!r} says {verified.value:g}; restore both, or move the trial's folder"

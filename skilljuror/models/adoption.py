@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from skilljuror.models.harbor import REWARD
 from skilljuror.models.record import Record
 from skilljuror.models.study import Contrast, TaskEntry
 
@@ -33,6 +34,8 @@ class AdoptionMap(Record):
     """The arms."""
     contrast: Contrast | None = None
     """Headline comparison; default: the last condition against the one before it."""
+    reward: str = REWARD
+    """Name of the reward that counts, where the verifier gave several: "overall"."""
     agent: str | None = None
     """The agent, as Harbor names it; required if the jobs ran several."""
     model: str | None = None

@@ -36,13 +36,13 @@ class Reward(Struct, frozen=True):
     """Why the trial is unscored, in one line."""
 
 
-def chosen_reward(rewards: dict[str, float]) -> Reward:
-    """Key "reward", else the only key, else none (measures A-04)."""
+def chosen_reward(rewards: dict[str, float], name: str = REWARD) -> Reward:
+    """Return the reward of that name; if nobody named one, else the only one (measures A-04)."""
     kept = {key: number for key, number in rewards.items() if math.isfinite(number)}
-    if REWARD not in rewards and len(rewards) > 1:
+    if name not in rewards and (len(rewards) > 1 or name != REWARD):
         names = ", ".join(sorted(rewards)[:5])
-        return Reward(None, kept, f"no key {REWARD!r} among several: {names}")
-    value = rewards[REWARD] if REWARD in rewards else next(iter(rewards.values()))
+        return Reward(None, kept, f"no key {name!r} among: {names}")
+    value = rewards[name] if name in rewards else next(iter(rewards.values()))
     if not 0.0 <= value <= 1.0:
         return Reward(None, kept, f"reward {value!r} is outside [0, 1]")
     return Reward(value, kept)

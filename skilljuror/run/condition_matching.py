@@ -1,16 +1,18 @@
 """Assign finished Harbor trials to arms by the globs of a map."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skilljuror.errors import StudyError, TrajectoryError, UsageError
 from skilljuror.files import path_text
 from skilljuror.models.adoption import AdoptionMap
-from skilljuror.models.harbor import HarborResult
+from skilljuror.models.harbor import REWARD, HarborResult, chosen_reward
 from skilljuror.parsers.harbor.result import is_trial, read_result
 from skilljuror.studies.tasks import can_name_trials
 
@@ -28,13 +30,14 @@ class AdoptedTrial(Struct, frozen=True):
 
     @property
     def task(self) -> str:
-        """The task's name without its organisation."""
+        """The task's name in the study."""
         return task_of(self.result)
 
 
 def task_of(result: HarborResult) -> str:
-    """The task's name without its organisation."""
-    return result.task_name.rpartition("/")[2]
+    """The task's name without its organisation, with single underscores: two part the names of
+    trials."""
+    return re.sub("__+", "_", result.task_name.rpartition("/")[2])
 
 
 class TrialLeftOut(Struct, frozen=True):
@@ -62,6 +65,7 @@ def match_trials(
         elif (first := adopted.setdefault(found.result.id, found)) is not found:
             left_out.append(TrialLeftOut(folder, f"a copy of {first.folder}"))
     _refuse_several(list(adopted.values()))
+    _refuse_equal_names(list(adopted.values()))
     return list(adopted.values()), left_out
 
 
@@ -92,9 +96,12 @@ def _match(path: Path, folder: str, adoption: AdoptionMap) -> AdoptedTrial | Tri
             field="conditions",
         )
     reason = _misfit(result, adoption) if arms else "no condition's glob matches its path"
-    return (
-        TrialLeftOut(folder, reason) if reason else AdoptedTrial(folder, path, result, arms[0].name)
-    )
+    if reason:
+        return TrialLeftOut(folder, reason)
+    if result.rewards and adoption.reward != REWARD:
+        chosen = chosen_reward(result.rewards, adoption.reward)
+        result = replace(result, reward=chosen.value, problem=chosen.problem)
+    return AdoptedTrial(folder, path, result, arms[0].name)
 
 
 def _misfit(result: HarborResult, adoption: AdoptionMap) -> str | None:
@@ -108,6 +115,18 @@ def _misfit(result: HarborResult, adoption: AdoptionMap) -> str | None:
     if result.started_at is None or result.finished_at is None:
         return "its result.json lacks a start or end time"
     return None
+
+
+def _refuse_equal_names(adopted: Sequence[AdoptedTrial]) -> None:
+    """Raise StudyError for two tasks that would have one name in the study."""
+    first: dict[str, str] = {}
+    for name, given in ((trial.task, trial.result.task_name) for trial in adopted):
+        if first.setdefault(name, given).rpartition("/")[2] != given.rpartition("/")[2]:
+            raise StudyError(
+                f"the tasks {first[name]!r} and {given!r} would both be {name!r} in the study; adopt"
+                " them as two studies",
+                field="conditions",
+            )
 
 
 def _refuse_several(adopted: Sequence[AdoptedTrial]) -> None:

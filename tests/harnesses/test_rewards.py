@@ -41,7 +41,7 @@ def test_rewards_that_count(tmp_path, name, text, value):
         ("reward.json", '{"reward": true}', "not a finite number"),
         ("reward.json", '{"reward": "1"}', "not a finite number"),
         ("reward.json", '{"reward": 1' + "0" * 400 + "}", "not a finite number"),
-        ("reward.json", '{"a": 1, "b": 1}', "no key 'reward' among several: a, b"),
+        ("reward.json", '{"a": 1, "b": 1}', "no key 'reward' among: a, b"),
     ],
 )
 def test_rewards_that_leave_a_trial_unscored(tmp_path, name, text, said):

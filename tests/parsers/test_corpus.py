@@ -28,7 +28,15 @@ UNREAD = {
     "SWE-agent .traj: unsupported log format": 11,
     "BenchFlow log: unsupported log format": 3,
 }
-ABSENT = {"atif-parquet", "kimi", "opencode", "opencode-database", "openhands-v1", "otlp", "qwen-code"}
+ABSENT = {
+    "atif-parquet",
+    "kimi",
+    "opencode",
+    "opencode-database",
+    "openhands-v1",
+    "otlp",
+    "qwen-code",
+}
 """Formats without logs under a stated licence."""
 NOT_LOGS = {
     "metadata.json", "config.json", "lock.json", "result.json", "manifest.json", "job.log",

@@ -8,6 +8,7 @@ from typing import Any
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.harbor import HarborResult, Reward, chosen_reward
+from skilljuror.parsers.harbor.benchflow import as_harbor
 from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
@@ -117,7 +118,7 @@ def _load(folder: Path) -> dict[str, Any]:
     document = JsonDocument(folder / "result.json")
     if not document.complete:
         raise unreadable(document.path, "is not valid JSON")
-    return as_dict(document.value)
+    return as_harbor(as_dict(document.value))
 
 
 def _is_result(given: dict[str, Any]) -> bool:
@@ -162,7 +163,9 @@ def _window(given: Any) -> tuple[float, float] | None:
 
 def _seconds(given: dict[str, Any]) -> dict[str, float]:
     windows = {phase: _window(given.get(phase)) for phase in PHASES}
-    return {phase: max(0.0, w[1] - w[0]) for phase, w in windows.items() if w is not None}
+    timed = {phase: as_float(nested(given, "timing", phase)) for phase in PHASES}
+    known = {phase: seconds for phase, seconds in timed.items() if seconds is not None}
+    return known | {phase: max(0.0, w[1] - w[0]) for phase, w in windows.items() if w is not None}
 
 
 def _step_names(given: dict[str, Any]) -> list[str]:

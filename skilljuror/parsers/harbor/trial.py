@@ -20,6 +20,10 @@ from skilljuror.parsers.harbor.result import in_local_time, is_trial, read_resul
 from skilljuror.parsers.raw_logs.coercion import remainder
 from skilljuror.parsers.read import parser, read, traits_of
 
+_COLLECTED = frozenset({
+    "trajectory", "claude-code", "codex", "gemini-cli", "mini-swe-agent", "opencode", "openhands",
+})  # fmt: skip
+"""Stems of logs that SkillEvaluator copies out of agent/."""
 SLACK_SECONDS = 60.0
 """Tolerated clock difference between host and container."""
 
@@ -72,9 +76,15 @@ class HarborTrial(Parser):
         return trial, f"contains {logs} logs, but none with a run of its agent during the trial"
 
     def _logs(self, source: Source) -> list[FoundSource]:
-        """All logs of the agent, of all steps of a multi-step trial."""
+        """All logs of the agent, of all steps of a multi-step trial. NVIDIA's SkillEvaluator keeps
+        them next to the result, BenchFlow in trajectory/."""
         homes = [source.path / "agent", *sorted(source.path.glob("steps/*/agent"))]
-        logs = discover([home for home in homes if home.is_dir()], formats=source.formats)
+        homes = [home for home in homes if home.is_dir()] or [
+            place
+            for place in sorted(source.path.iterdir())
+            if place.name == "trajectory" or (place.is_file() and place.stem in _COLLECTED)
+        ]
+        logs = discover(homes, formats=source.formats)
         return [log for log in logs if log.format not in {None, self.format}]
 
 

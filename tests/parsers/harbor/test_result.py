@@ -76,7 +76,7 @@ def test_a_result_with_a_reward_that_is_no_number(tmp_path):
 
 @pytest.mark.parametrize(
     ("rewards", "reward", "why"),
-    [({"score": 0.5}, 0.5, None), ({"a": 1.0, "b": 1.0}, None, "among several"),
+    [({"score": 0.5}, 0.5, None), ({"a": 1.0, "b": 1.0}, None, "no key 'reward' among: a, b"),
      ({"reward": 2}, None, "outside"), ({"reward": None, "x": 1}, None, "outside"), ({}, None, None)],
 )  # fmt: skip
 def test_the_reward_that_counts_is_that_of_a_run(tmp_path, rewards, reward, why):
