@@ -27,6 +27,7 @@ def claude_program(options: dict[str, Any], model: str | None) -> AgentProgram:
     if given.base_url:
         env["ANTHROPIC_BASE_URL"] = given.base_url
     effort = ("--effort", given.effort) if given.effort else ()
+    web = () if given.web_tools else ("--disallowedTools", "WebSearch,WebFetch")
     return AgentProgram(
         name="claude-code",
         version=program.version,
@@ -34,7 +35,7 @@ def claude_program(options: dict[str, Any], model: str | None) -> AgentProgram:
         argv=(
             *program.argv, "--print", "--output-format", "stream-json", "--verbose",
             "--dangerously-skip-permissions", "--model", named_model("claude-code", model),
-            *effort, "--", "{prompt}",
+            *effort, *web, "--", "{prompt}",
         ),
         model=model,
         keys=("ANTHROPIC_API_KEY",) if given.keys is None else given.keys,

@@ -22,6 +22,7 @@ def codex_program(options: dict[str, Any], model: str | None) -> AgentProgram:
         "analytics.enabled": False,
         "feedback.enabled": False,
         "skills.bundled.enabled": given.bundled_skills,
+        "web_search": "live" if given.web_tools else "disabled",
         "shell_environment_policy.exclude": list(keys),  # commands of the model need none
     }
     provider: dict[str, Any] = {

@@ -33,6 +33,8 @@ def gemini_program(options: dict[str, Any], model: str | None) -> AgentProgram:
     )
     off = [] if given.bundled_skills else _BUNDLED
     settings = _SETTINGS | {"skills": {"enabled": True, "disabled": off}}
+    if not given.web_tools:
+        settings["tools"] = {"exclude": ["google_web_search", "web_fetch"]}
     env = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
     if given.base_url:
         env["GOOGLE_GEMINI_BASE_URL"] = given.base_url

@@ -39,6 +39,8 @@ class SkilledOptions(ProgramOptions, kw_only=True, frozen=True):
 
     bundled_skills: bool = False
     """Whether bundled Skills are offered, in every condition."""
+    web_tools: bool = False
+    """Whether its tools that search the web or fetch pages are offered, in every condition."""
 
 
 Options = TypeVar("Options", bound=Struct)

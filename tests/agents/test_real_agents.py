@@ -52,6 +52,13 @@ def test_a_real_agent_in_two_conditions(agent, tmp_path):
     bundled = ("skill-creator", "simplify: ")  # Skills of Codex and Gemini CLI, and of Claude Code
     assert not [name for name in bundled for request in requests if name in str(request.body)]
     assert rows(out, READS) == [["tea__skill__1", "brew", "SKILL.md"]]
+    web = ("web_search", "WebSearch", "WebFetch", "web_fetch")
+    assert not [
+        tool
+        for tool in web
+        for request in requests
+        if f'"{tool}"' in json.dumps(request.body.get("tools"))
+    ]
     none, skill = rows(out, TRIALS)
     about = [agent.name, agent.model, "allowlist", True, agent.format]
     for trial, arm, reward, steps in ((none, "none", 0.0, 2), (skill, "skill", 1.0, 3)):

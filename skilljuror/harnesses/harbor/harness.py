@@ -130,7 +130,9 @@ class HarborHarness:
         if choice.effort:
             options["reasoning_effort"] = choice.effort  # Harbor refuses it where an agent has none
         if choice.name == "codex":
-            options["config"] = _without_bundled_skills(options.get("config", {}))
+            options["config"] = _with_defaults(options.get("config", {}))
+        if choice.name == "claude-code":
+            options.setdefault("disallowed_tools", "WebSearch,WebFetch")
         part = {"name": choice.name, "kwargs": options, **({"env": env} if env else {})}
         scripted = choice.name in SCRIPTED
         return AgentProgram(
@@ -260,10 +262,10 @@ class HarborHarness:
         return {**self.environment_config, "import_path": BWRAP, "kwargs": options}
 
 
-def _without_bundled_skills(config: dict[str, Any]) -> dict[str, Any]:
-    """Disable the bundled Skills that Codex otherwise lists in every arm."""
+def _with_defaults(config: dict[str, Any]) -> dict[str, Any]:
+    """Disable the bundled Skills and the web search that Codex otherwise offers in every arm."""
     skills = config.get("skills", {})
-    return {**config, "skills": {"bundled": {"enabled": False}, **skills}}
+    return {"web_search": "disabled", **config, "skills": {"bundled": {"enabled": False}, **skills}}
 
 
 def _missing_programs() -> str | None:
