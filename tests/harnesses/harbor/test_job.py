@@ -78,7 +78,9 @@ def test_an_agent_of_harbor_is_named_with_its_arguments(tmp_path):
     program = own_agent("claude-code", model="anthropic/x", options=options)
     assert (program.keys, program.scripted, program.model) == ((KEY,), False, "anthropic/x")
     agent = description(tmp_path, make_job(make_task(tmp_path / "tea"), agent=program))["agent"]
-    assert (agent["name"], agent["kwargs"]) == ("claude-code", {"version": "2.1.328"})
+    assert (agent["name"], agent["kwargs"]) == (
+        "claude-code", {"version": "2.1.328", "disallowed_tools": "WebSearch,WebFetch"},
+    )  # fmt: skip
     assert agent["model_name"] == "anthropic/x"
 
 
@@ -100,14 +102,14 @@ def test_the_effort_of_an_arm_reaches_an_agent_of_harbor():
     assert own_agent("codex").effort is None
 
 
-def test_codex_lists_no_skills_of_its_own_unless_it_is_asked_to():
-    def bundled(options):
+def test_codex_has_no_skills_of_its_own_and_no_web_unless_it_is_asked_to():
+    def config(options):
         program = own_agent("codex", options=options)
         return json.loads(program.argv[1])["kwargs"]["config"]
 
-    assert bundled({}) == {"skills": {"bundled": {"enabled": False}}}
-    asked = {"model_provider": "x", "skills": {"bundled": {"enabled": True}}}
-    assert bundled({"config": asked}) == asked
+    assert config({}) == {"skills": {"bundled": {"enabled": False}}, "web_search": "disabled"}
+    asked = {"model_provider": "x", "skills": {"bundled": {"enabled": True}}, "web_search": "live"}
+    assert config({"config": asked}) == asked
 
 
 def test_agents_of_ours_are_left_to_us():
