@@ -9,9 +9,17 @@ from skilljuror.metrics.base import (
     MeasureKey,
     ValueOrReason,
     defines,
+    share,
     to_measures,
 )
-from skilljuror.metrics.scope import Resource, agent_steps, resource_of, seconds_to, used_events
+from skilljuror.metrics.scope import (
+    Resource,
+    agent_steps,
+    resource_of,
+    seconds_to,
+    task_events,
+    used_events,
+)
 from skilljuror.metrics.timing import THIRDS, part_of
 from skilljuror.models.events import FANOUT, OPENING, ResourceEvent, Via
 from skilljuror.models.measure import Measure, TrialContext
@@ -33,6 +41,11 @@ MODES: tuple[Via, ...] = get_args(Via)
     "return_visits": Definition(
         "Resources opened again in a later third than the first time", "resources", "own"
     ),
+    "root_shown": Definition(
+        "Lines of the opened SKILL.md files that the main agent was shown, of all their lines; null:"
+        " none opened, or the lines are unknown",
+        "share", "own",
+    ),
     "offered_skills": Definition("Skills offered for the task", "skills", "§5"),
     "offered_never_opened": Definition("Offered Skills that were never opened", "skills", "own"),
 })  # fmt: skip
@@ -45,6 +58,7 @@ def measure(context: TrialContext) -> Iterator[Measure]:
         ("invocation_step", ""): float(invoked.step) if invoked else "never",
         ("invocation_seconds", ""): seconds_to(context, invoked.step) if invoked else "never",
         ("return_visits", ""): _return_visits(context),
+        ("root_shown", ""): _root_shown(context),
         **{
             ("invocation_mode", mode): float(invoked is not None and invoked.via == mode)
             for mode in MODES
@@ -82,6 +96,34 @@ def _return_visits(context: TrialContext) -> int:
         if first_third.setdefault(resource_of(event), third) < third:
             returned.add(resource_of(event))
     return len(returned)
+
+
+def _root_shown(context: TrialContext) -> ValueOrReason:
+    """Share of the lines of the opened roots that were shown, by the content of the events."""
+    texts = {
+        (one.skill, one.path): one.text
+        for one in (context.manifest.resources if context.manifest else ())
+    }
+    opened: dict[Resource, list[ResourceEvent]] = {}
+    for event in task_events(context):
+        if event.resource_class == "root" and event.content_exposed != "none" and not event.phantom:
+            opened.setdefault(resource_of(event), []).append(event)
+    shown = lines = 0
+    for root, events in opened.items():
+        text = texts.get(root)
+        if any(event.content_exposed == "full" for event in events):
+            length = len(text.splitlines()) if text else 1
+            seen = length
+        elif text is None or any(event.lines is None for event in events):
+            return "unknown_lines"
+        else:
+            length = len(text.splitlines())
+            ranges = [pair for event in events for pair in event.lines or ()]
+            seen = len({
+                line for first, last in ranges for line in range(first, min(last, length) + 1)
+            })
+        shown, lines = shown + seen, lines + length
+    return share(shown, lines, "never")
 
 
 def _third(step: int, positions: dict[int, int]) -> int:

@@ -209,10 +209,34 @@ def price_dates(answers: Answers) -> list[Remark]:
     return [Remark(f"Cost uses list prices as of {' and '.join(dates)}.")]
 
 
+def roots_cut(answers: Answers) -> list[Remark]:
+    """Return how often SKILL.md was shown whole in the two arms of the contrast, unless it always was."""
+    study = answers.single("overview")
+    told, cut = [], False
+    for arm in filter(None, (study["treatment"], study["control"])):
+        rows = [row for row in answers("root_shown").records() if row["condition"] == arm]
+        whole, unknown, opened = (
+            sum(row[name] for row in rows) for name in ("whole", "unknown", "opened")
+        )
+        if opened:
+            cut = cut or whole < opened
+            open_ = f" ({_count(unknown)} unknown)" if unknown else ""
+            told.append(f"{_count(whole)} of {_count(opened)} trials of {arm}{open_}")
+    if not cut:
+        return []
+    return [
+        Remark(
+            f"Agents that opened a SKILL.md were shown all of it in {' and '.join(told)}: the"
+            " differences below mix layout with what was cut off (table root_shown)."
+        )
+    ]
+
+
 REMARKS: dict[str, Callable[[Answers], list[Remark]]] = {
     "contrast_coverage": contrast_coverage,
     "gate_power": gate_power,
     "judge_trust": judge_trust,
     "price_dates": price_dates,
+    "roots_cut": roots_cut,
 }
 """Name in `Section.remarks` -> function."""

@@ -116,7 +116,7 @@ STUDY = (
             ), folded=True),
         ),
         ("task_deltas",),
-        ("contrast_coverage", "price_dates"),
+        ("contrast_coverage", "roots_cut", "price_dates"),
     ),
     Section(
         "rq3", "RQ3 · How does layout change the way agents work?",
@@ -142,6 +142,7 @@ STUDY = (
                 "usd_spent", "usd_saved_estimate",
             )),
             Panel("invocation"),
+            Panel("root_shown"),
             Panel("invocation_by_skill", folded=True),
             Panel("uptake_reasons", folded=True),
             Panel("fanout_by_resource", folded=True),

@@ -1,7 +1,7 @@
 import pytest
 
 from skilljuror.metrics.invocation import measure
-from skilljuror.models.events import SkillManifest
+from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.measure import TrialContext
 from skilljuror.models.trajectory import OfferedSkill
 from tests.support.metric_contexts import event, run, step, trajectory
@@ -68,3 +68,33 @@ def test_the_log_tells_what_was_offered_where_no_manifest_does():
     rows = {row.metric: row for row in measure(context)}
     assert (rows["offered_skills"].value, rows["offered_never_opened"].value) == (2, 1)
     assert invocation()["offered_skills", ""].reason == "offer_not_logged"
+
+
+def resource(skill, lines):
+    return Resource(skill, "SKILL.md", "root", "rule\n" * lines)
+
+
+ROOTS = SkillManifest((resource("csv", 10), resource("pdf", 30)), skills=("csv", "pdf"))
+
+
+@pytest.mark.parametrize(
+    ("events", "manifest", "shown"),
+    [
+        ((), ROOTS, "never"),
+        ((event(1),), None, 1),  # shown whole: its length does not matter
+        ((event(1, content_exposed="partial", lines=((1, 4),)),), None, "unknown_lines"),
+        ((event(1, content_exposed="partial", lines=((1, 4),)),), ROOTS, 0.4),
+        ((event(1, content_exposed="partial", lines=((1, 4),)),
+          event(2, content_exposed="partial", lines=((3, 5), (9, 99)))), ROOTS, 0.7),
+        ((event(1, content_exposed="partial", lines=((1, 4),)), event(2)), ROOTS, 1),
+        ((event(1), event(2, skill="pdf", content_exposed="partial", lines=((1, 10),))), ROOTS, 0.5),
+        ((event(1, content_exposed="partial", lines=None),), ROOTS, "unknown_lines"),
+        ((event(1, "list", content_exposed="none"),), ROOTS, "never"),
+        ((event(1, agent="helper"),), ROOTS, "never"),
+        ((event(1, phantom=True),), ROOTS, "never"),
+        ((event(1, resource="references/x.md", resource_class="support"),), ROOTS, "never"),
+    ],
+)  # fmt: skip
+def test_how_much_of_the_roots_was_shown(events, manifest, shown):
+    row = invocation(*events, manifest=manifest)["root_shown", ""]
+    assert (row.value, row.reason) == ((None, shown) if isinstance(shown, str) else (shown, None))

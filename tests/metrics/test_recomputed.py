@@ -18,7 +18,7 @@ from skilljuror.models.trajectory import Step
 from skilljuror.queries.run import run
 from tests.support.fabricated_studies import ingested
 from tests.support.metric_contexts import event, trajectory
-from tests.support.recomputed_measures import UNITS, expected, made_up, ratio
+from tests.support.recomputed_measures import NOT_TOLD, UNITS, expected, made_up, ratio
 
 
 def table(path, name, order):
@@ -76,6 +76,8 @@ def test_every_row_of_the_measures(database):
     stored = {(row.trial, row.metric, row.key): row for row in table(database, "measures", "trial")}
     for name, one in runs_of(database).items():
         for (metric, key), value in expected(one)[0].items():
+            if value is NOT_TOLD:
+                continue
             row = stored[name, metric, key]
             close = value if value is None else pytest.approx(float(value), abs=1e-5)
             assert row.value == close, (name, metric, key, row.reason)

@@ -5,7 +5,7 @@ import pytest
 from skilljuror.queries.run import open_read, run
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.build import build_report
-from skilljuror.reports.remarks import gate_power
+from skilljuror.reports.remarks import gate_power, roots_cut
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
@@ -90,3 +90,28 @@ def test_a_report_of_a_study_with_one_has_the_sentence_and_the_table_of_kinds(tm
     )
     table = (report.parent / "tables" / "assay.csv").read_text(encoding="utf-8")
     assert "strict,drift,swap,40,1,38,19,0.95,,0.83" in table
+
+
+@pytest.mark.parametrize(
+    ("pd", "baseline", "words"),
+    [
+        (1.0, 0.4, "1 of 1 trials of pd and 0 of 1 trials of baseline: the differences"),
+        (1.0, "unknown_lines", "of pd and 0 of 1 trials of baseline (1 unknown): the differences"),
+        (1.0, 1.0, None),
+        (0.2, 0.4, "0 of 1 trials of pd and 0 of 1 trials of baseline: the differences"),
+        (1.0, "never", None),
+    ],
+)
+def test_roots_that_were_cut_off_in_one_arm_are_told(tmp_path, pd, baseline, words):
+    path, arms = tmp_path / "study.duckdb", {"pd": pd, "baseline": baseline}
+    trials = [fake.trial("alpha", arm) for arm in arms]
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["alpha"]))
+        store.put_trials(trials)
+        fake.put(store, [
+            fake.run(one.trial, trial=one.trial, values={"root_shown": arms[one.condition]})
+            for one in trials
+        ])  # fmt: skip
+    with open_read(path) as reader:
+        told = [remark.words for remark in roots_cut(Answers(reader))]
+    assert [words in one for one in told] == ([] if words is None else [True])

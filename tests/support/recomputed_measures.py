@@ -31,6 +31,8 @@ FILES = {
     for path in ("SKILL.md", "references/rules.md", "scripts/run.py")
 }
 UNITS = len(FILES) * LINES
+NOT_TOLD = object()
+"""A number that the rows do not tell."""
 Found = dict[tuple[str, str], Any]
 OPENS = {"activate", "read", "search", "exec", "import"}
 NO_USE = {"edit", "write", "mention"}
@@ -210,6 +212,29 @@ def taking_up(found, one, uses, steps):
     found["return_visits", ""] = sum(max(thirds) > thirds[0] for thirds in visits.values())
 
 
+def roots(found, one):
+    """Lines of the opened roots that the main agent was shown; of logs as found only whole ones are known."""
+    opened = defaultdict(list)
+    for use in one.events:
+        own = use.agent == "main" and not use.bundled and not use.phantom
+        if own and use.resource_class == "root" and shows(use):
+            opened[use.skill, use.resource].append(use)
+    shares: list[Any] = []
+    for uses in opened.values():
+        if any(use.content_exposed == "full" for use in uses):
+            shares.append(1)
+        elif one.trial is None:
+            found["root_shown", ""] = NOT_TOLD
+            return
+        else:
+            ranges = [r for use in uses for r in use.lines or []]
+            lines = {n for r in ranges for n in range(r["first"], r["last"] + 1) if n <= LINES}
+            placed = all(use.lines is not None for use in uses)
+            shares.append(len(lines) / LINES if placed else None)
+    known = shares and None not in shares
+    found["root_shown", ""] = sum(shares) / len(shares) if known else None
+
+
 def offer(found, one):
     if one.trial is None and not one.offered_known:
         names = None
@@ -274,5 +299,6 @@ def expected(one):
     timing(found, [step.step for step in skill_steps], steps)
     taking_up(found, one, uses, steps)
     offer(found, one)
+    roots(found, one)
     mapped = one.trial is not None and "__pd__" in one.trial
     return found, knowledge(found, one) if mapped else None
