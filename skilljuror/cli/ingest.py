@@ -26,17 +26,24 @@ def events(
         typer.Option("--bundle", metavar="DIR", help="Folder of the offered Skills, if known."),
     ] = None,
     formats: Formats = None,
+    otlp: Annotated[
+        bool,
+        typer.Option("--otlp", help="Print a trace per run instead: OTLP JSON, GenAI conventions."),
+    ] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """List which Skill resources agents accessed, as JSON lines."""
     from skilljuror.build.manifests import offered_manifest
     from skilljuror.ingest.logs import events_of
+    from skilljuror.ingest.otlp import request_of
 
     manifest = offered_manifest(bundle, None, None) if bundle else None
     failed = False
     for run in events_of(paths, manifest, formats or ()):
-        for event in run.events:
+        if otlp and run.run is not None:
+            print(json_text(request_of(run.run, run.events)))
+        for event in () if otlp else run.events:
             print(json_text(_row(run.source, event)))
         if run.problem is not None:
             failed = True

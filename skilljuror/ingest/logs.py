@@ -81,6 +81,8 @@ class LogEvents(Struct, frozen=True):
     """Main raw log of the run, to which event lines refer; else the file."""
     events: tuple[ResourceEvent, ...] = ()
     """Events in order of occurrence."""
+    run: Trajectory | None = None
+    """The run; None if the file cannot be read."""
     problem: str | None = None
     """Why the file cannot be read, or None."""
 
@@ -112,7 +114,7 @@ def _events(choice: CaptureDecision, run: Trajectory, manifest: SkillManifest | 
     source = choice.capture.source
     try:
         with work_budget(size_of(run.files)):
-            return LogEvents(source, attribute(run, manifest).events)
+            return LogEvents(source, attribute(run, manifest).events, run)
     except WorkBudgetExceeded as error:
         return LogEvents(source, problem=error.message)
 

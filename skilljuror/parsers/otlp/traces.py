@@ -28,9 +28,9 @@ from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
 
 _ROOT = "/skills"
 """Folder of Skills whose location a trace does not tell."""
-_SKILL = ("gen_ai.skill.name",)
-_RESOURCE = ("gen_ai.skill.resource.name", "gen_ai.skill.resource.path")
-_SCRIPT = ("gen_ai.skill.script.path",)
+_RESOURCE = ("gen_ai.skill.resource.name", "gen_ai.skill.resource.path", "gen_ai.skill.script.path")
+_RUNNER = "run_skill_script"
+"""Tool of Google's ADK that runs a resource."""
 
 
 class _Reader:
@@ -125,7 +125,7 @@ class _Reader:
 
     def _tool(self, span: Span, agent: str) -> None:
         call = self._call(span)
-        if call is None:
+        if call is None or call.result is not None:  # several spans of one call
             steps = [one for one in self.run.steps if one.agent == agent]
             step = steps[-1] if steps else self.run.add_step(agent, span.line, span.start)
             name = span.text("gen_ai.tool.name") or span.name.removeprefix("execute_tool ")
@@ -145,20 +145,25 @@ class _Reader:
 
 
 def _name_skill(run: TrajectoryBuilder, call: CallBuilder, span: Span) -> None:
-    """Take the Skill, resource or script from the conventions' attributes, and a command from the
-    process that ran."""
-    skill, resource, script = span.text(*_SKILL), span.text(*_RESOURCE), span.text(*_SCRIPT)
-    command = span.text("process.command_line")
-    if command and not call.fields.get("command") and call.action in {"shell", "other"}:
+    """Take the Skill and its resource from the conventions' attributes, and a command from the
+    process that ran. A span of a command names the resource that it runs."""
+    command, skill = span.text("process.command_line"), span.text("gen_ai.skill.name")
+    ran = (
+        call.action == "shell"
+        or call.name == _RUNNER
+        or any("process." in one for one in span.given)
+    )
+    if command and ran and not call.fields.get("command"):
         call.fields = {"action": "shell", "command": command}
     if skill is None:
         return
     folder = _folder(span.text("gen_ai.skill.source.uri")) or f"{_ROOT}/{skill}"
     run.add_skill_root(folder.rpartition("/")[0])
-    if resource:
+    resource = span.text(*_RESOURCE)
+    if resource and not ran:
         call.fields = {"action": "read", "path": f"{folder}/{resource}"}
-    elif script:
-        call.fields = {"action": "shell", "command": f"{folder}/{script}"}
+    elif resource and not call.fields.get("command"):
+        call.fields = {"action": "shell", "command": f"{folder}/{resource}"}
     elif call.action in {"skill", "other"} and not call.fields.get("skill"):
         call.fields = {"action": "skill", "skill": skill}
 
