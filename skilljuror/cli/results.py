@@ -64,6 +64,14 @@ def query(
     records: Annotated[
         bool, typer.Option("-x", "--records", help="Print rows as lines of column and value.")
     ] = False,
+    alert: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--alert",
+            metavar="'COLUMN < VALUE'",
+            help="Exit with 1 if a row has it, or a null there (< <= > >= = !=; 'text'); repeatable.",
+        ),
+    ] = None,
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Time limit.")
     ] = 300.0,
@@ -88,6 +96,8 @@ def query(
         return
     if chosen is Format.parquet and limit is not None:
         raise UsageError("--limit does not apply to parquet; use LIMIT in the SQL", field="limit")
+    if chosen is Format.parquet and alert:
+        raise UsageError("--alert does not apply to parquet; use another format", field="alert")
     asked, bound = _sql(question), _params(param or [])
     limits = Limits(timeout, _size(memory))
     try:
@@ -97,6 +107,7 @@ def query(
                 return
             found = _ask(study, asked, bound, limits)
             rows = len(found.rows)
+            alarmed = _alarmed(found, alert or [])
             if limit is None and chosen is Format.table:
                 limit = TABLE_ROWS
             found = found._replace(rows=found.rows[:limit])
@@ -106,6 +117,18 @@ def query(
     if limit is not None and rows > limit:
         print(f"the first {limit} of {rows} rows; --limit N shows more", file=sys.stderr)
     _print_remarks(study, asked, found)
+    for line in alarmed:
+        print(f"alert: {line}", file=sys.stderr)
+    if alarmed:
+        raise typer.Exit(1)
+
+
+def _alarmed(found: Any, conditions: list[str]) -> list[str]:
+    """Lines of all rows in which a condition holds or is unknown."""
+    from skilljuror.queries.alerts import alarms, read_alert
+
+    alerts = [read_alert(words, found.columns) for words in conditions]
+    return [line for one in alerts for line in alarms(one, found.columns, found.rows)]
 
 
 def _form(form: Format | None, out: Path | None, *, as_json: bool) -> Format:

@@ -1,0 +1,72 @@
+"""`query --alert`: what a weekly job is told, and its exit status."""
+
+import pytest
+
+from skilljuror.errors import UsageError
+from skilljuror.queries.alerts import alarms, read_alert
+from skilljuror.store import open_write
+from tests.support import fabricated_records as fake
+from tests.support.cli_process import call
+
+COLUMNS = ("skill", "week", "opened", "rate")
+ROWS = (("csv", "2026-11-02", 0, None), ("pdf", "2026-11-02", 3, 0.5), ("tar", None, 9, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("opened < 1", ["skill=csv, week=2026-11-02, opened=0"]),
+        (
+            "opened<=3",
+            ["skill=csv, week=2026-11-02, opened=0", "skill=pdf, week=2026-11-02, opened=3"],
+        ),
+        ("opened = 9", ["skill=tar, opened=9"]),
+        ("opened > 1e9", []),
+        ("skill = 'tar'", ["skill=tar"]),
+        ("skill != 'tar'", ["skill=csv, week=2026-11-02", "skill=pdf, week=2026-11-02"]),
+        (
+            "rate >= 0.9",
+            [
+                "unknown, rate is null (skill=csv, week=2026-11-02, rate=None)",
+                "skill=tar, rate=1.0",
+            ],
+        ),
+    ],
+)
+def test_rows_that_are_told(words, told):
+    found = list(alarms(read_alert(words, COLUMNS), COLUMNS, ROWS))
+    assert found == [f"{words}: {line}" for line in told]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("", "write COLUMN OPERATOR VALUE"),
+        ("opened", "write COLUMN OPERATOR VALUE"),
+        ("opened < many", "operators: <= >= != < > ="),
+        ("opened ~ 1", "operators: <= >= != < > ="),
+        ("closed < 1", "no column 'closed'; it has skill, week, opened, rate"),
+        ("skill < 1", "skill is text, such as 'csv'; write the value in single quotes"),
+    ],
+)
+def test_conditions_that_are_none(words, problem):
+    with pytest.raises(UsageError, match=problem):
+        list(alarms(read_alert(words, COLUMNS), COLUMNS, ROWS))
+
+
+def test_the_exit_status_says_whether_one_holds(tmp_path):
+    path = tmp_path
+    with open_write(path / "study.duckdb") as store:
+        fake.put(store, [fake.run("a", events=[fake.event("a")])])
+    quiet = call("query", path, "by_skill", "--alert", "offered < 1", "--limit", "0")
+    assert (quiet.returncode, "alert" in quiet.stderr) == (0, False)
+    done = call(
+        "query", path, "by_skill", "--alert", "opened < 1", "--format", "csv", "--limit", "0"
+    )
+    assert done.returncode == 1
+    assert "alert: opened < 1: skill=unused" in done.stderr  # of a row that is not printed
+    assert done.stdout.startswith("skill,")
+    unknown = call("query", path, "SELECT NULL AS opened", "--alert", "opened < 1")
+    assert (unknown.returncode, "unknown, opened is null" in unknown.stderr) == (1, True)
+    bad = call("query", path, "by_skill", "--alert", "open < 1")
+    assert (bad.returncode, "it has skill, week" in bad.stderr) == (2, True)
