@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from skilljuror.errors import HarnessError, TrajectoryError
 from skilljuror.harnesses.agent_home import write_agent_record
@@ -63,8 +63,17 @@ def remove_kept(job: HarborJob, kept: Collection[tuple[str, str]]) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+class TrialPlace(NamedTuple):
+    """Where an agent ran."""
+
+    isolation: str
+    """Harbor's environment."""
+    network: str | None
+    """Network of the agent, as on the trial's record."""
+
+
 def collect(
-    job: TrialJob, folder: Path, target: Path, isolation: str, skill_root: str | None
+    job: TrialJob, folder: Path, target: Path, place: TrialPlace, skill_root: str | None
 ) -> TrialRecord:
     """Copy the artifacts of a finished trial into the empty folder `target`; return its record.
     Raises HarnessError if Harbor offered other Skills than the variant's, and for an agent without
@@ -76,15 +85,15 @@ def collect(
             f" {job.trial.condition!r} offers some; choose another agent"
         )
     _refuse_other_skills(job, folder)
-    record = _copied(job, folder, target, _fields(folder), isolation, skill_root)
+    record = _copied(job, folder, target, _fields(folder), place, skill_root)
     if record.agent_version is None:
         record = record.model_copy(update={"agent_version": result.agent_version})
     return record
 
 
-def collect_stopped(job: TrialJob, folder: Path, target: Path, isolation: str) -> TrialRecord:
+def collect_stopped(job: TrialJob, folder: Path, target: Path, place: TrialPlace) -> TrialRecord:
     """Copy the artifacts of an interrupted trial; return its record, with null for unknown values."""
-    return _copied(job, folder, target, _fields(folder), isolation, None)
+    return _copied(job, folder, target, _fields(folder), place, None)
 
 
 def _fields(folder: Path) -> dict[str, Any]:
@@ -115,7 +124,7 @@ def _copied(
     folder: Path,
     target: Path,
     fields: dict[str, Any],
-    isolation: str,
+    place: TrialPlace,
     skill_root: str | None,
 ) -> TrialRecord:
     """Copy a trial's artifacts; return its record with the values of its result (`fields`)."""
@@ -126,12 +135,12 @@ def _copied(
     said = [fields["message"], *(f"not copied: {one}" for one in left_out[:1])]
     fields |= {
         "message": "; ".join(filter(None, said)) or None,
-        "isolation": isolation,
+        "isolation": place.isolation,
         "left_out": (*_left_inside(folder), *reading.summary()),
-        "unsealed": unsealed() if isolation == "bwrap" else None,
+        "unsealed": unsealed() if place.isolation == "bwrap" else None,
         "variant_digest": job.variant_digest,
         "skill_root": skill_root if job.variant_dir else None,
-        "network": _network(job, isolation),
+        "network": place.network,
         "task_network": read_allowance(job.task_dir).network,
     }
     record = trial_record(job, **fields)
@@ -145,14 +154,6 @@ def _left_inside(folder: Path) -> list[str]:
     except (OSError, ValueError):
         return []
     return [str(one) for one in said] if isinstance(said, list) else []
-
-
-def _network(job: TrialJob, isolation: str) -> str | None:
-    """Network of the agent: in a container, as the task asks."""
-    if isolation == "bwrap":
-        return "none" if job.agent.scripted else "host"
-    asked = read_allowance(job.task_dir).network or "public"
-    return {"refused": "none", "no-network": "none", "allowed": "public"}.get(asked, asked)
 
 
 def _refuse_other_skills(job: TrialJob, folder: Path) -> None:

@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from typing import Any
 from skilljuror.errors import HarnessError, UsageError
 from skilljuror.files import data_dir, digest_tree
 from skilljuror.harnesses.agent_home import skills_root
+from skilljuror.harnesses.allowed_hosts import PORT, RELAY, proxy, proxy_environment, read_hosts
 from skilljuror.harnesses.base import Batch, Collected, Requirement, TrialJob
-from skilljuror.harnesses.environment import copy_environment
+from skilljuror.harnesses.environment import copy_environment, read_allowance
 from skilljuror.harnesses.harbor.collect import (
+    TrialPlace,
     collect,
     collect_stopped,
     finished_trials,
@@ -51,10 +54,13 @@ OPTIONS = (
     "environment_config",
     "environment_options",
     "isolation",
+    "network",
     "program",
     "unsupported",
 )
 DOCKER = "docker"
+PROXY = "proxy"
+"""Socket in a batch's scratch folder."""
 OURS = ("command", "scripted")
 """Agents that run as our programs; all others are Harbor's."""
 LOGGING = frozenset({"claude-code", "codex", "gemini-cli", "mini-swe-agent", "terminus-2"})
@@ -84,6 +90,13 @@ class HarborHarness:
                     f" {', '.join(ENVIRONMENT_FIELDS)}",
                     field="harness.options.environment_config",
                 )
+        self.hosts = read_hosts(given["network"]) if "network" in given else None
+        if self.hosts is not None and self.environment != "bwrap":
+            raise UsageError(
+                f"harness.options.network: environment {self.environment!r} has its own list; set"
+                " environment_config.extra_allowed_hosts, or use environment bwrap",
+                field="harness.options.network",
+            )
         self.unsupported = given.get("unsupported", "refuse")
         self.option: str | None = given.get("program")
         self.isolation: str | None = given.get("isolation")
@@ -165,7 +178,7 @@ class HarborHarness:
             remove_kept(job, batch.kept)
             for name, folder in stopped_trials(job).items():
                 trial = job.trials[name]
-                yield trial, partial(collect_stopped, trial, folder, isolation=self.environment)
+                yield trial, partial(collect_stopped, trial, folder, place=self._place(trial))
                 shutil.rmtree(folder, ignore_errors=True)
 
     def run_batch(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
@@ -196,17 +209,19 @@ class HarborHarness:
         folders = {name: prepare_task(job, batch.folder / "tasks") for name, job in tasks.items()}
         roots = self._roots(folders, batch.scratch)
         hidden = sorted({str(job.task_dir) for job in pending} | {str(data_dir("examples"))})
-        environment = partial(self._environment, roots, hidden)
+        environment = partial(self._environment, roots, hidden, batch.scratch)
         job = write_job(batch.folder, pending, folders, environment, batch.at_once)
         running = RunningJob(job, program, batch.scratch, batch.lock)
-        try:
-            yield from self._results(running, program)
-        finally:
-            running.ask_to_stop()
+        way = proxy(batch.scratch / PROXY, self.hosts) if self.hosts is not None else nullcontext()
+        with way:
             try:
-                running.stop()
+                yield from self._results(running, program)
             finally:
-                job.without_keys()
+                running.ask_to_stop()
+                try:
+                    running.stop()
+                finally:
+                    job.without_keys()
 
     def _results(
         self, running: RunningJob, program: HarborProgram
@@ -231,8 +246,19 @@ class HarborHarness:
     ) -> Iterator[tuple[TrialJob, Collected]]:
         home = trial.agent.skills and skills_root(trial.agent)
         root = None if is_own(trial.agent) else home or program.skills_root
-        yield trial, partial(collect, trial, folder, isolation=self.environment, skill_root=root)
+        yield trial, partial(collect, trial, folder, place=self._place(trial), skill_root=root)
         shutil.rmtree(folder, ignore_errors=True)
+
+    def _place(self, job: TrialJob) -> TrialPlace:
+        """Network of the agent: in a container, as the task asks."""
+        if self.environment != "bwrap":
+            asked = read_allowance(job.task_dir).network or "public"
+            asked = {"refused": "none", "no-network": "none", "allowed": "public"}.get(asked, asked)
+        elif job.agent.scripted:
+            asked = "none"
+        else:
+            asked = "host" if self.hosts is None else "allowlist"
+        return TrialPlace(self.environment, asked)
 
     def _program(self) -> HarborProgram:
         return find_harbor(self.option)
@@ -248,7 +274,7 @@ class HarborHarness:
         return roots
 
     def _environment(
-        self, roots: dict[str, dict[str, str]], hidden: list[str], job: TrialJob
+        self, roots: dict[str, dict[str, str]], hidden: list[str], scratch: Path, job: TrialJob
     ) -> dict[str, Any]:
         """Environment part of a trial's configuration."""
         options = dict(self.environment_options)
@@ -259,6 +285,11 @@ class HarborHarness:
         options["show"] = [*options.get("show", []), *shown]
         options |= {"hide": hidden, "host": host_parts(), "network": not job.agent.scripted}
         options["task"] = roots[job.task.name]
+        if self._place(job).network == "allowlist":
+            options["host"]["proxy"] = {
+                "socket": str(scratch / PROXY), "relay": str(RELAY), "port": PORT,
+                "env": proxy_environment(),
+            }  # fmt: skip
         return {**self.environment_config, "import_path": BWRAP, "kwargs": options}
 
 

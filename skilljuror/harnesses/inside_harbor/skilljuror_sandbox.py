@@ -31,6 +31,7 @@ from skilljuror_bwrap import (
     is_root,
     lay_out,
     next_user,
+    own_file,
     own_folder,
     sealed,
 )
@@ -39,6 +40,8 @@ FOLDERS = (
     "/app", "/etc", "/harbor", "/installed-agent", "/logs/agent", "/logs/artifacts",
     "/logs/verifier", "/root", "/runtime", "/solution", "/tests", "/tmp",
 )  # fmt: skip
+PROXY, RELAY = "/run/proxy", "/run/skilljuror_relay.py"
+"""The proxy's socket and the relay to it, in a sandbox without another network."""
 LIMITS = ("--nproc=512", "--fsize=4000000000", "--core=0")
 """Processes of a trial, bytes of a file."""
 MAX_TOLD = 20
@@ -71,10 +74,12 @@ class SandboxEnvironment(BaseEnvironment):
     ) -> None:
         """`task` names the `root` (initial files) and `workdir` of the task; `host` lists the host's
         shared parts (`host_parts`); `show` are further host folders, `hide` folders that appear
-        empty inside them; `path` precedes the usual PATH."""
+        empty inside them; `path` precedes the usual PATH. A `proxy` of `host` (its `socket`, the
+        `relay` to it, `port` and variables `env`) replaces the network."""
         self.task, self.network = task, network
         self.host = {**host, "show": [*host["show"], *(show or [])]}
         self.path, self.hide = [*(path or []), host["path"]], hide or []
+        self.proxy: dict[str, Any] | None = host.get("proxy")
         self.user = next_user()
         self.place: Path | None = None
         self.holder: subprocess.Popen[bytes] | None = None
@@ -254,23 +259,30 @@ class SandboxEnvironment(BaseEnvironment):
             "APP_DIR": self.workdir,
             "LOGS_DIR": "/logs",
             "TESTS_DIR": "/tests",
+            **(self.proxy["env"] if self.proxy else {}),
             **(self._merge_env(env) or {}),
         }
 
     @property
     def _online(self) -> bool:
-        return self.network and not self._network_disabled
+        return self.network and not self._network_disabled and not self.proxy
 
     def _hold(self) -> None:
         """Start the process that holds the namespaces, without an await in which it could be lost."""
         assert self.place is not None
         root, online = self.place / "root", self._online
         words = bwrap_words(root, self.user, self.host, network=online, hide=self.hide)
+        holding = ["sh", "-c", "echo ready; exec sleep infinity"]
+        if self.proxy and not self._network_disabled:
+            for guest, place in ((PROXY, "socket"), (RELAY, "relay")):
+                own_file(root, guest)
+                words += ["--bind", self.proxy[place], guest]
+            holding = ["python3", RELAY, str(self.proxy["port"]), PROXY, *holding]
         reading, writing = os.pipe()
         with os.fdopen(reading, encoding="utf-8") as status:
             try:
                 words = [*words, "--json-status-fd", str(writing), "--chdir", "/", "--"]
-                words += ["sh", "-c", "echo ready; exec sleep infinity"]
+                words += holding
                 self.holder = subprocess.Popen(
                     sealed(words, self.host), env=self._env(None), start_new_session=True, pass_fds=(writing,),
                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

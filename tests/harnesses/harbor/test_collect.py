@@ -5,6 +5,7 @@ import pytest
 
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.harbor.collect import (
+    TrialPlace,
     collect,
     collect_stopped,
     finished_trials,
@@ -21,6 +22,9 @@ from tests.support.programs import talkative
 TIMEOUT = {"exception_type": "AgentTimeoutError", "exception_message": "out of time\nat line 3"}
 
 
+PLACE = TrialPlace("bwrap", "none")
+
+
 @pytest.fixture
 def job(tmp_path):
     return make_job(make_task(tmp_path / "tea"))
@@ -33,7 +37,7 @@ def offering(tmp_path):
 
 def kept(job, trial, target):
     target.mkdir()
-    return collect(job, trial, target, "bwrap", "/harbor/skills")
+    return collect(job, trial, target, PLACE, "/harbor/skills")
 
 
 def result(**changes):
@@ -148,7 +152,7 @@ def test_what_was_broken_off_is_handed_out_once_with_what_is_known(job, tmp_path
     trial, left = broken_off(job, tmp_path, end)
     assert stopped_trials(left) == {"tea__1": trial}
     (tmp_path / "raw").mkdir()
-    record = collect_stopped(job, trial, tmp_path / "raw", "bwrap")
+    record = collect_stopped(job, trial, tmp_path / "raw", PLACE)
     assert (record.agent_seconds is None) is ("result" in end)
     assert (tmp_path / "raw" / "config.json").exists()
     remove_kept(left, {(job.trial.trial, record.started_at)})

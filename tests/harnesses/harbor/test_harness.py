@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from msgspec import structs
 
-from skilljuror.errors import HarnessError
+from skilljuror.errors import HarnessError, UsageError
 from skilljuror.files import StudyFolder, read_record
 from skilljuror.harnesses.harbor.harness import HarborHarness
 from skilljuror.harnesses.harbor.program import find_harbor
@@ -18,7 +18,15 @@ from skilljuror.run.check import check_study
 from skilljuror.run.run import run_study
 from tests.support.cli_process import call
 from tests.support.harbor_venv import HARBOR, PYTHON, needs_harbor
-from tests.support.harness_tasks import SKILL, make_job, make_task, make_variant, write_tree
+from tests.support.harness_tasks import (
+    SKILL,
+    make_job,
+    make_task,
+    make_variant,
+    needs_bwrap,
+    write_tree,
+)
+from tests.support.loopback import model_server
 from tests.support.studies import PACKAGED, edit_study, make_study
 
 pytestmark = needs_harbor
@@ -219,3 +227,43 @@ def test_a_budget_stops_between_blocks_and_trials_run_again_keep_their_attempts(
     second = run_study(study, out, jobs=4, rerun={"unscored"})
     assert (second.finished, second.rerun, second.statuses) == (12, 6, {"scored": 12})
     assert len(StudyFolder(out).earlier_attempts()) == 6
+
+
+@pytest.mark.slow
+@needs_bwrap
+def test_an_agent_reaches_the_listed_hosts_alone(tmp_path):
+    """Through a proxy, in a sandbox without a network; so does what Harbor runs there besides."""
+    with (
+        model_server(lambda body, number: "tea") as (address, _),
+        model_server(lambda body, number: "") as (other, _),
+    ):
+        ask = (
+            "import os, sys, urllib.request as web\n"
+            "for address in sys.argv[2:]:\n"
+            "    try:\n        said = web.urlopen(address, b'{}', timeout=5).status\n"
+            "    except OSError as error:\n        said = error\n"
+            "    print(said, file=open(sys.argv[1] + '/said', 'a'))\n"
+            "os.environ.clear()\n"
+            "try:\n    web.build_opener(web.ProxyHandler({})).open(sys.argv[2], b'{}', timeout=5)\n"
+            "except OSError as error:\n    print(error, file=open(sys.argv[1] + '/said', 'a'))\n"
+        )
+        addresses = [f"{one}/chat/completions" for one in (address, other)]
+        argv = ("python3", "-c", ask, "{logs}", *addresses)
+        agent = AgentProgram("asker", "1", (), argv)
+        options = {
+            "program": str(HARBOR),
+            "network": [address.removeprefix("http://").partition("/")[0]],
+        }
+        (tmp_path / "raw").mkdir()
+        job = make_job(make_task(tmp_path / "tea"), agent=agent)
+        record = HarborHarness(options).run(job, tmp_path / "raw")
+    said = (tmp_path / "raw" / "agent" / "said").read_text().splitlines()
+    assert record.network == "allowlist"
+    assert said == [
+        "200", "HTTP Error 403: Host is not in harness.options.network",
+        "<urlopen error [Errno 111] Connection refused>",
+    ]  # fmt: skip
+    with pytest.raises(
+        UsageError, match=r"'docker' has its own list; set environment_config.extra_all"
+    ):
+        HarborHarness({"environment": "docker", "network": ["x"]})
