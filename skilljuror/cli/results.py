@@ -297,3 +297,77 @@ def report(
         print(f"report: {summary.path}")
 
     emit(summary, json, human)
+
+
+class HeatFormat(StrEnum):
+    """Output formats of `heat`."""
+
+    table = "table"
+    json = "json"
+    lcov = "lcov"
+
+
+class HeatGrain(StrEnum):
+    """Rows of `heat`."""
+
+    file = "file"
+    unit = "unit"
+
+
+def heat(
+    study: Study,
+    condition: Annotated[
+        str | None,
+        typer.Option("--condition", metavar="NAME", help="Default: the contrast's treatment."),
+    ] = None,
+    by: Annotated[
+        HeatGrain, typer.Option("--by", help="One row per file or unit.")
+    ] = HeatGrain.file,
+    form: Annotated[
+        HeatFormat, typer.Option("--format", help="lcov: for genhtml, Codecov and editors.")
+    ] = HeatFormat.table,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-under",
+            min=0,
+            max=100,
+            metavar="PERCENT",
+            help="Exit with 1 if fewer units were shown to any run.",
+        ),
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show how much of a Skill's knowledge its runs were shown, by file or unit."""
+    from skilljuror.ingest.heat import by_file, lcov
+    from skilljuror.ingest.heat import heat as measured
+
+    name, units = measured(study, condition)
+    shown = 100 * sum(one.seen > 0 for one in units) / len(units)
+    rows: Any = units if by == HeatGrain.unit else tuple(by_file(units))
+
+    def human() -> None:
+        if by == HeatGrain.unit:
+            cells = [
+                (one.task, f"{one.file}:{one.start}", one.seen, one.runs, one.share, one.at_most,
+                 one.text[:60])
+                for one in rows
+            ]  # fmt: skip
+            table(("task", "line", "seen", "runs", "share", "at_most", "text"), cells)
+        else:
+            record_table(rows, "task", "file", "units", "seen", "runs", "mean_share")
+        print(f"{name}: {shown:.1f} % of {len(units)} units were shown to at least one run")
+
+    if form == HeatFormat.lcov:
+        for line in lcov(study, name, units):
+            print(line)
+    else:
+        emit({"condition": name, "units_shown": shown / 100, "rows": rows},
+             json or form == HeatFormat.json, human)  # fmt: skip
+    if fail_under is not None and shown < fail_under:
+        print(
+            f"skilljuror: {shown:.1f} % of the units were shown, under {fail_under:g}",
+            file=sys.stderr,
+        )
+        raise typer.Exit(1)
