@@ -44,6 +44,7 @@ COMMANDS = {
     "query": "query study trials --format csv --out trials.csv",
     "query parquet": "query study trials --format parquet --out trials.parquet",
     "show": "show study {trial}",
+    "heat": "heat study",
     "build": "build {skill} --out build",
     "verify": "verify study/variants/{task}",
     "waive": "waive study/variants/{task}",
