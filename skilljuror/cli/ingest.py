@@ -28,7 +28,7 @@ def events(
     formats: Formats = None,
     otlp: Annotated[
         bool,
-        typer.Option("--otlp", help="Print a trace per run instead: OTLP JSON, GenAI conventions."),
+        typer.Option("--otlp", help="Print one OpenTelemetry trace (OTLP JSON) per run."),
     ] = False,
     json: Json = False,
     debug: Debug = False,

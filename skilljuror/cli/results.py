@@ -69,7 +69,7 @@ def query(
         typer.Option(
             "--alert",
             metavar="'COLUMN < VALUE'",
-            help="Exit with 1 if a row has it, or a null there (< <= > >= = !=; 'text'); repeatable.",
+            help="Exit with 1 if a row has it, or null there; repeatable.",
         ),
     ] = None,
     timeout: Annotated[
@@ -84,7 +84,8 @@ def query(
     """Answer a named question, or run read-only SQL.
 
     A table too wide for the terminal is printed as records; set COLUMNS for the width of a pipe.
-    CSV text that a spreadsheet would run as a formula starts with an apostrophe.
+    CSV text that a spreadsheet would run as a formula starts with an apostrophe. --alert compares a
+    column by < <= > >= = or != with a number or 'text'.
     """
     from skilljuror.queries.run import catalog
     from skilljuror.store.limits import Limits
