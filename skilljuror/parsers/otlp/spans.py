@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -36,6 +36,10 @@ class Span(Struct, eq=False):
     """Attributes of what sent it."""
 
     @property
+    def key(self) -> tuple[str, str]:
+        return self.trace, self.id
+
+    @property
     def operation(self) -> str | None:
         return as_str(self.given.get("gen_ai.operation.name"))
 
@@ -61,7 +65,7 @@ def spans_of(path: Path, lines: JsonLines) -> list[Span]:
         found = list(_spans(as_dict(document.value), lambda: next(counted)))
         lines.warnings.clear()
         lines.complete = document.complete
-    latest = {(one.trace, one.id): one for one in found}  # a request sent twice
+    latest = {one.key: one for one in found}  # a request sent twice
     return sorted(latest.values(), key=lambda one: (one.start or 0, one.line))
 
 
@@ -116,35 +120,56 @@ def _plain(value: Any, depth: int) -> Any:
     return None
 
 
+class Place(NamedTuple):
+    """Where a span is among the spans of its file."""
+
+    conversation: str | None = None
+    """The conversation of its outermost ancestor with one: a sub-agent may have its own."""
+    agent: str | None = None
+    """Id of the nearest invocation of an agent that it is part of."""
+    agents: int = 0
+    """Number of such invocations, one inside the other."""
+    tool: Span | None = None
+    """The nearest call of a tool above it."""
+
+
 class Family:
-    """Ancestors of the spans of a file."""
+    """The places of the spans of a file."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
         self._spans = {(one.trace, one.id): one for one in spans}
+        self._places: dict[tuple[str, str], Place] = {}
         self._conversations: dict[str, str] = {}
         for one in self._spans.values():
             if conversation := one.text("gen_ai.conversation.id"):
                 self._conversations.setdefault(one.trace, conversation)
 
-    def above(self, span: Span) -> Iterator[Span]:
-        """Its ancestors, nearest first."""
-        seen = {span.id}
-        while span.parent and span.parent not in seen:
-            seen.add(span.parent)
-            parent = self._spans.get((span.trace, span.parent))
-            if parent is None:
-                return
-            yield parent
-            span = parent
+    def place(self, span: Span) -> Place:
+        """The place of a span. A span above itself counts as one without a parent."""
+        path: dict[tuple[str, str], Span] = {}
+        one: Span | None = span
+        while one is not None and one.key not in self._places and one.key not in path:
+            path[one.key] = one
+            one = self._spans.get((one.trace, one.parent or ""))
+        above = self._places.get(one.key, Place()) if one else Place()
+        for key, below in reversed(path.items()):
+            above = self._places[key] = _below(above, one, below)
+            one = below
+        return self._places[span.key]
 
     def session(self, span: Span) -> str:
-        """The conversation of its outermost ancestor with one (a sub-agent may have its own), else one
-        of its trace, else the trace."""
-        for one in reversed((span, *self.above(span))):
-            if conversation := one.text("gen_ai.conversation.id"):
-                return conversation
-        return self._conversations.get(span.trace) or span.trace
+        """Its conversation, else one of its trace, else the trace."""
+        place = self.place(span).conversation
+        return place or self._conversations.get(span.trace) or span.trace
 
-    def agents(self, span: Span) -> list[Span]:
-        """The invocations of agents that it is part of, nearest first."""
-        return [one for one in (span, *self.above(span)) if one.operation == "invoke_agent"]
+
+def _below(above: Place, parent: Span | None, span: Span) -> Place:
+    """The place of a span under its parent, whose place is `above`."""
+    invokes = span.operation == "invoke_agent"
+    calls = parent is not None and parent.operation == "execute_tool"
+    return Place(
+        above.conversation or span.text("gen_ai.conversation.id"),
+        span.id if invokes else above.agent,
+        above.agents + invokes,
+        parent if calls else above.tool,
+    )

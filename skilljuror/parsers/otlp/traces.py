@@ -14,6 +14,7 @@ from skilljuror.models.trajectory import ToolResult, Trajectory
 from skilljuror.parsers.assembly.builders import (
     MAIN,
     CallBuilder,
+    StepBuilder,
     TrajectoryBuilder,
     add_available_skills,
 )
@@ -40,6 +41,8 @@ class _Reader:
         self.run = TrajectoryBuilder()
         self._family = family
         self._prompts: set[tuple[str, str]] = set()
+        self._last: dict[str, StepBuilder] = {}
+        """Agent -> its last step."""
         self.model: str | None = None
         self.agent: Span | None = None
         """The main agent's invocation."""
@@ -47,8 +50,8 @@ class _Reader:
     def read(self, span: Span) -> None:
         self.run.include_time(span.start)
         self.run.include_time(span.end)
-        agents = self._family.agents(span)
-        agent = agents[0].id if len(agents) > 1 else MAIN
+        place = self._family.place(span)
+        agent = place.agent if place.agent and place.agents > 1 else MAIN
         if span.operation in MODEL_CALLS:
             self._step(span, agent)
         elif span.operation == "execute_tool":
@@ -62,9 +65,7 @@ class _Reader:
         if agent == MAIN:
             self.agent = self.agent or span
         else:
-            started = next(
-                (one for one in self._family.above(span) if one.operation == "execute_tool"), None
-            )
+            started = self._family.place(span).tool
             call = self._call(started) if started else None
             if call is not None:
                 call.sub_agent = agent
@@ -98,9 +99,13 @@ class _Reader:
             seconds=known.seconds if known else None,
         )  # fmt: skip
 
+    def _add_step(self, span: Span, agent: str) -> StepBuilder:
+        self._last[agent] = self.run.add_step(agent, span.line, span.start)
+        return self._last[agent]
+
     def _step(self, span: Span, agent: str) -> None:
         self._context(span, agent)
-        step = self.run.add_step(agent, span.line, span.start)
+        step = self._add_step(span, agent)
         step.key = span.text("gen_ai.response.id")
         step.model = span.text("gen_ai.response.model", "gen_ai.request.model")
         self.model = self.model or step.model
@@ -126,8 +131,7 @@ class _Reader:
     def _tool(self, span: Span, agent: str) -> None:
         call = self._call(span)
         if call is None or call.result is not None:  # several spans of one call
-            steps = [one for one in self.run.steps if one.agent == agent]
-            step = steps[-1] if steps else self.run.add_step(agent, span.line, span.start)
+            step = self._last.get(agent) or self._add_step(span, agent)
             name = span.text("gen_ai.tool.name") or span.name.removeprefix("execute_tool ")
             arguments = arguments_of(span.given.get("gen_ai.tool.call.arguments"))
             call_id = span.text("gen_ai.tool.call.id") or span.id
@@ -223,9 +227,11 @@ class OtlpTraces(Parser):
             run, agent = reader.run, reader.agent
             run.add_diagnostics(lines)
             run.complete = run.complete and run.ends_with_answer()
+            counted = any(step.usage for step in run.steps)
             service = (agent.service if agent else {}).get
             yield run.build(
                 self, source.files, session=session,
+                usage=_usage(agent.given) if agent and not counted else None,
                 model=reader.model,
                 agent=(agent and agent.text("gen_ai.agent.name")) or as_str(service("service.name")),
                 agent_version=(agent and agent.text("gen_ai.agent.version"))
