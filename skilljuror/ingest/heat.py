@@ -134,10 +134,17 @@ def _rows(reader: Reader, sql: str, condition: str) -> list[tuple[Any, ...]]:
 
 
 def _units(folder: StudyFolder, task: str, variant: str) -> tuple[MappedUnit, ...]:
+    """Raises StudyError for a build whose knowledge map is gone: its units would be missing unseen."""
     offered = folder.offered(task, variant)
     if offered.parent.parent == folder.given:
         return units_of_given(offered, variant)
-    return units_of_build(folder.build(task))
+    build = folder.build(task)
+    if found := units_of_build(build):
+        return found
+    raise StudyError(
+        f"{str(build / 'knowledge.jsonl')!r} is missing or empty; restore it, or build and run again",
+        file=str(build),
+    )
 
 
 def by_file(units: Iterable[UnitHeat]) -> Iterator[FileHeat]:

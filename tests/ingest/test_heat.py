@@ -1,6 +1,7 @@
 """`heat`: the knowledge units that runs were shown, counted a second time from the events."""
 
 import json
+import shutil
 from collections import defaultdict
 
 import pytest
@@ -107,3 +108,12 @@ def test_without_builds_it_says_what_to_ask(tmp_path):
     done = call("heat", tmp_path)
     assert done.returncode == 2
     assert "has no builds, so its Skills have no knowledge map" in done.stderr
+
+
+def test_a_map_that_is_gone_is_an_error_and_not_fewer_units(study, tmp_path):
+    shutil.copytree(study, tmp_path / "copy")
+    (gone,) = (tmp_path / "copy").glob("variants/*/knowledge.jsonl")
+    gone.unlink()
+    done = call("heat", tmp_path / "copy")
+    assert done.returncode == 2
+    assert f"{str(gone)!r} is missing or empty; restore it" in done.stderr
