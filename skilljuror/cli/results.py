@@ -275,6 +275,13 @@ def show(
     emit(details, json, lambda: print_timeline(details, full))
 
 
+class ReportFormat(StrEnum):
+    """Output formats of `report`."""
+
+    html = "html"
+    markdown = "markdown"
+
+
 def report(
     study: Study,
     out: Annotated[
@@ -284,12 +291,23 @@ def report(
     no_quotes: Annotated[
         bool, typer.Option("--no-quotes", help="Leave out quotes from logs.")
     ] = False,
+    form: Annotated[
+        ReportFormat, typer.Option("--format", help="markdown: print the head of it.")
+    ] = ReportFormat.html,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Write tables, figures and a self-contained report.html."""
-    from skilljuror.ingest.lookup import report_study
+    from skilljuror.ingest.lookup import report_head, report_study
 
+    if form == ReportFormat.markdown:
+        if out is not None or json:
+            raise UsageError(
+                "--format markdown prints to standard output; leave out --out and --json",
+                field="format",
+            )
+        print(report_head(study), end="")
+        return
     with progress(json) as listener:
         summary = report_study(study, out, quotes=not no_quotes, progress=listener)
 

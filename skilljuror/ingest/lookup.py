@@ -137,6 +137,15 @@ def _verdicts(study: Path, name: str) -> tuple[Verdict, ...]:
     return tuple(Verdict(**row) for row in rows)
 
 
+def report_head(study: Path) -> str:
+    """Return the head of the report as Markdown. Raises MissingDependency without the report's
+    libraries."""
+    require("report", "'report'")
+    from skilljuror.reports.markdown import report_markdown
+
+    return report_markdown(StudyFolder.existing(study).existing_database)
+
+
 def report_study(
     study: Path, target: Path | None = None, *, quotes: bool = True, progress: Listener = silent
 ) -> "ReportSummary":

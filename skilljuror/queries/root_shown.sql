@@ -1,17 +1,17 @@
 -- question: Was the root of an opened Skill shown whole?
 -- section: RQ3
 -- grain: one row is one condition, agent and version of the agent
--- columns: condition, agent, agent_version, readable, opened, whole, whole_low, whole_high, mean_shown,
---   lowest_shown, unknown
+-- columns: condition, agent, agent_version, readable, opened, whole, whole_rate_low, whole_rate_high, mean_share,
+--   lowest_share, unknown
 -- read: A flat Skill is flat only if its SKILL.md is read whole; many agents read the first 200 lines or so. If
 --   the share differs between two conditions, the difference of their outcomes mixes layout with what was cut off.
 -- column readable: trials or runs whose log could be read
 -- column opened: those in which the main agent was shown text of a SKILL.md
 -- column whole: those in which it was shown every line of every SKILL.md that it opened
--- column whole_low: whole / opened
--- column whole_high: the same if all unknown ones were whole
--- column mean_shown: mean share of the lines of the opened SKILL.md files that were shown; null with unknown ones
--- column lowest_shown: the lowest known share
+-- column whole_rate_low: whole / opened
+-- column whole_rate_high: the same if all unknown ones were whole
+-- column mean_share: mean share of the lines of the opened SKILL.md files that were shown; null with unknown ones
+-- column lowest_share: the lowest known share
 -- column unknown: those with a part of a SKILL.md of unknown length, or at unknown lines
 WITH found AS (
     SELECT
@@ -35,16 +35,16 @@ counted AS (
         count(value) + count(*) FILTER (WHERE unknown) AS opened,
         count(*) FILTER (WHERE value = 1) AS whole,
         avg(value) AS mean,
-        min(value) AS lowest_shown
+        min(value) AS lowest_share
     FROM found
     GROUP BY condition, position, agent, agent_version
 )
 SELECT
     condition, agent, agent_version, readable, opened, whole,
-    whole / nullif(opened, 0) AS whole_low,
-    (whole + unknown) / nullif(opened, 0) AS whole_high,
-    if(unknown = 0, mean, NULL) AS mean_shown,
-    lowest_shown,
+    whole / nullif(opened, 0) AS whole_rate_low,
+    (whole + unknown) / nullif(opened, 0) AS whole_rate_high,
+    if(unknown = 0, mean, NULL) AS mean_share,
+    lowest_share,
     unknown
 FROM counted
 ORDER BY position, agent, agent_version;

@@ -287,17 +287,17 @@ def _where(report: AuditReport, finding: Finding) -> str:
 def as_markdown(report: AuditReport) -> str:
     """A comment for a review: verdict and sections, with findings and moves folded."""
     judged = report.judged
-    lines = [f"### {_escaped(report.variant)}: {judged.verdict}", "", _summary(report), ""]
-    lines += [f"- {_escaped(line)}" for line in section_lines(report)]
+    lines = [f"### {escaped(report.variant)}: {judged.verdict}", "", _summary(report), ""]
+    lines += [f"- {escaped(line)}" for line in section_lines(report)]
     found = folded(judged.own)
     if found:
         shown = found[:MAX_SHOWN]
         lines += ["", f"<details><summary>{_count(len(judged.own), 'finding')}</summary>", ""]
         for one in shown:
             lines += [
-                f"**{one.finding.rule}** ({one.finding.severity}) · {_escaped(_where(report, one.finding))}"
+                f"**{one.finding.rule}** ({one.finding.severity}) · {escaped(_where(report, one.finding))}"
                 f" · `{one.finding.id}`",
-                "", _escaped(one.what), "", *_fence(one), "",
+                "", escaped(one.what), "", *_fence(one), "",
             ]  # fmt: skip
         if len(found) > MAX_SHOWN:
             lines += [f"{len(found) - MAX_SHOWN} more findings are not shown.", ""]
@@ -338,14 +338,14 @@ def _ticks(line: str) -> list[str]:
     return "".join(c if c == "`" else " " for c in line).split()
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text of a Skill is shown, never obeyed: no markup, no mention of a person."""
     marked = "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else c for c in text)
     return marked.replace("@", "@\u200b")
 
 
 def _cell(text: str) -> str:
-    return _escaped(" ".join(text.split()))
+    return escaped(" ".join(text.split()))
 
 
 def as_github(report: AuditReport) -> str:
