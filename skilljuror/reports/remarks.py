@@ -211,6 +211,13 @@ def price_dates(answers: Answers) -> list[Remark]:
 
 def roots_cut(answers: Answers) -> list[Remark]:
     """Return how often SKILL.md was shown whole in the two arms of the contrast, unless it always was."""
+    found = roots_shown(answers)
+    mixed = "the differences below mix layout with what was cut off (table root_shown)"
+    return [Remark(f"{found}: {mixed}.")] if found else []
+
+
+def roots_shown(answers: Answers) -> str:
+    """Return in how many trials of each arm of the contrast SKILL.md was shown whole; "" if in all."""
     study = answers.single("overview")
     told, cut = [], False
     for arm in filter(None, (study["treatment"], study["control"])):
@@ -222,14 +229,8 @@ def roots_cut(answers: Answers) -> list[Remark]:
             cut = cut or whole < opened
             open_ = f" ({_count(unknown)} unknown)" if unknown else ""
             told.append(f"{_count(whole)} of {_count(opened)} trials of {arm}{open_}")
-    if not cut:
-        return []
-    return [
-        Remark(
-            f"Agents that opened a SKILL.md were shown all of it in {' and '.join(told)}: the"
-            " differences below mix layout with what was cut off (table root_shown)."
-        )
-    ]
+    words = f"Agents that opened a SKILL.md were shown all of it in {' and '.join(told)}"
+    return words if cut else ""
 
 
 REMARKS: dict[str, Callable[[Answers], list[Remark]]] = {

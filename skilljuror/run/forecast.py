@@ -20,6 +20,7 @@ from skilljuror.queries.run import Reader, open_read, run
 from skilljuror.registry import resolve
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import primary_contrast
+from skilljuror.reports.remarks import roots_shown
 from skilljuror.run.exclusions import undecided
 from skilljuror.run.preflight import preflight
 from skilljuror.run.run import agents_of
@@ -118,11 +119,14 @@ def forecast(
     plan = freeze(load_study(study_file), base, find_skill=GivenSkills(base))
     config = plan.config
     given = stated or Assumptions()
+    notes = list(undecided(config.exclude_rules))
     if pilot is None:
         figures = _figures(plan, base, given, None, "")
     else:
         with open_read(_database(pilot)) as reader:
             figures = _figures(plan, base, given, reader, str(pilot))
+            if cut := roots_shown(Answers(reader)):
+                notes.append(f"{pilot}: {cut}; a layout that is not read whole is not that layout")
     return Forecast(
         name=config.name,
         tasks=tuple(task.name for task in plan.tasks),
@@ -138,7 +142,7 @@ def forecast(
         ),
         figures=figures,
         requirements=_requirements(config, base, plan, live=live),
-        notes=tuple(undecided(config.exclude_rules)),
+        notes=tuple(notes),
     )
 
 

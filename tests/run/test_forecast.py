@@ -84,6 +84,21 @@ def test_without_a_pilot_or_a_statement_nothing_is_known(study):
         assert figure.source.startswith("unknown: name a finished study with --from STUDY, or ")
 
 
+def test_a_pilot_tells_that_roots_were_cut_off(study, pilot):
+    assert forecast(study, pilot).notes == ()
+    with open_write(pilot / "study.duckdb") as store:
+        arms = {"pd": 1.0, "baseline": 0.3}
+        fake.put(store, [
+            fake.run(arm, trial=fake.name_of(ALPHA, arm), values={"root_shown": shown})
+            for arm, shown in arms.items()
+        ])  # fmt: skip
+    (note,) = forecast(study, pilot).notes
+    assert note == (
+        f"{pilot}: Agents that opened a SKILL.md were shown all of it in 1 of 1 trials of pd and 0 of 1"
+        " trials of baseline; a layout that is not read whole is not that layout"
+    )
+
+
 def test_a_pilot_tells_spread_time_and_cost(study, pilot):
     """Differences of 100 and 0 points spread by 70.7; four trials a condition, bare at the mean of 3."""
     effect, _, time, cost = forecast(study, pilot).figures
