@@ -52,6 +52,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         results.heat: "heat out/study --condition pd --by unit",
         results.show: "show out/study my-task__pd__1",
         results.report: "report out/mine",
+        results.export: "export out/study --out tables",
     },
     "Housekeeping": {trials.doctor: "doctor"},
 }

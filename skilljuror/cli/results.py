@@ -275,6 +275,24 @@ def show(
     emit(details, json, lambda: print_timeline(details, full))
 
 
+def export(
+    study: Study,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="New folder.")],
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Write every table as Parquet, and a data dictionary (dictionary.csv)."""
+    from skilljuror.files import StudyFolder
+    from skilljuror.queries.export import export as exported
+
+    counts = exported(StudyFolder.existing(study).existing_database, out)
+
+    def human() -> None:
+        print(f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}")
+
+    emit({"folder": str(out), "rows": counts}, json, human)
+
+
 class ReportFormat(StrEnum):
     """Output formats of `report`."""
 

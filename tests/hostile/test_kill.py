@@ -45,6 +45,7 @@ COMMANDS = {
     "query parquet": "query study trials --format parquet --out trials.parquet",
     "show": "show study {trial}",
     "heat": "heat study",
+    "export": "export study --out tables",
     "build": "build {skill} --out build",
     "verify": "verify study/variants/{task}",
     "waive": "waive study/variants/{task}",
