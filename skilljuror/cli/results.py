@@ -340,7 +340,6 @@ class HeatFormat(StrEnum):
     """Output formats of `heat`."""
 
     table = "table"
-    json = "json"
     lcov = "lcov"
 
 
@@ -401,7 +400,7 @@ def heat(
             print(line)
     else:
         emit({"condition": name, "units_shown": shown / 100, "rows": rows},
-             json or form == HeatFormat.json, human)  # fmt: skip
+             json, human)  # fmt: skip
     if fail_under is not None and shown < fail_under:
         print(
             f"skilljuror: {shown:.1f} % of the units were shown, under {fail_under:g}",

@@ -111,6 +111,8 @@ def heat(study: Path, condition: str | None = None) -> tuple[str, tuple[UnitHeat
         for mapped in _units(folder, task, variant)
         if (place := mapped.places.get(variant)) is not None
     ]  # fmt: skip
+    if not found:
+        raise StudyError(f"the Skills of {name!r} have no knowledge unit", file=str(study))
     return name, tuple(sorted(found, key=lambda one: (one.task, one.file, one.start, one.end)))
 
 
