@@ -3,9 +3,7 @@
 import operator
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-from msgspec import Struct
+from typing import Any, NamedTuple
 
 from skilljuror.errors import UsageError
 
@@ -18,7 +16,7 @@ _CONDITION = re.compile(
 )
 
 
-class Alert(Struct, frozen=True):
+class Alert(NamedTuple):
     """One condition: a column, an operator and a value."""
 
     words: str
