@@ -8,6 +8,7 @@ is possible it says why and ends with 3. In the new engine, images that cannot b
 machine's Debian and labelled `standin`: a Dockerfile that builds on them proves nothing about the real ones.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -105,7 +106,8 @@ def stop(folder: Path) -> None:
     pid = folder / "pid"
     if pid.exists():
         process = int(pid.read_text(encoding="utf-8"))
-        os.kill(process, signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGTERM)
         while Path(f"/proc/{process}").exists():
             time.sleep(0.2)
     lines = Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
