@@ -2,99 +2,166 @@
 
     python -m benchmarks.intervals [--repeats N]
 
-A task's chance of a pass is logistic with sd 2 between tasks; the treatment changes its logit by 0.35
-on average, sd 0.7. *Rare jumps*: the treatment raises one task in ten from a chance of 0.1 to 0.9 and
-leaves the others. Tasks are drawn anew each time, so the truth is the mean over all tasks. A study
-without variation between tasks has no interval and is not counted; the last column says how many.
+Two arms over the same tasks, drawn anew for each study, so the truth is that of all tasks.
+*none*: equal chances of a pass; logistic with sd 2 between tasks. *mixed*: the treatment changes a task's
+logit by 0.35 on average, sd 0.7. *rare jumps*: it raises one task in ten from a chance of 0.1 to 0.9 and
+leaves the others. Cost of a trial: lognormal, sd 0.8 between tasks, 0.5 between trials; with an effect, the
+treatment costs a tenth more, sd 0.2 between tasks. Uses: two a trial, and with an effect three; each turns
+out yes by a chance of its task, logistic with sd 1. A study without variation between tasks has no interval
+and is not counted; the last column says how many.
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
 import numpy as np
 
-from skilljuror.stats.intervals import Interval, percentile_bootstrap, studentized_bootstrap
-from skilljuror.stats.paired import paired_delta
+from skilljuror.stats.coverage import TrialValue, arm_rate
+from skilljuror.stats.intervals import Interval
+from skilljuror.stats.paired import geometric_ratio, paired_delta
+from skilljuror.stats.prediction_powered import JudgedItem, judged_difference, judged_rate
+from skilljuror.stats.yields import per_pass
 
 SIZES = ((8, 5), (10, 3), (30, 5), (84, 5))
 """(tasks, trials of each)."""
-Chances = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
+Draw = np.random.Generator
+Values = np.ndarray
+Chances = Callable[[Draw, int], tuple[Values, Values]]
 """Draws tasks: their chances of a pass under control and treatment."""
 
 
-def mixed(draw: np.random.Generator, tasks: int) -> tuple[np.ndarray, np.ndarray]:
+def none(draw: Draw, tasks: int) -> tuple[Values, Values]:
+    """Tasks of every difficulty, no effect."""
+    chance = _logistic(2 * draw.normal(size=tasks))
+    return chance, chance
+
+
+def mixed(draw: Draw, tasks: int) -> tuple[Values, Values]:
     """Tasks of every difficulty; the effect varies between them."""
     logit, effect = 2 * draw.normal(size=tasks), 0.35 + 0.7 * draw.normal(size=tasks)
-    return 1 / (1 + np.exp(-logit)), 1 / (1 + np.exp(-logit - effect))
+    return _logistic(logit), _logistic(logit + effect)
 
 
-def rare_jumps(draw: np.random.Generator, tasks: int) -> tuple[np.ndarray, np.ndarray]:
+def rare_jumps(draw: Draw, tasks: int) -> tuple[Values, Values]:
     """The treatment makes one task in ten, and no other."""
     before = np.where(draw.random(tasks) < 0.5, 0.1, 0.9)
     jumps = (draw.random(tasks) < 0.2) & (before < 0.5)
     return before, np.where(jumps, 0.9, before)
 
 
-def wald(rates: Sequence[float], trials: int) -> Interval | None:
-    """As `strict_half_width` of the question `outcomes`: null where it would have no width."""
-    rate, planned = fmean(rates), len(rates) * trials
-    reach = 1.959964 * (rate * (1 - rate) / planned) ** 0.5
-    return Interval(rate - reach, rate + reach, 0.95, "Wald") if reach else None
+def _logistic(logit: Values) -> Values:
+    return 1 / (1 + np.exp(-logit))
 
 
-def intervals(
-    before: Sequence[float], after: Sequence[float], trials: int, seed: int
-) -> dict[str, Interval | None]:
-    """What is printed about one study."""
-    names = [str(place) for place in range(len(before))]
-    control, treatment = (
-        {name: [rate] for name, rate in zip(names, rates, strict=True)} for rates in (before, after)
+@dataclass(frozen=True)
+class Arm:
+    """Expected values of the tasks of one arm."""
+
+    passes: Values
+    """Chance of a strict pass."""
+    costs: Values
+    """Median cost of a trial."""
+    yes: Values
+    """Chance that a use turns out yes."""
+    uses: int
+    """Uses of a trial."""
+
+
+def arms(chances: Chances, draw: Draw, tasks: int) -> tuple[Arm, Arm]:
+    """Draw tasks under control and treatment."""
+    before, after = chances(draw, tasks)
+    level, leaning = 0.8 * draw.normal(size=tasks), draw.normal(size=tasks)
+    more, keener, uses = 0.1 + 0.2 * draw.normal(size=tasks), 0.5 * draw.normal(size=tasks), 3
+    if chances is none:
+        more, keener, uses = np.zeros(tasks), np.zeros(tasks), 2
+    return (
+        Arm(before, np.exp(level), _logistic(0.5 + leaning), 2),
+        Arm(after, np.exp(level + more), _logistic(0.5 + leaning + keener), uses),
     )
-    delta = paired_delta(control, treatment, unit="share")
-    deltas = [value for _, value in delta.by_task]
-    boot = studentized_bootstrap(deltas, seed=seed)
-    rate = percentile_bootstrap(after, seed=seed)
+
+
+def truths(control: Arm, treatment: Arm) -> dict[str, float]:
+    """The truth behind every interval, from very many tasks."""
+    cost = [arm.costs.mean() / arm.passes.mean() for arm in (control, treatment)]
     return {
-        "difference: Student's t (headline)": delta.t,
-        "difference: studentized bootstrap": boot and boot.interval,
-        "difference: normal": delta.z,
-        "rate: percentile bootstrap (study.rate)": rate and rate.interval,
-        "rate: Wald (outcomes)": wald(after, trials),
+        "difference": 100 * float((treatment.passes - control.passes).mean()),
+        "rate": float(treatment.passes.mean()),
+        "ratio": math.exp(float(np.log(treatment.costs / control.costs).mean())),
+        "per pass": float(cost[1]) * math.exp(0.5**2 / 2),
+        "per-pass ratio": float(cost[1] / cost[0]),
+        "uptake": float(treatment.yes.mean()),
+        "uptake difference": float((treatment.yes - control.yes).mean()),
     }
 
 
-def coverage(chances: Chances, tasks: int, trials: int, repeats: int) -> dict[str, list[bool]]:
-    """Interval -> whether it held the truth, study by study; those without one left out."""
+def intervals(
+    control: Arm, treatment: Arm, trials: int, draw: Draw
+) -> Iterator[tuple[str, str, Interval | None]]:
+    """Make a study, and yield what is printed about it: truth, method, interval."""
+    names = [str(place) for place in range(len(control.passes))]
+    passes, costs, judged = [], [], []
+    for arm in (control, treatment):
+        size = (len(names), trials)
+        passes.append(draw.random(size) < arm.passes[:, None])
+        costs.append(arm.costs[:, None] * np.exp(0.5 * draw.normal(size=size)))
+        yes = draw.random((len(names), trials * arm.uses)) < arm.yes[:, None]
+        judged.append([
+            JudgedItem(name, answer, stands_for=count)
+            for name, hits in zip(names, yes.sum(axis=1).tolist(), strict=True)
+            for answer, count in (("yes", hits), ("no", trials * arm.uses - hits))
+        ])  # fmt: skip
+    strict = [dict(zip(names, one.astype(float).tolist(), strict=True)) for one in passes]
+    money = [dict(zip(names, one.tolist(), strict=True)) for one in costs]
+    sums = [
+        {name: (math.fsum(money[n][name]), int(sum(strict[n][name]))) for name in names}
+        for n in range(2)
+    ]
+    delta = paired_delta(*strict)
+    rows = [
+        TrialValue(task, "b", value, True, False) for task in names for value in strict[1][task]
+    ]
+    yield "difference", "Student's t: the headline", delta.t
+    yield "difference", "normal: as papers print it", delta.z
+    yield "rate", "Student's t", arm_rate(rows, "b").interval
+    yield "ratio", "Student's t of logs", geometric_ratio(*money).interval
+    yield "per pass", "jackknife of the log", per_pass(sums[1]).interval
+    yield "per-pass ratio", "jackknife of the log", per_pass(sums[1], sums[0]).interval
+    yield "uptake", "jackknife, judge alone", judged_rate(judged[1]).interval
+    yield "uptake difference", "jackknife, judge alone", judged_difference(*judged).interval
+
+
+def coverage(
+    chances: Chances, tasks: int, trials: int, repeats: int
+) -> dict[tuple[str, str], list[bool]]:
+    """(truth, method) -> whether it held the truth, study by study; those without one left out."""
     draw = np.random.default_rng(tasks)
-    before, after = chances(draw, 1_000_000)
-    truth = {"rate": float(after.mean()), "difference": float((after - before).mean())}
-    held: dict[str, list[bool]] = {}
-    for seed in range(repeats):
-        passes = [draw.binomial(trials, chance) for chance in chances(draw, tasks)]
-        one, other = ((counts / trials).tolist() for counts in passes)
-        for name, made in intervals(one, other, trials, seed).items():
-            aim = truth[name.split(":")[0]]
-            held.setdefault(name, []).extend([made.low <= aim <= made.high] if made else [])
+    truth = truths(*arms(chances, draw, 1_000_000))
+    held: dict[tuple[str, str], list[bool]] = {}
+    for _ in range(repeats):
+        for what, method, made in intervals(*arms(chances, draw, tasks), trials, draw):
+            found = [made.low <= truth[what] <= made.high] if made else []
+            held.setdefault((what, method), []).extend(found)
     return held
 
 
 def main() -> None:
-    """Print a row for every size, kind of effect and interval."""
+    """Print a row for every kind of effect and interval, a column for every size."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=2000, help="studies of each size")
     repeats = parser.parse_args().repeats
-    print(
-        f"{'tasks x trials':<15} {'effect':<11} {'interval':<41} {'holds the truth':>15}  no interval"
-    )
-    for chances in (mixed, rare_jumps):
-        for tasks, trials in SIZES:
-            for name, held in coverage(chances, tasks, trials, repeats).items():
-                size, kind = f"{tasks} x {trials}", chances.__name__.replace("_", " ")
-                share, none = f"{100 * fmean(held):.1f} %", repeats - len(held)
-                print(
-                    f"{size:<15} {kind:<11} {name:<41} {share:>15}  {none} of {repeats}", flush=True
-                )
+    heads = "".join(f"{f'{tasks} x {trials}':>10}" for tasks, trials in SIZES)
+    print(f"{'effect':<11} {'interval':<46} {heads}   without an interval")
+    for chances in (none, mixed, rare_jumps):
+        found = [coverage(chances, *size, repeats) for size in SIZES]
+        for what in found[0]:
+            shares = "".join(f"{100 * fmean(one[what]):>10.1f}" for one in found)
+            lacking: Sequence[int] = [repeats - len(one[what]) for one in found]
+            kind = chances.__name__.replace("_", " ")
+            told = ", ".join(map(str, lacking)) if any(lacking) else ""
+            print(f"{kind:<11} {': '.join(what):<46} {shares}   {told}", flush=True)
 
 
 if __name__ == "__main__":

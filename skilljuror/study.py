@@ -202,8 +202,8 @@ class StudyReader:
         return detectable_effect(delta.sd, tasks or delta.tasks, power=power)
 
     def rate(self, condition: str, metric: str = "strict_pass", key: str = "") -> ArmRate:
-        """Mean over tasks of a measure in one condition, with a percentile bootstrap interval over
-        tasks (measures §1.10), too narrow for few tasks (§8.3), and the coverage of its trials. Raises QueryError."""
+        """Mean over tasks of a measure in one condition, with Student's interval over tasks
+        (measures §8) and the coverage of its trials. Raises QueryError."""
         return arm_rate(self._trials(condition, condition, metric, key), condition)
 
     def survival(

@@ -2,7 +2,7 @@
 -- section: RQ2
 -- grain: one row is one condition
 -- columns: condition, variant, tasks, planned, final, coverage, strict_passes, strict_rate,
---   strict_half_width, delta_passes, broad_passes, broad_rate, mean_reward, runtime_successes,
+--   delta_passes, broad_passes, broad_rate, mean_reward, runtime_successes,
 --   runtime_rate, strict_and_runtime, strict_given_runtime
 -- read: Compare the strict rate. It divides by the planned trials, so a trial without an outcome counts
 --   against its condition: check coverage before you rely on a difference.
@@ -11,9 +11,6 @@
 --   resources that they opened.
 -- column strict_passes: trials with a reward of exactly 1 (a missing reward is not a pass)
 -- column strict_rate: strict passes / planned trials
--- column strict_half_width: Wald 95 % half-width over trials; it ignores that trials of one task are alike,
---   so it covers other tasks in 64 to 83 % of studies instead of 95 % (§8.3); null at a rate of 0 or 1, where
---   it would be 0
 -- column delta_passes: strict passes minus those of the control; null if the planned trials differ
 -- column broad_passes: trials with a reward above 0
 -- column mean_reward: mean over tasks of the mean reward per planned trial, counting a missing reward as 0
@@ -62,10 +59,6 @@ SELECT
     n.final / n.planned AS coverage,
     n.strict_passes,
     n.strict_passes / n.planned AS strict_rate,
-    nullif(
-        1.959964 * sqrt((n.strict_passes / n.planned) * (1 - n.strict_passes / n.planned) / n.planned),
-        0
-    ) AS strict_half_width,
     if(k.planned = n.planned AND k.condition <> n.condition, n.strict_passes - k.strict_passes, NULL)
         AS delta_passes,
     n.broad_passes,

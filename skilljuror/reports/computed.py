@@ -9,13 +9,20 @@ from skilljuror.queries.run import QueryResult, query
 from skilljuror.reports import judging
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import outcome_contrast
-from skilljuror.stats.coverage import NO_VARIATION, ONE_TASK
+from skilljuror.stats.coverage import NO_VARIATION, ONE_TASK, TrialValue, arm_rate
 from skilljuror.stats.intervals import Interval
-from skilljuror.stats.paired import Arm, geometric_ratio, paired_delta
+from skilljuror.stats.paired import Arm, PairedDelta, geometric_ratio, paired_delta
+from skilljuror.stats.power import false_discovery_rates, holm
+from skilljuror.stats.signs import sign_flip
 from skilljuror.stats.verdicts import verdict
+from skilljuror.stats.yields import Yield, per_pass
 
-COSTS = {"agent_minutes": "minutes", "display_tokens": "tokens", "cost_usd": "USD"}
-"""Measures that are compared as ratios, with their units."""
+COSTS = {
+    "agent_minutes": ("minutes", "minutes", "time"),
+    "display_tokens": ("tokens", "display_tokens", "display tokens"),
+    "cost_usd": ("USD", "cost_usd", "cost"),
+}
+"""Measures that are compared as ratios: unit, column of `trials`, resource of `efficiency`."""
 
 PROCESS = {
     "agent_steps": "steps",
@@ -31,6 +38,9 @@ PROCESS = {
     "tokens_per_exposed_unit": "tokens",
 }
 """Measures that are compared as differences, with their units."""
+
+HEADLINE = "all"
+"""The part that is the headline."""
 
 SOURCE = "measure_values"
 """The question whose answer they start from."""
@@ -87,12 +97,67 @@ def documentation(name: str) -> Query:
 def ratios(answers: Answers) -> QueryResult:
     """Treatment / control in time, tokens and cost, as ratios of geometric means over tasks."""
     rows = []
-    for metric, unit in COSTS.items():
+    setup, sums = answers.single("setup"), task_sums(answers)
+    for metric, (unit, *_) in COSTS.items():
         treatment, control = measure_arms(answers, metric)
         paired = geometric_ratio(control, treatment)
         counts = (_trials(treatment), _trials(control), paired.tasks)
-        rows.append((metric, unit, *counts, paired.ratio, *_ends(paired.interval, paired.tasks)))
+        one, other = (sums.get((setup[arm], metric)) for arm in ("treatment", "control"))
+        made = per_pass(one, other) if one and other else Yield(None, None, 0)
+        ends = (made.value, *_ends(made.interval, made.tasks))
+        row = (metric, unit, *counts, paired.ratio, *_ends(paired.interval, paired.tasks), *ends)
+        rows.append(row)
     return QueryResult(RATIOS, [row for row in rows if row[2] or row[3]])
+
+
+def yields(answers: Answers) -> QueryResult:
+    """Strict pass rate and use per strict pass of each condition, with intervals over tasks."""
+    rows: list[tuple[Any, ...]] = []
+    used = {(row["condition"], row["resource"]): row for row in answers("efficiency").records()}
+    sums = task_sums(answers)
+    for condition in answers("outcomes").records():
+        name = condition["condition"]
+        trials = [
+            TrialValue(row["task"], name, float(row["strict"]), True, False)
+            for row in answers("trials").records()
+            if row["condition"] == name
+        ]
+        rate, lacking = arm_rate(trials, name), condition["planned"] - condition["final"]
+        reason = f"{lacking} of {condition['planned']} trials not final" if lacking else None
+        ends = (None, None, None) if lacking else _percent(rate.interval, rate.tasks)
+        value = None if lacking else 100 * rate.estimate
+        rows.append((name, "strict pass rate", "%", rate.tasks, value, reason, *ends))
+        for metric, (unit, _, resource) in COSTS.items():
+            reason = used[name, resource]["yield_reason"]
+            made = per_pass(sums[name, metric]) if reason is None else Yield(None, None, rate.tasks)
+            ends = (None, None, None) if reason else _ends(made.interval, made.tasks)
+            what = f"{resource} per pass"
+            rows.append((name, what, unit, made.tasks, made.value, reason, *ends))
+    known = {row[1] for row in rows if row[4] is not None}
+    return QueryResult(YIELDS, [row for row in rows if row[1] in known])
+
+
+def _percent(
+    interval: Interval | None, tasks: int
+) -> tuple[float | None, str | None, float | None]:
+    """`_ends` of a rate, in percent."""
+    low, reason, high = _ends(interval, tasks)
+    return low and 100 * max(low, 0.0), reason, high and 100 * min(high, 1.0)
+
+
+def task_sums(answers: Answers) -> dict[tuple[str, str], dict[str, tuple[float, int]]]:
+    """(condition, measure) -> task -> use and strict passes of all planned trials; without those that have
+    a trial of unknown use."""
+    found: dict[tuple[str, str], dict[str, tuple[float, int]]] = defaultdict(dict)
+    unknown = set()
+    for row in answers("trials").records():
+        for metric, (_, column, _) in COSTS.items():
+            cell = row["condition"], metric
+            use, passes = found[cell].get(row["task"], (0.0, 0))
+            found[cell][row["task"]] = use + (row[column] or 0), passes + row["strict"]
+            if row[column] is None:
+                unknown.add(cell)
+    return {cell: sums for cell, sums in found.items() if cell not in unknown}
 
 
 def contrasts(answers: Answers) -> QueryResult:
@@ -102,8 +167,11 @@ def contrasts(answers: Answers) -> QueryResult:
         treatment, control = measure_arms(answers, metric)
         paired = paired_delta(control, treatment, unit=unit)
         counts = (_trials(treatment), _trials(control), paired.tasks)
-        rows.append((metric, unit, *counts, paired.delta, *_ends(paired.t, paired.tasks)))
-    return QueryResult(CONTRASTS, [row for row in rows if row[2] or row[3]])
+        row = (metric, unit, *counts, paired.delta, *_ends(paired.t, paired.tasks))
+        if row[2] or row[3]:
+            rows.append((*row, _p(paired)))
+    shares = false_discovery_rates([row[-1] for row in rows])
+    return QueryResult(CONTRASTS, [(*row, share) for row, share in zip(rows, shares, strict=True)])
 
 
 def effect(answers: Answers) -> QueryResult:
@@ -115,7 +183,7 @@ def effect(answers: Answers) -> QueryResult:
         paired = outcome_contrast(answers, setup["primary_outcome"], *arms)
         if paired is None or part["delta_rate"] is None:
             reason = part["delta_rate_reason"]
-            rows.append((part["part"], *arms, 0, None, reason, None, None, None, None))
+            rows.append((part["part"], *arms, 0, None, reason, None, None, None, None, None))
             continue
         low, low_reason, high = _ends(paired.t, paired.tasks)
         quoted = None if paired.refusal or paired.delta is None else paired.delta / 100
@@ -123,9 +191,16 @@ def effect(answers: Answers) -> QueryResult:
             part["part"], *arms, paired.tasks, quoted, paired.refusal or None,
             None if quoted is None or low is None else low / 100, low_reason,
             None if quoted is None or high is None else high / 100,
-            verdict(paired, setup["margin"]).word,
+            verdict(paired, setup["margin"]).word, None if paired.refusal else _p(paired),
         ))  # fmt: skip
-    return QueryResult(EFFECT, rows)
+    parts = [row for row in rows if row[-1] is not None and row[0] != HEADLINE]
+    adjusted = dict(zip((row[0] for row in parts), holm([row[-1] for row in parts]), strict=True))
+    return QueryResult(EFFECT, [(*row[:-1], adjusted.get(row[0], row[-1])) for row in rows])
+
+
+def _p(delta: PairedDelta) -> float | None:
+    """By sign flips over tasks, as in `study.contrasts`."""
+    return sign_flip([value for _, value in delta.by_task]).p if delta.tasks else None
 
 
 def _ends(interval: Interval | None, tasks: int) -> tuple[float | None, str | None, float | None]:
@@ -159,15 +234,28 @@ def _trials(arm: Arm) -> int:
 
 RATIOS = (
     "measure", "unit", "treatment_trials", "control_trials", "tasks", "ratio", "low", "low_reason", "high",
+    "per_pass_ratio", "per_pass_low", "per_pass_low_reason", "per_pass_high",
 )  # fmt: skip
+YIELDS = (
+    "condition",
+    "measure",
+    "unit",
+    "tasks",
+    "value",
+    "value_reason",
+    "low",
+    "low_reason",
+    "high",
+)
 CONTRASTS = (
     "measure", "unit", "treatment_trials", "control_trials", "tasks", "difference", "low", "low_reason", "high",
+    "p", "q",
 )  # fmt: skip
 
 
 EFFECT = (
     "part", "treatment", "control", "tasks", "delta_rate", "delta_rate_reason",
-    "delta_low", "delta_low_reason", "delta_high", "verdict",
+    "delta_low", "delta_low_reason", "delta_high", "verdict", "p_holm",
 )  # fmt: skip
 
 
@@ -176,7 +264,8 @@ COMPUTED = {
         "Where does the difference between the layouts come from?",
         EFFECT,
         "Executability, cues and disclosure add up to all if every arm has the same tasks. Each has its own "
-        "interval: a part whose interval holds 0 is not shown to be there, nor to be absent.",
+        "interval: a part whose interval holds 0 is not shown to be there, nor to be absent. Of several parts, "
+        "quote those with p_holm below 0.05.",
         {
             "part": "executability: files on disk instead of text to write out first; cues: the rows of pd as "
             "a table of contents; disclosure: prose in files that are opened on demand",
@@ -185,6 +274,8 @@ COMPUTED = {
             "delta_low": _BY_TASK["low"],
             "delta_low_reason": _BY_TASK["low_reason"],
             "verdict": "of the headline's kind, by the declared margin",
+            "p_holm": "p by sign flips over tasks, adjusted by Holm's method for the number of parts; that of all, "
+            "the headline, is not adjusted",
         },
         effect,
         "effect_parts",
@@ -195,17 +286,42 @@ COMPUTED = {
         RATIOS,
         "A ratio of 1 means no difference, 1.20 a fifth more. Every task weighs the same, so one long "
         "task does not decide. If the interval includes 1, no difference is shown.",
-        {"ratio": "exp of the mean over tasks of log(treatment mean / control mean)", **_BY_TASK},
+        {
+            "ratio": "exp of the mean over tasks of log(treatment mean / control mean)",
+            **_BY_TASK,
+            "per_pass_ratio": "use per strict pass of the treatment / that of the control; failed attempts count, "
+            "and a long task weighs more. Null unless every planned trial was measured",
+            "per_pass_low": "lower end of its 95 % interval, by a jackknife over tasks",
+        },
         ratios,
+    ),
+    "yields": ComputedTable(
+        "How often does each condition pass, and what does a pass cost?",
+        YIELDS,
+        "The interval is for other tasks like these. Two intervals that overlap do not show that two "
+        "conditions are alike: the difference has an interval of its own, paired by task.",
+        {
+            "value": "mean over tasks of the strict passes / planned trials; use of all attempts / strict passes. A "
+            "measure without a value in any condition is left out: `efficiency` says why",
+            "value_reason": "why there is no value",
+            "low": "lower end of the 95 % interval over tasks: Student's t, and a jackknife for uses per pass",
+            "low_reason": _BY_TASK["low_reason"],
+            "high": "upper end of this interval",
+        },
+        yields,
+        "trials",
+        "one row is one condition and measure",
     ),
     "contrasts": ComputedTable(
         "By how much does the way of working differ, task by task?",
         CONTRASTS,
-        "If the interval includes 0, no difference is shown. Eleven measures, and those of other packages, are "
-        "compared at 95 % each, so by chance some interval excludes 0 in far more than one study of twenty.",
+        "If the interval includes 0, no difference is shown. So many measures are compared that some interval "
+        "excludes 0 by chance in far more than one study of twenty: follow up those with q below 0.05.",
         {
             "difference": "mean over tasks of (treatment mean - control mean), in the row's unit",
             **_BY_TASK,
+            "p": "by sign flips over tasks; null without a task",
+            "q": "share of false discoveries among the rows with a q as small (Benjamini and Hochberg)",
         },
         contrasts,
     ),

@@ -36,6 +36,8 @@ _LABELS = {
         for end, word in (("low", "from"), ("high", "to"))
     },
     "cost_usd": "cost, USD",
+    "p_holm": "p, Holm",
+    "q": "q, FDR",
 }
 
 
@@ -82,7 +84,7 @@ def _decimal(column: str, value: float) -> str:
         return f"{value:.6g}"
     if abs(value) >= 1000:
         return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-    if value and abs(value) < 0.01:
+    if value and abs(value) < 0.1:
         return f"{value:.2g}"
     return f"{value + 0.0:.2f}"
 

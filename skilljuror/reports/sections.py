@@ -107,6 +107,7 @@ STUDY = (
                 "condition", "resource", "unit", "coverage", "attempt", "attempt_reason", "success",
                 "success_reason", "yield", "yield_reason",
             )),
+            Panel("yields"),
             Panel("ratios"),
             Panel("win_tie_loss"),
             Panel("sensitivity"),

@@ -1,1 +1,1 @@
-"""Estimators: paired, clustered, bootstrap."""
+"""Estimators: paired and clustered."""

@@ -1,12 +1,13 @@
 """The planned trials behind a number: how many are final, measured and uncontaminated."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import NamedTuple
 
-from skilljuror.stats.intervals import Interval, percentile_bootstrap
+from skilljuror.stats.intervals import Interval, t_interval
 
 NO_VARIATION = "no variation between tasks"
 """Equal tasks give no interval: they show no variation."""
@@ -153,14 +154,13 @@ class ArmRate:
 
 
 def arm_rate(trials: Sequence[TrialValue], condition: str) -> ArmRate:
-    """Return the mean over tasks of a condition, with a percentile bootstrap interval over tasks
-    (measures §1.10). At least one trial must have a value."""
+    """Return the mean over tasks of a condition, with Student's interval over tasks (measures §8).
+    At least one trial must have a value."""
     values: dict[str, list[float]] = defaultdict(list)
     for trial in trials:
         if trial.value is not None:
             values[trial.task].append(trial.value)
     means = [fmean(values[task]) for task in sorted(values)]
-    made = percentile_bootstrap(means)
-    return ArmRate(
-        fmean(means), made.interval if made else None, len(means), Coverage.of(trials, [condition])
-    )
+    se = stdev(means) / math.sqrt(len(means)) if len(means) > 1 else None
+    interval = t_interval(fmean(means), se, len(means) - 1)
+    return ArmRate(fmean(means), interval, len(means), Coverage.of(trials, [condition]))

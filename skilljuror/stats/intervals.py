@@ -1,15 +1,11 @@
 """Confidence intervals of means and shares (measures §1.8, §1.10; the task is the cluster)."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-import numpy as np
-
-from skilljuror.extras import require
-
 RESAMPLES = 2000
+"""Draws of a bootstrap."""
 
 
 @dataclass(frozen=True)
@@ -98,60 +94,3 @@ def wilson_interval(passes: int, trials: int, level: float = 0.95) -> Interval |
     low, high = ((middle + end) / (trials + z * z) for end in (-reach, reach))
     low, high = (low if passes else 0.0), (high if passes < trials else 1.0)
     return Interval(low, high, level, "Wilson")
-
-
-@dataclass(frozen=True)
-class Bootstrap:
-    """A reproducible interval by resampling."""
-
-    estimate: float
-    """The statistic of the data itself."""
-    interval: Interval
-    """Its interval."""
-    seed: int
-    """Seed of the generator (numpy PCG64)."""
-    resamples: int
-    """Resamples drawn."""
-    unusable: int
-    """Resamples without a value (no spread), left out."""
-
-
-def percentile_bootstrap(
-    values: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES, level: float = 0.95
-) -> Bootstrap | None:
-    """Percentile interval of the mean over tasks; ordinary linear quantiles (A-35).
-
-    Too narrow for few tasks (measures §8.3). None for fewer than two tasks and without spread.
-    """
-    if len(values) < 2 or not np.ptp(values):
-        return None
-    require("report", "a bootstrap interval", "scipy")
-    from scipy.stats import bootstrap
-
-    ends = bootstrap(
-        (values,), np.mean, n_resamples=resamples, method="percentile",
-        confidence_level=level, rng=np.random.default_rng(seed),
-    ).confidence_interval  # fmt: skip
-    interval = Interval(float(ends.low), float(ends.high), level, "percentile bootstrap over tasks")
-    return Bootstrap(float(np.mean(values)), interval, seed, resamples, 0)
-
-
-def studentized_bootstrap(
-    values: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES, level: float = 0.95
-) -> Bootstrap | None:
-    """Bootstrap-t interval of the mean over tasks; None without spread."""
-    sample = np.asarray(values, dtype=float)
-    if len(sample) < 2 or not np.ptp(sample):
-        return None
-    chosen = np.random.default_rng(seed).integers(0, len(sample), size=(resamples, len(sample)))
-    draws = sample[chosen]
-    errors = draws.std(axis=1, ddof=1) / math.sqrt(len(sample))
-    spread = errors > 0
-    ratios = (draws.mean(axis=1)[spread] - sample.mean()) / errors[spread]
-    mean, error = float(sample.mean()), float(sample.std(ddof=1)) / math.sqrt(len(sample))
-    low, high = np.percentile(ratios, [50 * (1 - level), 50 * (1 + level)])
-    interval = Interval(
-        mean - float(high) * error, mean - float(low) * error, level,
-        "studentized bootstrap over tasks",
-    )  # fmt: skip
-    return Bootstrap(mean, interval, seed, resamples, int(resamples - spread.sum()))

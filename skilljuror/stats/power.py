@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from skilljuror.extras import require
 from skilljuror.stats.intervals import t_quantile
 
 
@@ -43,3 +44,12 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
         floor = max(floor, min(1.0, (len(p_values) - rank) * p_values[i]))
         adjusted[i] = floor
     return tuple(adjusted)
+
+
+def false_discovery_rates(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return Benjamini and Hochberg's adjusted p values, in the same order; None stays None."""
+    require("report", "a false discovery rate", "scipy")
+    from scipy.stats import false_discovery_control
+
+    known = iter(false_discovery_control([p for p in p_values if p is not None]).tolist())
+    return [None if p is None else next(known) for p in p_values]

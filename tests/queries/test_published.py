@@ -35,14 +35,6 @@ def test_table_3_passes(study, condition, passes, percent, delta):
 
 
 @pytest.mark.parametrize(
-    ("condition", "half_width"), [("no-skill", 4.39), ("baseline", 4.78), ("pd", 4.83)]
-)
-def test_wald_half_widths(study, condition, half_width):
-    row = by_condition(study, "outcomes")[condition]
-    assert 100 * row["strict_half_width"] == pytest.approx(half_width, abs=0.005)
-
-
-@pytest.mark.parametrize(
     ("condition", "attempt", "per_pass", "printed"),
     [
         ("no-skill", 8.64, 29.77, 29.76),

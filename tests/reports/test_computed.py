@@ -58,3 +58,22 @@ def test_computed_tables_are_documented_like_questions(answers, name):
     assert found.question.endswith("?")
     assert found.columns == answer(answers, name).columns
     assert set(found.definitions) <= set(found.columns)
+
+
+def test_a_yield_is_that_of_the_question(answers):
+    """pd is measured in 3 of its 4 trials: no yield, and no strict pass rate while one is open."""
+    rows = {(row["condition"], row["measure"]): row for row in answer(answers, "yields").records()}
+    yields = {
+        (row["condition"], f"{row['resource']} per pass"): (row["yield"], row["yield_reason"])
+        for row in answers("efficiency").records()
+    }
+    valued = {what for (_, what), (value, _) in yields.items() if value is not None}
+    assert valued == {"time per pass"}  # nothing to say of tokens and dollars
+    assert {what for _, what in rows} == {"strict pass rate", *valued}
+    for key, (value, reason) in yields.items():
+        if key[1] not in valued:
+            continue
+        assert rows[key]["value"] == (value and pytest.approx(value))
+        assert rows[key]["value_reason"] == reason
+    pd = rows["pd", "strict pass rate"]
+    assert (pd["value"], pd["low"], pd["value_reason"]) == (None, None, "1 of 4 trials not final")

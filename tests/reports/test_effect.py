@@ -123,3 +123,12 @@ def test_an_open_trial_keeps_its_parts_from_a_number(tmp_path):
 
 def test_a_study_of_other_layouts_has_no_parts(tmp_path):
     assert effect(study(tmp_path / "study.duckdb", ("baseline", "pd"))) == {}
+
+
+def test_parts_are_adjusted_for_their_number_and_the_headline_is_not(tmp_path):
+    """executability: 3 positive differences, 2 of 8 sign patterns; cues and disclosure: one difference
+    each, p = 1; disclosure and cues: 0.5 against 0.5, p = 1; all: 3 positive differences."""
+    found = {part: row["p_holm"] for part, row in effect(study(tmp_path / "study.duckdb")).items()}
+    assert found == {
+        "executability": 1.0, "cues": 1.0, "disclosure": 1.0, "disclosure and cues": 1.0, "all": 0.5,
+    }  # fmt: skip

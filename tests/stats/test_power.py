@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skilljuror.stats.paired import paired_delta
-from skilljuror.stats.power import detectable_effect, holm
+from skilljuror.stats.power import detectable_effect, false_discovery_rates, holm
 from skilljuror.stats.verdicts import equivalence
 
 
@@ -66,3 +66,10 @@ def test_holm_never_helps_and_keeps_the_order(p_values):
     assert all(p <= q <= 1 for p, q in zip(p_values, adjusted, strict=True))
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     assert [adjusted[i] for i in order] == sorted(adjusted)
+
+
+def test_false_discovery_rates_never_fall():
+    """0.01 * 3 / 1; 0.03 * 3 / 2 is more than 0.04 * 3 / 3."""
+    found = false_discovery_rates([0.01, None, 0.04, 0.03])
+    assert found == [pytest.approx(0.03), None, pytest.approx(0.04), pytest.approx(0.04)]
+    assert false_discovery_rates([None]) == [None]
