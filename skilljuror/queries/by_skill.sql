@@ -25,30 +25,9 @@
 -- column tokens_shown: estimated tokens of the same text, at four bytes a token. With a knowledge map and the
 --   vocabulary, the measure skill_tokens_shown counts them
 WITH began AS (
-    SELECT trajectory, trial, CAST(date_trunc('week', started_at) AS DATE) AS week
+    SELECT trajectory, CAST(date_trunc('week', started_at) AS DATE) AS week
     FROM trajectories
     WHERE CAST($since AS VARCHAR) IS NULL OR started_at >= CAST($since AS TIMESTAMP)
-),
-given AS (
-    SELECT b.trajectory, unnest(v.skills) AS skill
-    FROM began AS b
-    JOIN trials AS t ON t.trial = b.trial
-    JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
-),
-offers AS (
-    SELECT trajectory, name AS skill FROM offered JOIN skill_names USING (trajectory, skill)
-    UNION
-    SELECT g.trajectory, coalesce(n.name, g.skill) AS skill FROM given AS g LEFT JOIN skill_names AS n USING (trajectory, skill)
-),
-touches AS (
-    SELECT
-        trajectory, name AS skill,
-        bool_or(kind IN ('activate', 'read', 'exec', 'import') AND ok IS NOT false
-            AND NOT phantom) AS opened,
-        count(*) AS uses,
-        count(*) FILTER (WHERE ok = false) AS failed,
-        sum(shown_bytes) FILTER (WHERE content_exposed <> 'none' AND NOT phantom) AS bytes
-    FROM events JOIN skill_names USING (trajectory, skill) WHERE counted GROUP BY ALL
 ),
 judges AS (
     SELECT DISTINCT judge FROM verdicts
@@ -65,17 +44,16 @@ labels AS (
 sums AS (
     SELECT
         skill, week, j.judge,
-        count(o.trajectory) AS offered,
-        count(*) FILTER (WHERE o.trajectory IS NOT NULL AND t.opened) AS opened,
-        count(*) FILTER (WHERE o.trajectory IS NULL) AS unlisted,
-        count(*) FILTER (WHERE o.trajectory IS NULL AND t.opened) AS opened_unlisted,
+        count(*) FILTER (WHERE s.offered) AS offered,
+        count(*) FILTER (WHERE s.offered AND s.opened) AS opened,
+        count(*) FILTER (WHERE NOT s.offered) AS unlisted,
+        count(*) FILTER (WHERE NOT s.offered AND s.opened) AS opened_unlisted,
         count(*) FILTER (WHERE l.low > 0) AS uptake_low,
         count(*) FILTER (WHERE l.high > 0) AS uptake_high,
-        judge IS NOT NULL AND coalesce(sum(l.judged), 0) = coalesce(sum(t.uses), 0) AS all_judged,
+        judge IS NOT NULL AND coalesce(sum(l.judged), 0) = sum(s.uses) AS all_judged,
         sum(l.rated) AS rated, sum(l.low) AS low, sum(l.high) AS high,
-        sum(t.uses) AS uses, sum(t.failed) AS failed, sum(t.bytes) AS bytes
-    FROM touches AS t
-    FULL JOIN offers AS o USING (skill, trajectory)
+        sum(s.uses) AS uses, sum(s.failed) AS failed, sum(s.bytes) AS bytes
+    FROM skill_runs AS s
     JOIN began AS b USING (trajectory)
     LEFT JOIN judges AS j ON true
     LEFT JOIN labels AS l USING (skill, trajectory, judge)
@@ -90,9 +68,9 @@ SELECT
     if(all_judged, uptake_high, NULL) AS uptake_high,
     low / nullif(rated, 0) AS eru_low,
     high / nullif(rated, 0) AS eru_high,
-    CAST(coalesce(uses, 0) AS BIGINT) AS uses,  -- a run without a row has no event: zero
-    CAST(coalesce(failed, 0) AS BIGINT) AS failed,  -- likewise
-    CAST(coalesce(bytes, 0) AS BIGINT) AS bytes_shown,  -- likewise; nothing shown is nothing
-    CAST(round(coalesce(bytes, 0) / 4) AS BIGINT) AS tokens_shown
+    CAST(uses AS BIGINT) AS uses,
+    CAST(failed AS BIGINT) AS failed,
+    CAST(bytes AS BIGINT) AS bytes_shown,
+    CAST(round(bytes / 4) AS BIGINT) AS tokens_shown
 FROM sums
 ORDER BY week DESC NULLS LAST, opened + opened_unlisted DESC, skill, judge;

@@ -638,6 +638,39 @@ CREATE TABLE judge_calls (
 
 -- Views that combine planned trials and foreign logs.
 
+-- One row per run and Skill, by its name in tables, that was offered to the run, by its log or variant, or touched.
+CREATE VIEW skill_runs AS
+WITH given AS (
+    SELECT l.trajectory, unnest(v.skills) AS skill
+    FROM trajectories AS l
+    JOIN trials AS t ON t.trial = l.trial
+    JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
+),
+offers AS (
+    SELECT trajectory, name AS skill FROM offered JOIN skill_names USING (trajectory, skill)
+    UNION
+    SELECT g.trajectory, coalesce(n.name, g.skill) FROM given AS g LEFT JOIN skill_names AS n USING (trajectory, skill)
+),
+touches AS (
+    SELECT
+        trajectory, name AS skill,
+        bool_or(kind IN ('activate', 'read', 'exec', 'import') AND ok IS NOT false AND NOT phantom) AS opened,
+        count(*) AS uses,
+        count(*) FILTER (WHERE ok = false) AS failed,
+        sum(shown_bytes) FILTER (WHERE content_exposed <> 'none' AND NOT phantom) AS bytes
+    FROM events JOIN skill_names USING (trajectory, skill) WHERE counted GROUP BY ALL
+)
+SELECT
+    trajectory AS trajectory,  -- Key of the run.
+    skill AS skill,  -- Name of the Skill in tables.
+    o.trajectory IS NOT NULL AS offered,  -- Whether log or variant lists it; many logs list nothing.
+    coalesce(t.opened, false) AS opened,  -- Whether any of its resources was activated, read, run or imported.
+    coalesce(t.uses, 0) AS uses,  -- Resource events except authoring and mentions.
+    coalesce(t.failed, 0) AS failed,  -- Uses that failed.
+    coalesce(t.bytes, 0) AS bytes  -- Bytes of its text that reached a context, repeats included.
+FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory);
+
+
 -- One row per planned trial, per foreign run, and per foreign trial without a log (both with condition "observed"): the frame of every rate.
 CREATE VIEW runs AS
 SELECT

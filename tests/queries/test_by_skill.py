@@ -127,3 +127,38 @@ def test_a_skill_that_is_not_there_lists_those_that_are(path):
         QueryError, match=r"skill 'csv-repot' is not in this study; did you mean 'csv-report'"
     ):
         run(path, "by_skill", skill="csv-repot")
+
+
+def test_usage_compares_a_period_with_the_one_before(path):
+    """The last 6 days have b, c and e, which list the skill, and d, which does not; the 6 before have a."""
+    found = {row["skill"]: row for row in run(path, "usage", days="6").records()}
+    plug, unused = found["plug:csv-report"], found["unused"]
+    assert (plug["offered"], plug["opened"]) == (3, 1)
+    assert (plug["offered_before"], plug["opened_before"]) == (1, 1)
+    assert plug["change"] == pytest.approx(-2 / 3)
+    assert (plug["opened_unlisted"], plug["opened_unlisted_before"]) == (1, 0)
+    assert (plug["tokens_shown"], plug["tokens_shown_before"]) == (200, 200)
+    assert (unused["offered"], unused["opened"], unused["change"]) == (3, 0, 0)
+    earlier = run(path, "usage", days="6", until="2026-03-05", skill="csv-report").records()
+    assert [(row["offered"], row["offered_before"], row["change"]) for row in earlier] == [
+        (2, 0, None)
+    ]
+
+
+def test_the_change_has_newcombes_interval(tmp_path):
+    """Newcombe 1998, table II, method 10: 56 of 70 against 48 of 80."""
+    path = tmp_path / "study.duckdb"
+    read = [{"shown_bytes": 4}]
+    runs = [
+        logged(f"{days}-{n}", days, read if n < opened else [])
+        for days, opened, offered in ((0, 48, 80), (1, 56, 70))
+        for n in range(offered)
+    ]
+    with open_write(path) as store:
+        fake.put(store, runs)
+    (row,) = run(path, "usage", days="1", skill="csv-report").records()
+    assert row["change"] == pytest.approx(0.2)
+    assert (row["change_low"], row["change_high"]) == (
+        pytest.approx(0.0524, abs=5e-5),
+        pytest.approx(0.3339, abs=5e-5),
+    )

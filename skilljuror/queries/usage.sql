@@ -1,0 +1,73 @@
+-- question: Which skills were opened more, or less, than in the period before?
+-- section: RQ3
+-- grain: one row is one skill that was offered or touched in either period
+-- columns: skill, offered, opened, open_rate, offered_before, opened_before, open_rate_before, change, change_low,
+--   change_high, opened_unlisted, opened_unlisted_before, uses, tokens_shown, tokens_shown_before
+-- params: days=28, until=null, skill=null
+-- read: The interval treats runs as independent: it is too narrow if a few people or projects made most of them.
+--   A skill with few offers has a wide one. `--alert 'change_high < 0'` tells which skills are opened less.
+-- empty: No run has a time, or none was offered a skill or touched one in these periods.
+-- column offered: runs of the last `days` days before `until` (default: the day of the latest run) that were offered
+--   it, by their log or variant
+-- column opened: of these, runs that activated, read, ran or imported any of its resources
+-- column offered_before: the same in as many days before
+-- column change: open_rate - open_rate_before, a fraction; null unless it was offered in both periods
+-- column change_low: lower end of Newcombe's 95 % interval of the change
+-- column opened_unlisted: runs that opened it although their log does not list it as offered
+-- column uses: resource events except authoring and mentions
+-- column tokens_shown: estimated tokens of its text that reached a context, at four bytes a token, repeats included
+WITH ends AS (
+    SELECT coalesce(CAST($until AS DATE), max(CAST(started_at AS DATE))) AS last FROM trajectories
+),
+periods AS (
+    SELECT
+        t.trajectory,
+        date_diff('day', CAST(t.started_at AS DATE), e.last) >= CAST($days AS INTEGER) AS earlier
+    FROM trajectories AS t, ends AS e
+    WHERE date_diff('day', CAST(t.started_at AS DATE), e.last) BETWEEN 0 AND 2 * CAST($days AS INTEGER) - 1
+),
+sums AS (
+    SELECT
+        skill,
+        count(*) FILTER (WHERE s.offered AND NOT earlier) AS offered,
+        count(*) FILTER (WHERE s.offered AND s.opened AND NOT earlier) AS opened,
+        count(*) FILTER (WHERE s.offered AND earlier) AS offered_before,
+        count(*) FILTER (WHERE s.offered AND s.opened AND earlier) AS opened_before,
+        count(*) FILTER (WHERE NOT s.offered AND s.opened AND NOT earlier) AS opened_unlisted,
+        count(*) FILTER (WHERE NOT s.offered AND s.opened AND earlier) AS opened_unlisted_before,
+        sum(s.uses) FILTER (WHERE NOT earlier) AS uses,
+        sum(s.bytes) FILTER (WHERE NOT earlier) AS bytes,
+        sum(s.bytes) FILTER (WHERE earlier) AS bytes_before
+    FROM skill_runs AS s
+    JOIN periods AS p USING (trajectory)
+    WHERE CAST($skill AS VARCHAR) IS NULL OR CAST($skill AS VARCHAR) IN (skill, regexp_extract(skill, '[^:]*$'))
+    GROUP BY skill
+),
+rates AS (
+    SELECT
+        *,
+        opened / nullif(offered, 0) AS p, opened_before / nullif(offered_before, 0) AS q,
+        1.959964 ^ 2 / nullif(offered, 0) AS a, 1.959964 ^ 2 / nullif(offered_before, 0) AS b
+    FROM sums
+),
+ends_of AS (  -- Wilson's of both rates
+    SELECT
+        *,
+        (p + a / 2 - sqrt(a * (p * (1 - p) + a / 4))) / (1 + a) AS p_low,
+        (p + a / 2 + sqrt(a * (p * (1 - p) + a / 4))) / (1 + a) AS p_high,
+        (q + b / 2 - sqrt(b * (q * (1 - q) + b / 4))) / (1 + b) AS q_low,
+        (q + b / 2 + sqrt(b * (q * (1 - q) + b / 4))) / (1 + b) AS q_high
+    FROM rates
+)
+SELECT
+    skill, offered, opened, p AS open_rate,
+    offered_before, opened_before, q AS open_rate_before,
+    p - q AS change,
+    p - q - sqrt((p - p_low) ^ 2 + (q_high - q) ^ 2) AS change_low,
+    p - q + sqrt((p_high - p) ^ 2 + (q - q_low) ^ 2) AS change_high,
+    opened_unlisted, opened_unlisted_before,
+    CAST(coalesce(uses, 0) AS BIGINT) AS uses,  -- a period without a row has no event: zero
+    CAST(round(coalesce(bytes, 0) / 4) AS BIGINT) AS tokens_shown,  -- likewise
+    CAST(round(coalesce(bytes_before, 0) / 4) AS BIGINT) AS tokens_shown_before  -- likewise
+FROM ends_of
+ORDER BY opened + opened_unlisted DESC, offered DESC, skill;
