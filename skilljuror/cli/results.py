@@ -312,26 +312,33 @@ def report(
     form: Annotated[
         ReportFormat, typer.Option("--format", help="markdown: print the head of it.")
     ] = ReportFormat.html,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Write the paper's tables too: Markdown, LaTeX, CSV.")
+    ] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Write tables, figures and a self-contained report.html."""
-    from skilljuror.ingest.lookup import report_head, report_study
+    from skilljuror.ingest.lookup import report_head, report_paper, report_study
 
     if form == ReportFormat.markdown:
-        if out is not None or json:
+        if out is not None or json or paper:
             raise UsageError(
-                "--format markdown prints to standard output; leave out --out and --json",
+                "--format markdown prints to standard output; leave out --out, --paper and --json",
                 field="format",
             )
         print(report_head(study), end="")
         return
     with progress(json) as listener:
         summary = report_study(study, out, quotes=not no_quotes, progress=listener)
+    made, empty = report_paper(study, out) if paper else ([], [])
 
     def human() -> None:
         print_headline(summary)
         print(f"report: {summary.path}")
+        if paper:
+            told = f"; no data for {', '.join(empty)}" if empty else ""
+            print(f"paper: {summary.path.parent / 'paper' / 'tables.md'}, {len(made)} tables{told}")
 
     emit(summary, json, human)
 

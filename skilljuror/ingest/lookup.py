@@ -146,6 +146,16 @@ def report_head(study: Path) -> str:
     return report_markdown(StudyFolder.existing(study).existing_database)
 
 
+def report_paper(study: Path, target: Path | None = None) -> tuple[list[str], list[str]]:
+    """Write the tables of the paper, to STUDY/report/paper by default; return the names of those with
+    rows, and of those without. Raises MissingDependency without the report's libraries."""
+    require("report", "'report'")
+    from skilljuror.reports.paper import write_paper
+
+    database = StudyFolder.existing(study).existing_database
+    return write_paper(database, (target or StudyFolder(study).report) / "paper")
+
+
 def report_study(
     study: Path, target: Path | None = None, *, quotes: bool = True, progress: Listener = silent
 ) -> "ReportSummary":

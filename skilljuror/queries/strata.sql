@@ -2,7 +2,7 @@
 -- section: RQ4
 -- grain: one row is one value of a task attribute, and one judge
 -- columns: attribute, value, judge, tasks, treatment_passes, treatment_trials, control_passes,
---   control_trials, delta_pass, delta_runtime, delta_yes_low, delta_yes_high, delta_events,
+--   control_trials, delta_pass, sd_pass, delta_runtime, sd_runtime, delta_yes_low, delta_yes_high, delta_events,
 --   delta_fanout, treatment_minutes_per_pass, control_minutes_per_pass
 -- params: attributes=validation_type workflow_type domain, treatment=null, control=null, judge=null
 -- read: Strata are small and numerous: use them as hints, not as tests. Uptake follows from the layout, so
@@ -10,6 +10,7 @@
 -- empty: The database has no two conditions of a study to compare, or no task has one of these attributes.
 --   For foreign logs, `skilljuror query STUDY observed_outcomes` shows the outcomes of their trials.
 -- column delta_pass: mean over tasks of the difference of strict pass rates, a fraction
+-- column sd_pass: standard deviation of this difference over tasks; null for one task
 -- column delta_runtime: mean over tasks of the difference of runtime success rates, a fraction
 -- column delta_yes_low: yes events per trajectory, treatment minus control, counting only the open uses of
 --   the control as yes; null unless all events are judged
@@ -62,7 +63,8 @@ per_task AS (
 ),
 means AS (
     SELECT a.attribute, a.value, t.judge, count(*) AS tasks,
-        avg(t.delta_pass) AS delta_pass, avg(t.delta_runtime) AS delta_runtime
+        avg(t.delta_pass) AS delta_pass, stddev_samp(t.delta_pass) AS sd_pass,
+        avg(t.delta_runtime) AS delta_runtime, stddev_samp(t.delta_runtime) AS sd_runtime
     FROM per_task AS t
     JOIN task_attributes AS a ON a.task = t.task
     GROUP BY ALL
@@ -90,7 +92,9 @@ SELECT
     c.passes AS control_passes,
     c.trials AS control_trials,
     m.delta_pass,
+    m.sd_pass,
     m.delta_runtime,
+    m.sd_runtime,
     t.low - c.high AS delta_yes_low,
     t.high - c.low AS delta_yes_high,
     t.events - c.events AS delta_events,

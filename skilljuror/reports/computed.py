@@ -9,6 +9,7 @@ from skilljuror.queries.run import QueryResult, query
 from skilljuror.reports import judging
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import outcome_contrast
+from skilljuror.reports.patterns import PATTERNS, RULES, patterns
 from skilljuror.stats.coverage import NO_VARIATION, ONE_TASK, TrialValue, arm_rate
 from skilljuror.stats.intervals import Interval
 from skilljuror.stats.paired import Arm, PairedDelta, geometric_ratio, paired_delta
@@ -324,6 +325,25 @@ COMPUTED = {
             "q": "share of false discoveries among the rows with a q as small (Benjamini and Hochberg)",
         },
         contrasts,
+    ),
+    "patterns": ComputedTable(
+        "Where does more uptake go with more success, and where not?",
+        PATTERNS,
+        "A pattern describes a kind of task; it is no effect of uptake. Of many kinds, some show one by chance.",
+        {
+            "pattern": RULES,
+            "pattern_reason": "why there is none",
+            "delta_pass": "mean over tasks of the difference of strict pass rates",
+            "delta_low": "lower end of its 95 % interval over tasks, Student's t",
+            "delta_runtime": "the same of runtime success rates",
+            "runtime_low": "lower end of its interval",
+            "delta_yes_low": "uses taken up per run, treatment minus control, counting only open uses of the "
+            "control as yes",
+            "minutes_per_pass_ratio": "minutes per strict pass, treatment / control",
+        },
+        patterns,
+        "strata",
+        "one row is one value of a task attribute, and one judge",
     ),
     "uptake_rates": ComputedTable(
         "What is the uptake rate of each condition, corrected for the judge's errors?",

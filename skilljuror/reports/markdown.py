@@ -31,7 +31,7 @@ def report_markdown(database: Path) -> str:
         sections = OBSERVED if first.observed else STUDY
         wanted = _OBSERVED if first.observed else _STUDY
         views = [table_view(answers, panel) for panel in _panels(sections, wanted)]
-        parts += ["\n".join(_lines(view)) for view in views if view.rows]
+        parts += ["\n".join(table_lines(view)) for view in views if view.rows]
     return "\n\n".join(parts) + "\n"
 
 
@@ -40,8 +40,8 @@ def _panels(sections: tuple[Section, ...], wanted: tuple[str, ...]) -> Iterator[
     return (panels[name] for name in wanted)
 
 
-def _lines(view: TableView) -> Iterator[str]:
-    """A table under its question; numbers are set flush right."""
+def table_lines(view: TableView) -> Iterator[str]:
+    """Yield a table under its question; numbers are set flush right."""
     yield f"### {escaped(view.question)}"
     yield ""
     yield _row(column.label for column in view.columns)

@@ -1,0 +1,72 @@
+"""Translation patterns: how uptake and success move together in a kind of task (SJ Table 7)."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from skilljuror.queries.run import QueryResult
+from skilljuror.stats.intervals import Interval, t_interval
+
+MIN_TASKS = 8
+"""Fewer tasks support no pattern: the smallest stratum that SJ selects (Table 18) has eight."""
+PATTERNS = (
+    "attribute", "value", "judge", "tasks", "pattern", "pattern_reason", "delta_pass", "delta_low",
+    "delta_high", "delta_runtime", "runtime_low", "runtime_high", "delta_yes_low", "delta_yes_high",
+    "delta_fanout", "minutes_per_pass_ratio",
+)  # fmt: skip
+RULES = (
+    "targeted efficiency: passes and uptake rise, minutes per pass do not; fanout tax: passes fall, fanout and "
+    "minutes per pass rise; uptake without success: passes fall, uptake rises; completion with risk: runtime "
+    "success rises, passes do not. Passes and runtime success rise or fall if their 95 % interval excludes 0, "
+    f"uptake if both its ends exceed 0; null for fewer than {MIN_TASKS} tasks and where no rule holds"
+)
+"""What each pattern is."""
+
+
+def patterns(answers: Callable[[str], QueryResult]) -> QueryResult:
+    """The pattern of every stratum of the question `strata`."""
+    return QueryResult(PATTERNS, [_row(row) for row in answers("strata").records()])
+
+
+def _row(row: dict[str, Any]) -> tuple[Any, ...]:
+    passes, runtime = (_interval(row, what) for what in ("pass", "runtime"))
+    one, other = row["treatment_minutes_per_pass"], row["control_minutes_per_pass"]
+    ratio = one / other if one is not None and other else None
+    found = None if row["tasks"] < MIN_TASKS else _pattern(row, passes, runtime, ratio)
+    reason = (
+        None if found
+        else f"fewer than {MIN_TASKS} tasks" if row["tasks"] < MIN_TASKS
+        else "undetermined"
+    )  # fmt: skip
+    return (
+        row["attribute"], row["value"], row["judge"], row["tasks"], found, reason,
+        row["delta_pass"], *_ends(passes), row["delta_runtime"], *_ends(runtime),
+        row["delta_yes_low"], row["delta_yes_high"], row["delta_fanout"], ratio,
+    )  # fmt: skip
+
+
+def _pattern(
+    row: dict[str, Any], passes: Interval | None, runtime: Interval | None, ratio: float | None
+) -> str | None:
+    uptake = row["delta_yes_low"] is not None and row["delta_yes_low"] > 0
+    rise, fall = passes is not None and passes.low > 0, passes is not None and passes.high < 0
+    slower = ratio is not None and ratio > 1
+    if rise and uptake and ratio is not None and not slower:
+        return "targeted efficiency"
+    if fall and slower and (row["delta_fanout"] or 0) > 0:
+        return "fanout tax"
+    if fall and uptake:
+        return "uptake without success"
+    if runtime is not None and runtime.low > 0 and not rise:
+        return "completion with risk"
+    return None
+
+
+def _interval(row: dict[str, Any], what: str) -> Interval | None:
+    sd = row[f"sd_{what}"]
+    se = None if sd is None else sd / math.sqrt(row["tasks"])
+    return t_interval(row[f"delta_{what}"], se, row["tasks"] - 1)
+
+
+def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (interval.low, interval.high) if interval else (None, None)

@@ -1,0 +1,75 @@
+"""The tables of the paper: each is there, or says what it lacks."""
+
+import csv
+import re
+
+import pytest
+
+from skilljuror.queries.run import open_read
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.computed import answer
+from skilljuror.reports.paper import TABLES, _escaped, latex, write_paper
+from skilljuror.reports.sections import Panel
+from skilljuror.reports.views import table_view
+from tests.support.cli_process import call
+from tests.support.fabricated_studies import small_study
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return small_study(tmp_path_factory.mktemp("paper"))
+
+
+def test_every_table_of_the_paper_has_a_place():
+    names = [table.name for table in TABLES]
+    assert {f"T{n}" for n in range(1, 20)} | {"F4", "F5", "F7"} <= set(names)
+    assert all(table.question or table.note for table in TABLES)
+
+
+def test_the_columns_of_a_table_are_those_of_its_question(study):
+    with open_read(study) as reader:
+        for table in TABLES:
+            if table.question:
+                assert set(table.columns) <= set(answer(Answers(reader), table.question).columns)
+
+
+def test_a_table_is_written_in_three_forms(study, tmp_path):
+    made, empty = write_paper(study, tmp_path)
+    assert [table.name for table in TABLES if table.name in {*made, *empty}] == [
+        one.name for one in TABLES
+    ]
+    assert "T17" in empty
+    page = (tmp_path / "tables.md").read_text(encoding="utf-8")
+    assert all(f"## {table.name} · {table.title}" in page for table in TABLES)
+    with open_read(study) as reader:
+        rows = answer(Answers(reader), "yields").rows
+    with (tmp_path / "T3.csv").open(encoding="utf-8", newline="") as text:
+        assert len(list(csv.reader(text))) == len(rows) + 1
+    lines = (tmp_path / "T3.tex").read_text(encoding="utf-8").splitlines()
+    assert sum(line.endswith(r" \\") for line in lines) == len(rows) + 1
+    assert {len(line.split(" & ")) for line in lines if line.endswith(r" \\")} == {7}
+
+
+def test_a_scripted_study_is_labelled_in_the_caption(study):
+    with open_read(study) as reader:
+        view = table_view(Answers(reader), Panel("outcomes"))
+    for scripted in (True, False):
+        caption = next(
+            line
+            for line in latex(view, "Outcomes", "T", scripted=scripted).splitlines()
+            if "caption" in line
+        )
+        assert ("no language model ran" in caption) is scripted
+
+
+def test_a_name_cannot_run_latex():
+    found = _escaped("\\input{/etc/passwd} $x^2_3$ 50% & #1 ~ −1 ≥ 2\n\\\\")
+    assert not re.search(r"(?<!\\)[%#&_]", found)
+    assert r"\input" not in found.replace(r"\textbackslash{}", "")
+    assert "\n" not in found
+
+
+def test_it_is_asked_for_with_the_report(study):
+    done = call("report", study.parent, "--paper", "--out", study.parent / "pages")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"paper: .*pages/paper/tables.md, \d+ tables; no data for .*T17", done.stdout)

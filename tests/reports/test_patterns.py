@@ -1,0 +1,47 @@
+"""Every translation pattern, and what is none."""
+
+import pytest
+
+from skilljuror.queries.run import QueryResult
+from skilljuror.reports.patterns import patterns
+
+FIRM = {
+    "attribute": "domain", "value": "security", "judge": "trace/1", "tasks": 16, "delta_pass": 0.2,
+    "sd_pass": 0.2, "delta_runtime": 0.0, "sd_runtime": 0.2, "delta_yes_low": 1.0, "delta_yes_high": 2.0,
+    "delta_fanout": 1.0, "treatment_minutes_per_pass": 9.0, "control_minutes_per_pass": 10.0,
+}  # fmt: skip
+SLOWER = {"treatment_minutes_per_pass": 11.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "pattern", "reason"),
+    [
+        ({}, "targeted efficiency", None),
+        (SLOWER, None, "undetermined"),
+        ({"delta_yes_low": -0.1}, None, "undetermined"),
+        ({"delta_yes_low": None, "delta_yes_high": None}, None, "undetermined"),
+        ({"sd_pass": 0.4}, None, "undetermined"),  # 0.2 ± 2.13 · 0.4 / 4
+        ({"sd_pass": 0.0}, None, "undetermined"),
+        ({"tasks": 7}, None, "fewer than 8 tasks"),
+        ({"delta_pass": -0.2}, "uptake without success", None),
+        ({"delta_pass": -0.2, **SLOWER}, "fanout tax", None),
+        ({"delta_pass": -0.2, "delta_fanout": -1.0, **SLOWER}, "uptake without success", None),
+        ({"delta_pass": -0.2, "delta_yes_low": -1.0}, None, "undetermined"),
+        ({"sd_pass": 0.4, "delta_runtime": 0.2}, "completion with risk", None),
+        ({"delta_runtime": 0.2}, "targeted efficiency", None),
+    ],
+)
+def test_a_pattern_needs_its_signals(changes, pattern, reason):
+    row = FIRM | changes
+    answer = QueryResult(tuple(row), [tuple(row.values())])
+    (found,) = patterns(lambda name: answer).records()
+    assert (found["pattern"], found["pattern_reason"]) == (pattern, reason)
+
+
+def test_ends_and_ratio_are_told():
+    answer = QueryResult(tuple(FIRM), [tuple(FIRM.values())])
+    (found,) = patterns(lambda name: answer).records()
+    assert (found["delta_low"], found["delta_high"]) == pytest.approx(
+        (0.2 - 0.10657, 0.2 + 0.10657), abs=1e-5
+    )
+    assert found["minutes_per_pass_ratio"] == pytest.approx(0.9)
