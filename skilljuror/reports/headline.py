@@ -98,14 +98,20 @@ def primary_contrast(answers: Answers, outcome: str) -> PairedDelta | None:
 def outcome_contrast(
     answers: Answers, outcome: str, treatment: str | None, control: str | None
 ) -> PairedDelta | None:
-    """Return treatment minus control in an outcome over all planned trials; a missing reward counts as 0
-    (measures §1.8). None if there are no two arms."""
+    """Return treatment minus control in an outcome over all planned trials (measures §1.8). None if there
+    are no two arms."""
     if treatment is None or control is None:
         return None
+    trials = outcome_trials(answers, outcome, treatment, control)
+    return contrast(trials, treatment, control) if trials else None
+
+
+def outcome_trials(
+    answers: Answers, outcome: str, treatment: str, control: str
+) -> list[TrialValue]:
+    """Return an outcome in all planned trials of two arms; a missing reward counts as 0."""
     rows = answers("contrast_trials", treatment=treatment, control=control).records()
-    if not rows:
-        return None
-    trials = [
+    return [
         TrialValue(
             task=row["task"],
             condition=row["condition"],
@@ -115,7 +121,6 @@ def outcome_contrast(
         )
         for row in rows
     ]
-    return contrast(trials, treatment, control)
 
 
 def _sentence(

@@ -19,13 +19,13 @@ from skilljuror.models.study import Condition, StudyConfig, StudyPlan
 from skilljuror.queries.run import Reader, open_read, run
 from skilljuror.registry import resolve
 from skilljuror.reports.answers import Answers
-from skilljuror.reports.headline import primary_contrast
+from skilljuror.reports.headline import outcome_trials, primary_contrast
 from skilljuror.reports.remarks import roots_shown
 from skilljuror.run.exclusions import undecided
 from skilljuror.run.preflight import preflight
 from skilljuror.run.run import agents_of
 from skilljuror.stats.coverage import NO_VARIATION
-from skilljuror.stats.power import detectable_effect
+from skilljuror.stats.power import VarianceParts, detectable_effect, variance_parts
 from skilljuror.store.plans import headline
 from skilljuror.studies.plan import freeze
 from skilljuror.studies.study_file import load_study
@@ -196,35 +196,65 @@ def _figures(
 ) -> tuple[Figure, ...]:
     used = run(reader, _USED).records() if reader else []
     return (
-        _effect(plan, given.sd, reader, pilot),
+        *_effects(plan, given.sd, reader, pilot),
         _longest(plan, base),
         _total(plan, "agent time", "minutes", given.minutes, used, pilot),
         _total(plan, "cost", "dollars", given.dollars, used, pilot),
     )
 
 
-def _effect(plan: StudyPlan, stated: float | None, reader: Reader | None, pilot: str) -> Figure:
-    name, unit = "smallest detectable effect", "pp"
-    sd, source = stated, "stated: --sd"
+def _effects(
+    plan: StudyPlan, stated: float | None, reader: Reader | None, pilot: str
+) -> tuple[Figure, ...]:
+    """The smallest detectable effect, and what twice the trials of a task or twice the tasks make of it."""
+    name, unit, tasks = "smallest detectable effect", "pp", len(plan.tasks)
+    sd, source, parts = stated, "stated: --sd", None
+    delta = None
     if stated is None and reader is not None:
-        delta = primary_contrast(Answers(reader), plan.config.primary_outcome)
-        if delta is not None and delta.refusal:
-            return Figure(name, None, unit, f"undetermined: {pilot}: {delta.refusal}")
-        if delta is not None:
-            used, left_out = delta.clean or delta, " without contaminated trials"
-            sd = used.sd
-            source = f"{pilot}: standard deviation over its {used.tasks} tasks"
-            source += left_out if delta.clean else ""
+        answers = Answers(reader)
+        delta = primary_contrast(answers, plan.config.primary_outcome)
+    if delta is not None and delta.refusal:
+        return (Figure(name, None, unit, f"undetermined: {pilot}: {delta.refusal}"),)
+    if delta is not None:
+        used, left_out = delta.clean or delta, " without contaminated trials"
+        sd, parts = used.sd, _parts(answers, plan.config.primary_outcome)
+        source = f"{pilot}: standard deviation over its {used.tasks} tasks"
+        source += left_out if delta.clean else ""
+        if parts is not None and sd:
+            sd = parts.sd(plan.config.trials_per_cell)
+            source += f", for {plan.config.trials_per_cell} trials of each"
     if sd == 0:
-        return Figure(name, None, unit, f"undetermined: {NO_VARIATION} ({source})")
+        return (Figure(name, None, unit, f"undetermined: {NO_VARIATION} ({source})"),)
     if sd is None:
-        return Figure(name, None, unit, _unknown(pilot, "--sd POINTS", "two tasks in both arms"))
-    tasks = len(plan.tasks)
+        return (Figure(name, None, unit, _unknown(pilot, "--sd POINTS", "two tasks in both arms")),)
     effect = detectable_effect(sd, tasks, power=POWER).effect
     if effect is None:
-        return Figure(name, None, unit, "unknown: an interval requires two or more tasks")
+        return (Figure(name, None, unit, "unknown: an interval requires two or more tasks"),)
     basis = f"{100 * POWER:.0f} % power at {tasks} tasks whose differences vary by {sd:.1f} pp"
-    return Figure(name, effect, unit, f"{basis} ({source})")
+    found = [Figure(name, effect, unit, f"{basis} ({source})")]
+    if parts is not None:
+        more = parts.sd(2 * plan.config.trials_per_cell)
+        for what, reach in (
+            ("twice the trials of a task", detectable_effect(more, tasks, power=POWER)),
+            ("twice the tasks", detectable_effect(sd, 2 * tasks, power=POWER)),
+        ):
+            share = 100 * parts.between / sd**2
+            why = (
+                f"{share:.0f} % of the variance is between tasks, the rest between trials of a task"
+            )
+            found.append(Figure(f"{name} with {what}", reach.effect, unit, why))
+    return tuple(found)
+
+
+def _parts(answers: Answers, outcome: str) -> VarianceParts | None:
+    """Variance of the difference between tasks and between trials, without contaminated trials."""
+    study = answers.single("overview")
+    arms: dict[str, dict[str, list[float]]] = {study["control"]: {}, study["treatment"]: {}}
+    for trial in outcome_trials(answers, outcome, study["treatment"], study["control"]):
+        if trial.value is not None and not trial.contaminated:
+            arms[trial.condition].setdefault(trial.task, []).append(trial.value)
+    control, treatment = arms.values()
+    return variance_parts(control, treatment, 100.0)
 
 
 def _total(

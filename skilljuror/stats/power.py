@@ -3,9 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, variance
 
 from skilljuror.extras import require
 from skilljuror.stats.intervals import t_quantile
+from skilljuror.stats.paired import Arm
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,38 @@ def detectable_effect(
         return DetectableEffect(None, sd, tasks, power, level)
     reach = t_quantile(0.5 + level / 2, tasks - 1) + t_quantile(power, tasks - 1)
     return DetectableEffect(reach * sd / math.sqrt(tasks), sd, tasks, power, level)
+
+
+@dataclass(frozen=True)
+class VarianceParts:
+    """Variance of the difference between two arms in one task, by its sources."""
+
+    between: float
+    """Between tasks, in the square of the unit; cut at 0."""
+    within: float
+    """Between trials of a task, of one trial in each arm."""
+
+    def sd(self, trials: int) -> float:
+        """Return the standard deviation of the difference over tasks with so many trials in each arm."""
+        return math.sqrt(self.between + self.within / trials)
+
+
+def variance_parts(control: Arm, treatment: Arm, scale: float = 1.0) -> VarianceParts | None:
+    """Part the variance of the per-task deltas into that between tasks and that between trials.
+
+    within = mean over tasks of (s² of the treatment + s² of the control); between = variance of the
+    deltas - mean over tasks of (s² / trials of the treatment + s² / trials of the control), at least 0
+    (method of moments). None unless two tasks have two trials in both arms and no task has fewer.
+    """
+    tasks = [task for task in control if task in treatment]
+    arms = [(control[task], treatment[task]) for task in tasks]
+    if len(tasks) < 2 or any(len(values) < 2 for pair in arms for values in pair):
+        return None
+    deltas = [fmean(after) - fmean(before) for before, after in arms]
+    noise = fmean(sum(variance(values) / len(values) for values in pair) for pair in arms)
+    within = fmean(sum(map(variance, pair)) for pair in arms)
+    between = max(0.0, variance(deltas) - noise)
+    return VarianceParts(scale**2 * between, scale**2 * within)
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:

@@ -42,7 +42,7 @@ FROM = "FROM python:3.12-slim\nWORKDIR /app\nCOPY input.txt /app/input.txt\n"
 WITH_CODEX = (
     FROM
     + """RUN ln -s /given/codex /usr/local/bin/codex
-ENTRYPOINT ["/bin/sh", "-c", "PYTHONPATH=/given/repo python3 -m tests.support.model_in_container 8123 & exec \\"$@\\"", "--"]
+ENTRYPOINT ["/bin/sh", "-c", "PYTHONPATH=/given/repo python3 -m tests.support.model_in_container 8123 & for n in $(seq 300); do python3 -c 'import socket; socket.create_connection((\\"127.0.0.1\\", 8123))' 2>/dev/null && break; sleep 0.2; done; exec \\"$@\\"", "--"]
 """
 )
 SKILLSBENCH = os.environ.get("SKILLSBENCH")
@@ -206,8 +206,9 @@ def test_the_real_codex_in_two_arms(tmp_path, nothing_left):
         assert done.returncode == 0, done.stderr
     assert locked(out, "tea__none__1") == []
     assert locked(out, "tea__skill__1") == ["brew"]
-    assert rows(out, "SELECT condition, reward, network FROM trials ORDER BY 1") == [
-        ["none", 0.0, "public"], ["skill", 1.0, "public"],
+    ends = "SELECT condition, reward, network, status, reason, message FROM trials ORDER BY 1"
+    assert rows(out, ends) == [
+        ["none", 0.0, "public", "scored", None, None], ["skill", 1.0, "public", "scored", None, None],
     ]  # fmt: skip
     read = (
         "SELECT DISTINCT trajectory, skill, resource FROM events WHERE kind IN ('read', 'activate')"

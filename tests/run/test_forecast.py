@@ -112,6 +112,29 @@ def test_a_pilot_tells_spread_time_and_cost(study, pilot):
     assert "over 2 of its 4 trials; pd, bare: the overall mean" in cost.source
 
 
+def test_a_pilot_of_other_size_is_no_promise(study, pilot):
+    """Two pilot trials a cell: the spread between trials of a task shrinks with the trials planned."""
+    with open_write(pilot / "study.duckdb") as store:
+        store.put_plan(fake.plan([ALPHA, BETA], ("baseline", "pd"), trials=2))
+        store.put_trials([
+            fake.trial(ALPHA, "baseline", 1, reward=0.0), fake.trial(ALPHA, "baseline", 2, reward=0.0),
+            fake.trial(ALPHA, "pd", 1), fake.trial(ALPHA, "pd", 2),
+            fake.trial(BETA, "baseline", 1), fake.trial(BETA, "baseline", 2, reward=0.0),
+            fake.trial(BETA, "pd", 1, reward=0.0), fake.trial(BETA, "pd", 2),
+        ])  # fmt: skip
+    same, trials, tasks, *_ = forecast(study, pilot).figures  # as in test_variance_parts_by_hand
+    assert same.value == pytest.approx(detectable_effect(50 * 2**0.5, 2).effect)
+    assert trials.value == pytest.approx(detectable_effect(100 * (0.25 + 0.5 / 4) ** 0.5, 2).effect)
+    assert tasks.value == pytest.approx(detectable_effect(50 * 2**0.5, 4).effect)
+    assert tasks.source == (
+        "50 % of the variance is between tasks, the rest between trials of a task"
+    )
+    edit_study(study, trials_per_cell=8)
+    (eight, *_) = forecast(study, pilot).figures
+    assert eight.value == pytest.approx(detectable_effect(100 * (0.25 + 0.5 / 8) ** 0.5, 2).effect)
+    assert ", for 8 trials of each" in eight.source
+
+
 def test_a_study_of_rewards_rests_on_the_spread_of_rewards(study, pilot):
     with open_write(pilot / "study.duckdb") as store:
         store.put_trials([fake.trial(ALPHA, "baseline", reward=0.5)])

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skilljuror.stats.paired import paired_delta
-from skilljuror.stats.power import detectable_effect, false_discovery_rates, holm
+from skilljuror.stats.power import detectable_effect, false_discovery_rates, holm, variance_parts
 from skilljuror.stats.verdicts import equivalence
 
 
@@ -73,3 +73,38 @@ def test_false_discovery_rates_never_fall():
     found = false_discovery_rates([0.01, None, 0.04, 0.03])
     assert found == [pytest.approx(0.03), None, pytest.approx(0.04), pytest.approx(0.04)]
     assert false_discovery_rates([None]) == [None]
+
+
+def test_variance_parts_by_hand():
+    """Deltas 1 and 0; s² of 0.5 in every arm with a mixed result."""
+    found = variance_parts({"a": [0, 0], "b": [1, 0]}, {"a": [1, 1], "b": [0, 1]}, 100.0)
+    assert found is not None
+    assert found.within == pytest.approx(10_000 * (0 + 0.5 + 0 + 0.5) / 2)
+    assert found.between == pytest.approx(10_000 * (0.5 - (0 + 0.25 + 0 + 0.25) / 2))
+    assert found.sd(2) == pytest.approx(100 * 0.5**0.5)  # as observed: two trials
+    assert found.sd(8) == pytest.approx(100 * (0.25 + 0.5 / 8) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("control", "treatment"),
+    [
+        ({"a": [0, 1]}, {"a": [0, 1]}),
+        ({"a": [0, 1], "b": [1]}, {"a": [0, 1], "b": [1, 1]}),
+        ({"a": [0, 1], "b": [1, 1]}, {"a": [0, 1], "c": [1, 1]}),
+    ],
+)
+def test_one_task_or_one_trial_parts_no_variance(control, treatment):
+    assert variance_parts(control, treatment) is None
+
+
+def test_variance_parts_are_those_that_made_the_data():
+    draw = np.random.default_rng(5)
+    level, effect = draw.normal(size=4000), 0.5 * draw.normal(size=4000)
+    arms = [
+        {str(task): list(mean + draw.normal(size=3)) for task, mean in enumerate(means)}
+        for means in (level, level + effect)
+    ]
+    found = variance_parts(arms[0], arms[1])
+    assert found is not None
+    assert found.between == pytest.approx(0.25, abs=0.05)
+    assert found.within == pytest.approx(2.0, abs=0.05)
