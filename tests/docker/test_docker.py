@@ -186,9 +186,9 @@ def test_the_real_codex_in_two_arms(tmp_path, nothing_left):
     """Its model is scripted, and answers inside the container."""
     if codex_program() is None:
         pytest.skip("Codex is not installed in .live; see make live")
-    mounts = [
+    mounts = [  # not the checkout: the files of an engine below it cannot be mounted again
         {"type": "bind", "source": str(source), "target": f"/given/{name}", "read_only": True}
-        for name, source in (("codex", codex_program()), ("repo", ROOT))
+        for name, source in (("codex", codex_program()), ("repo/tests", ROOT / "tests"))
     ]
     harness = {**DOCKER, "options": {**DOCKER["options"], "environment_config": {"mounts": mounts}}}
     provider = {"name": "loop", "base_url": "http://127.0.0.1:8123/v1", "env_key": "OPENAI_API_KEY",
