@@ -260,19 +260,37 @@ def _print(found: Any, form: Format, out: Path | None, *, records: bool) -> None
 
 def show(
     study: Study,
-    trial: Annotated[
-        str, typer.Argument(metavar="TRIAL", help="Trial or trajectory; a unique prefix is enough.")
+    trials: Annotated[
+        list[str],
+        typer.Argument(metavar="TRIAL...", help="Trial or trajectory; a unique prefix is enough."),
     ],
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page; several trials side by side."),
+    ] = None,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Print one trajectory: steps, Skill resources and uptake."""
+    """Show a trajectory: steps, Skill resources and uptake."""
     from skilljuror.cli.timeline import print_timeline
     from skilljuror.ingest.lookup import look_up
 
-    details = look_up(study, trial)
-    emit(details, json, lambda: print_timeline(details, full))
+    found = [look_up(study, trial) for trial in trials]
+
+    def human() -> None:
+        if html is None:
+            print_timeline(found[0], full)
+        else:
+            print(f"page: {html}")
+
+    if html is not None:
+        from skilljuror.reports.trajectory import write_trajectories
+
+        write_trajectories(found, html)
+    elif len(found) > 1 and not json:
+        raise UsageError("several trials need a page: add --html FILE", field="html")
+    emit(found[0] if len(found) == 1 else found, json, human)
 
 
 def export(

@@ -5,19 +5,13 @@ from collections import defaultdict
 from skilljuror.cli.output import print_indented, print_legend
 from skilljuror.harnesses.verifier_output import last_lines
 from skilljuror.ingest.lookup import RunDetails
-from skilljuror.ingest.rows import asked
 from skilljuror.models.events import ResourceEvent
-from skilljuror.models.measure import Verdict
 from skilljuror.models.trajectory import Message, Step, ToolCall, Trajectory
+from skilljuror.reports.trajectory import Bridges, place_of
 
 SHORT = 200
 VERIFIER_LINES = 20
 """Last lines of the verifier's output shown without --full."""
-EFFECTS = {
-    "failed": "failed", "error_gone": "error gone", "wrote": "file written", "worked": "worked",
-}  # fmt: skip
-"""Effect of an action -> its words."""
-LABELS = {"yes": "uptake", "no": "no uptake", "unknown": "uptake unknown"}
 
 
 def print_timeline(details: RunDetails, full: bool = False) -> None:
@@ -37,19 +31,19 @@ def print_timeline(details: RunDetails, full: bool = False) -> None:
 
 
 def _print_steps(details: RunDetails, trajectory: Trajectory, full: bool) -> None:
-    verdicts = _Verdicts(details)
+    bridges = Bridges(details.verdicts, details.effects)
     events: dict[tuple[str, int], list[ResourceEvent]] = defaultdict(list)
     for event in details.events:
         events[event.agent, event.step].append(event)
     for message in trajectory.messages:
         if message.step == 0 and message.kind == "prompt":
             _print_message(message, full)
-    _print_events(events.pop(("main", 0), []), verdicts)
+    _print_events(events.pop(("main", 0), []), bridges)
     for step in trajectory.steps:
         _print_step(step, full)
-        _print_events(events.pop((step.agent, step.index), []), verdicts)
+        _print_events(events.pop((step.agent, step.index), []), bridges)
     for rest in events.values():
-        _print_events(rest, verdicts)
+        _print_events(rest, bridges)
 
 
 def _print_head(details: RunDetails) -> None:
@@ -84,7 +78,7 @@ def _print_step(step: Step, full: bool) -> None:
 
 def _print_call(call: ToolCall, full: bool) -> None:
     prompt = "$" if call.action == "shell" else call.name
-    print_indented(_cut(asked(call), full), f"   {prompt} ", "     ")
+    print_indented(_cut(call.asked, full), f"   {prompt} ", "     ")
     if call.result is not None:
         failed = " [failed]" if call.result.ok is False else ""
         text = _cut(call.result.text, full)
@@ -92,43 +86,15 @@ def _print_call(call: ToolCall, full: bool) -> None:
             print_indented(f"{text}{failed}", "     ", "     ")
 
 
-class _Verdicts:
-    """Verdicts on the events of a run, and the effect of each action."""
-
-    def __init__(self, details: RunDetails) -> None:
-        self.of = {verdict.event: verdict for verdict in details.verdicts}
-        self._effects = {(one.agent, one.step, one.line): one for one in details.effects}
-
-    def bridge(self, event: ResourceEvent) -> list[str]:
-        """The quote and the effect around a use that was taken up."""
-        verdict = self.of.get(event.event)
-        if verdict is None or verdict.label != "yes":
-            return []
-        links = [f"signal: {_cut(verdict.source_quote, False)}"] if verdict.source_quote else []
-        place = (event.agent, verdict.action_step or 0, verdict.action_line or 0)
-        if effect := self._effects.get(place):
-            quote = f": {_cut(effect.quote, False)}" if effect.quote else ""
-            links.append(f"effect: {EFFECTS[effect.effect]} in step {effect.effect_step}{quote}")
-        return links
-
-
-def _print_events(events: list[ResourceEvent], verdicts: _Verdicts) -> None:
+def _print_events(events: list[ResourceEvent], bridges: Bridges) -> None:
     for event in events:
-        lines = ", ".join(f"{first}-{last}" for first, last in event.lines or ())
-        where = f"{event.skill}/{event.resource}" + (f" lines {lines}" if lines else "")
         failed = "" if event.ok is not False else ", failed"
-        line = f"{event.kind} {where} ({event.content_exposed}{failed})"
-        if verdict := verdicts.of.get(event.event):
-            line += f" → {_uptake(verdict)}"
+        line = f"{event.kind} {place_of(event)} ({event.content_exposed}{failed})"
+        if uptake := bridges.uptake(event):
+            line += f" → {_cut(uptake, False)}"
         print_indented(line, "   ● ", "     ")
-        for link in verdicts.bridge(event):
-            print_indented(link, "     ", "       ")
-
-
-def _uptake(verdict: Verdict) -> str:
-    step = f" in step {verdict.action_step}" if verdict.action_step else ""
-    quote = f": {_cut(verdict.action_quote, False)}" if verdict.action_quote else ""
-    return f"{LABELS[verdict.label]}: {verdict.category}{step}{quote}"
+        for name, words in bridges.links(event):
+            print_indented(f"{name}: {_cut(words, False)}", "     ", "       ")
 
 
 def _cut(text: str, full: bool) -> str:

@@ -1,13 +1,12 @@
 """Convert trajectories to rows: places, counts and short previews, never full texts."""
 
-import json
 from collections.abc import Iterator
 
 from skilljuror.files import path_text
 from skilljuror.metrics.process import step_bytes
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import OfferedRow, SourceRow, SourceStatus, StepRow, TrajectoryRow
-from skilljuror.models.trajectory import Step, ToolCall, Trajectory, Usage
+from skilljuror.models.trajectory import Step, Trajectory, Usage
 from skilljuror.parsers.base import FoundSource
 from skilljuror.parsers.discovery.file_facts import facts_at
 
@@ -71,7 +70,7 @@ def step_rows(trajectory: Trajectory, events: tuple[ResourceEvent, ...]) -> tupl
 def _step_row(trajectory: Trajectory, step: Step, related: set[tuple[str, int]]) -> StepRow:
     usage = step.usage or _NO_USAGE
     results = [call.result for call in step.calls if call.result is not None]
-    asks = [asked(call) for call in step.calls]
+    asks = [call.asked for call in step.calls]
     return StepRow(
         trajectory=trajectory.trajectory,
         agent=step.agent,
@@ -97,14 +96,6 @@ def offered_rows(trajectory: Trajectory) -> tuple[OfferedRow, ...] | None:
         return None
     key = trajectory.trajectory
     return tuple(OfferedRow(key, skill.name, skill.bundled) for skill in trajectory.offered)
-
-
-def asked(call: ToolCall) -> str:
-    """The request of a call as one text."""
-    if call.command is not None:
-        return call.command
-    parts = (call.skill, call.path, call.pattern, call.written)
-    return " ".join(part for part in parts if part) or json.dumps(call.arguments, default=str)
 
 
 def _preview(asks: list[str], message: str) -> str:

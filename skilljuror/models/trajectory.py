@@ -8,6 +8,7 @@ the 1-based number of the element in its list (a message, a step, an event), how
 Records of plain values can hold no cycle: `gc=False` keeps them from the cycle collector.
 """
 
+import json
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -102,6 +103,14 @@ class ToolCall(Struct, frozen=True):
     """The arguments as logged."""
     result: ToolResult | None = None
     """Result; None if missing."""
+
+    @property
+    def asked(self) -> str:
+        """The request as one text."""
+        if self.command is not None:
+            return self.command
+        parts = (self.skill, self.path, self.pattern, self.written)
+        return " ".join(part for part in parts if part) or json.dumps(self.arguments, default=str)
 
 
 class Step(Struct, frozen=True):

@@ -64,9 +64,9 @@ def _write_figure(answers: Answers, figure: Drawing, folder: Path) -> None:
 
 
 def _render(answers: Answers, first: Headline, views: list[SectionView]) -> str:
-    templates = _templates()
-    templates.filters |= {"points": format_points, "counted": format_count}
-    template = templates.get_template("report.html.j2")
+    environment = templates()
+    environment.filters |= {"points": format_points, "counted": format_count}
+    template = environment.get_template("report.html.j2")
     return template.render(
         first=first,
         sections=views,
@@ -80,8 +80,8 @@ def _render(answers: Answers, first: Headline, views: list[SectionView]) -> str:
     )
 
 
-def _templates() -> Environment:
-    """The packaged templates; text from logs and Skills is untrusted, an unknown name an error."""
+def templates() -> Environment:
+    """Return the packaged templates; text from logs and Skills is untrusted, an unknown name an error."""
     return Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -98,7 +98,7 @@ def write_differences(differences: Any, target: Path) -> None:
         for file, passages in groupby(differences.passages, key=lambda passage: passage.source.file)
     ]
     title = f"{differences.name}: {differences.a} and {differences.b}"
-    template = _templates().get_template("differences.html.j2")
+    template = templates().get_template("differences.html.j2")
     write_atomic(target, template.render(title=title, found=differences, files=files))
 
 

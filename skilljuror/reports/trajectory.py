@@ -1,0 +1,216 @@
+"""One page with the steps of one run, or of several runs side by side."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from skilljuror.files import write_atomic
+from skilljuror.models.events import ResourceEvent
+from skilljuror.models.measure import LocalEffect, Verdict
+from skilljuror.models.trajectory import ToolCall, Trajectory
+
+LONGEST = 20_000
+"""Characters of one text on the page."""
+SHORT = 160
+"""Characters of a step's summary."""
+EFFECTS = {
+    "failed": "failed", "error_gone": "error gone", "wrote": "file written", "worked": "worked",
+}  # fmt: skip
+"""Effect of an action -> its words."""
+LABELS = {"yes": "uptake", "no": "no uptake", "unknown": "uptake unknown"}
+
+
+class Bridges:
+    """Verdicts on the events of a run, and the effects of its actions."""
+
+    def __init__(self, verdicts: Iterable[Verdict], effects: Iterable[LocalEffect]) -> None:
+        self.of = {verdict.event: verdict for verdict in verdicts}
+        self._effects = {(one.agent, one.step, one.line): one for one in effects}
+
+    def links(self, event: ResourceEvent) -> list[tuple[str, str]]:
+        """Return (name, words) of the signal and the effect around a use that was taken up."""
+        verdict = self.of.get(event.event)
+        if verdict is None or verdict.label != "yes":
+            return []
+        links = [("signal", verdict.source_quote)] if verdict.source_quote else []
+        place = (event.agent, verdict.action_step or 0, verdict.action_line or 0)
+        if effect := self._effects.get(place):
+            quote = f": {effect.quote}" if effect.quote else ""
+            links.append((
+                "effect",
+                f"{EFFECTS[effect.effect]} in step {effect.effect_step}{quote}",
+            ))
+        return links
+
+    def uptake(self, event: ResourceEvent) -> str:
+        """Return the verdict in words; "" if the event is not judged."""
+        verdict = self.of.get(event.event)
+        if verdict is None:
+            return ""
+        step = f" in step {verdict.action_step}" if verdict.action_step else ""
+        quote = f": {verdict.action_quote}" if verdict.action_quote else ""
+        return f"{LABELS[verdict.label]}: {verdict.category}{step}{quote}"
+
+
+def place_of(event: ResourceEvent) -> str:
+    """Return Skill, resource and lines of an event."""
+    lines = ", ".join(f"{first}-{last}" for first, last in event.lines or ())
+    return f"{event.skill}/{event.resource}" + (f" lines {lines}" if lines else "")
+
+
+@dataclass(frozen=True)
+class EventView:
+    """One use of a resource."""
+
+    kind: str
+    place: str
+    shown: str
+    """How much of its content was shown, and whether it failed."""
+    label: str
+    """yes, no, unknown, or "" if not judged."""
+    uptake: str
+    links: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class CallView:
+    """One call and its result."""
+
+    prompt: str
+    asked: str
+    result: str
+    failed: bool
+
+
+@dataclass(frozen=True)
+class StepView:
+    """One step, or the prompt (number 0)."""
+
+    anchor: str
+    number: int
+    agent: str
+    """"" for the main agent."""
+    summary: str
+    text: str
+    calls: tuple[CallView, ...]
+    events: tuple[EventView, ...]
+
+    @property
+    def mark(self) -> str:
+        """Class of its block in the strip."""
+        labels = {event.label for event in self.events}
+        if not self.events:
+            return "failed" if any(call.failed for call in self.calls) else "other"
+        return "taken" if "yes" in labels else "skill"
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One run."""
+
+    name: str
+    facts: tuple[str, ...]
+    scripted: bool
+    steps: tuple[StepView, ...]
+    verifier: str
+
+
+def write_trajectories(runs: Sequence[Any], target: Path) -> None:
+    """Write the page of one or more runs (`RunDetails` records), with the texts that they hold."""
+    from skilljuror.reports.canvas import SCRIPTED  # a terminal needs none of this
+    from skilljuror.reports.page import templates
+
+    views = [run_view(details, number) for number, details in enumerate(runs)]
+    page = templates().get_template("trajectory.html.j2")
+    title = views[0].name if len(views) == 1 else f"{len(views)} runs"
+    scripted = SCRIPTED if any(view.scripted for view in views) else ""
+    opened = opened_in(runs)
+    write_atomic(target, page.render(title=title, runs=views, opened=opened, scripted=scripted))
+
+
+def opened_in(runs: Sequence[Any]) -> list[tuple[str, list[str]]]:
+    """Return (resource, first step of each run in which its content was shown or it ran), by first step."""
+    first: dict[str, dict[int, int]] = defaultdict(dict)
+    for number, details in enumerate(runs):
+        for event in details.events:
+            if event.counts and not event.phantom and event.ok is not False:
+                steps = first[f"{event.skill}/{event.resource}"]
+                steps[number] = min(event.step, steps.get(number, event.step))
+    rows = sorted(first.items(), key=lambda row: (-len(row[1]), min(row[1].values()), row[0]))
+    return [
+        (name, [f"step {steps[n]}" if n in steps else "" for n in range(len(runs))])
+        for name, steps in rows
+    ]
+
+
+def run_view(details: Any, number: int = 0) -> RunView:
+    """Return what the page shows of one run."""
+    record, log = details.record, details.trajectory
+    facts = []
+    if record is not None:
+        reward = "no reward" if record.reward is None else f"reward {record.reward:g}"
+        facts.append(f"{record.task} · {record.variant or 'no skill'} · {record.status} · {reward}")
+        facts += [record.message] if record.message else []
+    if log is None:
+        facts.append("this trial has no readable log")
+    else:
+        agent = " ".join(part for part in (log.agent, log.agent_version, log.model) if part)
+        facts.append(f"{log.format} · {agent or 'agent unknown'} · {len(log.steps)} steps")
+    return RunView(
+        name=details.name,
+        facts=tuple(facts),
+        scripted=record is not None and record.scripted,
+        steps=tuple(_steps(details, log, number)) if log is not None else (),
+        verifier=_cut(details.verifier or ""),
+    )
+
+
+def _steps(details: Any, log: Trajectory, number: int) -> Iterable[StepView]:
+    bridges = Bridges(details.verdicts, details.effects)
+    events: dict[tuple[str, int], list[EventView]] = defaultdict(list)
+    for event in details.events:
+        verdict = bridges.of.get(event.event)
+        failed = ", failed" if event.ok is False else ""
+        view = EventView(
+            event.kind, place_of(event), f"{event.content_exposed}{failed}",
+            verdict.label if verdict else "", bridges.uptake(event), bridges.links(event),
+        )  # fmt: skip
+        events[event.agent, event.step].append(view)
+    prompts = [one.text for one in log.messages if one.step == 0 and one.kind == "prompt"]
+    start = "\n\n".join(prompts)
+    first = tuple(events.pop(("main", 0), ()))
+    if start or first:
+        yield StepView(f"r{number}-0", 0, "", _short(start), _cut(start), (), first)
+    for place, step in enumerate(log.steps, start=1):
+        calls = tuple(map(_call, step.calls))
+        agent = "" if step.agent == "main" else step.agent
+        found = tuple(events.pop((step.agent, step.index), ()))
+        summary = _short(step.text) or _short(" ; ".join(call.asked for call in calls))
+        text = _cut(step.text)
+        yield StepView(f"r{number}-{place}", step.index, agent, summary, text, calls, found)
+    for (agent, step_number), rest in events.items():
+        yield StepView(
+            f"r{number}-{agent}-{step_number}", step_number, agent, "", "", (), tuple(rest)
+        )
+
+
+def _call(call: ToolCall) -> CallView:
+    result = call.result
+    return CallView(
+        "$" if call.action == "shell" else call.name,
+        _cut(call.asked),
+        _cut(result.text) if result else "",
+        result is not None and result.ok is False,
+    )
+
+
+def _short(text: str) -> str:
+    folded = " ".join(text[: 4 * SHORT].split())
+    return folded if len(folded) <= SHORT else folded[: SHORT - 1] + "…"
+
+
+def _cut(text: str) -> str:
+    left = len(text) - LONGEST
+    return text if left <= 0 else f"{text[:LONGEST]}\n… {left:,} more characters"
