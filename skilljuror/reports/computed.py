@@ -9,7 +9,7 @@ from skilljuror.queries.run import QueryResult, query
 from skilljuror.reports import judging
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import outcome_contrast
-from skilljuror.reports.patterns import PATTERNS, RULES, patterns
+from skilljuror.reports.patterns import INTERACTIONS, PATTERNS, RULES, interactions, patterns
 from skilljuror.stats.coverage import NO_VARIATION, ONE_TASK, TrialValue, arm_rate
 from skilljuror.stats.intervals import Interval
 from skilljuror.stats.paired import Arm, PairedDelta, geometric_ratio, paired_delta
@@ -325,6 +325,21 @@ COMPUTED = {
             "q": "share of false discoveries among the rows with a q as small (Benjamini and Hochberg)",
         },
         contrasts,
+    ),
+    "interactions": ComputedTable(
+        "Does the effect of the layout differ between kinds of task?",
+        INTERACTIONS,
+        "Ask this first: if p_holm is not below 0.05, the kinds below are not shown to differ.",
+        {
+            "values": "values of the attribute",
+            "f": "variance of the difference in strict pass rate between values / within them (one-way ANOVA)",
+            "p": "of the hypothesis that the difference is the same for all values",
+            "p_reason": "why there is none",
+            "p_holm": "p adjusted by Holm's method for the number of attributes",
+        },
+        interactions,
+        "strata",
+        "one row is one attribute of tasks",
     ),
     "patterns": ComputedTable(
         "Where does more uptake go with more success, and where not?",

@@ -38,6 +38,7 @@ _LABELS = {
     "cost_usd": "cost, USD",
     "p_holm": "p, Holm",
     "q": "q, FDR",
+    "f": "F",
 }
 
 

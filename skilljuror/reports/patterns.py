@@ -1,11 +1,14 @@
 """Translation patterns: how uptake and success move together in a kind of task (SJ Table 7)."""
 
 import math
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
 from skilljuror.queries.run import QueryResult
 from skilljuror.stats.intervals import Interval, t_interval
+from skilljuror.stats.power import holm
+from skilljuror.stats.variance import Group, anova
 
 MIN_TASKS = 8
 """Fewer tasks support no pattern: the smallest stratum that SJ selects (Table 18) has eight."""
@@ -26,6 +29,27 @@ RULES = (
 def patterns(answers: Callable[[str], QueryResult]) -> QueryResult:
     """The pattern of every stratum of the question `strata`."""
     return QueryResult(PATTERNS, [_row(row) for row in answers("strata").records()])
+
+
+INTERACTIONS = ("attribute", "values", "tasks", "f", "p", "p_reason", "p_holm")
+
+
+def interactions(answers: Callable[[str], QueryResult]) -> QueryResult:
+    """Whether the difference of strict pass rates differs between the values of an attribute."""
+    groups: dict[str, dict[str, Group]] = defaultdict(dict)
+    for row in answers("strata").records():
+        group = Group(row["tasks"], row["delta_pass"], row["sd_pass"] or 0.0)
+        groups[row["attribute"]][row["value"]] = group  # the same for every judge
+    rows = []
+    for attribute, values in groups.items():
+        tasks = sum(group.size for group in values.values())
+        found = anova(list(values.values()))
+        reason = None if found else "no two values, or no variation between tasks of one value"
+        rows.append((attribute, len(values), tasks, *(found or (None, None)), reason))
+    adjusted = iter(holm([row[4] for row in rows if row[4] is not None]))
+    return QueryResult(
+        INTERACTIONS, [(*row, None if row[4] is None else next(adjusted)) for row in rows]
+    )
 
 
 def _row(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -163,6 +163,7 @@ STUDY = (
         "Tasks are grouped by workflow and by validation. In the upper right, agents used more and solved "
         "more; in the lower right, they used more and solved less.",
         (
+            Panel("interactions"),
             Panel("patterns", (
                 "attribute", "value", "tasks", "pattern", "pattern_reason", "delta_pass", "delta_low",
                 "delta_high", "delta_yes_low", "delta_yes_high", "minutes_per_pass_ratio",

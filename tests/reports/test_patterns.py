@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.queries.run import QueryResult
-from skilljuror.reports.patterns import patterns
+from skilljuror.reports.patterns import interactions, patterns
 
 FIRM = {
     "attribute": "domain", "value": "security", "judge": "trace/1", "tasks": 16, "delta_pass": 0.2,
@@ -45,3 +45,24 @@ def test_ends_and_ratio_are_told():
         (0.2 - 0.10657, 0.2 + 0.10657), abs=1e-5
     )
     assert found["minutes_per_pass_ratio"] == pytest.approx(0.9)
+
+
+def test_kinds_of_task_differ_or_not():
+    """Two judges give every stratum twice; domain has two values, workflow one."""
+    rows = [
+        FIRM | {"judge": judge, "attribute": attribute, "value": value, "delta_pass": delta}
+        for judge in ("a", "b")
+        for attribute, value, delta in (
+            ("domain", "x", 0.2),
+            ("domain", "y", 0.0),
+            ("workflow", "z", 0.1),
+        )
+    ]
+    answer = QueryResult(tuple(FIRM), [tuple(row.values()) for row in rows])
+    domain, workflow = interactions(lambda name: answer).records()
+    assert (domain["values"], domain["tasks"]) == (2, 32)
+    assert domain["f"] == pytest.approx(
+        32 * 0.1**2 / 0.2**2
+    )  # 16 · 0.1² · 2 over one degree of freedom
+    assert domain["p"] == domain["p_holm"] < 0.05
+    assert (workflow["p"], workflow["p_reason"][:13]) == (None, "no two values")
