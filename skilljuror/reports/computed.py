@@ -349,7 +349,7 @@ COMPUTED = {
             "pattern": RULES,
             "pattern_reason": "why there is none",
             "delta_pass": "mean over tasks of the difference of strict pass rates",
-            "delta_low": "lower end of its 95 % interval over tasks, Student's t",
+            "delta_low": "lower end of its 95 % interval over tasks, Student's t; null for fewer than 8 tasks",
             "delta_runtime": "the same of runtime success rates",
             "runtime_low": "lower end of its interval",
             "delta_yes_low": "uses taken up per run, treatment minus control, counting only open uses of the "

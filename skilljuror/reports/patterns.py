@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from skilljuror.queries.run import QueryResult
@@ -87,9 +88,12 @@ def _pattern(
 
 
 def _interval(row: dict[str, Any], what: str) -> Interval | None:
-    sd = row[f"sd_{what}"]
-    se = None if sd is None else sd / math.sqrt(row["tasks"])
-    return t_interval(row[f"delta_{what}"], se, row["tasks"] - 1)
+    """Student's, cut to [-1, 1]; None for too few tasks."""
+    if row["tasks"] < MIN_TASKS or row[f"sd_{what}"] is None:
+        return None
+    se = row[f"sd_{what}"] / math.sqrt(row["tasks"])
+    made = t_interval(row[f"delta_{what}"], se, row["tasks"] - 1)
+    return made and replace(made, low=max(-1.0, made.low), high=min(1.0, made.high))
 
 
 def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
