@@ -182,10 +182,7 @@ def strata(answers: Answers, paper: Paper) -> Drawing | None:
 
 
 def _drawn(row: Row) -> bool:
-    """One task is no kind of task."""
-    return (
-        row["attribute"] in DRAWN_STRATA and row["delta_yes_low"] is not None and row["tasks"] > 1
-    )
+    return row["attribute"] in DRAWN_STRATA and row["delta_yes_low"] is not None
 
 
 def _points(axes: Any, rows: list[Row], paper: Paper) -> None:

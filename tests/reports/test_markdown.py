@@ -50,4 +50,4 @@ def test_it_is_printed_and_written_nowhere(tmp_path):
     done = call(
         "report", small_study(tmp_path).parent, "--format", "markdown", "--out", tmp_path / "x"
     )
-    assert (done.returncode, "leave out --out and --json" in done.stderr) == (2, True)
+    assert (done.returncode, "leave out --out, --paper and --json" in done.stderr) == (2, True)
