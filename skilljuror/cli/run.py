@@ -103,9 +103,11 @@ def plan(
     found = forecast(study_file, pilot, Assumptions(sd, minutes, dollars), live=live)
 
     def human() -> None:
+        cells = len(found.tasks) * len(found.conditions) * found.trials_per_cell
+        fewer = "" if found.trials == cells else " (some conditions have fewer tasks)"
         print(
             f"{found.name}: {len(found.tasks)} tasks × {len(found.conditions)} conditions ×"
-            f" {found.trials_per_cell} trials = {found.trials} trials"
+            f" {found.trials_per_cell} trials{fewer} = {found.trials} trials"
         )
         if all(found.contrast):
             print(f"headline: {found.contrast[0]} minus {found.contrast[1]}")

@@ -68,7 +68,7 @@ class SkillSource(Record):
 class Condition(GrowingRecord):
     """One arm of a study: which Skill the agent is given, if any."""
 
-    later = ("skill", "disclosure", "model", "effort")
+    later = ("skill", "disclosure", "model", "effort", "tasks")
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     """Short name, used in trial names and tables."""
@@ -83,6 +83,8 @@ class Condition(GrowingRecord):
     """Overrides the agent's model."""
     effort: str | None = None
     """Overrides the agent's effort."""
+    tasks: tuple[str, ...] | None = None
+    """Names of its tasks, or globs such as multi-*; default: all tasks. Comparisons use the tasks of both arms."""
 
     @property
     def offers(self) -> str | None:

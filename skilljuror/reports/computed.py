@@ -103,8 +103,9 @@ def ratios(answers: Answers) -> QueryResult:
         treatment, control = measure_arms(answers, metric)
         paired = geometric_ratio(control, treatment)
         counts = (_trials(treatment), _trials(control), paired.tasks)
-        one, other = (sums.get((setup[arm], metric)) for arm in ("treatment", "control"))
-        made = per_pass(one, other) if one and other else Yield(None, None, 0)
+        one, other = (sums.get((setup[arm], metric), {}) for arm in ("treatment", "control"))
+        both = sorted(one.keys() & other.keys())
+        made = per_pass({task: one[task] for task in both}, {task: other[task] for task in both})
         ends = (made.value, *_ends(made.interval, made.tasks))
         row = (metric, unit, *counts, paired.ratio, *_ends(paired.interval, paired.tasks), *ends)
         rows.append(row)
@@ -290,8 +291,8 @@ COMPUTED = {
         {
             "ratio": "exp of the mean over tasks of log(treatment mean / control mean)",
             **_BY_TASK,
-            "per_pass_ratio": "use per strict pass of the treatment / that of the control; failed attempts count, "
-            "and a long task weighs more. Null unless every planned trial was measured",
+            "per_pass_ratio": "use per strict pass of the treatment / that of the control, over the tasks of both; "
+            "failed attempts count, and a long task weighs more. Null unless every planned trial was measured",
             "per_pass_low": "lower end of its 95 % interval, by a jackknife over tasks",
         },
         ratios,

@@ -78,7 +78,7 @@ TABLES = (
     ),
     PaperTable("T16", "Sensitivity to the source's layout", "outcomes", (
         "condition", "tasks", "planned", "broad_passes", "broad_rate", "strict_passes", "runtime_successes",
-    ), "A condition runs on all tasks: the subset of 56 is a study of its own."),
+    ), "`tasks` of a condition names a subset; the paper's has 56 tasks."),
     PaperTable(
         "T17", "Accounting of origin-flat", "",
         note="The observed view is T3. The imputed view shares trials with the control, so it is not made.",

@@ -6,6 +6,7 @@ sha256, so they are the same on every machine and Python.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,6 +55,8 @@ def freeze(
     )
     if not tasks:
         raise StudyError("every task is excluded; include at least one", field="exclude")
+    for arm in config.conditions:
+        _check_matches(arm, [task.name for task in tasks])
     if version == 1:
         tasks = tuple(task.model_copy(update={"settings_digest": ""}) for task in tasks)
     return StudyPlan(
@@ -132,6 +135,18 @@ def _check_skills(conditions: Sequence[Condition]) -> None:
             )
 
 
+def _check_matches(arm: Condition, names: Sequence[str]) -> None:
+    """Raise StudyError for a name or glob of the condition's tasks that matches none."""
+    for pattern in arm.tasks if arm.tasks is not None else ():
+        if not any(fnmatchcase(name, pattern) for name in names):
+            near = get_close_matches(pattern, names, n=1)
+            guess = f"did you mean {near[0]!r}? " if near else ""
+            raise StudyError(
+                f"condition {arm.name!r}: tasks: {pattern!r} matches no task; {guess}correct or remove it",
+                field="conditions",
+            )
+
+
 def _check_differences(config: StudyConfig) -> None:
     """Raise StudyError for two arms that differ in a setting that the study does not vary."""
     first, *others = config.conditions
@@ -176,7 +191,12 @@ def _check_unique(names: Iterable[str], what: str) -> None:
 
 def _trials(config: StudyConfig, tasks: tuple[PlannedTask, ...]) -> Iterator[PlannedTrial]:
     """Every cell once per block; a keyed hash shuffles each block."""
-    cells = [(task.name, condition.name) for task in tasks for condition in config.conditions]
+    cells = [
+        (task.name, arm.name)
+        for task in tasks
+        for arm in config.conditions
+        if arm.tasks is None or any(fnmatchcase(task.name, pattern) for pattern in arm.tasks)
+    ]
     order = 0
     for block in range(config.trials_per_cell):
         for task, condition in sorted(

@@ -7,6 +7,8 @@ import pytest
 from skilljuror.queries.run import open_read
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.computed import COMPUTED, answer, documentation, measure_arms
+from skilljuror.store import open_write
+from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
 
 
@@ -77,3 +79,28 @@ def test_a_yield_is_that_of_the_question(answers):
         assert rows[key]["value_reason"] == reason
     pd = rows["pd", "strict pass rate"]
     assert (pd["value"], pd["low"], pd["value_reason"]) == (None, None, "1 of 4 trials not final")
+
+
+def test_arms_with_other_tasks_are_compared_over_the_tasks_of_both(tmp_path):
+    """pd has the task a alone: 3 minutes for one pass against 1 for one."""
+    plan = fake.plan(["a", "b"], ("baseline", "pd"))
+    trials = [one for one in plan.trials if (one.task, one.condition) != ("b", "pd")]
+    with open_write(tmp_path / "study.duckdb") as store:
+        store.put_plan(plan.model_copy(update={"trials": tuple(trials)}))
+        store.put_trials([fake.trial(one.task, one.condition) for one in trials])
+        minutes = {("a", "baseline"): 1.0, ("b", "baseline"): 9.0, ("a", "pd"): 3.0}
+        fake.put(store, [
+            fake.run(one.trial, trial=one.trial, values={"agent_minutes": minutes[one.task, one.condition]})
+            for one in trials
+        ])  # fmt: skip
+    with open_read(tmp_path / "study.duckdb") as reader:
+        row = answer(Answers(reader), "ratios").records()[0]
+        yields = {
+            one["condition"]: one
+            for one in answer(Answers(reader), "yields").records()
+            if "time" in one["measure"]
+        }
+    assert (row["measure"], row["tasks"]) == ("agent_minutes", 1)
+    assert (row["ratio"], row["per_pass_ratio"]) == pytest.approx((3.0, 3.0))
+    assert (yields["baseline"]["value"], yields["baseline"]["tasks"]) == (pytest.approx(5.0), 2)
+    assert (yields["pd"]["value"], yields["pd"]["tasks"]) == (pytest.approx(3.0), 1)

@@ -120,6 +120,26 @@ def test_the_shuffle_is_fair(tasks):
         assert abs(wins - 150) < 44
 
 
+def test_a_condition_may_have_some_of_the_tasks(tasks):
+    entries = tuple(TaskEntry(path=name) for name in ("a", "b", "c"))
+
+    def planned(*patterns):
+        conditions = (Condition(name="all"), Condition(name="some", tasks=patterns))
+        config = StudyConfig(name="s", tasks=entries, conditions=conditions, trials_per_cell=2)
+        return Counter((one.task, one.condition) for one in freeze(config, tasks).trials)
+
+    everywhere = {(name, "all"): 2 for name in "abc"}
+    assert planned("a", "[cd]") == {**everywhere, ("a", "some"): 2, ("c", "some"): 2}
+    with pytest.raises(
+        StudyError, match="condition 'some': tasks: 'aa' matches no task; did you mean 'a'"
+    ):
+        planned("aa")
+    assert Condition(name="all").model_dump() == {
+        "name": "all",
+        "variant": None,
+    }  # older digests stay valid
+
+
 def test_the_default_contrast_is_left_open(base):
     edit(base, "contrast: {treatment: baseline, control: no_skill}\n", "")
     assert plan_of(base).config.contrast is None
