@@ -84,7 +84,7 @@ class Condition(GrowingRecord):
     effort: str | None = None
     """Overrides the agent's effort."""
     tasks: tuple[str, ...] | None = None
-    """Names of its tasks, or globs such as multi-*; default: all tasks. Comparisons use the tasks of both arms."""
+    """Names or globs of its tasks; default: all. Comparisons use the tasks of both arms."""
 
     @property
     def offers(self) -> str | None:
@@ -97,8 +97,7 @@ class TaskEntry(Record):
     """One task of a study, or all that match a glob."""
 
     path: str
-    """Folder in Harbor task format, relative to the study file; or a glob, such as tasks/*, for
-    every matching folder, sorted by name."""
+    """Folder in Harbor task format, relative to the study file; or a glob of folders, such as tasks/*."""
     skills: str | None = None
     """Source bundle, relative to the study file, {task} for the task's name; default:
     environment/skills of the task."""
@@ -486,7 +485,6 @@ class TrialRecord(Record):
     """Why tokens and cost are null, such as no_model."""
     tools: tuple[str, ...] | None = None
     """Names of the agent's tools if it lists them at its start, else None."""
-
     left_out: tuple[str, ...] = ()
     """Output of the agent that was not read, with the reason: the limit of bytes, files or seconds was
     reached, or the reader failed. The verifier still sees all files."""
