@@ -83,7 +83,7 @@ class Condition(GrowingRecord):
     """Overrides the agent's model."""
     effort: str | None = None
     """Overrides the agent's effort."""
-    tasks: tuple[str, ...] | None = None
+    tasks: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Names or globs of its tasks; default: all. Comparisons use the tasks of both arms."""
 
     @property

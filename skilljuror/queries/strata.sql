@@ -9,6 +9,7 @@
 --   its correlation with success here is not an effect of uptake.
 -- empty: The database has no two conditions of a study to compare, or no task has one of these attributes.
 --   For foreign logs, `skilljuror query STUDY observed_outcomes` shows the outcomes of their trials.
+-- column tasks: tasks planned in both arms; all other columns are over these
 -- column delta_pass: mean over tasks of the difference of strict pass rates, a fraction
 -- column sd_pass: standard deviation of this difference over tasks; null for one task
 -- column delta_runtime: mean over tasks of the difference of runtime success rates, a fraction
@@ -23,6 +24,11 @@ WITH contrast AS (
     SELECT
         coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,
         coalesce(CAST($control AS VARCHAR), (SELECT max(control) FROM study)) AS control
+),
+both_arms AS (
+    SELECT r.task
+    FROM contrast AS k JOIN runs AS r ON r.condition IN (k.treatment, k.control)
+    GROUP BY r.task HAVING count(DISTINCT r.condition) = 2
 ),
 judges AS (
     SELECT DISTINCT judge FROM verdicts
@@ -42,6 +48,7 @@ per_run AS (
         coalesce(sum(v.high), 0) AS high
     FROM contrast AS k
     JOIN runs AS r ON r.condition IN (k.treatment, k.control)
+    JOIN both_arms AS b ON b.task = r.task
     LEFT JOIN judges AS j ON true
     LEFT JOIN uses AS u ON u.run = r.run
     LEFT JOIN uptake_verdicts AS v ON v.event = u.event AND v.judge = j.judge

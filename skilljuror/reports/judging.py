@@ -2,8 +2,8 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from skilljuror.queries.run import QueryResult
@@ -92,6 +92,13 @@ class ArmUses:
         return (
             None if math.isclose(reached, self.events, rel_tol=0.005) else "labels_do_not_reach_all"
         )
+
+    def within(self, tasks: Collection[str]) -> "ArmUses":
+        """The same of these tasks alone."""
+        cells, labelled = (
+            [row for row in rows if row["task"] in tasks] for rows in (self.cells, self.labelled)
+        )
+        return replace(self, cells=cells, labelled=labelled)
 
     def items(self, people_unknown: str = "unknown") -> list[JudgedItem]:
         """For estimators: all uses, and the labelled ones again, with another label for uses that people
@@ -197,18 +204,27 @@ def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
 
 
 def uptake_differences(answers: Answers) -> QueryResult:
-    """The ERU rate of the treatment minus that of the control, by each judge alone and corrected."""
+    """The ERU rate of the treatment minus that of the control over the tasks planned in both, by each judge
+    alone and corrected."""
     rows: list[Row] = []
+    planned: dict[str, set[str]] = defaultdict(set)
+    for row in answers("contrast_trials").records():
+        planned[row["task"]].add(row["condition"])
+    both = {task for task, conditions in planned.items() if len(conditions) == 2}
     for judge, arms in judged_arms(answers).items():
         treatment = next((arm for arm in arms if arm.treated), None)
         control = next((arm for arm in arms if arm.treated is False), None)
         if treatment is None or control is None:
             continue
+        lacking = [arm.correction_reason for arm in (control, treatment) if arm.correction_reason]
+        some = bool(control.labelled or treatment.labelled)
+        control, treatment = control.within(both), treatment.within(both)
         tasks = len({row["task"] for arm in (control, treatment) for row in arm.cells})
         rows.append((
             judge, f"{treatment.condition} minus {control.condition}", tasks,
             len(control.labelled) + len(treatment.labelled),
-            *_alone_difference(control, treatment), *_corrected_difference(control, treatment),
+            *_alone_difference(control, treatment),
+            *_corrected_difference(control, treatment, lacking, some=some),
         ))  # fmt: skip
     return QueryResult(DIFFERENCES, rows)
 
@@ -231,13 +247,16 @@ def _once(arm: ArmUses) -> list[RepeatedItem]:
     ]
 
 
-def _corrected_difference(control: ArmUses, treatment: ArmUses) -> Row:
-    """With the smallest true difference that it would find in four of five repetitions."""
-    lacking = [arm for arm in (control, treatment) if arm.correction_reason]
+def _corrected_difference(
+    control: ArmUses, treatment: ArmUses, lacking: list[str], *, some: bool
+) -> Row:
+    """With the smallest true difference that it would find in four of five repetitions; `lacking` says why
+    labels of either arm correct nothing, `some` whether there are any."""
+    if not lacking and not (control.labelled and treatment.labelled):
+        lacking = ["no_labels"]  # of the tasks of both
     if lacking:
-        some = any(arm.labelled for arm in (control, treatment))
-        one_arm = some and lacking[0].correction_reason == "no_labels"
-        reason = "labels_of_one_arm_only" if one_arm else lacking[0].correction_reason
+        one_arm = some and lacking[0] == "no_labels"
+        reason = "labels_of_one_arm_only" if one_arm else lacking[0]
         return None, reason, None, None, None
     least = corrected_difference(control.items("yes"), treatment.items("no"))
     most = corrected_difference(control.items("no"), treatment.items("yes"))

@@ -83,7 +83,7 @@ def test_a_yield_is_that_of_the_question(answers):
 
 def test_arms_with_other_tasks_are_compared_over_the_tasks_of_both(tmp_path):
     """pd has the task a alone: 3 minutes for one pass against 1 for one."""
-    plan = fake.plan(["a", "b"], ("baseline", "pd"))
+    plan = fake.plan({name: {"domain": "tea"} for name in "ab"}, ("baseline", "pd"))
     trials = [one for one in plan.trials if (one.task, one.condition) != ("b", "pd")]
     with open_write(tmp_path / "study.duckdb") as store:
         store.put_plan(plan.model_copy(update={"trials": tuple(trials)}))
@@ -100,6 +100,12 @@ def test_arms_with_other_tasks_are_compared_over_the_tasks_of_both(tmp_path):
             for one in answer(Answers(reader), "yields").records()
             if "time" in one["measure"]
         }
+        (stratum,) = answer(Answers(reader), "strata").records()
+    assert (stratum["tasks"], stratum["control_trials"], stratum["sd_pass"]) == (1, 1, None)
+    assert (stratum["treatment_minutes_per_pass"], stratum["control_minutes_per_pass"]) == (
+        3.0,
+        1.0,
+    )
     assert (row["measure"], row["tasks"]) == ("agent_minutes", 1)
     assert (row["ratio"], row["per_pass_ratio"]) == pytest.approx((3.0, 3.0))
     assert (yields["baseline"]["value"], yields["baseline"]["tasks"]) == (pytest.approx(5.0), 2)

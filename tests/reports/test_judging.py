@@ -183,3 +183,19 @@ def test_a_study_without_a_judge_has_no_card_to_show(tmp_path):
         database.execute("DELETE FROM verdicts")
     rates, pairs, said = asked(path, "uptake_rates", "rater_agreement")
     assert (rates, pairs, said) == ([], [], [])
+
+
+def test_a_difference_is_over_the_tasks_planned_in_both_arms(tmp_path):
+    """Without the trials of pd in one task, those of the baseline there compare with nothing."""
+    path, truths = judged_study(tmp_path)
+    label(tmp_path, truths)
+    found = []
+    for arms in ("('pd')", "('baseline')"):
+        with duckdb.connect(str(path)) as database:
+            database.execute(f"""DELETE FROM planned_trials WHERE condition IN {arms}
+                AND task = (SELECT min(task) FROM tasks)""")
+        found.append(asked(path, "uptake_differences")[0][0])
+    one_arm, neither = found
+    assert one_arm == neither
+    assert one_arm["delta_judge"] is not None
+    assert one_arm["delta_corrected"] is not None
