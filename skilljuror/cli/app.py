@@ -49,10 +49,10 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         judging.judge: "judge out/mine",
         review.review: "review out/mine --list",
         results.query: "query out/mine skills_opened",
-        results.heat: "heat out/study --condition pd --by unit",
         results.show: "show out/study my-task__pd__1",
         results.report: "report out/mine",
-        results.export: "export out/study --out tables",
+        results.heat: "heat out/study --condition pd --by unit",
+        results.export: "export out/mine --out tables",
     },
     "Housekeeping": {trials.doctor: "doctor"},
 }

@@ -238,7 +238,8 @@ def _effects(
             ("twice the trials of a task", detectable_effect(more, tasks, power=POWER)),
             ("twice the tasks", detectable_effect(sd, 2 * tasks, power=POWER)),
         ):
-            share = 100 * parts.between / sd**2
+            within = parts.within / plan.config.trials_per_cell
+            share = 100 * parts.between / (parts.between + within)
             why = (
                 f"{share:.0f} % of the variance is between tasks, the rest between trials of a task"
             )

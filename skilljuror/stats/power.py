@@ -46,10 +46,20 @@ class VarianceParts:
     """Between tasks, in the square of the unit; cut at 0."""
     within: float
     """Between trials of a task, of one trial in each arm."""
+    noise: float
+    """Mean variance of a task's difference between trials, with the trials that it has."""
+    observed: float
+    """Variance of the differences, as found."""
 
     def sd(self, trials: int) -> float:
-        """Return the standard deviation of the difference over tasks with so many trials in each arm."""
-        return math.sqrt(self.between + self.within / trials)
+        """Return the standard deviation of the difference over tasks with so many trials in each arm: as
+        observed, times the square root of the ratio of (between + within / trials) to (between + noise)."""
+        whole = self.between + self.noise
+        return (
+            math.sqrt(self.observed * (self.between + self.within / trials) / whole)
+            if whole
+            else 0.0
+        )
 
 
 def variance_parts(control: Arm, treatment: Arm, scale: float = 1.0) -> VarianceParts | None:
@@ -66,8 +76,8 @@ def variance_parts(control: Arm, treatment: Arm, scale: float = 1.0) -> Variance
     deltas = [fmean(after) - fmean(before) for before, after in arms]
     noise = fmean(sum(variance(values) / len(values) for values in pair) for pair in arms)
     within = fmean(sum(map(variance, pair)) for pair in arms)
-    between = max(0.0, variance(deltas) - noise)
-    return VarianceParts(scale**2 * between, scale**2 * within)
+    parts = (max(0.0, variance(deltas) - noise), within, noise, variance(deltas))
+    return VarianceParts(*(scale**2 * part for part in parts))
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:

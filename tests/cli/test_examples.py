@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from skilljuror.cli.app import PANELS
+from skilljuror.ingest.trials import ingest_trials
 from skilljuror.run.run import run_study
 from skilljuror.run.shards import Shard
 from tests.support.git_repositories import git
@@ -69,6 +70,8 @@ def test_examples_work_in_the_order_of_the_help(place):
                 run_study(place / "study.yaml", place / "out" / f"shard-{number}", shard=share)
         if name == "accept":
             lose_reward(place / "out" / "study" / "trials" / "my-task__pd__1")
+        if name == "heat":  # of the study that an earlier example ran
+            ingest_trials(place / "out" / "study")
         done = subprocess.run(
             f"{sys.executable} -m skilljuror {example}",
             shell=True, cwd=place, env=env, capture_output=True, text=True, check=False,

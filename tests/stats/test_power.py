@@ -85,6 +85,15 @@ def test_variance_parts_by_hand():
     assert found.sd(8) == pytest.approx(100 * (0.25 + 0.5 / 8) ** 0.5)
 
 
+def test_the_pilots_own_number_of_trials_gives_what_was_observed():
+    """Less spread between tasks than their trials explain: nothing is left between tasks."""
+    found = variance_parts({"a": [1, 0], "b": [0, 1]}, {"a": [0, 1], "b": [1, 1]})
+    assert found is not None
+    assert (found.between, found.observed) == (0, 0.125)
+    assert found.sd(2) == pytest.approx(0.125**0.5)
+    assert found.sd(8) == pytest.approx(0.125**0.5 / 2)
+
+
 @pytest.mark.parametrize(
     ("control", "treatment"),
     [

@@ -50,6 +50,19 @@ def test_sections_pasted_with_other_line_ends_survive():
     assert all(page.count(b"\r\n") == page.count(b"\n") for page in pages)
 
 
+def test_a_row_quotes_the_source_and_not_what_a_flat_page_says_of_a_file():
+    """A stray fence hides where the page announces a file, whose row then found that sentence."""
+    root = (
+        b"---\nname: s0\n---- item\n\n  ```sh\n  open in a list\nread `ref/a.md`, references/h1.md and"
+        b" /root/.claude/skills/s0/scripts/s.py first.\n"
+    )
+    text = Blob(b"para text with `code` and 5 mm.\n")
+    files = {"s0/SKILL.md": Blob(root), "s0/inner/SKILL.md": text, "s0/references/h1.md": text,
+             "s0/ref/a.md": Blob(b""), "s0/scripts/we ird.sh": Blob(b"")}  # fmt: skip
+    page = chain(make_bundle("fuzz", files))["flat-toc"].files["s0/SKILL.md"].text
+    assert "Why: Write this file" not in (page or "")
+
+
 def test_a_file_inside_the_text_of_another_survives():
     page = (
         b"---\nname: fuzz\ndescription: d\n---\n# Reference content from `ref/a.md`\n\nText.\n"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from skilljuror.knowledge.generated.templates import template_of_line
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex, visible_text
 from skilljuror.transforms.disclosure.sections import LineRange
 from skilljuror.transforms.disclosure.trigger_cues import Mention, sentences, without_file_name
@@ -94,6 +95,8 @@ def _is_complete(lead: str, names: Sequence[str]) -> bool:
 def cues_of_mentions(mentions: Sequence[Mention], names: Sequence[str]) -> Iterator[Candidate]:
     """Yield the sentences that name a file and say when or what for it is needed."""
     for mention in mentions:
+        if template_of_line(mention.sentence):
+            continue  # said by this project, not by the source
         cue = whole_cue(mention.sentence, names)
         rest = visible_text(_CODE.sub(" ", mention.sentence))
         for name in names:
