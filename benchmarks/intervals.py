@@ -2,8 +2,8 @@
 
     python -m benchmarks.intervals [--repeats N]
 
-Two arms over the same tasks, drawn anew for each study, so the truth is that of all tasks.
-*none*: equal chances of a pass; logistic with sd 2 between tasks. *mixed*: the treatment changes a task's
+Two arms with the same tasks, drawn anew for each study, so the truth is the mean over all tasks.
+*no effect*: equal chances of a pass; logistic with sd 2 between tasks. *mixed*: the treatment changes a task's
 logit by 0.35 on average, sd 0.7. *rare jumps*: it raises one task in ten from a chance of 0.1 to 0.9 and
 leaves the others. Cost of a trial: lognormal, sd 0.8 between tasks, 0.5 between trials; with an effect, the
 treatment costs a tenth more, sd 0.2 between tasks. Uses: two a trial, and with an effect three; each turns
@@ -33,7 +33,7 @@ Chances = Callable[[Draw, int], tuple[Values, Values]]
 """Draws tasks: their chances of a pass under control and treatment."""
 
 
-def none(draw: Draw, tasks: int) -> tuple[Values, Values]:
+def no_effect(draw: Draw, tasks: int) -> tuple[Values, Values]:
     """Tasks of every difficulty, no effect."""
     chance = _logistic(2 * draw.normal(size=tasks))
     return chance, chance
@@ -75,7 +75,7 @@ def arms(chances: Chances, draw: Draw, tasks: int) -> tuple[Arm, Arm]:
     before, after = chances(draw, tasks)
     level, leaning = 0.8 * draw.normal(size=tasks), draw.normal(size=tasks)
     more, keener, uses = 0.1 + 0.2 * draw.normal(size=tasks), 0.5 * draw.normal(size=tasks), 3
-    if chances is none:
+    if chances is no_effect:
         more, keener, uses = np.zeros(tasks), np.zeros(tasks), 2
     return (
         Arm(before, np.exp(level), _logistic(0.5 + leaning), 2),
@@ -154,7 +154,7 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     heads = "".join(f"{f'{tasks} x {trials}':>10}" for tasks, trials in SIZES)
     print(f"{'effect':<11} {'interval':<46} {heads}   without an interval")
-    for chances in (none, mixed, rare_jumps):
+    for chances in (no_effect, mixed, rare_jumps):
         found = [coverage(chances, *size, repeats) for size in SIZES]
         for what in found[0]:
             shares = "".join(f"{100 * fmean(one[what]):>10.1f}" for one in found)

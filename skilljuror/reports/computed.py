@@ -98,14 +98,18 @@ def documentation(name: str) -> Query:
 def ratios(answers: Answers) -> QueryResult:
     """Treatment / control in time, tokens and cost, as ratios of geometric means over tasks."""
     rows = []
-    setup, sums = answers.single("setup"), task_sums(answers)
+    setup, sums, refusal = answers.single("setup"), task_sums(answers), _refusal(answers)
     for metric, (unit, *_) in COSTS.items():
         treatment, control = measure_arms(answers, metric)
         paired = geometric_ratio(control, treatment)
         counts = (_trials(treatment), _trials(control), paired.tasks)
         one, other = (sums.get((setup[arm], metric), {}) for arm in ("treatment", "control"))
         both = sorted(one.keys() & other.keys())
-        made = per_pass({task: one[task] for task in both}, {task: other[task] for task in both})
+        made = Yield(None, None, 0)
+        if not refusal:
+            made = per_pass(
+                {task: one[task] for task in both}, {task: other[task] for task in both}
+            )
         ends = (made.value, *_ends(made.interval, made.tasks))
         row = (metric, unit, *counts, paired.ratio, *_ends(paired.interval, paired.tasks), *ends)
         rows.append(row)
@@ -125,14 +129,15 @@ def yields(answers: Answers) -> QueryResult:
             if row["condition"] == name
         ]
         rate, lacking = arm_rate(trials, name), condition["planned"] - condition["final"]
-        reason = f"{lacking} of {condition['planned']} trials not final" if lacking else None
+        open_trials = f"{lacking} of {condition['planned']} trials not final" if lacking else None
         ends = (None, None, None) if lacking else _percent(rate.interval, rate.tasks)
         value = None if lacking else 100 * rate.estimate
-        rows.append((name, "strict pass rate", "%", rate.tasks, value, reason, *ends))
+        rows.append((name, "strict pass rate", "%", rate.tasks, value, open_trials, *ends))
         for metric, (unit, _, resource) in COSTS.items():
             reason = used[name, resource]["yield_reason"]
             made = per_pass(sums[name, metric]) if reason is None else Yield(None, None, rate.tasks)
             ends = (None, None, None) if reason else _ends(made.interval, made.tasks)
+            ends = (None, open_trials, None) if open_trials and not reason else ends
             what = f"{resource} per pass"
             rows.append((name, what, unit, made.tasks, made.value, reason, *ends))
     known = {row[1] for row in rows if row[4] is not None}
@@ -198,6 +203,13 @@ def effect(answers: Answers) -> QueryResult:
     parts = [row for row in rows if row[-1] is not None and row[0] != HEADLINE]
     adjusted = dict(zip((row[0] for row in parts), holm([row[-1] for row in parts]), strict=True))
     return QueryResult(EFFECT, [(*row[:-1], adjusted.get(row[0], row[-1])) for row in rows])
+
+
+def _refusal(answers: Answers) -> str:
+    """Reason not to quote what counts passes of both arms: open trials or contaminated ones; else ""."""
+    setup = answers.single("setup")
+    delta = outcome_contrast(answers, "strict_pass", setup.get("treatment"), setup.get("control"))
+    return delta.refusal or delta.coverage.contamination if delta else ""
 
 
 def _p(delta: PairedDelta) -> float | None:
@@ -335,10 +347,10 @@ COMPUTED = {
             "values": "values of the attribute",
             "f": "variance of the difference in strict pass rate between values / within them (one-way ANOVA)",
             "p": "of the hypothesis that the difference is the same for all values",
-            "p_reason": "why there is none",
+            "p_reason": "reason for a missing p",
             "p_holm": "p adjusted by Holm's method for the number of attributes",
         },
-        interactions,
+        lambda answers: interactions(answers, _refusal(answers)),
         "strata",
         "one row is one attribute of tasks",
     ),
@@ -348,7 +360,7 @@ COMPUTED = {
         "A pattern describes a kind of task; it is no effect of uptake. Of many kinds, some show one by chance.",
         {
             "pattern": RULES,
-            "pattern_reason": "why there is none",
+            "pattern_reason": "reason for a missing pattern",
             "delta_pass": "mean over tasks of the difference of strict pass rates",
             "delta_low": "lower end of its 95 % interval over tasks, Student's t; null for fewer than 8 tasks",
             "delta_runtime": "the same of runtime success rates",
@@ -357,7 +369,7 @@ COMPUTED = {
             "control as yes",
             "minutes_per_pass_ratio": "minutes per strict pass, treatment / control",
         },
-        patterns,
+        lambda answers: patterns(answers, _refusal(answers)),
         "strata",
         "one row is one value of a task attribute, and one judge",
     ),

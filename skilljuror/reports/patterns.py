@@ -18,6 +18,11 @@ PATTERNS = (
     "delta_high", "delta_runtime", "runtime_low", "runtime_high", "delta_yes_low", "delta_yes_high",
     "delta_fanout", "minutes_per_pass_ratio",
 )  # fmt: skip
+_OF_PASSES = (
+    "delta_pass", "sd_pass", "delta_runtime", "sd_runtime", "treatment_minutes_per_pass",
+    "control_minutes_per_pass",
+)  # fmt: skip
+"""Columns that count a trial without an outcome as a failure."""
 RULES = (
     "targeted efficiency: passes and uptake rise, minutes per pass do not; fanout tax: passes fall, fanout and "
     "minutes per pass rise; uptake without success: passes fall, uptake rises; completion with risk: runtime "
@@ -27,15 +32,16 @@ RULES = (
 """What each pattern is."""
 
 
-def patterns(answers: Callable[[str], QueryResult]) -> QueryResult:
-    """The pattern of every stratum of the question `strata`."""
-    return QueryResult(PATTERNS, [_row(row) for row in answers("strata").records()])
+def patterns(answers: Callable[[str], QueryResult], refusal: str = "") -> QueryResult:
+    """Return the pattern of every stratum of the question `strata`; none with a reason not to quote passes."""
+    rows = answers("strata").records()
+    return QueryResult(PATTERNS, [_row(row, refusal) for row in rows])
 
 
 INTERACTIONS = ("attribute", "values", "tasks", "f", "p", "p_reason", "p_holm")
 
 
-def interactions(answers: Callable[[str], QueryResult]) -> QueryResult:
+def interactions(answers: Callable[[str], QueryResult], refusal: str = "") -> QueryResult:
     """Whether the difference of strict pass rates differs between the values of an attribute."""
     groups: dict[str, dict[str, Group]] = defaultdict(dict)
     for row in answers("strata").records():
@@ -44,8 +50,12 @@ def interactions(answers: Callable[[str], QueryResult]) -> QueryResult:
     rows = []
     for attribute, values in groups.items():
         tasks = sum(group.size for group in values.values())
-        found = anova(list(values.values()))
-        reason = None if found else "no two values, or no variation between tasks of one value"
+        found = None if refusal else anova(list(values.values()))
+        reason = (
+            None
+            if found
+            else refusal or "no two values, or no variation between tasks of one value"
+        )
         rows.append((attribute, len(values), tasks, *(found or (None, None)), reason))
     adjusted = iter(holm([row[4] for row in rows if row[4] is not None]))
     return QueryResult(
@@ -53,13 +63,15 @@ def interactions(answers: Callable[[str], QueryResult]) -> QueryResult:
     )
 
 
-def _row(row: dict[str, Any]) -> tuple[Any, ...]:
+def _row(row: dict[str, Any], refusal: str) -> tuple[Any, ...]:
+    row = row | dict.fromkeys(_OF_PASSES) if refusal else row
     passes, runtime = (_interval(row, what) for what in ("pass", "runtime"))
     one, other = row["treatment_minutes_per_pass"], row["control_minutes_per_pass"]
     ratio = one / other if one is not None and other else None
     found = None if row["tasks"] < MIN_TASKS else _pattern(row, passes, runtime, ratio)
     reason = (
         None if found
+        else refusal if refusal
         else f"fewer than {MIN_TASKS} tasks" if row["tasks"] < MIN_TASKS
         else "undetermined"
     )  # fmt: skip

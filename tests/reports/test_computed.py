@@ -110,3 +110,15 @@ def test_arms_with_other_tasks_are_compared_over_the_tasks_of_both(tmp_path):
     assert (row["ratio"], row["per_pass_ratio"]) == pytest.approx((3.0, 3.0))
     assert (yields["baseline"]["value"], yields["baseline"]["tasks"]) == (pytest.approx(5.0), 2)
     assert (yields["pd"]["value"], yields["pd"]["tasks"]) == (pytest.approx(3.0), 1)
+
+
+def test_while_trials_are_open_nothing_of_passes_has_an_interval(answers):
+    """One trial of each arm has no outcome: an outage must not look like failures."""
+    rows = {(row["condition"], row["measure"]): row for row in answer(answers, "yields").records()}
+    baseline = rows["baseline", "time per pass"]
+    assert (baseline["low"], baseline["high"]) == (None, None)
+    assert baseline["low_reason"] == "1 of 4 trials not final"
+    assert {row["per_pass_ratio"] for row in answer(answers, "ratios").records()} == {None}
+    reasons = {row["pattern_reason"] for row in answer(answers, "patterns").records()}
+    assert len(reasons) == 1
+    assert "no final outcome" in reasons.pop()

@@ -66,3 +66,17 @@ def test_kinds_of_task_differ_or_not():
     )  # 16 · 0.1² · 2 over one degree of freedom
     assert domain["p"] == domain["p_holm"] < 0.05
     assert (workflow["p"], workflow["p_reason"][:13]) == (None, "no two values")
+
+
+def test_open_or_contaminated_trials_show_no_pattern():
+    """An outage would look like failures of the arm that it hit."""
+    answer = QueryResult(tuple(FIRM), [tuple(FIRM.values())])
+    (found,) = patterns(
+        lambda name: answer, "3 of 8 planned trials have no final outcome"
+    ).records()
+    assert (found["pattern"], found["delta_pass"], found["delta_low"]) == (None, None, None)
+    assert found["minutes_per_pass_ratio"] is None
+    assert found["pattern_reason"] == "3 of 8 planned trials have no final outcome"
+    assert found["delta_fanout"] == FIRM["delta_fanout"]
+    (kind,) = interactions(lambda name: answer, "outage").records()
+    assert (kind["p"], kind["p_holm"], kind["p_reason"]) == (None, None, "outage")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.intervals import SIZES, coverage, mixed, none, rare_jumps
+from benchmarks.intervals import SIZES, coverage, mixed, no_effect, rare_jumps
 from skilljuror.stats.intervals import (
     t_interval,
     t_quantile,
@@ -50,7 +50,7 @@ def test_a_share_without_a_trial_has_no_interval():
     assert wilson_interval(0, 0) is None
 
 
-@pytest.mark.parametrize("chances", [none, mixed, rare_jumps])
+@pytest.mark.parametrize("chances", [no_effect, mixed, rare_jumps])
 @pytest.mark.parametrize(("tasks", "trials"), SIZES[:3])
 def test_every_interval_of_the_report_covers_the_truth(chances, tasks, trials):
     """Against gross failures; the table of docs/formulas.md §8.3 is made of 10,000 studies of each kind."""

@@ -5,7 +5,7 @@ from statistics import fmean, stdev
 import numpy as np
 import pytest
 
-from benchmarks.intervals import none
+from benchmarks.intervals import no_effect
 from skilljuror.stats.variance import Group, anova
 
 
@@ -31,7 +31,7 @@ def test_without_an_effect_it_is_below_5_percent_in_at_most_7_of_100_studies():
     """Three kinds of eight tasks, five trials each; binomial error 1.1 points."""
     draw, below = np.random.default_rng(3), []
     for _ in range(400):
-        before, after = none(draw, 24)
+        before, after = no_effect(draw, 24)
         deltas = (draw.binomial(5, after) - draw.binomial(5, before)) / 5
         found = anova([summed(deltas[part : part + 8].tolist()) for part in (0, 8, 16)])
         below.append(found is not None and found[1] < 0.05)
