@@ -20,7 +20,7 @@ def expose(
     variant: str,
     skills: Collection[str] = (),
 ) -> Exposure:
-    """Return the units of a variant that reached an agent, with the step of arrival.
+    """Return the units of a variant that reached an agent, with the step of every arrival.
 
     An event that shows a file in full shows all its units; one that shows lines shows the units
     that overlap them; one without known lines shows none and counts in `extra["unplaced_events"]`.
@@ -32,25 +32,21 @@ def expose(
         if place := mapped.places.get(variant):
             resource = _resource_of(place.file, skills)
             units_of.setdefault(resource, []).append((mapped.unit.unit, place))
-    arrivals: dict[tuple[str, str], list[ResourceEvent]] = {}
-    """(unit, agent) -> events that showed it, in order."""
+    seen: list[UnitExposure] = []
     shown_bytes = unplaced = 0
     for event in filter(exposes_text, events):
         shown_bytes += event.shown_bytes or 0
         if event.content_exposed == "partial" and event.lines is None:
             unplaced += 1
             continue
-        candidates = units_of.get((event.skill, event.resource), ())
         full = event.content_exposed == "full"
-        for unit, place in candidates:
-            if full or _overlaps(place, event):
-                arrivals.setdefault((unit, event.agent), []).append(event)
-    seen = tuple(
-        UnitExposure(trajectory.trajectory, unit, agent, step=shown[0].step, times=len(shown))
-        for (unit, agent), shown in arrivals.items()
-    )
+        seen += [
+            UnitExposure(trajectory.trajectory, unit, event.agent, event.step, event.ordinal)
+            for unit, place in units_of.get((event.skill, event.resource), ())
+            if full or _overlaps(place, event)
+        ]
     extra = {"unplaced_events": float(unplaced)}
-    return Exposure(sum(map(len, units_of.values())), seen, shown_bytes, extra=extra)
+    return Exposure(sum(map(len, units_of.values())), tuple(seen), shown_bytes, extra=extra)
 
 
 def exposes_text(event: ResourceEvent) -> bool:

@@ -20,7 +20,7 @@ _counts: dict[bytes, int] = {}
 def step_tokens(trajectory: Trajectory) -> dict[tuple[str, int], int]:
     """(agent, step) -> tokens of its texts, each tokenized separately (measures §3.2)."""
     return {
-        (step.agent, step.index): sum(map(_count, step_texts(step))) for step in trajectory.steps
+        (step.agent, step.index): sum(map(count, step_texts(step))) for step in trajectory.steps
     }
 
 
@@ -43,9 +43,9 @@ def with_tokens(
     shown = 0
     for event in filter(exposes_text, events):
         text = texts.get((event.skill, event.resource), "")
-        shown += _count(_shown_part(text, event))
+        shown += count(_shown_part(text, event))
     unit_texts = {mapped.unit.unit: mapped.unit.text for mapped in units}
-    seen = tuple(replace(unit, tokens=_count(unit_texts[unit.unit])) for unit in exposure.seen)
+    seen = tuple(replace(unit, tokens=count(unit_texts[unit.unit])) for unit in exposure.seen)
     return replace(exposure, seen=seen, shown_tokens=shown)
 
 
@@ -57,11 +57,12 @@ def _shown_part(text: str, event: ResourceEvent) -> str:
     return "".join(line for first, last in event.lines or () for line in lines[first - 1 : last])
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """Tokens of a text."""
     key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    count = _counts.get(key)
-    if count is None:
+    counted = _counts.get(key)
+    if counted is None:
         if len(_counts) >= CACHED_TEXTS:
             _counts.clear()
-        count = _counts[key] = tokens.count(text)
-    return count
+        counted = _counts[key] = tokens.count(text)
+    return counted

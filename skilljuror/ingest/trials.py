@@ -27,6 +27,7 @@ from skilljuror.ingest.contamination import search_leaks
 from skilljuror.ingest.logs import NO_RUN
 from skilljuror.ingest.quotes import resolve_quotes, without_quotes
 from skilljuror.ingest.rows import part_rows, unread_row
+from skilljuror.ingest.skill_units import unit_rows
 from skilljuror.ingest.summary import IngestCounter, IngestSummary, batches
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import SourceRow
@@ -258,6 +259,7 @@ def ingest_trials(
         names = [task.name for task in plan.tasks] + [one.name for one in plan.excluded]
         store.put_builds(read_builds(folder.builds, names), given_manifests(folder, names))
         store.put_given(given_rows(folder, plan))
+        store.put_units(*unit_rows(folder, names))
         done = 0
         for batch in batches(map_ordered(_analyse_trial, work, workers_for(work, jobs))):
             paths -= _store_trials(store, counter, [rows for _, rows in batch])

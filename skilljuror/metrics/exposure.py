@@ -52,7 +52,7 @@ def _values(context: TrialContext, exposure: Exposure) -> tuple[ValueOrReason, .
         exposure.units,
         len(seen),
         share(len(seen), exposure.units, "no_units"),
-        sum(max(0, unit.times - 1) for unit in seen_by_main),
+        len(seen_by_main) - len({unit.unit for unit in seen_by_main}),
         exposure.shown_bytes,
         "not_counted" if tokens is None else tokens,
         "not_counted" if tokens is None else share(tokens, len(seen), "no_unit_exposed"),

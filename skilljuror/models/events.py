@@ -109,8 +109,8 @@ class SkillManifest(Struct, frozen=True):
     """Variant of the build; None outside a study."""
 
 
-class UnitExposure(Struct, frozen=True):
-    """The first time a knowledge unit reached a context."""
+class UnitExposure(Struct, frozen=True, gc=False):
+    """One showing of a knowledge unit to an agent."""
 
     trajectory: str
     """Key of the trajectory."""
@@ -120,8 +120,8 @@ class UnitExposure(Struct, frozen=True):
     """Whose context."""
     step: int
     """Step at which it arrived; 0 before the first."""
-    times: int = 1
-    """How many events showed it to this agent."""
+    ordinal: int
+    """Number of the event that showed it."""
     tokens: int | None = None
     """Tokens of the unit's text."""
 
@@ -132,7 +132,7 @@ class Exposure(Struct, frozen=True):
     units: int
     """Units of the map that this variant contains."""
     seen: tuple[UnitExposure, ...] = ()
-    """One row per unit and agent that it reached, in order of arrival."""
+    """One row per unit and event that showed it, in order of arrival."""
     shown_bytes: int = 0
     """Bytes of skill text shown, repeats included."""
     shown_tokens: int | None = None

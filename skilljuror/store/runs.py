@@ -34,7 +34,7 @@ RUN_TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
     (tables.LEAK_SEARCHES, LeakSearch.__struct_fields__),
     (
         tables.EXPOSURE,
-        ("trajectory", "position", "unit", "agent", "step", "times", "tokens"),
+        ("trajectory", "position", "unit", "agent", "step", "ordinal", "tokens"),
     ),
     (tables.EXPOSURE_TOTALS, ("trajectory", "name", "value")),
     (tables.MEASURES, Measure.__struct_fields__),
@@ -115,7 +115,7 @@ def _records(runs: Sequence[Ingested]) -> dict[str, list[Any]]:
 def _units(trajectory: str, exposure: Exposure) -> Iterator[Row]:
     for position, unit in enumerate(exposure.seen):
         fields: dict[str, Any] = {
-            name: getattr(unit, name) for name in ("unit", "agent", "step", "times", "tokens")
+            name: getattr(unit, name) for name in ("unit", "agent", "step", "ordinal", "tokens")
         }
         yield {"trajectory": trajectory, "position": position, **fields}
 

@@ -201,6 +201,25 @@ CREATE TABLE variant_files (
     tokens BIGINT  -- Tokens of text; null for binary.
 );
 
+-- One row per knowledge unit of a build's source, or of a Skill that a condition offers unchanged.
+CREATE TABLE units (
+    build VARCHAR NOT NULL,  -- Slug of the source.
+    unit VARCHAR NOT NULL,  -- Id of the unit: kind, digest of its text, ordinal.
+    kind VARCHAR NOT NULL,  -- statement, heading, item, row, code, command, step, field, file, schema or link.
+    text VARCHAR NOT NULL,  -- Its normalised text.
+    tokens INTEGER NOT NULL  -- Tokens of that text.
+);
+
+-- One row per knowledge unit and variant that contains it.
+CREATE TABLE unit_places (
+    build VARCHAR NOT NULL,  -- Slug of the source.
+    variant VARCHAR NOT NULL,  -- Name of the variant; of an unchanged Skill, the condition.
+    unit VARCHAR NOT NULL,  -- Id of the unit.
+    file VARCHAR NOT NULL,  -- Posix path inside the variant.
+    first_line INTEGER NOT NULL,  -- First line, 1-based.
+    last_line INTEGER NOT NULL  -- Last line, inclusive.
+);
+
 -- One row per gate and variant.
 CREATE TABLE gate_results (
     build VARCHAR NOT NULL,  -- Slug of the source.
@@ -464,14 +483,14 @@ LEFT JOIN offered AS b ON b.trajectory = w.trajectory AND b.skill = regexp_extra
 LEFT JOIN anywhere AS a ON a.tail = w.skill
 GROUP BY w.trajectory, w.skill, o.names, o.name, a.names, a.name, f.skill;
 
--- One row per knowledge unit that reached a context, the first time it did.
+-- One row per knowledge unit and event that showed it to an agent.
 CREATE TABLE exposure (
     trajectory VARCHAR NOT NULL,  -- Key of the run.
     position INTEGER NOT NULL,  -- 0-based order of arrival.
     unit VARCHAR NOT NULL,  -- Unit id of the build's knowledge map.
     agent VARCHAR NOT NULL,  -- Whose context.
     step INTEGER NOT NULL,  -- Step at which it arrived; 0 before the first.
-    times INTEGER NOT NULL,  -- Number of events that showed it.
+    ordinal INTEGER NOT NULL,  -- Number of the event that showed it.
     tokens INTEGER  -- Tokens of the unit's text.
 );
 

@@ -84,6 +84,8 @@ ACCEPTANCES = Table(
 BUILDS = Table("builds", ("build",), take=itemgetter)
 VARIANTS = Table("variants", ("build",), take=itemgetter)
 VARIANT_FILES = Table("variant_files", ("build",), take=itemgetter)
+UNITS = Table("units", (), take=itemgetter)
+UNIT_PLACES = Table("unit_places", (), take=itemgetter)
 GATE_RESULTS = Table("gate_results", ("build",), take=itemgetter)
 FINDINGS = Table("findings", ("build",), take=itemgetter)
 GIVEN_SKILLS = Table("given_skills", ())

@@ -13,7 +13,7 @@ from skilljuror.models.measure import JudgeCalls, LocalEffect, RepeatedVerdict, 
 from skilljuror.store import plans, tables
 from skilljuror.store.runs import RUN_TABLES, RunColumns, merge_batches, run_names
 from skilljuror.store.seen import SeenFiles
-from skilljuror.store.tables import Columns, Table
+from skilljuror.store.tables import Columns, Row, Table
 from skilljuror.store.values import without_misfits
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
@@ -85,6 +85,13 @@ class Store:
         with self.transaction():
             self._delete_all(tables.GIVEN_SKILLS.name)
             self._insert_records(tables.GIVEN_SKILLS, list(rows))
+
+    def put_units(self, units: Sequence[Row], places: Sequence[Row]) -> None:
+        """Replace all knowledge units and their places."""
+        with self.transaction():
+            for table, rows in ((tables.UNITS, units), (tables.UNIT_PLACES, places)):
+                self._delete_all(table.name)
+                self._insert_records(table, rows)
 
     def builds(self) -> set[str]:
         """Return the names of the builds."""

@@ -53,12 +53,17 @@ def test_a_run_of_code_shows_nothing():
     assert names(exposed(ran(f"python3 {BUNDLE}/scripts/total.py", "7"))) == []
 
 
-def test_a_unit_is_told_once_at_its_first_step_with_the_times_it_was_shown():
+def test_a_unit_is_told_at_every_event_that_showed_it():
     calls = [
         ran(f"cat {BUNDLE}/references/taxes.md", TAXES, call_id=f"c{n}", line=n) for n in (2, 4)
     ]
-    (seen,) = exposed(*calls).seen
-    assert (seen.unit, seen.step, seen.times, seen.agent) == ("no-tax", 1, 2, "main")
+    found = exposed(*calls)
+    assert [(one.unit, one.step, one.ordinal, one.agent) for one in found.seen] == [
+        ("no-tax", 1, 0, "main"),
+        ("no-tax", 2, 1, "main"),
+    ]
+    values = {m.metric: m.value for m in measure(TrialContext("t", None, run_of(), (), found))}
+    assert (values["units_exposed"], values["unit_repeats"]) == (1, 1)
 
 
 def test_each_agent_sees_a_unit_for_itself():
@@ -66,9 +71,9 @@ def test_each_agent_sees_a_unit_for_itself():
     other = structs.replace(own, agent="sub-1", ordinal=1)
     for events in ([own, other], [other, own]):
         found = expose(run_of(), events, UNITS, "pd-only")
-        assert {(one.agent, one.unit, one.times) for one in found.seen} == {
-            ("main", "no-tax", 1),
-            ("sub-1", "no-tax", 1),
+        assert {(one.agent, one.unit) for one in found.seen} == {
+            ("main", "no-tax"),
+            ("sub-1", "no-tax"),
         }
         values = {m.metric: m.value for m in measure(TrialContext("t", None, run_of(), (), found))}
         assert (values["units_exposed"], values["unit_repeats"]) == (1, 0)

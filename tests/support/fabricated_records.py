@@ -132,7 +132,7 @@ def run(
         offered=(OfferedRow(key, "csv-report", False), OfferedRow(key, "unused", False)),
         events=tuple(events),
         measures=measures(trial or key, values or {}),
-        exposure=Exposure(units=4, seen=(UnitExposure(key, "u1", "main", 1, tokens=5),)),
+        exposure=Exposure(units=4, seen=(UnitExposure(key, "u1", "main", 1, 0, tokens=5),)),
     )
 
 

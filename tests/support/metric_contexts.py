@@ -106,7 +106,7 @@ _exposures = st.builds(
     seen=st.lists(
         st.builds(
             UnitExposure, trajectory=st.just("run"), unit=st.sampled_from(["u", "v"]),
-            agent=_agents, step=st.integers(0, 9), times=st.integers(1, 3),
+            agent=_agents, step=st.integers(0, 9), ordinal=st.integers(0, 9),
         ), max_size=3,
     ).map(tuple),
 ).map(_no_more_seen_than_stand)  # fmt: skip
