@@ -3,7 +3,7 @@
 Every variant contains the same units; a unit is exposed when its lines in this variant were shown.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from skilljuror.attribution.evidence.line_index import ResourceKey
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
@@ -27,11 +27,7 @@ def expose(
     Skills of the agent program are excluded. `skills` are the variant's folder names; without them
     each Skill is at the top.
     """
-    units_of: dict[ResourceKey, list[tuple[str, UnitLocation]]] = {}
-    for mapped in units:
-        if place := mapped.places.get(variant):
-            resource = _resource_of(place.file, skills)
-            units_of.setdefault(resource, []).append((mapped.unit.unit, place))
+    units_of = units_by_resource(units, variant, skills)
     seen: list[UnitExposure] = []
     shown_bytes = unplaced = 0
     for event in filter(exposes_text, events):
@@ -47,6 +43,18 @@ def expose(
         ]
     extra = {"unplaced_events": float(unplaced)}
     return Exposure(sum(map(len, units_of.values())), tuple(seen), shown_bytes, extra=extra)
+
+
+def units_by_resource(
+    units: Iterable[MappedUnit], variant: str, skills: Collection[str] = ()
+) -> dict[ResourceKey, list[tuple[str, UnitLocation]]]:
+    """Return (Skill, path in it) -> the units of a variant in that file, each with its place."""
+    found: dict[ResourceKey, list[tuple[str, UnitLocation]]] = {}
+    for mapped in units:
+        if place := mapped.places.get(variant):
+            resource = _resource_of(place.file, skills)
+            found.setdefault(resource, []).append((mapped.unit.unit, place))
+    return found
 
 
 def exposes_text(event: ResourceEvent) -> bool:

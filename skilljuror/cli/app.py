@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from skilljuror import __version__
-from skilljuror.cli import advise, build, gates, ingest, judging, results, review, verify
+from skilljuror.cli import advise, build, gates, heat, ingest, judging, results, review, verify
 from skilljuror.cli import run as trials
 from skilljuror.errors import UsageError
 
@@ -51,7 +51,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         results.query: "query out/mine skills_opened",
         results.show: "show out/study my-task__pd__1",
         results.report: "report out/mine",
-        results.heat: "heat out/study --condition pd --by unit",
+        heat.heat: "heat out/study --condition pd --by unit",
         results.export: "export out/mine --out tables",
     },
     "Housekeeping": {trials.doctor: "doctor"},

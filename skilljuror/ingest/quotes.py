@@ -58,7 +58,7 @@ def unquoted_event(event: ResourceEvent) -> ResourceEvent:
 
 def unquoted_verdict(verdict: Verdict) -> Verdict:
     """Remove both quotes and the note."""
-    return replace(verdict, source_quote=None, action_quote=None, note="")
+    return replace(verdict, source_quote=None, action_quote=None, note="", used=())
 
 
 def unquoted_effect(effect: LocalEffect) -> LocalEffect:

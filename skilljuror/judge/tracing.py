@@ -22,12 +22,13 @@ only shared content was used, or the log ends. Rules, limits and boundary cases:
 """
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from skilljuror.judge.agent_trace import AgentTrace, ContentUse
 from skilljuror.judge.decision import Decision, decide
-from skilljuror.judge.features.extraction import position_of
+from skilljuror.judge.features.extraction import DECISIVE_WEIGHT, position_of
 from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.judge.replay.timeline import agents_of
 from skilljuror.judge.rubric import load_rubric
@@ -61,11 +62,30 @@ class TracingJudge:
         }
         for i, event in enumerate(events):
             if event.counts:
-                decision = decide(event, i, runs.get(event.agent), trajectory.complete)
-                yield _verdict(trial, event, decision)
+                run = runs.get(event.agent)
+                decision = decide(event, i, run, trajectory.complete)
+                yield _verdict(trial, event, decision, _used(i, run, decision))
 
 
-def _verdict(trial: str, event: ResourceEvent, decision: Decision) -> Verdict:
+def _used(i: int, run: AgentTrace | None, decision: Decision) -> Iterator[tuple[str, int]]:
+    """The line that proves a yes with the step that used it, then the others: each line whose own features
+    in the calls of one step have a decisive weight."""
+    if run is None or decision.use is None:
+        return
+    yield decision.source, decision.use.action.step.index
+    lines: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for use in run.trace_of(i).uses:
+        for feature in use.features if use.action.call else ():
+            if line := run.features.quote(use.group, feature):
+                lines[line, use.action.step.index].add(feature)
+    for used, features in lines.items():
+        if run.weigh(features) >= DECISIVE_WEIGHT:
+            yield used
+
+
+def _verdict(
+    trial: str, event: ResourceEvent, decision: Decision, used: Iterable[tuple[str, int]]
+) -> Verdict:
     use = decision.use
     return Verdict(
         event=event.event,
@@ -78,6 +98,7 @@ def _verdict(trial: str, event: ResourceEvent, decision: Decision) -> Verdict:
         action_step=use.action.step.index if use else None,
         action_line=_line_of(use) if use else None,
         note=", ".join(use.features[:5]) if use else "",
+        used=tuple(dict.fromkeys(used)),
     )
 
 

@@ -353,7 +353,7 @@ def _is_sampled(event: str, share: float) -> bool:
 def prepare_run(job: CascadeJob) -> PreparedRun:
     """Read one run and build its questions, in a worker process."""
     try:
-        trajectory, manifest = load_run(job.run)
+        trajectory, manifest, _ = load_run(job.run)
     except TrajectoryError as error:
         return PreparedRun(problem=error.message)
     if trajectory is None:

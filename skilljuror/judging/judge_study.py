@@ -17,8 +17,10 @@ from skilljuror.ingest.trials import read_trial
 from skilljuror.judge import JUDGES
 from skilljuror.judge.base import Judge
 from skilljuror.judge.effects import effects
+from skilljuror.judging.unit_uses import place_uses
 from skilljuror.models.events import SkillManifest
-from skilljuror.models.measure import LocalEffect, Verdict
+from skilljuror.models.knowledge import MappedUnit
+from skilljuror.models.measure import LocalEffect, UnitUse, Verdict
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.queries.run import run
 from skilljuror.registry import resolve
@@ -81,6 +83,8 @@ class JudgedTrajectory(Struct, frozen=True):
 
     verdicts: tuple[Verdict, ...] = ()
     """One per counted event."""
+    uses: tuple[UnitUse, ...] = ()
+    """Knowledge units whose lines prove uses; empty without a knowledge map."""
     effects: tuple[LocalEffect, ...] = ()
     """Local effects of its calls."""
     problem: str | None = None
@@ -131,13 +135,14 @@ def judge_study(
     ]
     done = 0
     for batch in batches(map_unordered(judge_one, work, workers_for(work, jobs))):
-        read = [(job.name, found.verdicts) for job, found in batch if found.problem is None]
-        verdicts = [verdict for _, found in read for verdict in found]
+        read = [(job.name, found) for job, found in batch if found.problem is None]
+        verdicts = [verdict for _, found in read for verdict in found.verdicts]
+        uses = [use for _, found in read for use in found.uses]
         with open_write(database, wait=WAIT_SECONDS) as store:  # closed between batches for readers
             store.put_effects(
                 [job.name for job, _ in batch], [one for _, found in batch for one in found.effects]
             )
-            store.put_judged(label, {name: inputs.get(name) for name, _ in read}, verdicts)
+            store.put_judged(label, {name: inputs.get(name) for name, _ in read}, verdicts, uses)
         unread += [(job.name, found.problem) for job, found in batch if found.problem]
         done += len(batch)
         progress(Progress("judge", done, len(work), batch[-1][0].name))
@@ -182,23 +187,26 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 def judge_one(job: JudgeJob) -> JudgedTrajectory:
     """Judge one trajectory, read from its raw log."""
     try:
-        trajectory, manifest = load_run(job)
+        trajectory, manifest, units = load_run(job)
     except TrajectoryError as error:
         return JudgedTrajectory(problem=error.message)
     if trajectory is None:
         return JudgedTrajectory(problem="the trial has no readable log")
     attribution = attribute(trajectory, manifest)
     judge: Judge = resolve(JUDGES, job.judge, "judge", Judge)()
-    verdicts = judge.judge(job.name, trajectory, attribution.events, attribution.manifest)
+    said = judge.judge(job.name, trajectory, attribution.events, attribution.manifest)
+    verdicts, uses = place_uses(said, attribution.events, attribution.manifest, units)
     found = effects(job.name, trajectory, attribution.events)
     if not job.quotes:
-        verdicts, found = map(unquoted_verdict, verdicts), list(map(unquoted_effect, found))
-    return JudgedTrajectory(tuple(verdicts), tuple(found))
+        verdicts, found = list(map(unquoted_verdict, verdicts)), list(map(unquoted_effect, found))
+    return JudgedTrajectory(tuple(verdicts), tuple(uses), tuple(found))
 
 
-def load_run(job: JudgeJob) -> tuple[Trajectory | None, SkillManifest | None]:
-    """Read a run and the manifest of its Skills. Raises TrajectoryError."""
+def load_run(
+    job: JudgeJob,
+) -> tuple[Trajectory | None, SkillManifest | None, tuple[MappedUnit, ...]]:
+    """Read a run, the manifest of its Skills and their knowledge map. Raises TrajectoryError."""
     if job.logged is not None:
-        return read_logged(job.logged), None
+        return read_logged(job.logged), None, ()
     trial = read_trial(job.study, job.name)
-    return trial.trajectory, trial.manifest
+    return trial.trajectory, trial.manifest, trial.units

@@ -170,6 +170,27 @@ class Verdict(Struct, frozen=True):
     """Digest of the prompt of an LLM judge."""
     note: str = ""
     """Free text."""
+    source_line: int | None = None
+    """Line of the resource that says it, 1-based; None for a line that its text does not have, as one of
+    a script's output."""
+    used: tuple[tuple[str, int], ...] = ()
+    """For a yes of a judge without a model: (line of the shown text, step that used it), the quoted one
+    first. Not stored; see UnitUse."""
+
+
+class UnitUse(Struct, frozen=True, gc=False):
+    """One knowledge unit whose line proves a use."""
+
+    trial: str
+    """Trial of the study."""
+    judge: str
+    """Name and version of the judge."""
+    event: str
+    """Id of the event that showed the line."""
+    unit: str
+    """Unit id of the build's knowledge map."""
+    step: int
+    """Step that used it."""
 
 
 Effect = Literal["failed", "error_gone", "wrote", "worked"]

@@ -2,7 +2,7 @@
 -- section: lists
 -- grain: one row is one judge's label for one event
 -- columns: event, trial, judge, label, category, source_quote, action_quote, action_step,
---   action_line, model, prompt_sha256, note
+--   action_line, model, prompt_sha256, note, source_line
 -- params: trial=null
 -- empty: No uses, or none judged yet. Judge them with `skilljuror judge STUDY`.
 SELECT v.*

@@ -553,7 +553,17 @@ CREATE TABLE verdicts (
     action_line INTEGER,  -- Place of that action, as in events.
     model VARCHAR,  -- Model behind the judge; null for a judge without one.
     prompt_sha256 VARCHAR,  -- Digest of the judge's prompt.
-    note VARCHAR NOT NULL  -- Free text.
+    note VARCHAR NOT NULL,  -- Free text.
+    source_line INTEGER  -- Line of the resource that has the quote, 1-based; null for other text, such as a script's output.
+);
+
+-- One row per judge without a model, event, knowledge unit and step: a line of the unit, shown by the event, proves a use by the step.
+CREATE TABLE unit_uses (
+    trial VARCHAR NOT NULL,  -- Trial of the study.
+    judge VARCHAR NOT NULL,  -- Name and version of the judge.
+    event VARCHAR NOT NULL,  -- Id of the event.
+    unit VARCHAR NOT NULL,  -- Id of the unit.
+    step INTEGER NOT NULL  -- Step that used it.
 );
 
 -- Whether a use is open: its content was shown, and the judge could not decide.

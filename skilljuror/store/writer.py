@@ -9,7 +9,7 @@ import duckdb
 
 from skilljuror.errors import StoreError
 from skilljuror.models.ingest import SeenFile, SourceRow, UnloggedTrial
-from skilljuror.models.measure import JudgeCalls, LocalEffect, RepeatedVerdict, Verdict
+from skilljuror.models.measure import JudgeCalls, LocalEffect, RepeatedVerdict, UnitUse, Verdict
 from skilljuror.store import plans, tables
 from skilljuror.store.runs import RUN_TABLES, RunColumns, merge_batches, run_names
 from skilljuror.store.seen import SeenFiles
@@ -205,9 +205,13 @@ class Store:
             self._insert_records(tables.JUDGE_CALLS, calls)
 
     def put_judged(
-        self, judge: str, names: Mapping[str, str | None], verdicts: Sequence[Verdict]
+        self,
+        judge: str,
+        names: Mapping[str, str | None],
+        verdicts: Sequence[Verdict],
+        uses: Sequence[UnitUse] = (),
     ) -> None:
-        """Replace the verdicts of a judge on some trials or foreign runs.
+        """Replace the verdicts of a judge on some trials or foreign runs, with the units that it saw used.
 
         `names` maps each to the digest of the judge's input, or None.
         """
@@ -219,7 +223,9 @@ class Store:
             if again:
                 keys = {"trial": again, "judge": [judge] * len(again)}
                 self._delete_matching(tables.VERDICTS, keys)
+                self._delete_matching(tables.UNIT_USES, keys)
             self._insert_records(tables.VERDICTS, _last_per_key(verdicts, "event", "judge"))
+            self._insert_records(tables.UNIT_USES, uses)
             inputs = [
                 {"trial": name, "judge": judge, "input": digest}
                 for name, digest in names.items()

@@ -1,0 +1,94 @@
+-- question: Which parts of the Skill were runs shown, and which did they use?
+-- section: RQ3
+-- grain: one row is one condition, task and knowledge unit of the offered layout
+-- columns: condition, task, file, first_line, last_line, kind, tokens, runs, seen, ran, used_low, used_high,
+--   first_step, tokens_per_run, unit, text
+-- params: condition=null, judge=null
+-- read: Units are the sentences, items, rows, code lines and headings of the text. A unit that none of n runs was
+--   shown is shown to at most 3/n of all runs, with 95 % confidence.
+-- empty: These runs have no knowledge map (`skilljuror build` and `run` create one); for a Skill in logs as
+--   found, see `skilljuror heat STUDY --skill DIR`.
+-- null used_low: these uses are not judged yet; run `skilljuror judge STUDY`
+-- column runs: runs of the task whose log could be read
+-- column seen: of these, runs in which any agent was shown a line of the unit
+-- column ran: runs in which the file was run or imported: its text need not be shown for that
+-- column used_low: runs in which a line of the unit proves a use, by itself: a lower bound; null unless every use
+--   of the task's runs is judged
+-- column used_high: used_low, and runs that were shown the unit by an access with the label yes or an open one
+-- column first_step: median step of the first showing, over the runs that were shown it
+-- column tokens_per_run: tokens of the unit's text, each time it was shown, over all runs
+WITH of_task AS (
+    SELECT r.condition, r.position, r.task, r.run, t.trajectory
+    FROM runs AS r
+    JOIN trajectories AS t ON t.trial = r.run
+    WHERE t.units IS NOT NULL
+        AND (CAST($condition AS VARCHAR) IS NULL OR r.condition = CAST($condition AS VARCHAR))
+),
+said AS (
+    SELECT v.event, v.low, v.high FROM uptake_verdicts AS v
+    WHERE v.judge = coalesce(
+        CAST($judge AS VARCHAR), (SELECT max(judge) FROM verdicts WHERE starts_with(judge, 'tracing/'))
+    )
+),
+judged AS (
+    SELECT o.condition, o.task, count(u.event) = count(s.event) AND count(s.event) > 0 AS whole
+    FROM of_task AS o
+    LEFT JOIN uses AS u ON u.run = o.run
+    LEFT JOIN said AS s ON s.event = u.event
+    GROUP BY o.condition, o.task
+),
+totals AS (
+    SELECT condition, position, task, count(DISTINCT run) AS runs FROM of_task GROUP BY condition, position, task
+),
+showings AS (
+    SELECT
+        o.condition, o.task, o.run, e.unit,
+        min(e.step) AS step,
+        sum(e.tokens) AS tokens,
+        bool_or(coalesce(s.high = 1, false)) AS maybe
+    FROM of_task AS o
+    JOIN exposure AS e ON e.trajectory = o.trajectory
+    LEFT JOIN said AS s ON s.event = e.trajectory || '#' || e.ordinal
+    GROUP BY o.condition, o.task, o.run, e.unit
+),
+proofs AS (
+    SELECT DISTINCT o.condition, o.task, o.run, p.unit
+    FROM of_task AS o
+    JOIN unit_uses AS p ON p.trial = o.run AND p.event IN (SELECT event FROM said)
+),
+ran AS (
+    SELECT o.condition, o.task, u.skill || '/' || u.resource AS file, count(DISTINCT o.run) AS runs
+    FROM of_task AS o
+    JOIN uses AS u ON u.run = o.run AND u.kind IN ('exec', 'import') AND u.ok IS NOT false AND NOT u.phantom
+    GROUP BY o.condition, o.task, file
+),
+counted AS (
+    SELECT
+        condition, task, unit,
+        count(s.run) AS seen,
+        count(p.run) AS low,
+        count(*) FILTER (WHERE p.run IS NOT NULL OR s.maybe) AS high,
+        median(s.step) AS first_step,
+        sum(s.tokens) AS tokens
+    FROM showings AS s
+    FULL JOIN proofs AS p USING (condition, task, run, unit)
+    GROUP BY condition, task, unit
+)
+SELECT
+    t.condition, t.task, p.file, p.first_line, p.last_line, u.kind, u.tokens, t.runs,
+    coalesce(c.seen, 0) AS seen,
+    coalesce(x.runs, 0) AS ran,
+    if(j.whole, coalesce(c.low, 0), NULL) AS used_low,
+    if(j.whole, coalesce(c.high, 0), NULL) AS used_high,
+    c.first_step,
+    coalesce(c.tokens, 0) / t.runs AS tokens_per_run,
+    u.unit, u.text
+FROM totals AS t
+JOIN judged AS j ON j.condition = t.condition AND j.task = t.task
+JOIN conditions AS a ON a.condition = t.condition
+JOIN unit_places AS p ON p.build = t.task AND p.variant = a.variant
+JOIN units AS u ON u.build = p.build AND u.unit = p.unit
+LEFT JOIN counted AS c ON c.condition = t.condition AND c.task = t.task AND c.unit = u.unit
+LEFT JOIN ran AS x ON x.condition = t.condition AND x.task = t.task AND ('/' || p.file).ends_with('/' || x.file)
+WHERE u.kind IN ('statement', 'heading', 'item', 'row', 'code', 'field')
+ORDER BY t.position, t.task, p.file, p.first_line, p.last_line, u.unit;
