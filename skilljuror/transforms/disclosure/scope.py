@@ -101,13 +101,14 @@ PROSE_FENCES = frozenset({"", "text", "txt", "markdown", "md", "dot", "mermaid"}
 
 @dataclass(frozen=True, slots=True)
 class OpenSection:
-    """A section, with its subsections, of which no rule says whether it is main path or branch."""
+    """A section, with its subsections, that can be judged: no rule says whether it is main path or branch,
+    or runs of a study may contradict the rules that say branch."""
 
     start: int  # first line in the flat page, 0-based
     title: str
     above: tuple[str, ...]  # titles of the sections above, outermost first
     text: str
-    starts: tuple[int, ...]  # first lines of it and of its undecided subsections
+    starts: tuple[int, ...]  # first lines of it and of its subsections, but for decided ones
 
     @property
     def key(self) -> str:
@@ -121,8 +122,9 @@ def scopes_of(
     """Return the scope of every section of a flat page, in document order; the first is the text before
     any heading. `judged` has the scopes of open sections by their keys."""
     found = {one.start: one for one in _Classifier(flat).sections()}
-    for section in _open_below(flat, found, flat.tree(), ()) if judged else ():
-        if scope := (judged or {}).get(section.key):
+    for section in _judged_below(flat, found) if judged else ():
+        scope, before = (judged or {}).get(section.key), found[section.start]
+        if scope and (scope != before.scope or before.reason == "undecided"):
             found |= {at: replace(found[at], scope=scope, reason="judged") for at in section.starts}
     return tuple(_with_names(flat, found))
 
@@ -132,6 +134,32 @@ def open_sections(flat: FlatSkill) -> list[OpenSection]:
     `OPEN_TOKENS` are divided."""
     found = {one.start: one for one in _Classifier(flat).sections()}
     return list(_open_below(flat, found, flat.tree(), ()))
+
+
+def branches(flat: FlatSkill) -> list[OpenSection]:
+    """Return the largest sections of a flat page that the rules call branches, in document order."""
+    found = {one.start: one for one in _Classifier(flat).sections()}
+    return list(_branches_below(flat, found, flat.tree(), ()))
+
+
+def _judged_below(flat: FlatSkill, found: Mapping[int, SectionScope]) -> Iterator[OpenSection]:
+    known = dict(found)
+    yield from _open_below(flat, known, flat.tree(), ())
+    yield from _branches_below(flat, known, flat.tree(), ())
+
+
+def _branches_below(
+    flat: FlatSkill, scopes: Mapping[int, SectionScope], node: SectionNode, above: tuple[str, ...]
+) -> Iterator[OpenSection]:
+    ranges = list(ranges_of(node))
+    if node.level and all(scopes[at].scope == "branch" for at, _ in ranges):
+        starts = tuple(at for at, _ in ranges)
+        yield OpenSection(node.start, node.title, above, flat.text(ranges).strip(), starts)
+        return
+    for child in node.children:
+        yield from _branches_below(
+            flat, scopes, child, (*above, node.title) if node.level else above
+        )
 
 
 def _open_below(
