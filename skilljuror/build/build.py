@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from msgspec import structs
 
@@ -56,6 +56,7 @@ from skilljuror.runtime.workers import infrequent_gc, map_unordered
 from skilljuror.tokens import tokenizer_name
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.base import Transform, needed, plan_of
+from skilljuror.transforms.layouts.without_section import PREFIX, WithoutSection
 
 DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
 READERS = ("markdown-it-py", "skills-ref")
@@ -335,7 +336,10 @@ def transforms_by_name(variants: Sequence[str]) -> dict[str, Transform]:
 
 
 def load_transform(name: str) -> Transform:
-    """Return the transform of a variant. Raises UsageError for an unknown name."""
+    """Return the transform of a variant, by its name, module:attribute or without:TITLE. Raises UsageError
+    for an unknown name."""
+    if name.startswith(PREFIX):
+        return cast(Transform, WithoutSection(name.removeprefix(PREFIX)))  # its variant names it
     transform: Transform = resolve(TRANSFORMS, name, "variant", Transform)()
     return transform
 

@@ -49,6 +49,12 @@ def init(
             "--revisions", metavar="OLD NEW", help="Two git revisions of the Skill to compare."
         ),
     ] = None,
+    sections: Annotated[
+        bool,
+        typer.Option(
+            "--sections", help="Leave out each section of the Skill in an arm of its own."
+        ),
+    ] = False,
     out: Annotated[Path, typer.Option("--out", help="Study file to write.")] = Path("study.yaml"),
     json: Json = False,
     debug: Debug = False,
@@ -56,7 +62,7 @@ def init(
     """Write a first study file with a comment for every field."""
     from skilljuror.run.init_study import StudySource, init_study
 
-    source = StudySource(tuple(tasks or ()), tasks_dir, skillsbench, skill, revisions)
+    source = StudySource(tuple(tasks or ()), tasks_dir, skillsbench, skill, revisions, sections)
     new = init_study(source, out)
 
     def human() -> None:

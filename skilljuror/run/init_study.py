@@ -13,7 +13,9 @@ from typing import Any
 import yaml
 from msgspec import Struct
 
+from skilljuror.build.build import load_transform
 from skilljuror.build.given_skills import GivenSkills
+from skilljuror.build.scopes import flat_page
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError, UsageError
 from skilljuror.files import replacement
@@ -22,6 +24,7 @@ from skilljuror.models.study import Condition, Exclusion, SkillSource, StudyPlan
 from skilljuror.studies.plan import freeze
 from skilljuror.studies.study_file import load_study
 from skilljuror.studies.tasks import BAKED_SKILLS, planned_task, task_name, task_settings
+from skilljuror.transforms.layouts.without_section import PREFIX, titles_of
 
 NO_SKILL, CREDENTIAL, REFUSED = "no Skill", "external credential", "refused by the plan"
 """Categories of excluded tasks."""
@@ -34,8 +37,11 @@ LAYOUTS = (
     Condition(name="pd", variant="pd"),
 )
 """Conditions of a layout study; the last is compared with the one before it."""
-OF_THE_PAPER = (LAYOUTS[0], Condition(name="baseline", variant="baseline"), LAYOUTS[2])
+BASELINE = Condition(name="baseline", variant="baseline")
+OF_THE_PAPER = (LAYOUTS[0], BASELINE, LAYOUTS[2])
 """Those of the SkillJuror paper."""
+SHAM = (Condition(name="sham", variant="placebo-irrelevant"),)
+"""Next to the arms of a study of sections: nothing of the Skill."""
 
 TEMPLATE = """\
 # A skilljuror study. Paths are relative to this file; docs/study-file.md describes every field.
@@ -71,6 +77,9 @@ OF_LAYOUTS = """
 # pages on demand. Which further arms part the difference: docs/study-file.md."""
 AS_IN_THE_PAPER = """
 # no_skill: no Skill; baseline: all on one page; pd: a short root that opens files on demand."""
+OF_SECTIONS = """
+# without-…: one section says something irrelevant of the same length; sham: all of it does; baseline: the Skill
+# on one page. The report compares baseline with each."""
 OF_VERSIONS = " Each has the Skill of a git revision."
 LOCAL = " local: the sandbox of this machine."
 HARBOR = " harbor: docs/harbor.md; environment: docker, daytona, modal, …"
@@ -97,6 +106,8 @@ class StudySource(Struct, frozen=True):
     """The Skill of every task; None for each task's own."""
     revisions: tuple[str, str] | None = None
     """Two git revisions of it to compare instead of layouts, the earlier first."""
+    sections: bool = False
+    """Whether to leave out each section of it in an arm of its own, instead of comparing layouts."""
 
 
 class NewStudy(Struct, frozen=True):
@@ -151,8 +162,11 @@ def _check(source: StudySource) -> None:
             " --tasks",
             field="skill",
         )
-    if source.revisions and not source.skill:
-        raise UsageError("--revisions requires --skill", field="skill")
+    for option, chosen in (("--revisions", source.revisions), ("--sections", source.sections)):
+        if chosen and not source.skill:
+            raise UsageError(f"{option} requires --skill", field="skill")
+    if source.revisions and source.sections:
+        raise UsageError("--revisions and --sections are two studies; choose one")
     if source.skill and not source.revisions and not load_bundle(source.skill).skills:
         raise UsageError(
             f"--skill {str(source.skill)!r} has no SKILL.md; name a folder of one or more skills",
@@ -175,6 +189,11 @@ def _folders(source: StudySource) -> Sequence[Path]:
 
 
 def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
+    if source.sections and source.skill:
+        titles = titles_of(flat_page(load_bundle(source.skill, inspect=False)))
+        names = [f"{PREFIX}{title}" for title in titles]
+        arms = {load_transform(name).variant: name for name in names}
+        return (*SHAM, *(Condition(name=arm, variant=name) for arm, name in arms.items()), BASELINE)
     if not (source.revisions and source.skill):
         return OF_THE_PAPER if source.skillsbench else LAYOUTS
     path = _relative(source.skill, base)
@@ -273,7 +292,7 @@ def _text(
         arms=_about_arms(source),
         conditions="\n".join(f"  - {_yaml(_arm(one))}" for one in arms),
         treatment=arms[-1].name,
-        control=arms[-2].name,
+        control=(arms[0] if source.sections else arms[-2]).name,
         place=LOCAL if local else HARBOR,
         harness=_yaml(harness),
         agent=_yaml(agent),
@@ -281,8 +300,8 @@ def _text(
 
 
 def _about_arms(source: StudySource) -> str:
-    if source.revisions:
-        return OF_VERSIONS
+    if source.revisions or source.sections:
+        return OF_VERSIONS if source.revisions else OF_SECTIONS
     return AS_IN_THE_PAPER if source.skillsbench else OF_LAYOUTS
 
 

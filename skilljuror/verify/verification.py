@@ -60,6 +60,7 @@ from skilljuror.models.gate import AssayReport
 from skilljuror.models.rubric import RubricQuote, RubricVerdict
 from skilljuror.tokens import tokenizer_name
 from skilljuror.transforms import TRANSFORMS
+from skilljuror.transforms.layouts.without_section import PREFIX
 from skilljuror.transforms.llm.rewrite import is_answer
 from skilljuror.verify.build_differences import Entry, first, listing, listing_differences
 from skilljuror.verify.signature import sign, signer
@@ -183,7 +184,9 @@ class _Verification:
         self.rubric = RubricProof(build, self.source, self.bundles) if self.source else None
         named = (*record.transforms, *record.gates)
         known = {*TRANSFORMS, *GATES, *grounds.plugins}
-        self.foreign = tuple(dict.fromkeys(name for name in named if name not in known))
+        self.foreign = tuple(
+            dict.fromkeys(one for one in named if one not in known and not one.startswith(PREFIX))
+        )
         """Plugins of other packages that may not be loaded."""
         code = code_digest(), tokenizer_name()
         self.is_same_code = (record.code_digest, record.tokenizer) == code

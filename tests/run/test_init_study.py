@@ -92,6 +92,21 @@ def test_a_folder_of_tasks_with_their_own_skills_or_one_of_mine(place):
     assert {task.skills for task in plan.tasks} == {"skills"}
 
 
+def test_each_section_of_a_skill_is_an_arm(place):
+    page = "".join(
+        f"\n## {name}\n\n" + f"Steep the {name} leaves. " * 40 for name in ("Green", "Black")
+    )
+    skill = place / "skills/Tea: brew/SKILL.md"
+    skill.write_text(SKILL + page)
+    source = StudySource(tasks=(place / "bench/tasks/bare",), skill=skill.parent, sections=True)
+    new, config, _ = written(source, place / "study.yaml")
+    arms = {one.name: one.variant for one in config.conditions}
+    assert new.conditions == tuple(arms)
+    assert arms["without-green"] == "without:Green"
+    assert (arms["sham"], arms["baseline"]) == ("placebo-irrelevant", "baseline")
+    assert (config.contrast.treatment, config.contrast.control) == ("baseline", "sham")
+
+
 def test_two_revisions_of_a_skill(place):
     skill = place / "skills" / "Tea: brew" / "SKILL.md"
     git(place, "init", "-q")
@@ -146,6 +161,7 @@ def test_every_field_has_a_comment(place):
         ({"tasks": ("tea",), "tasks_dir": "tasks"}, "name the tasks in one way"),
         ({"skillsbench": "..", "skill": "tea"}, "name the tasks folder with --tasks"),
         ({"tasks": ("tea",), "revisions": ("a", "b")}, "requires --skill"),
+        ({"tasks": ("tea",), "sections": True}, "--sections requires --skill"),
         ({"tasks": ("tea",), "skill": "shared"}, "has no SKILL.md"),
         ({"tasks": ("bare",)}, "'bare': it has no Skill under environment/skills; .*--skill"),
         ({"tasks": ("gone",)}, "folder .* not found"),
@@ -159,6 +175,7 @@ def test_what_makes_no_study_is_refused_in_one_line(place, more, said):
     source = StudySource(
         tasks=tuple(tasks / one for one in more.get("tasks", ())),
         revisions=more.get("revisions"),
+        sections=more.get("sections", False),
         **{
             name: tasks / more[name]
             for name in ("tasks_dir", "skillsbench", "skill")
