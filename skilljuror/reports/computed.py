@@ -76,7 +76,7 @@ class ComputedTable(NamedTuple):
 
 def answer(answers: Answers, name: str) -> QueryResult:
     """The rows of a computed table, or of a named question. Raises QueryError."""
-    return COMPUTED[name].make(answers) if name in COMPUTED else answers(name)
+    return answers.made(name, COMPUTED[name].make) if name in COMPUTED else answers(name)
 
 
 def documentation(name: str) -> Query:
@@ -198,7 +198,7 @@ def effect(answers: Answers) -> QueryResult:
             part["part"], *arms, paired.tasks, quoted, paired.refusal or None,
             None if quoted is None or low is None else low / 100, low_reason,
             None if quoted is None or high is None else high / 100,
-            verdict(paired, setup["margin"]).word, None if paired.refusal else _p(paired),
+            verdict(paired, setup["margin"]).word, None if paired.refusal else largest_p(paired),
         ))  # fmt: skip
     parts = [row for row in rows if row[-1] is not None and row[0] != HEADLINE]
     adjusted = dict(zip((row[0] for row in parts), holm([row[-1] for row in parts]), strict=True))
@@ -215,6 +215,13 @@ def _refusal(answers: Answers) -> str:
 def _p(delta: PairedDelta) -> float | None:
     """By sign flips over tasks, as in `study.contrasts`."""
     return sign_flip([value for _, value in delta.by_task]).p if delta.tasks else None
+
+
+def largest_p(delta: PairedDelta) -> float | None:
+    """The larger p of all trials and of those that are not contaminated: as the verdict, it must hold with
+    and without them."""
+    known = [_p(one) for one in (delta, delta.clean) if one is not None]
+    return max((p for p in known if p is not None), default=None)
 
 
 def _ends(interval: Interval | None, tasks: int) -> tuple[float | None, str | None, float | None]:
@@ -288,8 +295,8 @@ COMPUTED = {
             "delta_low": _BY_TASK["low"],
             "delta_low_reason": _BY_TASK["low_reason"],
             "verdict": "of the headline's kind, by the declared margin",
-            "p_holm": "p by sign flips over tasks, adjusted by Holm's method for the number of parts; that of all, "
-            "the headline, is not adjusted",
+            "p_holm": "p by sign flips over tasks, the larger of with and without contaminated trials, adjusted by "
+            "Holm's method for the number of parts; that of all, the headline, is not adjusted",
         },
         effect,
         "effect_parts",

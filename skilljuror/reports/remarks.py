@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from skilljuror.reports.answers import Answers
+from skilljuror.reports.computed import answer
 from skilljuror.reports.formatting import format_points, format_value
 from skilljuror.reports.headline import primary_contrast
-from skilljuror.reports.judging import accuracy_table, uptake_differences
 
 
 class Remark(NamedTuple):
@@ -119,9 +119,9 @@ def judge_trust(answers: Answers) -> list[Remark]:
         )
         return [Remark(words, REVIEW), _blind_spots(cards[0])]
     accuracy = {
-        row["judge"]: row for row in accuracy_table(answers).records()
+        row["judge"]: row for row in answer(answers, "judge_accuracy").records()
     }  # the last is for all
-    differences = {row["judge"]: row for row in uptake_differences(answers).records()}
+    differences = {row["judge"]: row for row in answer(answers, "uptake_differences").records()}
     remarks = [Remark(_looked(cards[0]))]
     for card in cards:
         judge = card["judge"]
