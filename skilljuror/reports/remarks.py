@@ -50,9 +50,15 @@ def _caught(kinds: dict[str, dict[str, Any]]) -> str:
         return f"{words}{flagged and f'; it {flagged}'}."
     return (
         f"would have caught {_share(drift, 'flagged_rate')} of {_count(drift['planted'])}"
-        f" planted changes (95 % interval {_share(drift, 'rate_low')} to"
-        f" {_share(drift, 'rate_high')}): {_ends(drift)}{flagged and f'; it {flagged}'}."
+        f" planted changes ({_between(drift)}): {_ends(drift)}{flagged and f'; it {flagged}'}."
     )
+
+
+def _between(row: dict[str, Any]) -> str:
+    """The interval over sources, or why there is none."""
+    if row["rate_low"] is None:
+        return f"no interval: {row['rate_low_reason']}"
+    return f"95 % interval over sources {_share(row, 'rate_low')} to {_share(row, 'rate_high')}"
 
 
 def _flagged(harmless: dict[str, Any] | None) -> str:
