@@ -109,6 +109,7 @@ STUDY = (
             )),
             Panel("yields"),
             Panel("ratios"),
+            Panel("time_to_pass"),
             Panel("gains", folded=True),
             Panel("win_tie_loss"),
             Panel("sensitivity"),
