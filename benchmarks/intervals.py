@@ -7,14 +7,19 @@ Two arms with the same tasks, drawn anew for each study, so the truth is the mea
 logit by 0.35 on average, sd 0.7. *rare jumps*: it raises one task in ten from a chance of 0.1 to 0.9 and
 leaves the others. Cost of a trial: lognormal, sd 0.8 between tasks, 0.5 between trials; with an effect, the
 treatment costs a tenth more, sd 0.2 between tasks. Uses: two a trial, and with an effect three; each turns
-out yes by a chance of its task, logistic with sd 1. A study without variation between tasks has no interval
-and is not counted; the last column says how many.
+out yes by a chance of its task, logistic with sd 1. A trial that costs more than twice the usual of its task is
+cut off. Rates of process: *common* and *rare* flags of trials (logistic around 0 and 2.5, sd 1 and 1.5),
+*thirds*: Poisson steps, one of which is early by a chance of its task (around 0.2, sd 0.8). *Gate power*: tasks
+stand for sources, with 10 to 60 changes each, flagged by a chance of the source (around 0.95, sd 1). A study
+whose interval is not printed (no variation between tasks, or too few of them) is not counted; the last column
+says how many.
 """
 
 import argparse
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 
 import numpy as np
@@ -23,7 +28,17 @@ from skilljuror.stats.coverage import TrialValue, arm_rate
 from skilljuror.stats.intervals import Interval
 from skilljuror.stats.paired import geometric_ratio, paired_delta
 from skilljuror.stats.prediction_powered import JudgedItem, judged_difference, judged_rate
-from skilljuror.stats.yields import per_pass
+from skilljuror.stats.survival import restricted_mean
+from skilljuror.stats.yields import (
+    MIN_TASKS,
+    MIN_TASKS_OF_TIMES,
+    MIN_TASKS_SKEWED,
+    Sums,
+    Yield,
+    normalised_gain,
+    per_pass,
+    share,
+)
 
 SIZES = ((8, 5), (10, 3), (30, 5), (84, 5))
 """(tasks, trials of each)."""
@@ -83,6 +98,34 @@ def arms(chances: Chances, draw: Draw, tasks: int) -> tuple[Arm, Arm]:
     )
 
 
+@dataclass(frozen=True)
+class Rates:
+    """Expected rates of process, of the tasks of one arm."""
+
+    common: Values
+    """Chance of a flag."""
+    rare: Values
+    """Chance of a flag that most trials have."""
+    steps: Values
+    """Skill steps of a trial."""
+    early: Values
+    """Chance that such a step is early."""
+    flagged: Values
+    """Chance that a change planted in a source is flagged."""
+
+
+def rates(draw: Draw, tasks: int) -> Rates:
+    """Draw the rates of tasks."""
+    normal = draw.normal(size=(5, tasks))
+    return Rates(
+        _logistic(normal[0]),
+        _logistic(2.5 + 1.5 * normal[1]),
+        np.exp(1.2 + 0.6 * normal[2]),
+        _logistic(-1.6 + 0.8 * normal[3]),
+        _logistic(3 + normal[4]),
+    )
+
+
 def truths(control: Arm, treatment: Arm) -> dict[str, float]:
     """The truth behind every interval, from very many tasks."""
     cost = [arm.costs.mean() / arm.passes.mean() for arm in (control, treatment)]
@@ -94,7 +137,92 @@ def truths(control: Arm, treatment: Arm) -> dict[str, float]:
         "per-pass ratio": float(cost[1] / cost[0]),
         "uptake": float(treatment.yes.mean()),
         "uptake difference": float((treatment.yes - control.yes).mean()),
+        "pass@3": float((1 - (1 - treatment.passes) ** 3).mean()),
+        "gain": float((treatment.passes - control.passes).mean() / (1 - control.passes.mean())),
+        "overhead": float(treatment.costs.mean() / control.costs.mean() - 1),
+        "yes uses": treatment.uses * float(treatment.yes.mean()),
     }
+
+
+def truths_of_rates(one: Rates) -> dict[str, float]:
+    """The truth behind the rates of process."""
+    return {
+        "common rate": float(one.common.mean()),
+        "rare rate": float(one.rare.mean()),
+        "thirds": float((one.steps * one.early).sum() / one.steps.sum()),
+        "gate power": float(one.flagged.mean()),
+    }
+
+
+def truths_of_times(control: Arm, treatment: Arm, trials: int, draw: Draw) -> dict[str, float]:
+    """The truth behind the times to a pass, which depends on the number of trials."""
+    made = [Trials.of(arm, control.costs, trials, draw) for arm in (control, treatment)]
+    limit = np.maximum(*(one.minutes.max(axis=1) for one in made))
+    before, after = (
+        float(np.where(one.passes, one.minutes, limit[:, None]).mean()) for one in made
+    )
+    return {"time": after, "time difference": after - before}
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Trials of one arm: a row for each task."""
+
+    minutes: Values
+    """Time, up to twice the usual of the task."""
+    passes: Values
+    """Whether it passed in time."""
+
+    @classmethod
+    def of(cls, arm: Arm, usual: Values, trials: int, draw: Draw) -> "Trials":
+        """Draw them."""
+        size = (len(usual), trials)
+        minutes = arm.costs[:, None] * np.exp(0.5 * draw.normal(size=size))
+        cut = minutes > 2 * usual[:, None]
+        passes = (draw.random(size) < arm.passes[:, None]) & ~cut
+        return cls(np.where(cut, 2 * usual[:, None], minutes), passes)
+
+
+def times(
+    control: Arm, treatment: Arm, trials: int, draw: Draw
+) -> Iterator[tuple[str, str, Interval | None]]:
+    """The same of the times to a pass."""
+    made = [Trials.of(arm, control.costs, trials, draw) for arm in (control, treatment)]
+    limits = np.maximum(*(one.minutes.max(axis=1) for one in made)).tolist()
+    means = [
+        {
+            str(place): [restricted_mean(times[won].tolist(), [], int((~won).sum()), limit)]
+            for place, (times, won, limit) in enumerate(
+                zip(one.minutes, one.passes, limits, strict=True)
+            )
+        }
+        for one in made
+    ]
+    after = {task: (mean, 1.0) for task, (mean,) in means[1].items()}
+    yield "time", "jackknife of the log", few(per_pass(after), MIN_TASKS_OF_TIMES)
+    yield "time difference", "Student's t", paired_delta(*means, unit="minutes").t
+
+
+def few(made: Yield, least: int) -> Interval | None:
+    """As printed: none over few tasks."""
+    return made.interval if made.tasks >= least else None
+
+
+def process(one: Rates, trials: int, draw: Draw) -> Iterator[tuple[str, str, Interval | None]]:
+    """Make the counts of process, and yield what is printed about them."""
+    whole = np.full(len(one.common), trials)
+    steps, changes = draw.poisson(one.steps * trials), draw.integers(10, 60, size=len(whole))
+    for what, count, chance in (
+        ("common rate", whole, one.common),
+        ("rare rate", whole, one.rare),
+        ("thirds", steps, one.early),
+        ("gate power", changes, one.flagged),
+    ):
+        parts = draw.binomial(count, chance).tolist()
+        sums: Sums = {
+            str(place): pair for place, pair in enumerate(zip(parts, count.tolist(), strict=True))
+        }
+        yield what, "jackknife of the log odds", few(share(sums), MIN_TASKS)
 
 
 def intervals(
@@ -125,12 +253,41 @@ def intervals(
     ]
     yield "difference", "Student's t: the headline", delta.t
     yield "difference", "normal: as papers print it", delta.z
-    yield "rate", "Student's t", arm_rate(rows, "b").interval
+    yield "rate", "Student's t: study.rate", arm_rate(rows, "b").interval
+    means = [{name: fmean(own) for name, own in one.items()} for one in strict]
+    rate = share({name: (mean, 1.0) for name, mean in means[1].items()})
+    yield "rate", "jackknife of the log odds", few(rate, MIN_TASKS)
+    yield from of_benchmarks(strict, means, money)
     yield "ratio", "Student's t of logs", geometric_ratio(*money).interval
     yield "per pass", "jackknife of the log", per_pass(sums[1]).interval
     yield "per-pass ratio", "jackknife of the log", per_pass(sums[1], sums[0]).interval
+    yes = {name: (0.0, float(trials)) for name in names}
+    for item in judged[1]:
+        if item.judge == "yes":
+            yes[item.cluster] = float(item.stands_for), float(trials)
+    yield "yes uses", "jackknife of the log", few(per_pass(yes), MIN_TASKS)
     yield "uptake", "jackknife, judge alone", judged_rate(judged[1]).interval
     yield "uptake difference", "jackknife, judge alone", judged_difference(*judged).interval
+
+
+Outcomes = Sequence[dict[str, list[float]]]
+"""Outcomes by task, of control and treatment."""
+
+
+def of_benchmarks(
+    strict: Outcomes, means: Sequence[dict[str, float]], money: Outcomes
+) -> Iterator[tuple[str, str, Interval | None]]:
+    """The numbers that benchmarks print: pass@3, normalised gain, overhead."""
+    chances = {
+        name: (1 - math.comb(own.count(0.0), 3) / math.comb(len(own), 3), 1.0)
+        for name, own in strict[1].items()
+    }
+    yield "pass@3", "jackknife of the log odds", few(share(chances), MIN_TASKS_SKEWED)
+    yield "gain", "jackknife", few(normalised_gain(*means), MIN_TASKS)
+    spent = [{name: (fmean(own), 1.0) for name, own in one.items()} for one in money]
+    made = few(per_pass(spent[1], spent[0]), MIN_TASKS_SKEWED)
+    one_less = made and Interval(made.low - 1, made.high - 1, made.level, made.method)
+    yield "overhead", "jackknife of the log", one_less
 
 
 def coverage(
@@ -138,10 +295,17 @@ def coverage(
 ) -> dict[tuple[str, str], list[bool]]:
     """(truth, method) -> whether it held the truth, study by study; those without one left out."""
     draw = np.random.default_rng(tasks)
-    truth = truths(*arms(chances, draw, 1_000_000))
+    many = arms(chances, draw, 1_000_000)
+    truth = truths(*many) | truths_of_rates(rates(draw, 1_000_000))
+    truth |= truths_of_times(*many, trials, draw)
     held: dict[tuple[str, str], list[bool]] = {}
     for _ in range(repeats):
-        for what, method, made in intervals(*arms(chances, draw, tasks), trials, draw):
+        study = arms(chances, draw, tasks)
+        for what, method, made in chain(
+            intervals(*study, trials, draw),
+            times(*study, trials, draw),
+            process(rates(draw, tasks), trials, draw),
+        ):
             found = [made.low <= truth[what] <= made.high] if made else []
             held.setdefault((what, method), []).extend(found)
     return held
@@ -157,7 +321,9 @@ def main() -> None:
     for chances in (no_effect, mixed, rare_jumps):
         found = [coverage(chances, *size, repeats) for size in SIZES]
         for what in found[0]:
-            shares = "".join(f"{100 * fmean(one[what]):>10.1f}" for one in found)
+            shares = "".join(
+                f"{100 * fmean(one[what]):>10.1f}" if one[what] else f"{'-':>10}" for one in found
+            )
             lacking: Sequence[int] = [repeats - len(one[what]) for one in found]
             kind = chances.__name__.replace("_", " ")
             told = ", ".join(map(str, lacking)) if any(lacking) else ""

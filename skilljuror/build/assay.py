@@ -254,10 +254,8 @@ def power_sentence(report: AssayReport) -> str:
     edits = sum(row.mutants for row in harmless)
     if not planted:
         return "no drift could be planted in this source, so the power of the audit is unknown"
-    share = wilson_interval(caught, planted)
-    between = f" (95 % interval {share.low:.0%} to {share.high:.0%})" if share else ""
     return (
-        f"under policy {report.policy} this audit caught {caught} of {planted} planted drifts{between}:"
+        f"under policy {report.policy} this audit caught {caught} of {planted} planted drifts:"
         f" {_ends(drift)}; it flagged {sum(row.flagged for row in harmless)} of {edits} harmless"
         f" edits: {_ends(harmless)}"
     )

@@ -300,7 +300,10 @@ def _print_assay(report: Any, again: str | None) -> None:
         "kind", "mutation", "planted", "equivalent", "flagged", "failed", "rate", "from", "to",
     )  # fmt: skip
     table(columns, rows, title=f"{report.name}, policy {report.policy}, seed {report.seed}")
-    print("flagged = verdict other than pass; equivalent mutants are excluded; 95 % intervals")
+    print(
+        "flagged = verdict other than pass; equivalent mutants are excluded; from, to: Wilson's 95 % interval"
+    )
+    print("of this text alone, as if all places were independent; it says nothing of other sources")
     print(power_sentence(report))
     if again is None:
         print("stored in build.json and, if present, in the database")

@@ -113,7 +113,7 @@ class AssayRow(Record):
     rate: float | None
     """flagged / mutants; None without a mutant."""
     low: float | None
-    """Lower end of Wilson's 95 % interval of the rate."""
+    """Lower end of Wilson's 95 % interval of the rate, as if all changes were independent."""
     high: float | None
     """Upper end of Wilson's 95 % interval of the rate."""
     rules: dict[str, int] = Field(default_factory=dict)

@@ -2,7 +2,7 @@
 -- section: RQ1
 -- grain: one row is drift or harmless edits, under one policy
 -- columns: policy, own_policy, kind, assayed, builds, pooled, planted, equivalent, flagged,
---   failed, flagged_rate, flagged_rate_reason, rate_low, rate_high
+--   failed, flagged_rate, flagged_rate_reason, sources, rate_low, rate_low_reason, rate_high
 -- read: Known changes were planted into the variants, one at a time, and checked like any variant. Drift
 --   changes what an agent must do and should be flagged; a harmless edit should not. The rates hold for these
 --   kinds of change only.
@@ -20,7 +20,9 @@
 --   emphasis
 -- column flagged: verdict review or fail
 -- column failed: verdict fail; the rest of the flagged need review
--- column rate_low: lower end of Wilson's 95 % interval, all changes weighted equally
+-- column sources: sources with such a change; those of one source are alike, so the interval is over sources
+-- column rate_low: lower end of the 95 % interval, by a jackknife of the log odds over sources
+-- column rate_low_reason: why there is no interval
 -- column rate_high: upper end of the same interval
 WITH ruling AS (
     SELECT build, string_agg(DISTINCT policy, ', ' ORDER BY policy) AS ruling
@@ -34,14 +36,25 @@ held AS (
     FROM (SELECT DISTINCT policy, own_policy, build, builds FROM recorded)
     GROUP BY ALL
 ),
+by_source AS (
+    SELECT
+        policy, own_policy, drift, source_digest,
+        CAST(sum(planted) AS BIGINT) AS planted,
+        CAST(sum(equivalent) AS BIGINT) AS equivalent,
+        CAST(sum(flagged) AS BIGINT) AS flagged,
+        CAST(sum(failed) AS BIGINT) AS failed
+    FROM recorded JOIN builds USING (build) WHERE mutation <> 'none' GROUP BY ALL
+),
 counts AS (
     SELECT
         policy, own_policy, drift,
         CAST(sum(planted) AS BIGINT) AS planted,
         CAST(sum(equivalent) AS BIGINT) AS equivalent,
         CAST(sum(flagged) AS BIGINT) AS flagged,
-        CAST(sum(failed) AS BIGINT) AS failed
-    FROM recorded WHERE mutation <> 'none' GROUP BY ALL
+        CAST(sum(failed) AS BIGINT) AS failed,
+        coalesce(list(flagged ORDER BY source_digest) FILTER (WHERE planted > 0), []) AS caught,
+        coalesce(list(planted - flagged ORDER BY source_digest) FILTER (WHERE planted > 0), []) AS missed
+    FROM by_source GROUP BY ALL
 )
 SELECT
     c.policy,
@@ -53,8 +66,10 @@ SELECT
     planted, equivalent, flagged, failed,
     flagged / nullif(planted, 0) AS flagged_rate,
     if(planted = 0, 'not applicable to these texts', NULL) AS flagged_rate_reason,
-    wilson_low(flagged, planted) AS rate_low,
-    wilson_high(flagged, planted) AS rate_high
+    len(caught) AS sources,
+    share_end(caught, missed, -1) AS rate_low,
+    share_reason(caught, missed, 'sources') AS rate_low_reason,
+    share_end(caught, missed, 1) AS rate_high
 FROM counts AS c
 JOIN held AS h ON h.policy = c.policy AND h.own_policy IS NOT DISTINCT FROM c.own_policy
 ORDER BY c.own_policy DESC NULLS LAST, c.policy, kind;

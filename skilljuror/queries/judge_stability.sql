@@ -11,7 +11,8 @@
 --   no other order
 -- column askings: mean usable answers per use, including the first
 -- column changed: of the events, those whose usable answers differ
--- column rate_low: lower end of Wilson's 95 % interval of changed_share
+-- column rate_low: lower end of Wilson's 95 % interval of changed_share, as if all uses were independent: too
+--   narrow where those of one task are alike
 -- column rate_high: upper end of the same interval
 -- column entropy: mean Shannon entropy of the usable answers to one event, bits; 0 if all are equal
 -- column unparsed: unusable answers under this probe; they do not count as a change

@@ -2,7 +2,7 @@
 -- section: RQ4
 -- grain: one row is one value of a task attribute, and one judge
 -- columns: attribute, value, judge, tasks, treatment_passes, treatment_trials, control_passes,
---   control_trials, delta_pass, sd_pass, delta_runtime, sd_runtime, delta_yes_low, delta_yes_high, delta_events,
+--   control_trials, delta_pass, delta_pass_reason, sd_pass, delta_runtime, sd_runtime, delta_yes_low, delta_yes_high, delta_events,
 --   delta_fanout, treatment_minutes_per_pass, control_minutes_per_pass
 -- params: attributes=validation_type workflow_type domain, treatment=null, control=null, judge=null
 -- read: Strata are small and numerous: use them as hints, not as tests. Uptake follows from the layout, so
@@ -10,6 +10,8 @@
 -- empty: The database has no two conditions of a study to compare, or no task has one of these attributes.
 --   For foreign logs, `skilljuror query STUDY observed_outcomes` shows the outcomes of their trials.
 -- column tasks: tasks planned in both arms; all other columns are over these
+-- column treatment_passes: null, as all columns of passes and of runtime success, while a trial of either arm is
+--   not final: it would count as a failure
 -- column delta_pass: mean over tasks of the difference of strict pass rates, a fraction
 -- column sd_pass: standard deviation of this difference over tasks; null for one task
 -- column delta_runtime: mean over tasks of the difference of runtime success rates, a fraction
@@ -38,6 +40,7 @@ per_run AS (
     SELECT
         r.run, r.task, r.readable, j.judge,
         r.condition = k.treatment AS treated,
+        r.final,
         coalesce(r.reward = 1, false) AS strict,  -- a missing reward is no pass
         r.status <> 'missing' AND r.exception IS NULL AS clean,
         any_value(minutes.value) AS minutes,
@@ -81,6 +84,7 @@ arms AS (
         a.attribute, a.value, r.judge, r.treated,
         count(*) AS trials,
         count(*) FILTER (WHERE r.strict) AS passes,
+        count(*) FILTER (WHERE NOT r.final) AS unfinished,
         avg(r.events) FILTER (WHERE r.readable) AS events,
         avg(r.fanout) AS fanout,
         bool_and(r.judged = r.events) AND r.judge IS NOT NULL AS all_judged,
@@ -94,20 +98,21 @@ arms AS (
 )
 SELECT
     m.attribute, m.value, m.judge, m.tasks,
-    t.passes AS treatment_passes,
+    if(lacking = 0, t.passes, NULL) AS treatment_passes,
     t.trials AS treatment_trials,
-    c.passes AS control_passes,
+    if(lacking = 0, c.passes, NULL) AS control_passes,
     c.trials AS control_trials,
-    m.delta_pass,
-    m.sd_pass,
-    m.delta_runtime,
-    m.sd_runtime,
+    if(lacking = 0, m.delta_pass, NULL) AS delta_pass,
+    if(lacking > 0, lacking || ' of ' || (t.trials + c.trials) || ' trials not final', NULL) AS delta_pass_reason,
+    if(lacking = 0, m.sd_pass, NULL) AS sd_pass,
+    if(lacking = 0, m.delta_runtime, NULL) AS delta_runtime,
+    if(lacking = 0, m.sd_runtime, NULL) AS sd_runtime,
     t.low - c.high AS delta_yes_low,
     t.high - c.low AS delta_yes_high,
     t.events - c.events AS delta_events,
     t.fanout - c.fanout AS delta_fanout,
-    t.minutes_per_pass AS treatment_minutes_per_pass,
-    c.minutes_per_pass AS control_minutes_per_pass
+    if(lacking = 0, t.minutes_per_pass, NULL) AS treatment_minutes_per_pass,
+    if(lacking = 0, c.minutes_per_pass, NULL) AS control_minutes_per_pass
 FROM means AS m
 JOIN arms AS t
     ON t.treated AND t.attribute = m.attribute AND t.value = m.value
@@ -115,5 +120,6 @@ JOIN arms AS t
 JOIN arms AS c
     ON NOT c.treated AND c.attribute = m.attribute AND c.value = m.value
     AND c.judge IS NOT DISTINCT FROM m.judge
+CROSS JOIN LATERAL (SELECT t.unfinished + c.unfinished AS lacking)
 WHERE list_contains(string_split(CAST($attributes AS VARCHAR), ' '), m.attribute)
 ORDER BY m.attribute, m.tasks DESC, m.value, m.judge;

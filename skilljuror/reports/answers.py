@@ -1,5 +1,6 @@
 """Answers to the questions of a report, each asked once; on demand without what people's logs say."""
 
+from collections.abc import Callable
 from typing import Any
 
 from skilljuror.queries.run import QueryResult, Reader, run
@@ -30,6 +31,13 @@ class Answers:
         key = " ".join([name, *(f"{param}={value}" for param, value in sorted(params.items()))])
         if key not in self._answers:
             self._answers[key] = self._answer(name, params)
+        return self._answers[key]
+
+    def made(self, name: str, make: Callable[["Answers"], QueryResult]) -> QueryResult:
+        """The rows of a computed table, made once."""
+        key = f"computed {name}"
+        if key not in self._answers:
+            self._answers[key] = make(self)
         return self._answers[key]
 
     def _answer(self, name: str, params: dict[str, str]) -> QueryResult:

@@ -1,6 +1,5 @@
 """Tables that need an estimator on top of SQL: contrasts of measures, paired by task."""
 
-from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -10,20 +9,26 @@ from skilljuror.reports import judging
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import outcome_contrast
 from skilljuror.reports.patterns import INTERACTIONS, PATTERNS, RULES, interactions, patterns
-from skilljuror.stats.coverage import NO_VARIATION, ONE_TASK, TrialValue, arm_rate
-from skilljuror.stats.intervals import Interval
+from skilljuror.reports.rates import (
+    COSTS,
+    GAINS,
+    PROCESS_RATES,
+    SOURCE,
+    YIELDS,
+    ends,
+    gains,
+    measure_arms,
+    process_rates,
+    refusal,
+    task_sums,
+    yields,
+)  # fmt: skip
+from skilljuror.reports.times import TIMES, time_to_pass
 from skilljuror.stats.paired import Arm, PairedDelta, geometric_ratio, paired_delta
 from skilljuror.stats.power import false_discovery_rates, holm
 from skilljuror.stats.signs import sign_flip
 from skilljuror.stats.verdicts import verdict
 from skilljuror.stats.yields import Yield, per_pass
-
-COSTS = {
-    "agent_minutes": ("minutes", "minutes", "time"),
-    "display_tokens": ("tokens", "display_tokens", "display tokens"),
-    "cost_usd": ("USD", "cost_usd", "cost"),
-}
-"""Measures that are compared as ratios: unit, column of `trials`, resource of `efficiency`."""
 
 PROCESS = {
     "agent_steps": "steps",
@@ -43,9 +48,6 @@ PROCESS = {
 HEADLINE = "all"
 """The part that is the headline."""
 
-SOURCE = "measure_values"
-"""The question whose answer they start from."""
-
 _BY_TASK = {
     "tasks": "tasks with a value in both arms; the others are dropped from both",
     "treatment_trials": "trials with a value; null is unknown and excluded, never counted as zero",
@@ -53,6 +55,9 @@ _BY_TASK = {
     "low_reason": "why there is no interval",
     "high": "upper end of this interval",
 }
+
+
+_JACKKNIFE = "lower end of the 95 % interval, by a jackknife over tasks: of a rate's log odds, of the log of other numbers"
 
 
 class ComputedTable(NamedTuple):
@@ -76,7 +81,7 @@ class ComputedTable(NamedTuple):
 
 def answer(answers: Answers, name: str) -> QueryResult:
     """The rows of a computed table, or of a named question. Raises QueryError."""
-    return COMPUTED[name].make(answers) if name in COMPUTED else answers(name)
+    return answers.made(name, COMPUTED[name].make) if name in COMPUTED else answers(name)
 
 
 def documentation(name: str) -> Query:
@@ -98,7 +103,7 @@ def documentation(name: str) -> Query:
 def ratios(answers: Answers) -> QueryResult:
     """Treatment / control in time, tokens and cost, as ratios of geometric means over tasks."""
     rows = []
-    setup, sums, refusal = answers.single("setup"), task_sums(answers), _refusal(answers)
+    setup, sums, why = answers.single("setup"), task_sums(answers), refusal(answers)
     for metric, (unit, *_) in COSTS.items():
         treatment, control = measure_arms(answers, metric)
         paired = geometric_ratio(control, treatment)
@@ -106,65 +111,14 @@ def ratios(answers: Answers) -> QueryResult:
         one, other = (sums.get((setup[arm], metric), {}) for arm in ("treatment", "control"))
         both = sorted(one.keys() & other.keys())
         made = Yield(None, None, 0)
-        if not refusal:
+        if not why:
             made = per_pass(
                 {task: one[task] for task in both}, {task: other[task] for task in both}
             )
-        ends = (made.value, *_ends(made.interval, made.tasks))
-        row = (metric, unit, *counts, paired.ratio, *_ends(paired.interval, paired.tasks), *ends)
+        own = (made.value, *ends(made.interval, made.tasks))
+        row = (metric, unit, *counts, paired.ratio, *ends(paired.interval, paired.tasks), *own)
         rows.append(row)
     return QueryResult(RATIOS, [row for row in rows if row[2] or row[3]])
-
-
-def yields(answers: Answers) -> QueryResult:
-    """Strict pass rate and use per strict pass of each condition, with intervals over tasks."""
-    rows: list[tuple[Any, ...]] = []
-    used = {(row["condition"], row["resource"]): row for row in answers("efficiency").records()}
-    sums = task_sums(answers)
-    for condition in answers("outcomes").records():
-        name = condition["condition"]
-        trials = [
-            TrialValue(row["task"], name, float(row["strict"]), True, False)
-            for row in answers("trials").records()
-            if row["condition"] == name
-        ]
-        rate, lacking = arm_rate(trials, name), condition["planned"] - condition["final"]
-        open_trials = f"{lacking} of {condition['planned']} trials not final" if lacking else None
-        ends = (None, None, None) if lacking else _percent(rate.interval, rate.tasks)
-        value = None if lacking else 100 * rate.estimate
-        rows.append((name, "strict pass rate", "%", rate.tasks, value, open_trials, *ends))
-        for metric, (unit, _, resource) in COSTS.items():
-            reason = used[name, resource]["yield_reason"]
-            made = per_pass(sums[name, metric]) if reason is None else Yield(None, None, rate.tasks)
-            ends = (None, None, None) if reason else _ends(made.interval, made.tasks)
-            ends = (None, open_trials, None) if open_trials and not reason else ends
-            what = f"{resource} per pass"
-            rows.append((name, what, unit, made.tasks, made.value, reason, *ends))
-    known = {row[1] for row in rows if row[4] is not None}
-    return QueryResult(YIELDS, [row for row in rows if row[1] in known])
-
-
-def _percent(
-    interval: Interval | None, tasks: int
-) -> tuple[float | None, str | None, float | None]:
-    """`_ends` of a rate, in percent."""
-    low, reason, high = _ends(interval, tasks)
-    return low and 100 * max(low, 0.0), reason, high and 100 * min(high, 1.0)
-
-
-def task_sums(answers: Answers) -> dict[tuple[str, str], dict[str, tuple[float, int]]]:
-    """(condition, measure) -> task -> use and strict passes of all planned trials; without those that have
-    a trial of unknown use."""
-    found: dict[tuple[str, str], dict[str, tuple[float, int]]] = defaultdict(dict)
-    unknown = set()
-    for row in answers("trials").records():
-        for metric, (_, column, _) in COSTS.items():
-            cell = row["condition"], metric
-            use, passes = found[cell].get(row["task"], (0.0, 0))
-            found[cell][row["task"]] = use + (row[column] or 0), passes + row["strict"]
-            if row[column] is None:
-                unknown.add(cell)
-    return {cell: sums for cell, sums in found.items() if cell not in unknown}
 
 
 def contrasts(answers: Answers) -> QueryResult:
@@ -174,7 +128,7 @@ def contrasts(answers: Answers) -> QueryResult:
         treatment, control = measure_arms(answers, metric)
         paired = paired_delta(control, treatment, unit=unit)
         counts = (_trials(treatment), _trials(control), paired.tasks)
-        row = (metric, unit, *counts, paired.delta, *_ends(paired.t, paired.tasks))
+        row = (metric, unit, *counts, paired.delta, *ends(paired.t, paired.tasks))
         if row[2] or row[3]:
             rows.append((*row, _p(paired)))
     shares = false_discovery_rates([row[-1] for row in rows])
@@ -192,24 +146,17 @@ def effect(answers: Answers) -> QueryResult:
             reason = part["delta_rate_reason"]
             rows.append((part["part"], *arms, 0, None, reason, None, None, None, None, None))
             continue
-        low, low_reason, high = _ends(paired.t, paired.tasks)
+        low, low_reason, high = ends(paired.t, paired.tasks)
         quoted = None if paired.refusal or paired.delta is None else paired.delta / 100
         rows.append((
             part["part"], *arms, paired.tasks, quoted, paired.refusal or None,
             None if quoted is None or low is None else low / 100, low_reason,
             None if quoted is None or high is None else high / 100,
-            verdict(paired, setup["margin"]).word, None if paired.refusal else _p(paired),
+            verdict(paired, setup["margin"]).word, None if paired.refusal else largest_p(paired),
         ))  # fmt: skip
     parts = [row for row in rows if row[-1] is not None and row[0] != HEADLINE]
     adjusted = dict(zip((row[0] for row in parts), holm([row[-1] for row in parts]), strict=True))
     return QueryResult(EFFECT, [(*row[:-1], adjusted.get(row[0], row[-1])) for row in rows])
-
-
-def _refusal(answers: Answers) -> str:
-    """Reason not to quote what counts passes of both arms: open trials or contaminated ones; else ""."""
-    setup = answers.single("setup")
-    delta = outcome_contrast(answers, "strict_pass", setup.get("treatment"), setup.get("control"))
-    return delta.refusal or delta.coverage.contamination if delta else ""
 
 
 def _p(delta: PairedDelta) -> float | None:
@@ -217,12 +164,11 @@ def _p(delta: PairedDelta) -> float | None:
     return sign_flip([value for _, value in delta.by_task]).p if delta.tasks else None
 
 
-def _ends(interval: Interval | None, tasks: int) -> tuple[float | None, str | None, float | None]:
-    """Lower end, why there is none, upper end."""
-    if interval is not None:
-        return interval.low, None, interval.high
-    reason = NO_VARIATION if tasks > 1 else ONE_TASK
-    return None, reason if tasks else None, None
+def largest_p(delta: PairedDelta) -> float | None:
+    """The larger p of all trials and of those that are not contaminated: as the verdict, it must hold with
+    and without them."""
+    known = [_p(one) for one in (delta, delta.clean) if one is not None]
+    return max((p for p in known if p is not None), default=None)
 
 
 def _of_other_packages(answers: Answers) -> dict[str, str]:
@@ -233,15 +179,6 @@ def _of_other_packages(answers: Answers) -> dict[str, str]:
     return {metric: "pp" if unit == "flag" else unit for metric, unit in units.items()}
 
 
-def measure_arms(answers: Answers, metric: str) -> tuple[Arm, Arm]:
-    """Values of a measure per task, of (treatment, control); nulls are left out."""
-    values: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
-    for row in answers(SOURCE, metrics=metric).records():
-        if row["value"] is not None:
-            values[row["treated"]][row["task"]].append(row["value"])
-    return values[True], values[False]
-
-
 def _trials(arm: Arm) -> int:
     return sum(map(len, arm.values()))
 
@@ -250,17 +187,6 @@ RATIOS = (
     "measure", "unit", "treatment_trials", "control_trials", "tasks", "ratio", "low", "low_reason", "high",
     "per_pass_ratio", "per_pass_low", "per_pass_low_reason", "per_pass_high",
 )  # fmt: skip
-YIELDS = (
-    "condition",
-    "measure",
-    "unit",
-    "tasks",
-    "value",
-    "value_reason",
-    "low",
-    "low_reason",
-    "high",
-)
 CONTRASTS = (
     "measure", "unit", "treatment_trials", "control_trials", "tasks", "difference", "low", "low_reason", "high",
     "p", "q",
@@ -288,8 +214,8 @@ COMPUTED = {
             "delta_low": _BY_TASK["low"],
             "delta_low_reason": _BY_TASK["low_reason"],
             "verdict": "of the headline's kind, by the declared margin",
-            "p_holm": "p by sign flips over tasks, adjusted by Holm's method for the number of parts; that of all, "
-            "the headline, is not adjusted",
+            "p_holm": "p by sign flips over tasks, the larger of with and without contaminated trials, adjusted by "
+            "Holm's method for the number of parts; that of all, the headline, is not adjusted",
         },
         effect,
         "effect_parts",
@@ -315,16 +241,69 @@ COMPUTED = {
         "The interval is for other tasks like these. Two intervals that overlap do not show that two "
         "conditions are alike: the difference has an interval of its own, paired by task.",
         {
-            "value": "mean over tasks of the strict passes / planned trials; use of all attempts / strict passes. A "
-            "measure without a value in any condition is left out: `efficiency` says why",
+            "value": "mean over tasks of the strict passes / planned trials; of the probability of a pass in k of them; "
+            "use of all attempts / strict passes. A measure without a value in any condition is left out: "
+            "`efficiency` says why",
             "value_reason": "why there is no value",
-            "low": "lower end of the 95 % interval over tasks: Student's t, and a jackknife for uses per pass",
+            "low": _JACKKNIFE,
             "low_reason": _BY_TASK["low_reason"],
             "high": "upper end of this interval",
         },
         yields,
         "trials",
         "one row is one condition and measure",
+    ),
+    "gains": ComputedTable(
+        "How much of what was left did the treatment gain, and at what overhead?",
+        GAINS,
+        "For comparison with benchmarks that print these numbers. Cost efficiency ranks nothing: worse and "
+        "cheaper is positive too.",
+        {
+            "value": "gain: (treatment - control) / (1 - control); overhead: (treatment - control) / control of mean "
+            "total tokens; efficiency: difference of strict pass rates / overhead",
+            "low": "lower end of the 95 % interval, by a jackknife over tasks; of the overhead on the log scale",
+            "low_reason": _BY_TASK["low_reason"],
+        },
+        gains,
+        "gain",
+        "one row is one number",
+    ),
+    "time_to_pass": ComputedTable(
+        "How long until a pass, if what fails never passes?",
+        TIMES,
+        "Lower is better. A trial that failed is no quick one: it counts as the longest trial of its task. A "
+        "trial that ran out of time is censored there.",
+        {
+            "trials": "planned trials",
+            "timeouts": "trials that ran out of time without a pass",
+            "limit_minutes": "mean over tasks of the minutes of the longest trial in any condition",
+            "minutes": "mean over tasks of the mean minutes without a pass up to this limit (restricted mean of "
+            "Kaplan and Meier's curve)",
+            "low": "lower end of the 95 % interval, by a jackknife over tasks on the log scale",
+            "low_reason": _BY_TASK["low_reason"],
+            "difference": "treatment minus control, mean over the tasks of both",
+            "difference_low": _BY_TASK["low"],
+            "difference_low_reason": _BY_TASK["low_reason"],
+        },
+        time_to_pass,
+        "trials",
+        "one row is one condition",
+    ),
+    "process_rates": ComputedTable(
+        "How sure are the rates of process, timing and uptake?",
+        PROCESS_RATES,
+        "The numbers of `process`, `timing` and `uptake`, each with its interval for other tasks like these.",
+        {
+            "measure": "support read, script run, helper used: share of trials; skill step share: mean over trials; "
+            "early, middle, late: share of the Skill-related steps; distributed: share of the trials with such a "
+            "step; yes uses: mean over trials, open uses as no (low) or as yes (high)",
+            "tasks": "tasks with a trial that counts",
+            "low": _JACKKNIFE,
+            "low_reason": _BY_TASK["low_reason"],
+        },
+        process_rates,
+        "task_rates",
+        "one row is one condition, measure and judge",
     ),
     "contrasts": ComputedTable(
         "By how much does the way of working differ, task by task?",
@@ -350,7 +329,7 @@ COMPUTED = {
             "p_reason": "reason for a missing p",
             "p_holm": "p adjusted by Holm's method for the number of attributes",
         },
-        lambda answers: interactions(answers, _refusal(answers)),
+        lambda answers: interactions(answers, refusal(answers)),
         "strata",
         "one row is one attribute of tasks",
     ),
@@ -369,7 +348,7 @@ COMPUTED = {
             "control as yes",
             "minutes_per_pass_ratio": "minutes per strict pass, treatment / control",
         },
-        lambda answers: patterns(answers, _refusal(answers)),
+        lambda answers: patterns(answers, refusal(answers)),
         "strata",
         "one row is one value of a task attribute, and one judge",
     ),

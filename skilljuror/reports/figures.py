@@ -182,7 +182,8 @@ def strata(answers: Answers, paper: Paper) -> Drawing | None:
 
 
 def _drawn(row: Row) -> bool:
-    return row["attribute"] in DRAWN_STRATA and row["delta_yes_low"] is not None
+    known = row["delta_yes_low"] is not None and row["delta_pass"] is not None
+    return known and row["attribute"] in DRAWN_STRATA
 
 
 def _points(axes: Any, rows: list[Row], paper: Paper) -> None:

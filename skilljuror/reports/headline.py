@@ -69,9 +69,10 @@ def headline(answers: Answers) -> Headline:
         return Headline(_no_contrast(overview), words, False, scripted, overview)
     outcome, margin = OUTCOMES[setup["primary_outcome"]], setup["margin"]
     found, quotable = verdict(delta, margin), not delta.refusal
+    same = bool(answers.single("same_arms").get("same_arms"))
     return Headline(
-        title=_sentence(overview, found, outcome, margin, delta),
-        advice=_advice(delta, found, margin),
+        title=("A/A: " if same else "") + _sentence(overview, found, outcome, margin, delta),
+        advice=(_same_arms(found) if same else "") + _advice(delta, found, margin),
         observed=False,
         scripted=scripted,
         overview=overview,
@@ -220,11 +221,23 @@ def _uptake(row: dict[str, Any]) -> str:
     return f"{low} to {high} % of {uses}; {row['open']} shown but undecided"
 
 
+def _same_arms(found: Verdict) -> str:
+    """What a study says whose arms are the same."""
+    words = "A/A: both arms are the same; a difference here is noise or a fault of the setup. "
+    if found.word in {"better", "worse"}:
+        words += (
+            "Noise alone shows one in 1 of 20 such studies: look first for what else differs between the arms, "
+            "such as the order of trials, caches or the machine. "
+        )
+    return words
+
+
 def _advice(delta: PairedDelta, found: Verdict, margin: float | None) -> str:
     if delta.coverage.open_trials:
         return (
             "A trial without a final outcome would count as a failure. Finish, rerun or accept these trials; "
-            "the section on coverage lists them. The sensitivity table shows the two worst cases."
+            "the section on coverage lists them. The sensitivity table shows the two worst cases. This is an "
+            "interim look: to stop here because of it makes a wrong verdict likelier than 5 %."
         )
     if delta.refusal:
         return (

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from skilljuror.reports.answers import Answers
+from skilljuror.reports.computed import answer
 from skilljuror.reports.formatting import format_points, format_value
 from skilljuror.reports.headline import primary_contrast
-from skilljuror.reports.judging import accuracy_table, uptake_differences
 
 
 class Remark(NamedTuple):
@@ -50,9 +50,15 @@ def _caught(kinds: dict[str, dict[str, Any]]) -> str:
         return f"{words}{flagged and f'; it {flagged}'}."
     return (
         f"would have caught {_share(drift, 'flagged_rate')} of {_count(drift['planted'])}"
-        f" planted changes (95 % interval {_share(drift, 'rate_low')} to"
-        f" {_share(drift, 'rate_high')}): {_ends(drift)}{flagged and f'; it {flagged}'}."
+        f" planted changes ({_between(drift)}): {_ends(drift)}{flagged and f'; it {flagged}'}."
     )
+
+
+def _between(row: dict[str, Any]) -> str:
+    """The interval over sources, or why there is none."""
+    if row["rate_low"] is None:
+        return f"no interval: {row['rate_low_reason']}"
+    return f"95 % interval over sources {_share(row, 'rate_low')} to {_share(row, 'rate_high')}"
 
 
 def _flagged(harmless: dict[str, Any] | None) -> str:
@@ -119,9 +125,9 @@ def judge_trust(answers: Answers) -> list[Remark]:
         )
         return [Remark(words, REVIEW), _blind_spots(cards[0])]
     accuracy = {
-        row["judge"]: row for row in accuracy_table(answers).records()
+        row["judge"]: row for row in answer(answers, "judge_accuracy").records()
     }  # the last is for all
-    differences = {row["judge"]: row for row in uptake_differences(answers).records()}
+    differences = {row["judge"]: row for row in answer(answers, "uptake_differences").records()}
     remarks = [Remark(_looked(cards[0]))]
     for card in cards:
         judge = card["judge"]

@@ -73,11 +73,11 @@ STUDY = (
             )),
             Panel("gate_power", (
                 "kind", "policy", "assayed", "builds", "planted", "flagged", "failed",
-                "flagged_rate", "flagged_rate_reason", "rate_low", "rate_high", "equivalent",
+                "flagged_rate", "flagged_rate_reason", "sources", "rate_low", "rate_high", "equivalent",
             )),
             Panel("assay", (
                 "kind", "mutation", "planted", "flagged", "failed", "flagged_rate",
-                "flagged_rate_reason", "rate_low", "rate_high", "equivalent",
+                "flagged_rate_reason", "sources", "rate_low", "rate_high", "equivalent",
             ), folded=True),
             Panel("variant_sizes"),
             Panel("given_skills"),
@@ -109,6 +109,8 @@ STUDY = (
             )),
             Panel("yields"),
             Panel("ratios"),
+            Panel("time_to_pass"),
+            Panel("gains", folded=True),
             Panel("win_tie_loss"),
             Panel("sensitivity"),
             Panel("task_deltas", (
@@ -131,6 +133,7 @@ STUDY = (
             Panel("contrasts"),
             Panel("exposure"),
             Panel("timing"),
+            Panel("process_rates", folded=True),
             Panel("uptake", (
                 "condition", "judge", "trajectories", "events", "coverage", "yes", "no", "unknown",
                 "open", "eru_low", "eru_high", "without_navigation_low", "without_navigation_high",

@@ -1,5 +1,6 @@
 """Time to a first event; runs without the event are censored, not late."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,6 +40,22 @@ def survival(runs: Sequence[tuple[float, bool]], horizon: float) -> Survival:
         runs=len(runs),
         censored=len(ended),
     )
+
+
+def restricted_mean(
+    happened: Sequence[float], cut_off: Sequence[float], never: int, horizon: float
+) -> float:
+    """Mean time without the event up to the horizon, at least one run; that of `survival`.
+
+    A run that was cut off is censored at its time. One that ended without the event never has it and counts
+    as the horizon: censored at its end, it would count as one that has it as often as the others do.
+    """
+    if all(time >= horizon for time in cut_off):
+        times = [*(min(time, horizon) for time in happened), *[horizon] * (len(cut_off) + never)]
+        return math.fsum(times) / len(times)
+    ended = [(time, False) for time in (*cut_off, *[horizon] * never)]
+    found = survival([*((time, True) for time in happened), *ended], horizon).restricted_mean
+    return horizon if found is None else found
 
 
 def _curve(happened: Sequence[float], ended: Sequence[float]) -> list[tuple[float, float]]:

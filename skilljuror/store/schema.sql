@@ -914,6 +914,36 @@ CREATE MACRO wilson_low(part, whole) AS
 CREATE MACRO wilson_high(part, whole) AS
     if(part / nullif(whole, 0) = 1, 1, wilson_end(part / nullif(whole, 0), 3.8414588206941285 / nullif(whole, 0), 1));
 
+-- 0.975 quantile of Student's distribution from 7 degrees of freedom on, to 3 digits after the point (Abramowitz and Stegun, 26.7.5).
+CREATE MACRO student_975(freedom) AS
+    1.959964 + 2.372271 / freedom + 2.822500 / (freedom * freedom) + 2.555850 / pow(freedom, 3)
+    + 1.589534 / pow(freedom, 4);
+
+-- End of the 95 % interval of a share over clusters, by a jackknife of its log odds over them; `parts` and `others` are lists of counts by cluster. Null for fewer than 8 clusters, where one has all of a kind, and without variation.
+CREATE MACRO share_end(parts, others, side) AS (
+    WITH odds AS (
+        SELECT
+            ln(nullif(list_sum(parts), 0) / nullif(list_sum(others), 0)) AS whole,
+            list_transform(list_zip(parts, others), lambda z:
+                ln(nullif(list_sum(parts) - z[1], 0) / nullif(list_sum(others) - z[2], 0))) AS without
+    )
+    SELECT if(
+        len(without) >= 8 AND list_count(without) = len(without) AND list_var_pop(without) > 1e-18,
+        1 / (1 + exp(-whole - side * student_975(len(without) - 1) * sqrt((len(without) - 1) * list_var_pop(without)))),
+        NULL
+    )
+    FROM odds
+);
+
+-- Why there is no such interval; null where there is one.
+CREATE MACRO share_reason(parts, others, clusters) AS
+    CASE
+        WHEN coalesce(list_sum(parts) + list_sum(others), 0) = 0 OR share_end(parts, others, 1) IS NOT NULL THEN NULL
+        WHEN len(parts) < 8 THEN 'fewer than 8 ' || clusters
+        WHEN list_sum(parts) = 0 OR list_sum(others) = 0 THEN 'no variation between ' || clusters
+        ELSE 'one of the ' || clusters || ' holds all of one kind, or all are alike'
+    END;
+
 -- Formulas that questions share.
 
 -- Shannon entropy in bits of answers that were given so many times each.

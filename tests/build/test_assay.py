@@ -172,9 +172,7 @@ def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tm
     assert (drift["assayed"], drift["builds"], drift["pooled"]) == (3, 3, 2)
     assert drift["planted"] == sum(row.mutants for row in found.rows if row.drift)
     share = f"{drift['flagged']} of {drift['planted']} planted drifts"
-    assert power_sentence(found).startswith(
-        f"under policy strict this audit caught {share} (95 % interval {drift['rate_low']:.0%}"
-    )
+    assert power_sentence(found).startswith(f"under policy strict this audit caught {share}: ")
     assert (drift["policy"], drift["own_policy"]) == ("strict", True)
 
     edits = f"flagged {harmless['flagged']} of {harmless['planted']} harmless edits"

@@ -118,7 +118,7 @@ def test_report_is_one_file_that_says_what_ran(study):
     assert 'src="http' not in page
     drift, harmless = ask(study, "gate_power")
     assert (drift["assayed"], drift["builds"], drift["pooled"]) == (3, 3, 3)
-    assert f"of {drift['planted']} planted changes (95 % interval" in page
+    assert f"of {drift['planted']} planted changes (no interval: fewer than 8 sources)" in page
     edits = f"flagged {harmless['flagged']} of {harmless['planted']} harmless edits"
     assert f"{edits}: {harmless['failed']} failed, " in page
     assert (drift["policy"], drift["own_policy"]) == ("strict", True)

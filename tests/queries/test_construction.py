@@ -11,7 +11,7 @@ from skilljuror.cli.output import command_line
 from skilljuror.models.review import JudgedBuild
 from skilljuror.models.rubric import RubricVerdict
 from skilljuror.queries.run import query, run
-from skilljuror.stats.intervals import wilson_interval
+from skilljuror.stats.yields import MIN_TASKS, share
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
@@ -185,16 +185,34 @@ def test_without_an_assay_there_is_no_row_and_a_word_on_how_to_get_one(study):
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3000), st.floats(0, 1)), min_size=1, max_size=4))
-def test_the_interval_is_wilsons(pairs):
+@given(st.lists(st.tuples(st.integers(0, 300), st.floats(0, 1)), min_size=1, max_size=12))
+def test_the_interval_is_a_jackknife_over_sources(sources):
     """SQL and the estimator, written apart, agree."""
-    counts = {f"m{n}": (planted, int(planted * p)) for n, (planted, p) in enumerate(pairs)}
+    counts = [(planted, int(planted * p)) for planted, p in sources]
+    builds = [
+        fake.assayed(f"b{n}", {"swap": count}, source=f"s{n}") for n, count in enumerate(counts)
+    ]
     with tempfile.TemporaryDirectory() as folder:
-        found = run(held(Path(folder), fake.assayed("a", counts)), "assay").records()
+        path = held(Path(folder), *builds)
+        found = [run(path, name).records()[0] for name in ("gate_power", "assay")]
+    known = {f"s{n}": (float(f), float(p)) for n, (p, f) in enumerate(counts) if p}
+    expected = share(known).interval if len(known) >= MIN_TASKS else None
     for row in found:
-        planted, flagged = counts[row["mutation"]]
-        if planted:
-            expected = wilson_interval(flagged, planted)
-            assert expected is not None
-            ends = (expected.low, expected.high)
-            assert (row["rate_low"], row["rate_high"]) == pytest.approx(ends, abs=1e-12)
+        ends = (row["rate_low"], row["rate_high"])
+        assert row["sources"] == len(known)
+        assert (row["rate_low_reason"] is None) is (expected is not None or not known)
+        if expected is None:
+            assert ends == (None, None)
+        else:
+            assert ends == pytest.approx((expected.low, expected.high), abs=1e-4)
+
+
+def test_the_changes_of_few_sources_have_no_interval(tmp_path):
+    """125 changes of 3 sources are not 125 independent ones."""
+    counts = ((50, 48), (50, 41), (25, 25))
+    builds = [
+        fake.assayed(f"b{n}", {"swap": count}, source=f"s{n}") for n, count in enumerate(counts)
+    ]
+    columns = ("planted", "sources", "rate_low", "rate_low_reason", "rate_high")
+    path = held(tmp_path, *builds)
+    assert rows(path, "gate_power", *columns) == [(125, 3, None, "fewer than 8 sources", None)]

@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from skilljuror.models.measure import UptakeCategory
+from skilljuror.queries.run import run
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import headline
 from skilljuror.store import open_read, open_write
@@ -239,8 +240,24 @@ def test_strata_pool_trajectories_and_average_tasks(study):
     )
     found = {row[0]: row[1:] for row in rows(study, "strata", *columns)}
     assert found["tests"] == (1, 0.5, 0.5, 2.0, 3.0)
-    assert found["tolerance"] == (1, 0.0, 0.0, 2.0, 3.0)
-    assert found["repair"] == (2, 0.25, pytest.approx(1 / 3), 2.0, 3.0)
+    assert found["tolerance"] == (1, None, 0.0, 2.0, None)
+    assert found["repair"] == (2, None, pytest.approx(1 / 3), 2.0, None)
+
+
+def test_a_kind_of_task_with_an_open_trial_has_no_passes(study):
+    """Of beta, one trial of pd is missing and one of baseline unscored."""
+    found = run(study, "strata").records()
+    reasons = {row["value"]: row["delta_pass_reason"] for row in found}
+    assert reasons == {
+        "tests": None, "tolerance": "2 of 4 trials not final", "repair": "2 of 8 trials not final",
+    }  # fmt: skip
+    of_passes = (
+        "treatment_passes", "control_passes", "delta_pass", "sd_pass", "delta_runtime", "sd_runtime",
+        "treatment_minutes_per_pass", "control_minutes_per_pass",
+    )  # fmt: skip
+    for row in found:
+        if row["delta_pass_reason"]:
+            assert {row[name] for name in of_passes} == {None}
 
 
 def test_strata_of_another_attribute(study):

@@ -122,3 +122,7 @@ def test_while_trials_are_open_nothing_of_passes_has_an_interval(answers):
     reasons = {row["pattern_reason"] for row in answer(answers, "patterns").records()}
     assert len(reasons) == 1
     assert "no final outcome" in reasons.pop()
+
+
+def test_a_computed_table_is_made_once(answers):
+    assert answer(answers, "contrasts") is answer(answers, "contrasts")

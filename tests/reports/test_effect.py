@@ -8,8 +8,8 @@ import pytest
 from skilljuror.models.study import Condition, Contrast
 from skilljuror.queries.run import run
 from skilljuror.reports.answers import Answers
-from skilljuror.reports.computed import answer
-from skilljuror.reports.headline import headline
+from skilljuror.reports.computed import answer, largest_p
+from skilljuror.reports.headline import headline, primary_contrast
 from skilljuror.store import open_read, open_write
 from tests.support import fabricated_records as fake
 
@@ -132,3 +132,34 @@ def test_parts_are_adjusted_for_their_number_and_the_headline_is_not(tmp_path):
     assert found == {
         "executability": 1.0, "cues": 1.0, "disclosure": 1.0, "disclosure and cues": 1.0, "all": 0.5,
     }  # fmt: skip
+
+
+def test_p_holds_with_and_without_contaminated_trials(tmp_path):
+    """pd wins each of six tasks, p = 2/64; without the first two trials of pd, four, p = 2/16."""
+    tasks = "abcdef"
+    plan = fake.plan({task: {} for task in tasks}, ("baseline", "pd"))
+    arms = (arm("baseline"), arm("pd"))
+    config = plan.config.model_copy(
+        update={"contrast": Contrast(treatment="pd", control="baseline")}
+    )
+    trials = [
+        fake.trial(task, one.variant, reward=float(one.variant == "pd"), variant=one.variant)
+        for task, one in product(tasks, arms)
+    ]
+    changed = [
+        one.model_copy(update={"substrate_digest": "other"})
+        if one.condition == "pd" and one.task in "ab"
+        else one
+        for one in trials
+    ]
+    found = []
+    for name, rows in (("clean", trials), ("changed", changed)):
+        path = tmp_path / f"{name}.duckdb"
+        with open_write(path) as store:
+            store.put_plan(plan.model_copy(update={"config": config}))
+            store.put_trials(rows)
+        with open_read(path) as reader:
+            delta = primary_contrast(Answers(reader), "strict_pass")
+        assert delta is not None
+        found.append(largest_p(delta))
+    assert found == [2 / 64, 2 / 16]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from skilljuror.models.study import Condition
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import Headline, headline
 from skilljuror.reports.headline_pictures import interval_picture
@@ -196,3 +197,30 @@ def test_what_a_model_said_of_a_sample_is_no_rate_among_the_first_facts(tmp_path
         facts = [name for name, _ in headline(Answers(reader)).facts]
     told = [name for name in facts if name.startswith("Uptake")]
     assert told == [f"Uptake ({judge})" for judge in (judges[0], judges[2])]
+
+
+def one_variant(tmp_path, passes):
+    """Both arms offer pd."""
+    arms = tuple(Condition(name=name, variant="pd") for name in ("baseline", "pd"))
+    return of(tmp_path, passes, chosen={"conditions": arms}, variant="pd")
+
+
+def test_arms_that_offer_the_same_are_told(tmp_path):
+    found = one_variant(tmp_path, {"a": (0, 1), "b": (2, 1), "c": (1, 4)})
+    assert found.title.startswith("A/A: Inconclusive: ")
+    assert found.advice.startswith("A/A: both arms are the same; a difference here is noise")
+    assert "caches" not in found.advice
+
+
+def test_a_difference_between_the_same_is_suspicious(tmp_path):
+    found = one_variant(tmp_path, {f"t{n}": (0, 3 + n % 2) for n in range(8)})
+    assert found.title.startswith("A/A: Better: ")
+    assert "such as the order of trials, caches or the machine" in found.advice
+
+
+@pytest.mark.parametrize("fields", [{"variant_digest": None}, {}])
+def test_arms_that_differ_or_may_differ_are_not_called_the_same(tmp_path, fields):
+    """Digests that nobody measured, and two variants."""
+    found = of(tmp_path, {"a": (0, 1), "b": (2, 1), "c": (1, 4)}, **fields)
+    assert found.title.startswith("Inconclusive: ")
+    assert "A/A" not in found.advice

@@ -20,17 +20,31 @@ def said(folder, *builds):
 
 
 def test_the_figure_is_that_of_the_query(tmp_path):
-    build = fake.assayed("alpha", {"swap": (40, 38), "rewrap": (12, 1)}, harmless=["rewrap"])
-    (one,) = said(tmp_path, build)
+    caught, harmless = (5, 5, 4, 5, 4, 5, 5, 5), (12, *7 * (0,))
+    builds = [
+        fake.assayed(
+            f"s{n}",
+            {"swap": (5, hits), "rewrap": (edits, edits // 12)},
+            source=f"s{n}",
+            harmless=["rewrap"],
+        )
+        for n, (hits, edits) in enumerate(zip(caught, harmless, strict=True))
+    ]
+    (one,) = said(tmp_path, *builds)
     assert one.words == (
         "Under policy strict, which judged these variants, this audit would have caught 95.0 % of 40"
-        " planted changes (95 % interval 83.5 % to 98.6 %): 19 failed, 19 sent to review;"
+        " planted changes (95 % interval over sources 72.8 % to 99.3 %): 16 failed, 22 sent to review;"
         " it flagged 1 of 12 harmless edits: 0 failed, 1 sent to review."
     )
     assert one.commands == ()
     drift = run(tmp_path / "study.duckdb", "gate_power").records()[0]
     shares = [round(100 * drift[name], 1) for name in ("flagged_rate", "rate_low", "rate_high")]
-    assert shares == [95.0, 83.5, 98.6]
+    assert shares == [95.0, 72.8, 99.3]
+
+
+def test_few_sources_have_no_interval(tmp_path):
+    (one,) = said(tmp_path, fake.assayed("alpha", {"swap": (40, 38)}))
+    assert "caught 95.0 % of 40 planted changes (no interval: fewer than 8 sources): " in one.words
 
 
 @pytest.mark.parametrize(
@@ -89,7 +103,7 @@ def test_a_report_of_a_study_with_one_has_the_sentence_and_the_table_of_kinds(tm
         in report.read_text("utf-8")
     )
     table = (report.parent / "tables" / "assay.csv").read_text(encoding="utf-8")
-    assert "strict,drift,swap,40,1,38,19,0.95,,0.83" in table
+    assert "strict,drift,swap,40,1,38,19,0.95,,1,,fewer than 8 sources," in table
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_a_share_without_a_trial_has_no_interval():
 def test_every_interval_of_the_report_covers_the_truth(chances, tasks, trials):
     """Against gross failures; the table of docs/formulas.md §8.3 is made of 10,000 studies of each kind."""
     for (what, method), held in coverage(chances, tasks, trials, 400).items():
-        if "as papers print it" not in method:
+        if held and "as papers print it" not in method:
             assert fmean(held) >= 0.90, what
 
 

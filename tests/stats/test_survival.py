@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.stats.survival import survival
+from skilljuror.stats.survival import restricted_mean, survival
 
 
 def test_by_hand():
@@ -45,3 +45,27 @@ def test_where_nobody_has_the_event_nothing_is_lost():
 def test_without_censoring_it_is_the_mean(times):
     found = survival([(time, True) for time in times], horizon=9)
     assert found.restricted_mean == pytest.approx(sum(times) / len(times))
+
+
+def test_a_run_that_ended_without_the_event_never_has_it():
+    """1 and nine that failed at once, horizon 10: 91 / 10. Censored at their ends, they would make it 1."""
+    assert restricted_mean([1.0], [], 9, 10.0) == pytest.approx(9.1)
+    quick = survival([(1.0, True), *[(0.5, False)] * 9], 10.0)
+    assert quick.restricted_mean == pytest.approx(1.0)
+
+
+def test_a_run_that_was_cut_off_is_censored():
+    """Of three at risk one has it at 1; one is cut off at 2; the last of one at risk at 3."""
+    found = restricted_mean([1.0, 3.0], [2.0], 0, 4.0)
+    assert found == pytest.approx(1 + 2 * 2 / 3 + 0)
+    assert restricted_mean([1.0, 3.0], [4.0], 0, 4.0) == pytest.approx((1 + 3 + 4) / 3)
+    assert restricted_mean([], [2.0, 4.0], 0, 4.0) == 4.0
+
+
+@given(runs)
+def test_a_restricted_mean_is_that_of_the_curve(found):
+    """Where the runs without the event last to the horizon, both are the same."""
+    times = [float(time) for time, happened in found if happened]
+    never = len(found) - len(times)
+    whole = survival([*((time, True) for time in times), *[(9.0, False)] * never], horizon=9)
+    assert restricted_mean(times, [], never, 9.0) == pytest.approx(whole.restricted_mean)

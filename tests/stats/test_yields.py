@@ -5,7 +5,8 @@ import math
 import pytest
 
 from skilljuror.stats.intervals import t_quantile
-from skilljuror.stats.yields import per_pass
+from skilljuror.stats.paired import paired_delta
+from skilljuror.stats.yields import jackknife, normalised_gain, per_pass, share
 
 TWO = {"a": (6.0, 2), "b": (2.0, 2)}
 
@@ -48,3 +49,53 @@ def test_without_an_interval(sums, value):
     found = per_pass(sums)
     assert found.interval is None
     assert found.value == (value and pytest.approx(value))
+
+
+def test_a_share_by_hand():
+    """3 / 4; without a the odds are 2, without b 4: se² = 1/2 · 2 · (log 2 / 2)²; whole: log 3."""
+    found = share({"a": (2.0, 2.5), "b": (1.0, 1.5)})
+    assert found.value == pytest.approx(0.75)
+    reach = t_quantile(0.975, 1) * abs(math.log(4.0 / 2.0)) / 2
+    assert found.interval is not None
+    ends = [1 / (1 + math.exp(-(math.log(3) + sign * reach))) for sign in (-1, 1)]
+    assert (found.interval.low, found.interval.high) == pytest.approx(ends)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "value"),
+    [
+        ({}, None),
+        ({"a": (0.0, 0.0)}, None),
+        ({"a": (0.0, 5.0), "b": (0.0, 5.0)}, 0.0),
+        ({"a": (5.0, 5.0), "b": (5.0, 5.0)}, 1.0),
+        ({"a": (5.0, 5.0), "b": (4.0, 5.0)}, 0.9),  # one task has all that failed
+        ({"a": (2.0, 5.0), "b": (2.0, 5.0)}, 0.4),  # no spread
+    ],
+)
+def test_a_share_without_an_interval(tasks, value):
+    found = share(tasks)
+    assert found.interval is None
+    assert found.value == (value if value is None else pytest.approx(value))
+
+
+def test_a_jackknife_of_a_mean_is_students_interval():
+    values = [1.0, 4.0, 2.0, 8.0]
+    made = jackknife([(value, 1.0) for value in values], lambda sums: sums[0] / sums[1]).interval
+    delta = paired_delta(
+        {task: [0.0] for task in "abcd"},
+        dict(zip("abcd", ([v] for v in values), strict=True)),
+        unit="x",
+    )
+    assert made is not None
+    assert delta.t is not None
+    assert (made.low, made.high) == pytest.approx((delta.t.low, delta.t.high))
+
+
+def test_a_normalised_gain_is_that_of_the_formula():
+    """From 0.25 to 0.5 of what was left: (0.5 - 0.25) / 0.75."""
+    found = normalised_gain({"a": 0.0, "b": 0.5}, {"a": 0.5, "b": 0.5})
+    assert found.value == pytest.approx(1 / 3)
+    assert found.interval is not None
+    assert normalised_gain({"a": 1.0, "b": 1.0}, {"a": 0.5, "b": 1.0}).value is None
+    assert normalised_gain({"a": 0.0, "b": 1.0}, {"a": 0.5, "b": 1.0}).interval is None
+    assert normalised_gain({}, {}).value is None

@@ -4,6 +4,7 @@ Nothing in here was measured; every figure exists to be recomputed by a person.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,11 @@ def plan(
     )  # fmt: skip
 
 
+def digest_of(variant: str | None) -> str | None:
+    """Tree digest of a variant, the same in every build."""
+    return variant and sha256(variant.encode()).hexdigest()
+
+
 def name_of(task: str, condition: str, number: int = 1) -> str:
     """Name of a trial."""
     return f"{task}__{condition}__{number}"
@@ -85,7 +91,7 @@ def trial(task: str, condition: str, number: int = 1, **fields: Any) -> TrialRec
         "number": number, "seed": number, "status": "scored", "reward": 1.0, "agent": "invented",
         "harness": "local", "isolation": "none", "config_digest": DIGEST,
         "substrate_digest": SUBSTRATE, "variant": VARIANTS.get(condition), "skill_root": None,
-        "variant_digest": DIGEST if VARIANTS.get(condition) else None,
+        "variant_digest": digest_of(fields.get("variant", VARIANTS.get(condition))),
         "started_at": "2026-01-02T03:04:05+00:00", "finished_at": "2026-01-02T03:10:05+00:00",
         "agent_seconds": 360.0, "verifier_seconds": 1.0,
     }  # fmt: skip
@@ -191,7 +197,7 @@ def _files(names: Iterable[str]) -> tuple[FileDigest, ...]:
 def manifest(variant: str, files: Sequence[str], **fields: Any) -> VariantManifest:
     """A variant with files of ten lines each."""
     defaults: dict[str, Any] = {
-        "variant": variant, "parent": "source", "tree_digest": DIGEST, "skills": ("csv-report",),
+        "variant": variant, "parent": "source", "tree_digest": digest_of(variant), "skills": ("csv-report",),
         "files": _files(files), "tokens": 25 * len(files), "root_lines": 10, "root_tokens": 25,
         "verdict": "pass",
     }  # fmt: skip
@@ -201,7 +207,7 @@ def manifest(variant: str, files: Sequence[str], **fields: Any) -> VariantManife
 def build(name: str = "alpha", verdict: str = "pass") -> JudgedBuild:
     """A build with a flat and a PD variant; `verdict` is that of the knowledge gate on pd."""
     root, support = "csv-report/SKILL.md", "csv-report/references/a.md"
-    source = manifest("source", [root, support], parent=None, verdict=None)
+    source = manifest("source", [root, support], parent=None, verdict=None, tree_digest=DIGEST)
     record = BuildRecord(
         name=name, skilljuror_version="0", engine="plan", tokenizer="estimate-v1", source=source,
         variants=(manifest("baseline", [root]), manifest("pd", [root, support], verdict=verdict)),

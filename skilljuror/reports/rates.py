@@ -1,0 +1,216 @@
+"""Rates, uses per pass, gains and process rates of conditions, with intervals over tasks."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+from skilljuror.queries.run import QueryResult
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.headline import OUTCOMES, outcome_contrast, outcome_trials
+from skilljuror.stats.coverage import NO_VARIATION, ONE_TASK
+from skilljuror.stats.intervals import Interval
+from skilljuror.stats.paired import Arm
+from skilljuror.stats.yields import (
+    MIN_TASKS,
+    MIN_TASKS_SKEWED,
+    Sums,
+    Yield,
+    normalised_gain,
+    per_pass,
+    share,
+)
+
+COSTS = {
+    "agent_minutes": ("minutes", "minutes", "time"),
+    "display_tokens": ("tokens", "display_tokens", "display tokens"),
+    "cost_usd": ("USD", "cost_usd", "cost"),
+}
+"""Measures that are compared as ratios: unit, column of `trials`, resource of `efficiency`."""
+SOURCE = "measure_values"
+"""The question that gives the measures of both arms."""
+YIELDS = (
+    "condition", "measure", "unit", "tasks", "value", "value_reason", "low", "low_reason", "high",
+)  # fmt: skip
+GAINS = ("measure", "tasks", "value", "value_reason", "low", "low_reason", "high")
+PROCESS_RATES = (
+    "condition", "measure", "judge", "unit", "tasks", "value", "low", "low_reason", "high",
+)  # fmt: skip
+NO_INTERVAL_OF_CE = "no method holds 95 % where the overhead may be 0"
+ONE_SIDED = "a single task holds all of one kind"
+"""Why a rate has no interval: the jackknife cannot leave that task out."""
+Ends = tuple[float | None, str | None, float | None]
+
+
+def ends(interval: Interval | None, tasks: int) -> Ends:
+    """Lower end, why there is none, upper end."""
+    if interval is not None:
+        return interval.low, None, interval.high
+    reason = NO_VARIATION if tasks > 1 else ONE_TASK
+    return None, reason if tasks else None, None
+
+
+def refusal(answers: Answers) -> str:
+    """Reason not to quote what counts passes of both arms: open trials or contaminated ones; else ""."""
+    setup = answers.single("setup")
+    delta = outcome_contrast(answers, "strict_pass", setup.get("treatment"), setup.get("control"))
+    return delta.refusal or delta.coverage.contamination if delta else ""
+
+
+def yields(answers: Answers) -> QueryResult:
+    """Strict pass rate, pass@k and use per strict pass of each condition, with intervals over tasks."""
+    rows: list[tuple[Any, ...]] = []
+    used = {(row["condition"], row["resource"]): row for row in answers("efficiency").records()}
+    sums, passes = task_sums(answers), task_passes(answers)
+    for condition in answers("outcomes").records():
+        name = condition["condition"]
+        lacking = condition["planned"] - condition["final"]
+        open_trials = f"{lacking} of {condition['planned']} trials not final" if lacking else None
+        for what, tasks, least in _rates(answers, passes[name]):
+            made = share({task: (chance, 1.0) for task, chance in tasks.items()})
+            value = None if lacking or made.value is None else 100 * made.value
+            own = (None, None, None) if lacking else few_ends(made, least, 100)
+            short = None if tasks else "no task has so many trials"
+            rows.append((name, what, "%", made.tasks, value, open_trials or short, *own))
+        for metric, (unit, _, resource) in COSTS.items():
+            reason = used[name, resource]["yield_reason"]
+            made = (
+                per_pass(sums[name, metric])
+                if reason is None
+                else Yield(None, None, len(passes[name]))
+            )
+            own = (None, None, None) if reason else ends(made.interval, made.tasks)
+            own = (None, open_trials, None) if open_trials and not reason else own
+            what = f"{resource} per pass"
+            rows.append((name, what, unit, made.tasks, made.value, reason, *own))
+    known = {row[1] for row in rows if row[4] is not None}
+    return QueryResult(YIELDS, [row for row in rows if row[1] in known])
+
+
+def _rates(
+    answers: Answers, trials: Mapping[str, list[bool]]
+) -> list[tuple[str, dict[str, float], int]]:
+    """Rates of passes: name, chance of each task, and the fewest tasks of an interval."""
+    k = answers("pass_at_k").records()[0]["k"]
+    strict = {task: sum(own) / len(own) for task, own in trials.items()}
+    any_of = {
+        task: 1 - math.comb(len(own) - sum(own), k) / math.comb(len(own), k)
+        for task, own in trials.items()
+        if len(own) >= k
+    }
+    return [("strict pass rate", strict, MIN_TASKS), (f"pass@{k}", any_of, MIN_TASKS_SKEWED)]
+
+
+def task_passes(answers: Answers) -> dict[str, dict[str, list[bool]]]:
+    """Condition -> task -> whether each planned trial passed."""
+    found: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for row in answers("trials").records():
+        found[row["condition"]][row["task"]].append(row["strict"])
+    return found
+
+
+def task_sums(answers: Answers) -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
+    """(condition, measure) -> task -> use and strict passes of all planned trials; without those that have
+    a trial of unknown use."""
+    found: dict[tuple[str, str], dict[str, tuple[float, float]]] = defaultdict(dict)
+    unknown = set()
+    for row in answers("trials").records():
+        for metric, (_, column, _) in COSTS.items():
+            cell = row["condition"], metric
+            use, passes = found[cell].get(row["task"], (0.0, 0))
+            found[cell][row["task"]] = use + (row[column] or 0), passes + row["strict"]
+            if row[column] is None:
+                unknown.add(cell)
+    return {cell: sums for cell, sums in found.items() if cell not in unknown}
+
+
+def few_ends(made: Yield, least: int = MIN_TASKS, scale: float = 1.0) -> Ends:
+    """`ends`, but none over fewer tasks than `least`."""
+    if made.value is None:
+        return None, None, None
+    if made.tasks < least:
+        return None, f"fewer than {least} tasks", None
+    found = made.interval
+    if found is not None:
+        return scale * found.low, None, scale * found.high
+    return None, ONE_SIDED if 0 < made.value < 1 else NO_VARIATION, None
+
+
+def gains(answers: Answers) -> QueryResult:
+    """Normalised gains, token overhead and cost efficiency of the contrast, with intervals over tasks."""
+    found = answers.single("gain")
+    if not found:
+        return QueryResult(GAINS, [])
+    why, rows = refusal(answers) or None, []
+    for outcome, name in OUTCOMES.items():
+        made = normalised_gain(*_means(answers, outcome))
+        reason = why or (None if made.value is not None else "nothing was left to gain")
+        own = (None, None, None) if why else few_ends(made)
+        value = None if why else made.value
+        rows.append((f"normalised gain in {name}", made.tasks, value, reason, *own))
+    made = _overhead(answers)
+    unknown = None if made.value is not None else "no task has tokens in both arms"
+    own = few_ends(made, MIN_TASKS_SKEWED)
+    rows.append(("token overhead", made.tasks, made.value, unknown, *own))
+    value = None if why else found["cost_efficiency"]
+    reason = why or unknown or (None if value is not None else "no difference, or no overhead")
+    own = (None, None if value is None else NO_INTERVAL_OF_CE, None)
+    rows.append(("cost efficiency", found["tasks"], value, reason, *own))
+    return QueryResult(GAINS, rows)
+
+
+def _means(answers: Answers, outcome: str) -> tuple[dict[str, float], dict[str, float]]:
+    """Task -> mean outcome over planned trials, of control and treatment, of the tasks of both."""
+    setup = answers.single("setup")
+    arms: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for trial in outcome_trials(answers, outcome, setup["treatment"], setup["control"]):
+        arms[trial.condition][trial.task].append(trial.value or 0.0)
+    control, treatment = arms[setup["control"]], arms[setup["treatment"]]
+    both = control.keys() & treatment.keys()
+    before, after = ({task: fmean(arm[task]) for task in both} for arm in (control, treatment))
+    return before, after
+
+
+def _overhead(answers: Answers) -> Yield:
+    """(treatment - control) / control in mean total tokens, over the tasks with tokens in both arms."""
+    treatment, control = measure_arms(answers, "total_tokens")
+    both = treatment.keys() & control.keys()
+    means = [{task: (fmean(arm[task]), 1.0) for task in both} for arm in (treatment, control)]
+    made = per_pass(*means)
+    if made.value is None:
+        return made
+    found = made.interval
+    interval = found and replace(found, low=found.low - 1, high=found.high - 1)
+    return Yield(made.value - 1, interval, made.tasks)
+
+
+def measure_arms(answers: Answers, metric: str) -> tuple[Arm, Arm]:
+    """Values of a measure per task, of (treatment, control); nulls are left out."""
+    values: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
+    for row in answers(SOURCE, metrics=metric).records():
+        if row["value"] is not None:
+            values[row["treated"]][row["task"]].append(row["value"])
+    return values[True], values[False]
+
+
+def process_rates(answers: Answers) -> QueryResult:
+    """The rates of process, timing and uptake of each condition, with intervals over tasks."""
+    cells: dict[tuple[str, str, str | None], dict[str, tuple[float, float]]] = defaultdict(dict)
+    for row in answers("task_rates").records():
+        cell = row["condition"], row["measure"], row["judge"]
+        cells[cell][row["task"]] = row["part"], row["whole"]
+    rows = []
+    for cell, sums in cells.items():
+        mean = cell[1].startswith("yes uses")
+        unit, scale, made = ("uses", 1.0, _mean(sums)) if mean else ("%", 100.0, share(sums))
+        value = None if made.value is None else scale * made.value
+        rows.append((*cell, unit, made.tasks, value, *few_ends(made, scale=scale)))
+    return QueryResult(PROCESS_RATES, rows)
+
+
+def _mean(sums: Sums) -> Yield:
+    """Mean over trials; 0 has no interval."""
+    made = per_pass(sums)
+    return made if made.value is not None else Yield(0.0, None, made.tasks)

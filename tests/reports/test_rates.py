@@ -1,0 +1,241 @@
+"""Rates, gains and times with intervals over tasks, on fabricated studies."""
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import pytest
+
+from skilljuror.models.study import Contrast
+from skilljuror.queries.run import run
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.computed import answer
+from skilljuror.stats.yields import share
+from skilljuror.store import open_read, open_write
+from tests.support import fabricated_records as fake
+from tests.support.fabricated_studies import small_study
+
+Cell = tuple[str, str, int]
+ARMS = ("baseline", "pd")
+
+
+def made(folder, tasks, ended, *, trials=2, values=None):
+    """A study whose trials end as `ended` says of (task, condition, number): a reward, or fields."""
+    names = [f"t{n}" for n in range(tasks)]
+    plan = fake.plan(names, ARMS, trials=trials)
+    cells = list(product(names, ARMS, range(1, trials + 1)))
+    with open_write(folder / "study.duckdb") as store:
+        store.put_plan(plan)
+        store.put_trials([_trial(cell, ended(*cell)) for cell in cells if ended(*cell) is not None])
+        fake.put(store, [
+            fake.run(fake.name_of(*cell), trial=fake.name_of(*cell), values=values(*cell))
+            for cell in cells if values is not None and values(*cell) is not None
+        ])  # fmt: skip
+    return folder / "study.duckdb"
+
+
+def _trial(cell: Cell, how: float | Mapping[str, Any]):
+    fields: dict[str, Any] = dict(how) if isinstance(how, Mapping) else {"reward": how}
+    return fake.trial(*cell, **fields)
+
+
+def records(path, name):
+    with open_read(path) as reader:
+        return answer(Answers(reader), name).records()
+
+
+def some(task: str, condition: str, number: int) -> float:
+    """Passes that differ between tasks; pd has one more in every fourth."""
+    place = int(task[1:])
+    return float(number <= place % 3 + (condition == "pd" and place % 4 == 0))
+
+
+def test_the_numbers_are_those_of_the_questions(tmp_path):
+    tokens = {"baseline": 100.0, "pd": 150.0}
+    path = made(
+        tmp_path, 30, some, trials=3,
+        values=lambda task, arm, _: {"total_tokens": tokens[arm] + int(task[1:])},
+    )  # fmt: skip
+    asked = run(path, "gain").records()[0]
+    found = {row["measure"]: row for row in records(path, "gains")}
+    for name, column in {
+        "normalised gain in strict pass rate": "strict_gain",
+        "normalised gain in mean reward": "reward_gain",
+        "token overhead": "token_overhead",
+        "cost efficiency": "cost_efficiency",
+    }.items():
+        assert found[name]["value"] == pytest.approx(asked[column])
+        if name != "cost efficiency":
+            assert found[name]["low"] < found[name]["value"] < found[name]["high"]
+    assert found["cost efficiency"]["low_reason"].startswith("no method holds")
+    passes = {row["condition"]: row["pass_at_k"] for row in run(path, "pass_at_k").records()}
+    for row in records(path, "yields"):
+        if row["measure"] == "pass@3":
+            assert row["value"] == pytest.approx(100 * passes[row["condition"]])
+            assert 0 < row["low"] < row["value"] < row["high"] < 100
+
+
+def test_few_tasks_have_no_interval(tmp_path):
+    path = made(tmp_path, 8, some, trials=3)
+    rows = {row["measure"]: row for row in records(path, "yields") if row["condition"] == "pd"}
+    assert rows["pass@3"]["low_reason"] == "fewer than 30 tasks"
+    assert rows["strict pass rate"]["low"] is not None
+    path.unlink()
+    few = {row["measure"]: row for row in records(made(tmp_path, 7, some), "yields")}
+    assert few["strict pass rate"]["low_reason"] == "fewer than 8 tasks"
+    assert "pass@3" not in few  # two trials a task
+
+
+def test_an_open_trial_or_a_contaminated_one_leaves_no_gain(tmp_path):
+    def one_open(task, condition, number):
+        if (task, condition, number) == ("t3", "pd", 1):
+            return {"reward": None, "status": "error"}
+        return some(task, condition, number)
+
+    def one_changed(task, condition, number):
+        odd = {"substrate_digest": "other"} if (task, condition, number) == ("t3", "pd", 1) else {}
+        return {"reward": some(task, condition, number), **odd}
+
+    for name, ended, words in (("a", one_open, "no final"), ("b", one_changed, "contaminated")):
+        (tmp_path / name).mkdir()
+        for row in records(made(tmp_path / name, 9, ended), "gains"):
+            if row["measure"] != "token overhead":
+                assert (row["value"], row["low"], row["high"]) == (None, None, None)
+                assert words in row["value_reason"]
+
+
+def test_where_the_control_always_passes_nothing_was_left_to_gain(tmp_path):
+    rows = records(made(tmp_path, 9, lambda *_: 1.0), "gains")
+    assert rows[0]["value_reason"] == "nothing was left to gain"
+
+
+def test_rates_of_process_are_those_of_the_questions(tmp_path):
+    path = small_study(tmp_path)
+    found = {(row["condition"], row["measure"]): row for row in records(path, "process_rates")}
+    process = {row["condition"]: row for row in run(path, "process").records()}
+    timing = {row["condition"]: row for row in run(path, "timing").records()}
+    uptake = {row["condition"]: row for row in run(path, "uptake").records()}
+    pd = process["pd"]
+    share_read = 100 * pd["support_read_trials"] / pd["readable"]
+    assert found["pd", "support read"]["value"] == pytest.approx(share_read)
+    step_share = 100 * pd["skill_step_share"]
+    assert found["pd", "skill step share"]["value"] == pytest.approx(step_share)
+    assert found["pd", "yes uses (low)"]["value"] == pytest.approx(uptake["pd"]["mean_yes_low"])
+    for row in found.values():
+        assert row["low"] is None
+        assert row["low_reason"] == "fewer than 8 tasks"
+    for name in ("early", "middle", "late"):
+        known = timing["pd"][f"{name}_share"]
+        if known is not None:
+            assert found["pd", name]["value"] == pytest.approx(100 * known)
+
+
+def test_a_judge_that_has_not_judged_all_has_no_yes_uses(tmp_path):
+    def uses(path, judged):
+        with open_write(path) as store:
+            events = [fake.event(f"r{n}", 0) for n in range(2)]
+            fake.put(store, [fake.run(f"r{n}", events=[event]) for n, event in enumerate(events)])
+            fake.put_verdicts(store, [fake.verdict(event) for event in events[:judged]])
+        return {row["measure"] for row in run(path, "task_rates").records() if row["judge"]}
+
+    assert uses(tmp_path / "a.duckdb", 1) == set()
+    assert uses(tmp_path / "b.duckdb", 2) == {"yes uses (low)", "yes uses (high)"}
+
+
+def test_the_interval_of_a_rate_is_over_tasks(tmp_path):
+    def read(task, condition, number):
+        return {"support_read": float(condition == "pd" and (int(task[1:]) + number) % 3 > 0)}
+
+    path = made(tmp_path, 9, some, values=read)
+    row = next(
+        row for row in records(path, "process_rates")
+        if (row["condition"], row["measure"]) == ("pd", "support read")
+    )  # fmt: skip
+    sums = {
+        f"t{n}": (sum(read(f"t{n}", "pd", k)["support_read"] for k in (1, 2)), 2.0)
+        for n in range(9)
+    }
+    expected = share(sums)
+    assert expected.interval is not None
+    assert (row["value"], row["low"], row["high"]) == pytest.approx((
+        100 * sum(part for part, _ in sums.values()) / 18,
+        100 * expected.interval.low,
+        100 * expected.interval.high,
+    ))  # fmt: skip
+
+
+MINUTES = {"pd": (1.0, 2.0), "baseline": (3.0, 4.0)}
+
+
+def timed(task, condition, number):
+    return {"agent_minutes": MINUTES[condition][number - 1]}
+
+
+def test_a_quick_failure_is_no_quick_pass(tmp_path):
+    """The longest trial of a task takes 4 minutes. pd passes after 1 and fails: (1 + 4) / 2; baseline passes
+    twice: 3.5."""
+    path = made(
+        tmp_path, 3, lambda _, arm, number: float(arm == "baseline" or number == 1), values=timed
+    )
+    rows = {row["condition"]: row for row in records(path, "time_to_pass")}
+    assert (rows["pd"]["minutes"], rows["baseline"]["minutes"]) == pytest.approx((2.5, 3.5))
+    assert (rows["pd"]["passes"], rows["pd"]["limit_minutes"]) == (3, 4.0)
+    assert rows["pd"]["difference"] == pytest.approx(-1.0)
+    assert rows["pd"]["difference_low_reason"] == "no variation between tasks"
+    assert rows["pd"]["low_reason"] == "fewer than 80 tasks"
+    assert rows["baseline"]["difference"] is None
+
+
+def test_a_trial_out_of_time_is_censored_and_a_pass_after_it_counts(tmp_path):
+    """Of pd: one pass after 1 minute, one cut off at 2 (the curve stays at a half): 1 + 3 / 2."""
+
+    def ended(_, condition, number):
+        late = {"reward": None, "status": "timeout", "exception": "AgentTimeoutError"}
+        return late if (condition, number) == ("pd", 2) else 1.0
+
+    rows = {
+        row["condition"]: row
+        for row in records(made(tmp_path, 2, ended, values=timed), "time_to_pass")
+    }
+    assert (rows["pd"]["timeouts"], rows["pd"]["minutes"]) == (2, pytest.approx(2.5))
+
+
+def test_what_is_not_known_leaves_no_time(tmp_path):
+    def one_missing(task, condition, number):
+        return None if (task, condition, number) == ("t0", "pd", 2) else 1.0
+
+    def untimed(task, condition, number):
+        return (
+            None if (task, condition, number) == ("t0", "pd", 2) else timed(task, condition, number)
+        )
+
+    for name, ended, words in (
+        ("a", one_missing, "1 of 6 trials not final"),
+        ("b", lambda *_: 1.0, "time unknown in 1 of 6 trials"),
+    ):
+        (tmp_path / name).mkdir()
+        path = made(tmp_path / name, 3, ended, values=untimed)
+        rows = {row["condition"]: row for row in records(path, "time_to_pass")}
+        assert (rows["pd"]["minutes"], rows["pd"]["minutes_reason"]) == (None, words)
+        assert rows["pd"]["difference"] is None
+        assert rows["pd"]["difference_reason"]
+        assert rows["baseline"]["minutes"] == pytest.approx(3.5)
+
+
+def test_logs_without_a_plan_have_none_of_it(tmp_path):
+    with open_write(tmp_path / "study.duckdb") as store:
+        fake.put(store, [fake.run("a", values={"agent_minutes": 2.0})])
+    for name in ("yields", "gains", "time_to_pass"):
+        assert records(tmp_path / "study.duckdb", name) == []
+
+
+def test_a_study_without_a_contrast_has_times_and_no_difference(tmp_path):
+    plan = fake.plan(["a"], ("no-skill",))
+    assert plan.config.contrast != Contrast(treatment="pd", control="baseline")
+    with open_write(tmp_path / "study.duckdb") as store:
+        store.put_plan(plan)
+        store.put_trials([fake.trial("a", "no-skill")])
+        fake.put(store, [fake.run("x", trial="a__no-skill__1", values={"agent_minutes": 2.0})])
+    (row,) = records(tmp_path / "study.duckdb", "time_to_pass")
+    assert (row["minutes"], row["difference"]) == (2.0, None)
+    assert records(tmp_path / "study.duckdb", "gains") == []
