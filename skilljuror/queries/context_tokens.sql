@@ -56,7 +56,7 @@ pieces AS (
 carried AS (
     SELECT
         p.trajectory, p.skill, p.source,
-        sum(p.tokens * (b.requests - coalesce(z.requests, 0))) AS tokens,  -- before the first step: none
+        sum(p.tokens * (coalesce(b.requests, 0) - coalesce(z.requests, 0))) AS tokens,  -- no step, no request
         sum(p.tokens * (b.cached - a.cached)) AS cached,
         bool_or(b.split - a.split < b.requests - a.requests) AS unsplit,
         bool_or(p.uncounted) AS uncounted, bool_and(p.certain) AS certain

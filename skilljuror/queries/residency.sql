@@ -1,8 +1,8 @@
 -- question: How much of the Skill's text stays in the context, and what do compactions take from it?
 -- section: RQ3
 -- grain: one row is one condition, agent program and kind of item
--- columns: condition, agent, item, readable, compacted, compactions, showed, unknown, resident_third,
---   resident_two_thirds, resident_end, resident_end_reason, lost, came_back, median_steps_back
+-- columns: condition, agent, item, readable, compacted, compactions, showed, unknown, third_share,
+--   two_thirds_share, resident_share, resident_share_reason, lost, came_back, median_steps_back
 -- read: A compaction replaces the context of an agent by a summary. Text counts as resident if it was shown after the
 --   agent's last compaction, or stayed or was shown again in that compaction; what the summary says of it does not
 --   count. Only the main agent counts. Items are knowledge units, or files where there is no knowledge map.
@@ -14,10 +14,10 @@
 -- column compactions: compactions of the main agent
 -- column showed: those in which the main agent was shown an item
 -- column unknown: of these, those left out of the shares and losses, because the log does not say what a compaction kept
--- column resident_third: mean over runs of items resident / items seen, after a third of the main agent's steps; runs
+-- column third_share: mean over runs of items resident / items seen so far, after a third of the main agent's steps; runs
 --   without an item by then are left out
--- column resident_two_thirds: the same after two thirds
--- column resident_end: the same at the end
+-- column two_thirds_share: the same after two thirds
+-- column resident_share: the same at the end
 -- column lost: items that a compaction took from the context, as a sum over compactions
 -- column came_back: of these, items that were shown again later
 -- column median_steps_back: median steps from the compaction to the step that showed the item again
@@ -88,13 +88,13 @@ SELECT
     CAST(sum(compactions) AS BIGINT) AS compactions,
     count(*) FILTER (WHERE showed) AS showed,
     count(*) FILTER (WHERE unknown) AS unknown,
-    avg(k.first) FILTER (WHERE NOT unknown) AS resident_third,
-    avg(k.second) FILTER (WHERE NOT unknown) AS resident_two_thirds,
-    avg(k.whole) FILTER (WHERE NOT unknown) AS resident_end,
+    avg(k.first) FILTER (WHERE NOT unknown) AS third_share,
+    avg(k.second) FILTER (WHERE NOT unknown) AS two_thirds_share,
+    avg(k.whole) FILTER (WHERE NOT unknown) AS resident_share,
     CASE
         WHEN count(*) FILTER (WHERE showed) = 0 THEN 'nothing_shown'
         WHEN count(*) FILTER (WHERE showed AND NOT unknown) = 0 THEN 'kept_unknown'
-    END AS resident_end_reason,
+    END AS resident_share_reason,
     CAST(sum(coalesce(b.lost, 0)) FILTER (WHERE showed AND NOT unknown) AS BIGINT) AS lost,  -- no row: nothing
     CAST(sum(coalesce(b.came_back, 0)) FILTER (WHERE showed AND NOT unknown) AS BIGINT) AS came_back,  -- likewise
     list_aggregate(flatten(list(b.steps_back) FILTER (WHERE NOT unknown)), 'median') AS median_steps_back

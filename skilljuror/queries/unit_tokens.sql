@@ -29,7 +29,7 @@ shown AS (
     SELECT
         l.condition, l.position, l.task, l.variant, x.unit,
         count(DISTINCT l.run) AS seen,
-        sum(b.requests - coalesce(a.requests, 0)) AS requests  -- before the first step: none
+        sum(coalesce(b.requests, 0) - coalesce(a.requests, 0)) AS requests  -- no step, no request
     FROM logs AS l
     JOIN exposure AS x ON x.trajectory = l.trajectory
     JOIN stays AS s ON s.trajectory = x.trajectory AND s.ordinal = x.ordinal
@@ -41,7 +41,7 @@ SELECT
     s.condition, s.task, p.file, p.first_line, p.last_line, u.kind, u.unit, c.runs, s.seen,
     s.seen / c.runs AS seen_share,
     u.tokens,
-    u.tokens * coalesce(s.requests, 0) / c.runs AS carried  -- an agent without a step made no request
+    u.tokens * s.requests / c.runs AS carried
 FROM shown AS s
 JOIN counts AS c USING (condition, task)
 JOIN units AS u ON u.build = s.task AND u.unit = s.unit
