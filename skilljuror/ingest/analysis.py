@@ -9,7 +9,7 @@ from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.exposure import expose
 from skilljuror.errors import UsageError
 from skilljuror.files import path_of
-from skilljuror.ingest.rows import offered_rows, step_rows, trajectory_row
+from skilljuror.ingest.rows import compaction_rows, offered_rows, step_rows, trajectory_row
 from skilljuror.ingest.token_counts import step_tokens, with_tokens
 from skilljuror.metrics import METRICS, families
 from skilljuror.models.events import SkillManifest
@@ -82,6 +82,7 @@ def analyse(
         steps=steps,
         offered=offered_rows(trajectory),
         events=attribution.events,
+        compactions=compaction_rows(trajectory, attribution.events),
         measures=measures_of(context, options.metrics),
         exposure=exposure,
     )

@@ -2,11 +2,19 @@
 
 from collections.abc import Iterator
 
+from skilljuror.attribution.exposure import exposes_text
 from skilljuror.files import path_text
 from skilljuror.metrics.process import step_bytes
 from skilljuror.models.events import ResourceEvent
-from skilljuror.models.ingest import OfferedRow, SourceRow, SourceStatus, StepRow, TrajectoryRow
-from skilljuror.models.trajectory import Step, Trajectory, Usage
+from skilljuror.models.ingest import (
+    CompactionRow,
+    OfferedRow,
+    SourceRow,
+    SourceStatus,
+    StepRow,
+    TrajectoryRow,
+)
+from skilljuror.models.trajectory import Compaction, Step, Trajectory, Usage
 from skilljuror.parsers.base import FoundSource
 from skilljuror.parsers.discovery.file_facts import facts_at
 
@@ -88,6 +96,48 @@ def _step_row(trajectory: Trajectory, step: Step, related: set[tuple[str, int]])
         cache_read=usage.cache_read,
         output=usage.output,
     )
+
+
+_WITHOUT_CALL = frozenset({"injected", "slash", "reinjected"})
+"""Ways of text that the harness adds between two steps."""
+
+
+def compaction_rows(
+    trajectory: Trajectory, events: tuple[ResourceEvent, ...]
+) -> tuple[CompactionRow, ...]:
+    """Compactions with the events whose text each one found in the context, and kept."""
+    rows = []
+    removed: set[int] = set()
+    shown = [event for event in events if exposes_text(event)]
+    for position, one in enumerate(trajectory.compactions):
+        file = trajectory.files[one.file] if one.file else None
+        had = [
+            event for event in shown
+            if event.ordinal not in removed and _is_before(event, one, trajectory.files)
+        ]  # fmt: skip
+        kept = None
+        if one.kept is not None:
+            kept = tuple(
+                event.ordinal for event in had
+                if event.file == file and any(a <= event.line <= b for a, b in one.kept)
+            )  # fmt: skip
+            removed |= {event.ordinal for event in had} - {*kept}
+        ordinals = tuple(event.ordinal for event in had)
+        rows.append(
+            CompactionRow(
+                trajectory.trajectory, position, one.agent, one.step, file, one.line, ordinals, kept
+            )
+        )
+    return tuple(rows)
+
+
+def _is_before(event: ResourceEvent, compaction: Compaction, files: tuple[str, ...]) -> bool:
+    if event.agent != compaction.agent or event.step > compaction.step:
+        return False
+    if event.step < compaction.step or event.via not in _WITHOUT_CALL:
+        return True
+    file = files.index(event.file) if event.file else 0
+    return (file, event.line) < (compaction.file, compaction.line)
 
 
 def offered_rows(trajectory: Trajectory) -> tuple[OfferedRow, ...] | None:

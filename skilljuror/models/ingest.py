@@ -126,6 +126,27 @@ class StepRow(Struct, frozen=True, gc=False):
     """Output tokens."""
 
 
+class CompactionRow(Struct, frozen=True, gc=False):
+    """One compaction of an agent's context."""
+
+    trajectory: str
+    """Key of the run."""
+    position: int
+    """0-based number in the run."""
+    agent: str
+    """"main" or the sub-agent's id."""
+    after_step: int
+    """Number of that agent's steps before it."""
+    file: str | None
+    """Raw file of `line` if it is not the trajectory's main log."""
+    line: int
+    """Place of its record; 0 = before the first element."""
+    had: tuple[int, ...]
+    """Ordinals of the events whose Skill text was in the context, or may have been."""
+    kept: tuple[int, ...] | None
+    """Of these, the events whose text stayed; None if the log does not say."""
+
+
 class OfferedRow(Struct, frozen=True, gc=False):
     """One skill shown to the model."""
 
@@ -210,6 +231,8 @@ class Ingested(Struct, frozen=True):
     """Its measures."""
     exposure: Exposure | None = None
     """Its knowledge exposure."""
+    compactions: tuple[CompactionRow, ...] = ()
+    """Its compactions."""
     leaks: tuple[LeakSearch, ...] = ()
     """Searches for texts that it should not have seen."""
 

@@ -165,6 +165,22 @@ class Message(Struct, frozen=True, gc=False):
     """Index into `Trajectory.files`."""
 
 
+class Compaction(Struct, frozen=True, gc=False):
+    """A compaction: it replaces an agent's context before it, except for what it keeps."""
+
+    agent: str
+    """"main" or the sub-agent's native id."""
+    step: int
+    """Number of that agent's steps before it."""
+    line: int
+    """Place in the raw file; 0 = before the first element."""
+    kept: tuple[tuple[int, int], ...] | None = None
+    """Earlier places of the same file whose text stays in the context, as inclusive ranges; None if
+    the log does not say."""
+    file: int = 0
+    """Index into `Trajectory.files`."""
+
+
 class OfferedSkill(Struct, frozen=True, gc=False):
     """A skill shown to the model."""
 
@@ -235,8 +251,8 @@ class Trajectory(Struct, frozen=True):
     """Seconds since the epoch, UTC."""
     finished_at: float | None = None
     """Seconds since the epoch, UTC."""
-    compactions: tuple[tuple[str, int], ...] = ()
-    """(agent, steps before) of every compaction of the context."""
+    compactions: tuple[Compaction, ...] = ()
+    """Compactions of the context, in file order."""
     skipped: dict[str, int] = field(default_factory=dict)
     """Counts of unsupported record types."""
     warnings: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ _POINTS = (
     "runtime_low", "runtime_high", *(f"delta_{how}{end}" for how in ("judge", "corrected") for end in ("", "_low", "_high")),
 )  # fmt: skip
 _SIGNED = ("delta_", "difference")
-_COUNTED = ("root_lines", "median_step", "first_step")
+_COUNTED = ("root_lines", "median_step", "first_step", "median_steps_back")
 """Medians of whole numbers: shown without needless decimals."""
 _LABELS = {
     "eru_rate": "ERU rate",

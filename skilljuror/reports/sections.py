@@ -14,6 +14,8 @@ class Panel(NamedTuple):
     """Rows shown on the page."""
     folded: bool = False
     """Whether the table is collapsed initially."""
+    needs: str = ""
+    """Column without any value of which the table is left out; "" keeps a table without rows."""
 
 
 class Section(NamedTuple):
@@ -32,6 +34,14 @@ class Section(NamedTuple):
     remarks: tuple[str, ...] = ()
     """Names of remarks shown before its tables (`remarks.REMARKS`)."""
 
+
+TOKENS = Panel(
+    "context_tokens",
+    ("condition", "agent", "skill", "source", "basis", "measured", "tokens", "share", "uncached", "cached"),
+    limit=40, folded=True, needs="tokens",
+)  # fmt: skip
+RESIDENCY = Panel("residency", needs="resident_share")
+COMPACTED = Panel("compacted_files", limit=40, folded=True, needs="held")
 
 JUDGE = Section(
     "judge", "How far to trust the judge",
@@ -111,6 +121,7 @@ STUDY = (
             Panel("ratios"),
             Panel("time_to_pass"),
             Panel("gains", folded=True),
+            TOKENS,
             Panel("win_tie_loss"),
             Panel("sensitivity"),
             Panel("task_deltas", (
@@ -147,6 +158,8 @@ STUDY = (
             )),
             Panel("invocation"),
             Panel("root_shown"),
+            RESIDENCY,
+            COMPACTED,
             Panel("invocation_by_skill", folded=True),
             Panel("uptake_reasons", folded=True),
             Panel("fanout_by_resource", folded=True),
@@ -253,6 +266,9 @@ OBSERVED = (
             Panel("invocation", (
                 "readable", "invoked", "invocation_rate", "never", "median_step", "median_seconds",
             )),
+            RESIDENCY,
+            COMPACTED,
+            TOKENS,
             Panel("first_use", folded=True),
         ),
         ("skill_timing",),

@@ -91,10 +91,16 @@ class SectionView:
 
 
 def section_view(answers: Answers, section: Section, figures: list[Drawing]) -> SectionView:
-    """A section with its answers filled in; tables without rows say so."""
-    tables = tuple(table_view(answers, panel) for panel in section.panels)
+    """A section with its answers filled in; tables without rows say so, or are left out."""
+    panels = [one for one in section.panels if not one.needs or _has(answers, one)]
+    tables = tuple(table_view(answers, panel) for panel in panels)
     remarks = tuple(remark for name in section.remarks for remark in REMARKS[name](answers))
     return SectionView(section.anchor, section.title, section.lead, remarks, tables, tuple(figures))
+
+
+def _has(answers: Answers, panel: Panel) -> bool:
+    """Whether the answer has a value in the column that the panel needs."""
+    return any(row[panel.needs] is not None for row in answer(answers, panel.query).records())
 
 
 def table_view(answers: Answers, panel: Panel) -> TableView:

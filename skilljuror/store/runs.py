@@ -8,7 +8,14 @@ from itertools import compress
 from typing import Any
 
 from skilljuror.models.events import Exposure, ResourceEvent
-from skilljuror.models.ingest import Ingested, LeakSearch, OfferedRow, StepRow, TrajectoryRow
+from skilljuror.models.ingest import (
+    CompactionRow,
+    Ingested,
+    LeakSearch,
+    OfferedRow,
+    StepRow,
+    TrajectoryRow,
+)
 from skilljuror.models.measure import Measure
 from skilljuror.store import tables
 from skilljuror.store.tables import Columns, Row, Table
@@ -31,6 +38,7 @@ RUN_TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
             "counted",
         ),
     ),
+    (tables.COMPACTIONS, CompactionRow.__struct_fields__),
     (tables.LEAK_SEARCHES, LeakSearch.__struct_fields__),
     (
         tables.EXPOSURE,
@@ -105,6 +113,7 @@ def _records(runs: Sequence[Ingested]) -> dict[str, list[Any]]:
         tables.STEPS.name: [step for run in logged for step in run.steps],
         tables.OFFERED.name: [skill for run in logged for skill in run.offered or ()],
         tables.EVENTS.name: [event for run in logged for event in run.events],
+        tables.COMPACTIONS.name: [one for run in logged for one in run.compactions],
         tables.LEAK_SEARCHES.name: [leak for run in logged for leak in run.leaks],
         tables.EXPOSURE.name: [row for pair in exposures for row in _units(*pair)],
         tables.EXPOSURE_TOTALS.name: [row for pair in exposures for row in _totals(*pair)],

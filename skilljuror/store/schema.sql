@@ -494,6 +494,65 @@ CREATE TABLE exposure (
     tokens INTEGER  -- Tokens of the unit's text.
 );
 
+-- One row per compaction of an agent's context. The summary that replaces the text is not Skill text.
+CREATE TABLE compactions (
+    trajectory VARCHAR NOT NULL,  -- Key of the run.
+    position INTEGER NOT NULL,  -- 0-based number in the run.
+    agent VARCHAR NOT NULL,  -- Whose context.
+    after_step INTEGER NOT NULL,  -- Number of that agent's steps before it.
+    file VARCHAR,  -- Raw file of the line, if not the main log.
+    line INTEGER NOT NULL,  -- Place of its record, as in events; 0 before the first element of a continued log.
+    had INTEGER[] NOT NULL,  -- Ordinals of the events whose Skill text was in the context, or may have been after a compaction whose log does not say what it kept.
+    kept INTEGER[]  -- Of these, the events whose text stayed; null if the log does not say. Text that the harness shows again is an event of its own.
+);
+
+-- One row per event that showed text of a task's Skill to an agent: up to which step it stayed in the context.
+CREATE VIEW stays AS
+WITH removals AS (
+    SELECT trajectory, unnest(had) AS ordinal, position, after_step, kept FROM compactions
+),
+removed AS (
+    SELECT
+        trajectory, ordinal, min(position) AS compaction, arg_min(after_step, position) AS after_step,
+        arg_min(kept IS NOT NULL, position) AS certain
+    FROM removals WHERE kept IS NULL OR NOT list_contains(kept, ordinal) GROUP BY ALL
+),
+ends AS (SELECT trajectory, agent, max(step) AS step FROM steps GROUP BY ALL)
+SELECT
+    e.trajectory AS trajectory,  -- Key of the run.
+    e.ordinal AS ordinal,  -- Number of the event.
+    e.agent AS agent,  -- Whose context.
+    e.skill AS skill,  -- Skill as offered.
+    e.resource AS resource,  -- Canonical path inside the skill.
+    e.step AS step,  -- Step at which it arrived; the requests of later steps contain it.
+    greatest(e.step, coalesce(r.after_step, l.step, e.step)) AS until,  -- Last step whose request contained it.
+    r.compaction AS compaction,  -- Number of the compaction that removed it; null if it stayed to the end.
+    coalesce(r.certain, true) AS certain,  -- Whether that is known; if not, the text may have stayed longer.
+    e.shown_bytes AS shown_bytes  -- Bytes of it; null if unknown.
+FROM events AS e
+LEFT JOIN ends AS l ON l.trajectory = e.trajectory AND l.agent = e.agent
+LEFT JOIN removed AS r ON r.trajectory = e.trajectory AND r.ordinal = e.ordinal
+WHERE NOT e.bundled AND e.kind IN ('activate', 'read', 'search') AND e.content_exposed <> 'none';
+
+-- One row per step, with sums over this and earlier steps of the agent. A step is a request if the log has its input tokens, or has those of no step of the run: parts of one answer can be steps.
+CREATE VIEW requests AS
+WITH shares AS (
+    SELECT
+        trajectory, agent, step,
+        cache_read / nullif(input + coalesce(cache_write, 0) + cache_read, 0) AS share,
+        input IS NOT NULL OR NOT bool_or(input IS NOT NULL) OVER (PARTITION BY trajectory) AS request
+    FROM steps
+)
+SELECT
+    trajectory AS trajectory,  -- Key of the run.
+    agent AS agent,  -- "main" or the sub-agent's id.
+    step AS step,  -- 1-based number of that agent's step.
+    count(*) FILTER (WHERE request) OVER earlier AS requests,  -- Requests.
+    count(share) OVER earlier AS split,  -- Requests with known cached input.
+    coalesce(sum(share) OVER earlier, 0) AS cached  -- Sum over these of the cached share of their input.
+FROM shares
+WINDOW earlier AS (PARTITION BY trajectory, agent ORDER BY step);
+
 -- One row per run and total of its exposure.
 CREATE TABLE exposure_totals (
     trajectory VARCHAR NOT NULL,  -- Key of the run.

@@ -132,6 +132,7 @@ EVENTS = Table(
     ("trajectory",),
     {"counted": attrgetter("counts"), "lines": lambda event: line_ranges(event.lines)},
 )
+COMPACTIONS = Table("compactions", ("trajectory",))
 LEAK_SEARCHES = Table("leak_searches", ("trajectory",))
 EXPOSURE = Table("exposure", ("trajectory",), take=itemgetter)
 EXPOSURE_TOTALS = Table("exposure_totals", ("trajectory",), take=itemgetter)

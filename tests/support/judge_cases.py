@@ -6,7 +6,7 @@ import yaml
 
 from skilljuror.files import data_dir
 from skilljuror.models.events import ResourceEvent
-from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
+from skilljuror.models.trajectory import Compaction, Message, Step, ToolCall, ToolResult, Trajectory
 
 CASES: dict[str, dict[str, Any]] = {
     case["id"]: case
@@ -25,7 +25,7 @@ class CaseBuilder:
         self.events: list[ResourceEvent] = []
         self.messages: list[Message] = []
         self.steps: list[Step] = []
-        self.compactions: list[tuple[str, int]] = []
+        self.compactions: list[Compaction] = []
         self._line = 0
         if "prompt" in case:
             self._message("prompt", case["prompt"])
@@ -42,7 +42,7 @@ class CaseBuilder:
 
     def _add(self, one: dict[str, Any]) -> None:
         if "compact" in one:
-            self.compactions.append(("main", len(self.steps)))
+            self.compactions.append(Compaction("main", len(self.steps), self._next()))
             self._message("summary", one["compact"])
             return
         line = self._next()

@@ -20,6 +20,11 @@ def calls_of(run: Trajectory, action: str):
     return [call for step in run.steps for call in step.calls if call.action == action]
 
 
+def compacted_at(run: Trajectory):
+    """(agent, steps before) of every compaction."""
+    return tuple((one.agent, one.step) for one in run.compactions)
+
+
 def write_json(path: Path, value) -> Path:
     """A file of a text, or of a value as JSON, in folders that need not be there."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from skilljuror.models.trajectory import Message, Step, ToolCall, Trajectory
+from skilljuror.models.trajectory import Compaction, Message, Step, ToolCall, Trajectory
 
 SURVIVES_COMPACTION = frozenset({"prompt", "system", "slash", "skill_listing"})
 """Kinds of message that the agent still has after a compaction."""
@@ -53,11 +53,6 @@ class ContextText:
     """Whether the harness said "unchanged" instead of showing content."""
 
 
-@dataclass(frozen=True)
-class Compaction:
-    """The context was compacted."""
-
-
 TimelineEntry = AgentAction | ContextText | Compaction
 
 
@@ -79,14 +74,14 @@ def timeline(trajectory: Trajectory, agent: str) -> Iterator[TimelineEntry]:
     for i, message in enumerate(trajectory.messages):
         if message.agent == agent:
             messages_after.setdefault(message.step, []).append((i, message))
-    compacted = {step for name, step in trajectory.compactions if name == agent}
+    compacted = {one.step: one for one in trajectory.compactions if one.agent == agent}
     commands: dict[str, TextPosition] = {}
     yield from _message_entries(messages_after.pop(0, []))
     for i, step in enumerate(trajectory.steps):
         if step.agent == agent:
             yield from _step_entries(i, step, commands)
             if step.index in compacted:
-                yield Compaction()
+                yield compacted[step.index]
             yield from _message_entries(messages_after.pop(step.index, []))
     for late in sorted(messages_after):
         yield from _message_entries(messages_after[late])

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from skilljuror.files import path_text
 from skilljuror.models.trajectory import (
     Action,
+    Compaction,
     Message,
     MessageKind,
     OfferedSkill,
@@ -108,7 +109,7 @@ class TrajectoryBuilder:
     def __init__(self) -> None:
         self.steps: list[StepBuilder] = []
         self.messages: list[Message] = []
-        self.compactions: list[tuple[str, int]] = []
+        self.compactions: list[Compaction] = []
         self.skipped: Counter[str] = Counter()
         self.warnings: list[str] = []
         self.complete = True
@@ -191,9 +192,12 @@ class TrajectoryBuilder:
         step = self._counts[agent]
         self.messages.append(Message(agent, kind, text, line, step, file=self.file, **more))
 
-    def add_compaction(self, agent: str) -> None:
-        """Record that an agent's context was compacted here."""
-        self.compactions.append((agent, self._counts[agent]))
+    def add_compaction(
+        self, agent: str, line: int, kept: Iterable[tuple[int, int]] | None = None
+    ) -> None:
+        """Record that an agent's context was compacted here; `kept` are the places that stay."""
+        ranges = None if kept is None else tuple(kept)
+        self.compactions.append(Compaction(agent, self._counts[agent], line, ranges, self.file))
 
     def add_rewind(self, line: int) -> None:
         """Record that the session went back to an earlier point."""

@@ -120,7 +120,7 @@ def add_user_message(
     elif text.startswith(("<command-name>", "<command-message>")):
         bodies.add_command(agent, line, text)
     elif text.startswith(_SUMMARY):
-        run.add_compaction(agent)
+        run.add_compaction(agent, line)
         run.add_message(agent, "summary", text, line)
     elif text.startswith("<session_context>"):
         run.add_message(agent, "tree", text, line)

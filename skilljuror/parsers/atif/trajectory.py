@@ -144,7 +144,7 @@ class _Reader:
     def document(self, document: JsonDocument, agent: str, continued: bool) -> None:
         """Read one file; `continued` if another names it as its continuation."""
         if continued or _CONTINUATION.search(document.path.stem):
-            self._compacted(agent)
+            self._compacted(agent, 0)
         for element in document.elements(document.value["steps"]):
             self._step(element, agent)
         self._embedded(document, document.value)
@@ -176,7 +176,7 @@ class _Reader:
     def _message(self, element: JsonElement, agent: str, step: dict[str, Any]) -> None:
         text = text_of(step.get("message"))
         if is_compaction(step, text):
-            self._compacted(agent)
+            self._compacted(agent, element.number)
         if text and step.get("source") == "system":
             self._dialect.add_system_text(self.run, agent, element.number, text)
         elif text:
@@ -184,11 +184,11 @@ class _Reader:
         for result in _results(step):
             self._unclaimed(element, agent, result)
 
-    def _compacted(self, agent: str) -> None:
+    def _compacted(self, agent: str, line: int) -> None:
         """Record a compaction once, although a step and the next file both report it."""
-        before = len(self.run.compactions)
-        self.run.add_compaction(agent)
-        if self.run.compactions[-1] in self.run.compactions[:before]:
+        known = {(one.agent, one.step) for one in self.run.compactions}
+        self.run.add_compaction(agent, line)
+        if (agent, self.run.compactions[-1].step) in known:
             self.run.compactions.pop()
 
     def _agent_step(

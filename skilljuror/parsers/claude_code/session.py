@@ -9,6 +9,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
+
 from skilljuror.models.trajectory import MessageKind, OfferedSkill, Trajectory
 from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder
 from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
@@ -171,7 +173,10 @@ class _Reader:
         """Agents whose context was compacted and who were not prompted since."""
         self._timestamp: float | None = None
         """Timestamp of the current record."""
-        self._seen: set[str] = set()
+        self._attaches = False
+        """Whether the log holds attachments; older versions do not write what they restore."""
+        self._seen: dict[str, tuple[int, int]] = {}
+        """Id of a record -> its file and line."""
 
     def read(self, parts: Sequence[tuple[int, Path]]) -> None:
         """Read all records of a file, or of the files of one conversation."""
@@ -187,19 +192,22 @@ class _Reader:
                 self._take(line, entry)
         for _, lines in logs:
             self.run.add_diagnostics(lines)
+        if not self._attaches:
+            self.run.compactions = [replace(one, kept=None) for one in self.run.compactions]
 
     def _take(self, line: int, entry: dict[str, Any]) -> None:
         kind = entry.get("type")
         reader = self._readers.get(kind) if isinstance(kind, str) else None
+        self._attaches = self._attaches or kind == "attachment"
         if reader is None:
             self.run.skipped[str(kind)] += 1
         elif kind in _HELD and (name := _unread(kind, entry)) is not None:
             self.run.skipped[name] += 1
-        elif self._is_new(entry):
+        elif self._is_new(entry, line):
             self.note(entry)
             reader(self, line, entry)
 
-    def _is_new(self, entry: dict[str, Any]) -> bool:
+    def _is_new(self, entry: dict[str, Any], line: int) -> bool:
         """False for a repeated record: nested in a parent's file, or copied on resume."""
         uuid = entry.get("uuid")
         if not isinstance(uuid, str):
@@ -207,7 +215,7 @@ class _Reader:
         if uuid in self._seen:
             self.run.skipped["repeated record"] += 1
             return False
-        self._seen.add(uuid)
+        self._seen[uuid] = self.run.file, line
         return True
 
     def note(self, entry: dict[str, Any]) -> None:
@@ -263,7 +271,7 @@ class _Reader:
         if agent is None:
             self.run.skipped["progress/agent_progress"] += 1
             return
-        if not self._is_new(inner):
+        if not self._is_new(inner, line):
             return
         call = self.run.find_call(entry.get("parentToolUseID"))
         if call is not None and call.action == "agent":
@@ -279,10 +287,19 @@ class _Reader:
         kind = entry.get("subtype")
         if kind == "compact_boundary":
             agent = self._agent(entry)
-            self.run.add_compaction(agent)
+            self.run.add_compaction(agent, line, self._kept(as_dict(entry.get("compactMetadata"))))
             self._compacted.add(agent)
         else:
             self.run.skipped[f"system/{kind}"] += 1
+
+    def _kept(self, metadata: dict[str, Any]) -> list[tuple[int, int]] | None:
+        """Places of the messages that stay; None if some of them are in another file, or unnamed."""
+        ids = as_list(nested(metadata, "preservedMessages", "uuids"))
+        stay = [self._seen.get(str(one), (-1, 0)) for one in ids]
+        known = bool(ids) or "preservedSegment" not in metadata
+        if not known or any(file != self.run.file for file, _ in stay):
+            return None
+        return [(line, line) for _, line in stay]
 
     def _attachment(self, line: int, entry: dict[str, Any]) -> None:
         held, agent = as_dict(entry.get("attachment")), self._agent(entry)

@@ -80,7 +80,7 @@ class _Reader(RecordReader):
         if _is_init(record):
             self._init(record)
         elif kind == "compact_boundary":
-            self.run.add_compaction(MAIN)
+            self.run.add_compaction(MAIN, line)  # re-injected text is not in a stream
             self._compacted = True
         elif kind == "task_started":
             self._task_started(record)

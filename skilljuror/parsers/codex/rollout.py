@@ -339,9 +339,22 @@ class _Thread:
         if last and text and not last.calls and summary.endswith(text):
             self.run.remove_step(last)
             self._last = None
-        self.run.add_compaction(self._name)
+        self.run.add_compaction(self._name, line, self._kept(payload))
         if summary:
             self.run.add_message(self._name, "summary", summary, line)
+
+    def _kept(self, payload: dict[str, Any]) -> list[tuple[int, int]] | None:
+        """Places of the messages that the new context repeats; None if the log does not have it."""
+        history = payload.get("replacement_history")
+        if not isinstance(history, list):
+            return None
+        repeated = TrajectoryBuilder()
+        for item in map(as_dict, history):
+            if item.get("role") == "user":
+                add_user_message(repeated, self._name, 0, item)
+        texts = {(one.kind, one.text) for one in repeated.messages}
+        own = (one for one in self.run.messages if one.agent == self._name)
+        return [(one.line, one.line) for one in own if (one.kind, one.text) in texts]
 
     _items: ClassVar = {
         "message": _message,

@@ -97,7 +97,7 @@ class _Reader:
     def on_CompactionBegin(
         self, agent: str, line: int, moment: float | None, payload: dict[str, Any]
     ) -> None:
-        self.run.add_compaction(agent)
+        self.run.add_compaction(agent, line)
 
     def on_ContentPart(
         self, agent: str, line: int, moment: float | None, payload: dict[str, Any]

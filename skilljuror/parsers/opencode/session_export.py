@@ -104,7 +104,7 @@ def read_message(run: TrajectoryBuilder, element: JsonElement, agent: str) -> No
                 _text(run, agent, text_of(part), element.number, made=part.get("synthetic") is True)
         return
     if info.get("summary") is True:
-        run.add_compaction(agent)
+        run.add_compaction(agent, element.number)
     _assistant(run, element, agent, info, parts)
 
 

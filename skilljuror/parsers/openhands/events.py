@@ -204,7 +204,7 @@ class _Reader:
             text = text_of(args.get("content")) or text_of(event.get("message"))
             self.run.add_message(MAIN, "system", text, line)
         elif event.get("action") == "condensation":
-            self.run.add_compaction(MAIN)
+            self.run.add_compaction(MAIN, line)
             if text := text_of(args.get("summary")):
                 self.run.add_message(MAIN, "summary", text, line)
         else:

@@ -60,6 +60,8 @@ class _Reader:
         self.totals: list[Usage] = []
         self._usage: dict[str, Usage] = {}
         """Id of a model's response -> its tokens."""
+        self._lines: dict[str, int] = {}
+        """Id of an event -> its place."""
 
     def state(self, value: dict[str, Any]) -> None:
         self.cwd = as_str(nested(value, "workspace", "working_dir"))
@@ -75,6 +77,7 @@ class _Reader:
     def event(self, line: int, event: dict[str, Any]) -> None:
         moment = as_epoch(event.get("timestamp"))
         self.run.include_time(moment)
+        self._lines[str(event.get("id"))] = line
         kind = str(event.get("kind"))
         method = getattr(self, f"on_{kind}", None)
         if method is None:
@@ -152,7 +155,11 @@ class _Reader:
         self.run.add_fault(MAIN, text_of(event.get("detail")))
 
     def on_Condensation(self, line: int, moment: float | None, event: dict[str, Any]) -> None:
-        self.run.add_compaction(MAIN)
+        kept: list[tuple[int, int]] | None = None
+        if isinstance(event.get("forgotten_event_ids"), list):
+            forgotten = {self._lines.get(str(one)) for one in event["forgotten_event_ids"]}
+            kept = [(at, at) for at in self._lines.values() if at < line and at not in forgotten]
+        self.run.add_compaction(MAIN, line, kept)
         if text := text_of(event.get("summary")):
             self.run.add_message(MAIN, "summary", text, line)
 

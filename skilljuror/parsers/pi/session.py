@@ -39,6 +39,8 @@ class _Reader(RecordReader):
         super().__init__(run)
         self._last: str | None = None
         """Id of the entry before."""
+        self._lines: dict[str, int] = {}
+        """Id of an entry -> its line."""
 
     def read(self, line: int, record: dict[str, Any]) -> None:
         parent = as_str(record.get("parentId"))
@@ -46,6 +48,7 @@ class _Reader(RecordReader):
             self.run.add_rewind(line)
         if "parentId" in record:
             self._last = as_str(record.get("id"))
+            self._lines[self._last or ""] = line
         super().read(line, record)
 
     def finish(self) -> None:
@@ -118,7 +121,11 @@ class _Reader(RecordReader):
             self.run.add_message(MAIN, "prompt", text, line)
 
     def on_compaction(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
-        self.run.add_compaction(MAIN)
+        index = as_count(record.get("firstKeptEntryIndex"))  # older versions count entries from 0
+        first = self._lines.get(str(record.get("firstKeptEntryId")))
+        if first is None and index is not None:
+            first = index + 1
+        self.run.add_compaction(MAIN, line, None if first is None else [(first, line - 1)])
         self.on_branch_summary(line, timestamp, record)
 
     def on_branch_summary(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:

@@ -108,7 +108,7 @@ class _Reader(RecordReader):
     def on_system(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         kind, payload = as_str(record.get("subtype")), as_dict(record.get("systemPayload"))
         if kind == "chat_compression":
-            self.run.add_compaction(MAIN)
+            self.run.add_compaction(MAIN, line)
         elif kind == "rewind":
             self.run.add_rewind(line)
         elif kind != "ui_telemetry" or not self._telemetry(

@@ -1,11 +1,10 @@
 from skilljuror.judge.replay.timeline import (
     AgentAction,
-    Compaction,
     ContextText,
     call_text,
     timeline,
 )
-from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult
+from skilljuror.models.trajectory import Compaction, Message, Step, ToolCall, ToolResult
 from tests.support.metric_contexts import trajectory
 
 
@@ -41,7 +40,9 @@ def test_words_calls_results_messages():
 
 def test_a_compaction_lies_between_results_and_summary():
     messages = (Message("main", "summary", "so far", 4, 1),)
-    run = trajectory([Step("main", 1, 1, text="x")], messages=messages, compactions=(("main", 1),))
+    run = trajectory(
+        [Step("main", 1, 1, text="x")], messages=messages, compactions=(Compaction("main", 1, 3),)
+    )
     assert order(run) == ["wrote x", "compacted", "read so far"]
 
 

@@ -8,6 +8,7 @@ from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
 from tests.support import places
 from tests.support.atif_documents import agent_step, document, read_document
+from tests.support.parsed_logs import compacted_at
 
 GOLDEN = places.CORPUS / "harbor-atif" / "sachiny0106+Xelron" / "tests" / "golden"
 RAW = json.dumps({
@@ -83,7 +84,7 @@ def test_logs_of_raw_content():
         "printf 'Hello, world!\\n' > hello.txt\n", "cat hello.txt\n",
     ]  # fmt: skip
     assert all(one.result for step in history.steps for one in step.calls)
-    assert history.compactions == (("main", 3),)
+    assert compacted_at(history) == (("main", 3),)
     assert history.usage is not None
     assert (history.usage.input, history.usage.output) == (7802, 1030)
     assert [one.name for step in world.steps for one in step.calls] == ["execute_bash", "finish"]

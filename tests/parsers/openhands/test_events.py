@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.read import read
-from tests.support.parsed_logs import read_claimed
+from tests.support.parsed_logs import compacted_at, read_claimed
 
 
 def action(number, **more):
@@ -38,7 +38,7 @@ def test_a_condensation_is_no_step(tmp_path):
     asked = {"id": 4, "source": "agent", "action": "condensation_request", "args": {}}
     run = read_claimed(tmp_path, [action(1), seen(2, 1), condensed, asked, action(5)], "openhands")
     assert [step.calls[0].name for step in run.steps] == ["run", "run"]
-    assert run.compactions == (("main", 1),)
+    assert compacted_at(run) == (("main", 1),)
     assert [(one.kind, one.text, one.step) for one in run.messages] == [
         ("summary", "It listed.", 1)
     ]
