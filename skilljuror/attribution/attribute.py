@@ -34,7 +34,7 @@ from skilljuror.attribution.resolution.skill_catalog import ResourceLocation
 from skilljuror.attribution.resolution.skill_discovery import discover_catalog
 from skilljuror.attribution.run_context import AnalysedCall, RunContext, build_run_context
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
-from skilljuror.models.resource_class import class_of
+from skilljuror.models.resource_class import class_of, is_root
 from skilljuror.models.trajectory import Trajectory
 
 _HIGHEST_LINE = 2**31 - 1
@@ -182,7 +182,9 @@ def _evidence(
         if call.action in {"read", "other"} and access.shown and not several:
             evidence = evidence_of_tool_read(call, resolved, run.line_index, trusted=known)
             alone = len(analysed.resolved_accesses) == 1
-            return evidence if alone or evidence.witness == "both" else replace(evidence, lines=None)  # fmt: skip
+            if alone or evidence.witness == "both":
+                return evidence if alone else replace(evidence, digest=None)
+            return replace(evidence, lines=None, digest=None)
         foreign = known and not several and not run.catalog.has(*resolved.key)
         return evidence_of_read(resolved, output, run.line_index, segment, foreign=foreign)
     if access.kind in {"exec", "import"}:
@@ -304,6 +306,7 @@ def _resource_events(
             quote=(evidence.quote or event.quote)[:160],
             note=evidence.note[:200],
             shown_bytes=_shown_bytes(run, event, lines),
+            text_digest=evidence.digest if is_root(place.resource) else None,
         )
 
 

@@ -23,7 +23,8 @@ from skilljuror.ingest.quotes import (
 )
 from skilljuror.ingest.trials import read_trial
 from skilljuror.judge.effects import effects
-from skilljuror.models.events import ResourceEvent, SkillManifest
+from skilljuror.models.events import Exposure, ResourceEvent, SkillManifest
+from skilljuror.models.knowledge import CONTENT_KINDS, MappedUnit
 from skilljuror.models.measure import LocalEffect, Verdict
 from skilljuror.models.study import TrialRecord
 from skilljuror.models.trajectory import Trajectory
@@ -37,6 +38,19 @@ VERIFIER_BYTES = 65_536
 """Maximum length of a verifier's output."""
 SUGGESTIONS = 4
 """Maximum number of suggested names in an error."""
+
+
+class UnitSight(Struct, frozen=True):
+    """A knowledge unit that a trial offered, and the first time that it reached an agent."""
+
+    unit: str
+    """Id of the unit, the same in all variants of a build."""
+    text: str
+    """Its text."""
+    agent: str
+    """Whose context it reached first; "" for nobody's."""
+    step: int | None
+    """Step at which it did, 0 before the first; None for never."""
 
 
 class RunDetails(Struct, frozen=True):
@@ -57,6 +71,8 @@ class RunDetails(Struct, frozen=True):
     """End of the verifier's output; None for foreign logs and without output."""
     manifest: SkillManifest | None = None
     """Skills that the trial offered; None for foreign logs and if unknown."""
+    units: tuple[UnitSight, ...] = ()
+    """Knowledge units that it offered, in the order of the source; empty without a map."""
 
 
 def look_up(study: Path, name: str) -> RunDetails:
@@ -64,11 +80,12 @@ def look_up(study: Path, name: str) -> RunDetails:
 
     Raises StudyError with suggestions.
     """
-    verifier, manifest = None, None
+    verifier, manifest, units = None, None, ()
     if StudyFolder(study).planned:
         name = _full_name(StudyFolder(study).finished_trials(), name, study, "trials")
         trial = read_trial(study, name)
         record, trajectory, manifest = trial.record, trial.trajectory, trial.manifest
+        units = trial.units
         analysis = analyse(name, trajectory, record, manifest, trial.units)
         verifier = verifier_output(StudyFolder(study).trial_raw(name), VERIFIER_BYTES)
     else:
@@ -82,9 +99,30 @@ def look_up(study: Path, name: str) -> RunDetails:
     verdicts = _verdicts(study, name)
     call_effects = tuple(effects(name, trajectory, analysis.events)) if trajectory else ()
     details = RunDetails(
-        name, record, trajectory, analysis.events, verdicts, call_effects, verifier, manifest
-    )
+        name, record, trajectory, analysis.events, verdicts, call_effects, verifier, manifest,
+        _sights(units, analysis.exposure, manifest.variant if manifest else None),
+    )  # fmt: skip
     return details if keeps_quotes(study) else _without_quotes(details)
+
+
+def _sights(
+    units: Sequence[MappedUnit], exposure: Exposure | None, variant: str | None
+) -> tuple[UnitSight, ...]:
+    """The units of a variant that are text, each with its first arrival; none without an exposure."""
+    if exposure is None:
+        return ()
+    first = {one.unit: one for one in reversed(exposure.seen)}
+    offered = [
+        mapped.unit
+        for mapped in units
+        if mapped.unit.kind in CONTENT_KINDS and mapped.places.get(variant or "")
+    ]
+    return tuple(
+        UnitSight(unit.unit, unit.text, seen.agent, seen.step)
+        if (seen := first.get(unit.unit))
+        else UnitSight(unit.unit, unit.text, "", None)
+        for unit in offered
+    )
 
 
 def _without_quotes(details: RunDetails) -> RunDetails:

@@ -67,6 +67,9 @@ class ResourceEvent(Struct, frozen=True, gc=False):
     """Free text; names any disagreement between the witnesses."""
     shown_bytes: int | None = None
     """Bytes of the resource's text that were shown; None if unknown."""
+    text_digest: str | None = None
+    """Version of a SKILL.md that was shown in full: sha256 of its lines, without front matter, blank
+    lines and blanks at their ends; None for anything else, or if the text cannot be told apart."""
 
     @property
     def event(self) -> str:

@@ -56,6 +56,14 @@ NAMES_OF = {
     "variant": "SELECT DISTINCT variant FROM variants ORDER BY ALL",
 }
 """A parameter of this name names one of these; where there is none at all, the answer is empty."""
+TYPES = {
+    "BIGINT": "a whole number",
+    "BOOLEAN": "true or false",
+    "DATE": "a date, such as 2026-03-05",
+    "INTEGER": "a whole number",
+}
+"""Types that the SQL of a question casts its parameters to."""
+_CAST = re.compile(rf"CAST\(\$(\w+) AS ({'|'.join(TYPES)})\)")
 MOST_NAMES = 60
 """Names that a message lists."""
 
@@ -149,6 +157,9 @@ def _prepared(reader: Reader, question: str, params: dict[str, Any]) -> tuple[st
     given = {name: value for name, value in params.items() if value is not None}
     for name in given.keys() & NAMES_OF.keys():
         _check_name(reader, name, str(given[name]))
+    for name, kind in sorted(set(_CAST.findall(named.sql))):
+        if name in given:
+            _check_type(reader, name, kind, given[name])
     if since := given.get(SINCE):
         given[SINCE] = _utc(str(since))
     return named.sql, {**named.params, **given}
@@ -165,6 +176,13 @@ def _check_name(reader: Reader, param: str, value: str) -> None:
     raise QueryError(
         f"{param} {value!r} is not in this study; {guess}it has {', '.join(there[:MOST_NAMES])}{more}"
     )
+
+
+def _check_type(reader: Reader, param: str, kind: str, value: Any) -> None:
+    """Raise QueryError where a value is not of the type that the SQL casts it to."""
+    ((cast,),) = reader.rows(f"SELECT TRY_CAST($value AS {kind})", {"value": value}).rows
+    if cast is None:
+        raise QueryError(f"parameter {param} is {str(value)!r}; use {TYPES[kind]}")
 
 
 def _utc(since: str) -> str:

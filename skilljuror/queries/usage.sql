@@ -42,32 +42,16 @@ sums AS (
     JOIN periods AS p USING (trajectory)
     WHERE CAST($skill AS VARCHAR) IS NULL OR CAST($skill AS VARCHAR) IN (skill, regexp_extract(skill, '[^:]*$'))
     GROUP BY skill
-),
-rates AS (
-    SELECT
-        *,
-        opened / nullif(offered, 0) AS p, opened_before / nullif(offered_before, 0) AS q,
-        1.959964 ^ 2 / nullif(offered, 0) AS a, 1.959964 ^ 2 / nullif(offered_before, 0) AS b
-    FROM sums
-),
-ends_of AS (  -- Wilson's of both rates
-    SELECT
-        *,
-        (p + a / 2 - sqrt(a * (p * (1 - p) + a / 4))) / (1 + a) AS p_low,
-        (p + a / 2 + sqrt(a * (p * (1 - p) + a / 4))) / (1 + a) AS p_high,
-        (q + b / 2 - sqrt(b * (q * (1 - q) + b / 4))) / (1 + b) AS q_low,
-        (q + b / 2 + sqrt(b * (q * (1 - q) + b / 4))) / (1 + b) AS q_high
-    FROM rates
 )
 SELECT
-    skill, offered, opened, p AS open_rate,
-    offered_before, opened_before, q AS open_rate_before,
-    p - q AS change,
-    p - q - sqrt((p - p_low) ^ 2 + (q_high - q) ^ 2) AS change_low,
-    p - q + sqrt((p_high - p) ^ 2 + (q - q_low) ^ 2) AS change_high,
+    skill, offered, opened, opened / nullif(offered, 0) AS open_rate,
+    offered_before, opened_before, opened_before / nullif(offered_before, 0) AS open_rate_before,
+    opened / nullif(offered, 0) - opened_before / nullif(offered_before, 0) AS change,
+    newcombe_low(opened, offered, opened_before, offered_before) AS change_low,
+    newcombe_high(opened, offered, opened_before, offered_before) AS change_high,
     opened_unlisted, opened_unlisted_before,
     CAST(coalesce(uses, 0) AS BIGINT) AS uses,  -- a period without a row has no event: zero
     CAST(round(coalesce(bytes, 0) / 4) AS BIGINT) AS tokens_shown,  -- likewise
     CAST(round(coalesce(bytes_before, 0) / 4) AS BIGINT) AS tokens_shown_before  -- likewise
-FROM ends_of
+FROM sums
 ORDER BY opened + opened_unlisted DESC, offered DESC, skill;

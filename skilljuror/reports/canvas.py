@@ -3,7 +3,7 @@
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +24,8 @@ SCRIPTED = "Scripted policy: no language model ran; these figures say nothing ab
 
 LABEL, NARROW_LABEL = 44, 20
 """Characters of a label, on wide and on narrow paper."""
+TOLD = 12
+"""Items of a figure that its alternative text tells."""
 NARROW = 4.7
 """Inches that fill a phone's screen without making the letters smaller."""
 NARROW_TITLE, NARROW_MARK = 42, 56
@@ -65,6 +67,8 @@ class Drawing(NamedTuple):
     """What it shows, in one line."""
     read: str
     """How to read it."""
+    alt: str
+    """Its numbers in words, for whoever cannot see it."""
     svg: str
     """The picture, with the ink colours of light paper."""
     narrow: str = ""
@@ -117,8 +121,10 @@ def short_label(name: str, paper: Paper) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def finish(figure: "Figure", name: str, title: str, read: str, paper: Paper) -> Drawing:
-    """The figure as a Drawing, titled, and marked when a scripted policy ran."""
+def finish(
+    figure: "Figure", name: str, title: str, read: str, told: Sequence[str], paper: Paper
+) -> Drawing:
+    """The figure as a Drawing, titled, and marked when a scripted policy ran; `told` are its numbers."""
     heading, mark = (
         (fill(title, NARROW_TITLE), fill(SCRIPTED, NARROW_MARK))
         if paper.narrow
@@ -131,4 +137,6 @@ def finish(figure: "Figure", name: str, title: str, read: str, paper: Paper) -> 
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
     lines = (line.rstrip() for line in buffer.getvalue().splitlines())
-    return Drawing(name, title, read, "\n".join(lines) + "\n")
+    more = [f"{len(told) - TOLD} more in the data"] if len(told) > TOLD else []
+    alt = f"{title}: {'; '.join([*told[:TOLD], *more])}"
+    return Drawing(name, title, read, alt, "\n".join(lines) + "\n")

@@ -15,6 +15,8 @@ from skilljuror.reports.canvas import (
     finish,
     short_label,
 )
+from skilljuror.reports.formatting import format_points
+from skilljuror.reports.patterns import MIN_TASKS
 
 Row = dict[str, Any]
 
@@ -58,7 +60,22 @@ def task_deltas(answers: Answers, paper: Paper) -> Drawing | None:
             "One bar is one task: to the plus side the treatment passed more of its trials, to the "
             "minus side fewer. A dot is a tie."
         )
-        return finish(figure, "task_deltas", title, read, paper)
+        return finish(figure, "task_deltas", title, read, _told_deltas(rows, paper), paper)
+
+
+def _told_deltas(rows: list[Row], paper: Paper) -> list[str]:
+    """Tasks that gained, tied and lost, with the largest change of each side."""
+    values = [row["delta_rate"] for row in rows]
+    gained, lost = sum(value > 0 for value in values), sum(value < 0 for value in values)
+    best, worst = (
+        f"{short_label(row['task'], paper)}, {format_points(100 * row['delta_rate'])}"
+        for row in (rows[0], rows[-1])
+    )
+    return [
+        f"of {len(rows)} tasks {gained} gained, {len(rows) - gained - lost} tied, {lost} lost",
+        *([f"most for {best}"] if gained else []),
+        *([f"least for {worst}"] if lost else []),
+    ]
 
 
 def _named_bars(axes: Any, rows: list[Row], paper: Paper) -> None:
@@ -136,7 +153,14 @@ def exposure_curve(answers: Answers, paper: Paper) -> Drawing | None:
             "band holds the middle half of the trials."
         )
         title = "How the Skill's knowledge reaches the agent"
-        return finish(figure, "exposure_curve", title, read, paper)
+        told = [_told_curve([row for row in rows if row["condition"] == name]) for name in colours]
+        return finish(figure, "exposure_curve", title, read, told, paper)
+
+
+def _told_curve(rows: list[Row]) -> str:
+    """Shares of the units seen at half of the run and at its end."""
+    half, end = (100 * rows[at]["units_share"] for at in (len(rows) // 2, -1))
+    return f"{rows[0]['condition']} {half:.0f} % at half of the run, {end:.0f} % at its end"
 
 
 def _curve(axes: Any, rows: list[Row], colour: str) -> None:
@@ -159,8 +183,9 @@ def _series(answers: Answers, conditions: Sequence[str]) -> dict[str, str]:
 
 def strata(answers: Answers, paper: Paper) -> Drawing | None:
     """Uptake against outcome, one point per stratum (Figure 7)."""
-    rows = [row for row in answers("strata").records() if _drawn(row)]
-    rows = [row for row in rows if row["judge"] == rows[0]["judge"]]
+    found = [row for row in answers("strata").records() if _drawn(row)]
+    found = [row for row in found if row["judge"] == found[0]["judge"]]
+    rows = [row for row in found if row["tasks"] >= MIN_TASKS]
     if len(rows) < 2:
         return None
     with canvas(paper, 9.0, 4.8) as (figure, axes):
@@ -174,11 +199,21 @@ def strata(answers: Answers, paper: Paper) -> Drawing | None:
         read = (
             f"One point is one kind of task; its area is the number of tasks, given in brackets. "
             f"A line spans what is possible where uses are open, with the point in its middle. "
-            f"Uptake is that of judge {rows[0]['judge']}. Which tasks gain uptake is not decided by "
+            f"Uptake is that of judge {rows[0]['judge']}. {_left_out(len(found) - len(rows))}Which tasks gain uptake is not decided by "
             "chance: this shows where to look, not what causes what."
         )
         title = "Uptake and success by kind of task, treatment minus control"
-        return finish(figure, "strata", title, read, paper)
+        told = [
+            f"{short_label(row['value'], paper)} ({row['tasks']} tasks) uptake {row['delta_yes_low']:+.2f} to"
+            f" {row['delta_yes_high']:+.2f}, passes {format_points(100 * row['delta_pass'])}"
+            for row in rows
+        ]
+        return finish(figure, "strata", title, read, told, paper)
+
+
+def _left_out(count: int) -> str:
+    kinds = "1 kind" if count == 1 else f"{count} kinds"
+    return f"Left out: {kinds} of fewer than {MIN_TASKS} tasks. " if count else ""
 
 
 def _drawn(row: Row) -> bool:
@@ -272,7 +307,11 @@ def skills_opened(answers: Answers, paper: Paper) -> Drawing | None:
         )
         read += "in those behind it, only a search printed lines of it."
         title = "Skills that agents opened"
-        return finish(figure, "skills_opened", title, read, paper)
+        told = [
+            f"{short_label(row['skill'], paper)} opened in {row['opened']} of {row['trajectories']} runs"
+            for row in rows
+        ]
+        return finish(figure, "skills_opened", title, read, told, paper)
 
 
 def _heat_map(name: str, title: str, read: str, cells: Cells, paper: Paper) -> Drawing:
@@ -287,7 +326,15 @@ def _heat_map(name: str, title: str, read: str, cells: Cells, paper: Paper) -> D
         _heat_map_axes(axes, [short_label(name, paper) for name in names])
         bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12)
         bar.outline.set_visible(False)
-        return finish(figure, name, title, read, paper)
+        told = [_told_row(short_label(one, paper), grid[at]) for at, one in enumerate(names)]
+        return finish(figure, name, title, read, told, paper)
+
+
+def _told_row(label: str, values: Sequence[float]) -> str:
+    """Sum of a row of a heat map, and the fullest of its columns."""
+    most = max(values)
+    where = f", most ({most:.2g}) in column {values.index(most) + 1} of {BINS}" if most else ""
+    return f"{label} {sum(values):.3g} in all{where}"
 
 
 def _heat_map_axes(axes: Any, names: list[str]) -> None:

@@ -68,7 +68,8 @@ def interval_picture(first: Headline) -> str:
     zero = _across(0, reach)
     return (
         f'<svg class="interval" viewBox="0 0 {WIDTH:.0f} 80" role="img" '
-        f'aria-label="95 % interval from {format_points(delta.t.low)} to {format_points(delta.t.high)}">'
+        f'aria-label="{format_points(delta.delta)}, 95 % interval from {format_points(delta.t.low)} to'
+        f' {format_points(delta.t.high)}">'
         f'<line x1="0" x2="{WIDTH:.0f}" y1="{MIDDLE}" y2="{MIDDLE}" class="axis"/>'
         f'<line x1="{zero:.1f}" x2="{zero:.1f}" y1="8" y2="{MIDDLE + 14}" class="zero"/>'
         f'<text x="{zero + 5:.1f}" y="14">0</text>'

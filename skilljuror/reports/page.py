@@ -1,12 +1,13 @@
 """HTML pages: the report with its CSV and SVG files, and the diff of units."""
 
+import re
 from importlib import metadata
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from skilljuror.files import write_atomic
 from skilljuror.queries.csv_text import csv_text
@@ -21,6 +22,8 @@ from skilljuror.reports.headline_pictures import condition_bars, interval_pictur
 from skilljuror.reports.sections import OBSERVED, STUDY
 from skilljuror.reports.views import SectionView, section_view
 
+LONG_NAME = 16
+"""Characters from which a text may be broken inside of its words."""
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -65,7 +68,9 @@ def _write_figure(answers: Answers, figure: Drawing, folder: Path) -> None:
 
 def _render(answers: Answers, first: Headline, views: list[SectionView]) -> str:
     environment = templates()
-    environment.filters |= {"points": format_points, "counted": format_count}
+    environment.filters |= {
+        "points": format_points, "counted": format_count, "breakable": breakable,
+    }  # fmt: skip
     template = environment.get_template("report.html.j2")
     return template.render(
         first=first,
@@ -78,6 +83,13 @@ def _render(answers: Answers, first: Headline, views: list[SectionView]) -> str:
         version=metadata.version("skilljuror"),
         drawn=_drawn,
     )
+
+
+def breakable(text: str) -> Markup:
+    """A text whose long names and paths may be broken after _ and /."""
+    if len(text) < LONG_NAME:
+        return escape(text)
+    return Markup(re.sub(r"(?<=\w)([_/]+)(?=\w)", r"\1<wbr>", str(escape(text))))
 
 
 def templates() -> Environment:

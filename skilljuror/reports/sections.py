@@ -256,7 +256,13 @@ OBSERVED = (
         "ends", "Trial outcomes",
         "The outcome is known if the harness stored its result with the log; other logs are not in this "
         "table. Trials with an unreadable log count here but not in tables about steps or events.",
-        (Panel("observed_outcomes", limit=40), Panel("observed_trials", limit=200, folded=True)),
+        (
+            Panel("observed_outcomes", limit=40),
+            Panel("observed_trials", (
+                "trial", "task", "agent", "model", "reward", "exception", "message", "logged", "steps",
+                "uses", "reason",
+            ), limit=200, folded=True),
+        ),
     ),
     Section(
         "when", "When skills were used",

@@ -10,6 +10,7 @@ from skilljuror.files import write_atomic
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import LocalEffect, Verdict
 from skilljuror.models.trajectory import ToolCall, Trajectory
+from skilljuror.reports.sights import resource_rows, unit_rows
 
 LONGEST = 20_000
 """Characters of one text on the page."""
@@ -126,23 +127,14 @@ def write_trajectories(runs: Sequence[Any], target: Path) -> None:
     page = templates().get_template("trajectory.html.j2")
     title = views[0].name if len(views) == 1 else f"{len(views)} runs"
     scripted = SCRIPTED if any(view.scripted for view in views) else ""
-    opened = opened_in(runs)
-    write_atomic(target, page.render(title=title, runs=views, opened=opened, scripted=scripted))
-
-
-def opened_in(runs: Sequence[Any]) -> list[tuple[str, list[str]]]:
-    """Return (resource, first step of each run in which its content was shown or it ran), by first step."""
-    first: dict[str, dict[int, int]] = defaultdict(dict)
-    for number, details in enumerate(runs):
-        for event in details.events:
-            if event.counts and not event.phantom and event.ok is not False:
-                steps = first[f"{event.skill}/{event.resource}"]
-                steps[number] = min(event.step, steps.get(number, event.step))
-    rows = sorted(first.items(), key=lambda row: (-len(row[1]), min(row[1].values()), row[0]))
-    return [
-        (name, [f"step {steps[n]}" if n in steps else "" for n in range(len(runs))])
-        for name, steps in rows
+    anchors = [
+        {(one.agent or "main", one.number): one.anchor for one in run.steps} for run in views
     ]
+    opened, units = resource_rows(runs, anchors), unit_rows(runs, anchors)
+    write_atomic(
+        target,
+        page.render(title=title, runs=views, opened=opened, units=units, scripted=scripted),
+    )
 
 
 def run_view(details: Any, number: int = 0) -> RunView:

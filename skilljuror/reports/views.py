@@ -11,6 +11,10 @@ from skilljuror.reports.formatting import DASH, format_value, heading_of, is_num
 from skilljuror.reports.remarks import REMARKS, Remark
 from skilljuror.reports.sections import Panel, Section
 
+WIDE = 8
+"""Columns that any panel has room for."""
+LONG = 20
+"""Rows that are shown at once; longer tables are folded away, with their count."""
 NO_ROWS = "Nothing to show: the database has no rows for this."
 
 
@@ -58,6 +62,8 @@ class TableView:
     """What one row is."""
     columns: tuple[Column, ...]
     """Headings."""
+    blank: tuple[str, ...]
+    """Headings of a wide table's columns without any value, which are not on the page."""
     rows: tuple[tuple[Cell, ...], ...]
     """Rows on the page."""
     total: int
@@ -109,23 +115,26 @@ def table_view(answers: Answers, panel: Panel) -> TableView:
     wanted = panel.columns or found.columns
     names = [name for name in wanted if name in found.columns and not _is_reason(name, wanted)]
     rows = found.records()
+    blank = [name for name in names if _is_blank(name, rows)] if len(names) > WIDE else []
+    names = [name for name in names if name not in blank]
     numeric = {name: all(_flush_right(row[name]) for row in rows) for name in names}
     return TableView(
         name=panel.query,
         question=about.question,
         read=about.read,
         empty=about.empty or NO_ROWS,
-        notes=_notes(panel.query, found, names),
+        notes=_notes(panel.query, found, [*names, *blank]),
         grain=about.grain,
         columns=tuple(
             Column(name, heading_of(name), about.definitions.get(name, ""), numeric[name])
             for name in names
         ),
+        blank=tuple(map(heading_of, blank)),
         rows=tuple(
             tuple(_cell(name, row, numeric[name]) for name in names) for row in rows[: panel.limit]
         ),
         total=len(rows),
-        folded=panel.folded,
+        folded=panel.folded or len(rows) > LONG,
         definitions=tuple(about.definitions.items()),
         source=COMPUTED[panel.query].source if panel.query in COMPUTED else "",
         sql=_body(about.sql),
@@ -145,6 +154,12 @@ def _body(sql: str) -> str:
     lines = sql.splitlines()
     first = next((n for n, line in enumerate(lines) if not line.startswith("--")), 0)
     return "\n".join(lines[first:])
+
+
+def _is_blank(name: str, rows: list[dict[str, Any]]) -> bool:
+    """Whether there are rows, and none has a value of the column or a reason for its lack."""
+    cells = (row.get(one) for row in rows for one in (name, f"{name}_reason"))
+    return bool(rows) and all(cell is None for cell in cells)
 
 
 def _flush_right(value: Any) -> bool:

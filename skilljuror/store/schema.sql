@@ -439,18 +439,22 @@ CREATE TABLE events (
     counted BOOLEAN NOT NULL,  -- Whether it is a use: any kind but edit, write and mention.
     quote VARCHAR NOT NULL,  -- A short piece of the evidence.
     note VARCHAR NOT NULL,  -- Free text.
-    shown_bytes BIGINT  -- Bytes of the resource's text that were shown; null if unknown.
+    shown_bytes BIGINT,  -- Bytes of the resource's text that were shown; null if unknown.
+    text_digest VARCHAR  -- Version of a SKILL.md that was shown in full: sha256 of its lines, without front matter, blank lines and blanks at their ends; null for anything else, or if the text cannot be told apart.
 );
+
+-- One row per trial with a log and Skill folder of its variant.
+CREATE VIEW variant_skills AS
+SELECT
+    l.trajectory AS trajectory,  -- Key of the run.
+    unnest(v.skills) AS skill  -- Name of the Skill's folder.
+FROM trajectories AS l
+JOIN trials AS t ON t.trial = l.trial
+JOIN variants AS v ON v.build = t.task AND v.variant = t.variant;
 
 -- One row per run and Skill that was offered or touched, with its name in tables. A name without a plugin gets the plugin that offers such a Skill in the run, or else in any run, unless several do. A Skill of a trial's variant is named after its folder.
 CREATE VIEW skill_names AS
-WITH folders AS (
-    SELECT l.trajectory, unnest(v.skills) AS skill
-    FROM trajectories AS l
-    JOIN trials AS t ON t.trial = l.trial
-    JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
-),
-written AS (
+WITH written AS (
     SELECT trajectory, skill, true AS listed FROM offered
     UNION ALL
     SELECT trajectory, skill, false AS listed FROM events
@@ -478,7 +482,7 @@ SELECT
     END AS name  -- Name used in tables.
 FROM written AS w
 LEFT JOIN own AS o ON o.trajectory = w.trajectory AND o.tail = regexp_extract(w.skill, '[^:]*$')
-LEFT JOIN folders AS f ON f.trajectory = w.trajectory AND f.skill = regexp_extract(w.skill, '[^:]*$')
+LEFT JOIN variant_skills AS f ON f.trajectory = w.trajectory AND f.skill = regexp_extract(w.skill, '[^:]*$')
 LEFT JOIN offered AS b ON b.trajectory = w.trajectory AND b.skill = regexp_extract(w.skill, '[^:]*$')
 LEFT JOIN anywhere AS a ON a.tail = w.skill
 GROUP BY w.trajectory, w.skill, o.names, o.name, a.names, a.name, f.skill;
@@ -728,16 +732,10 @@ CREATE TABLE judge_calls (
 
 -- One row per run and Skill, by its name in tables, that was offered to the run, by its log or variant, or touched.
 CREATE VIEW skill_runs AS
-WITH given AS (
-    SELECT l.trajectory, unnest(v.skills) AS skill
-    FROM trajectories AS l
-    JOIN trials AS t ON t.trial = l.trial
-    JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
-),
-offers AS (
+WITH offers AS (
     SELECT trajectory, name AS skill FROM offered JOIN skill_names USING (trajectory, skill)
     UNION
-    SELECT g.trajectory, coalesce(n.name, g.skill) FROM given AS g LEFT JOIN skill_names AS n USING (trajectory, skill)
+    SELECT g.trajectory, coalesce(n.name, g.skill) FROM variant_skills AS g LEFT JOIN skill_names AS n USING (trajectory, skill)
 ),
 touches AS (
     SELECT
@@ -1002,6 +1000,14 @@ CREATE MACRO share_reason(parts, others, clusters) AS
         WHEN list_sum(parts) = 0 OR list_sum(others) = 0 THEN 'no variation between ' || clusters
         ELSE 'one of the ' || clusters || ' holds all of one kind, or all are alike'
     END;
+-- Newcombe's 95 % interval of the difference of two shares (1998, method 10); null where either has nothing.
+CREATE MACRO newcombe_low(part, whole, part_before, whole_before) AS
+    part / nullif(whole, 0) - part_before / nullif(whole_before, 0) - sqrt(
+        (part / nullif(whole, 0) - wilson_low(part, whole)) ^ 2
+        + (wilson_high(part_before, whole_before) - part_before / nullif(whole_before, 0)) ^ 2
+    );
+CREATE MACRO newcombe_high(part, whole, part_before, whole_before) AS
+    -newcombe_low(part_before, whole_before, part, whole);
 
 -- Formulas that questions share.
 

@@ -156,6 +156,20 @@ def test_a_name_that_is_not_there_lists_those_that_are(small, name, param, value
         run(small, name, **{param: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "param", "value", "said"),
+    [
+        ("usage", "days", "x", "parameter days is 'x'; use a whole number"),
+        ("usage", "until", "soon", "parameter until is 'soon'; use a date, such as 2026-03-05"),
+        ("usage_by_version", "weekly", "ja", "parameter weekly is 'ja'; use true or false"),
+    ],
+)
+def test_a_value_of_another_type_names_the_parameter(small, name, param, value, said):
+    with pytest.raises(QueryError) as error:
+        run(small, name, **{param: value})
+    assert error.value.message == said
+
+
 def test_where_there_is_nothing_to_name_the_answer_is_empty_and_says_why(empty):
     found = run(empty, "measure_by_task", metric="nonsense")
     assert found.rows == []

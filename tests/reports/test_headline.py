@@ -56,7 +56,9 @@ def test_students_interval_leads_in_title_picture_words_and_methods(tmp_path):
     )
     assert found.title.startswith("Inconclusive: ")
     assert "The interval includes 0" in found.advice
-    assert 'aria-label="95 % interval from −36.5 pp to +153.2 pp"' in interval_picture(found)
+    assert 'aria-label="+58.3 pp, 95 % interval from −36.5 pp to +153.2 pp"' in interval_picture(
+        found
+    )
     first, *others = found.methods
     assert first[:3] == ("paired task means, Student t(2) (headline)", *approx(-36.54, 153.20))
     normal = next(row for row in others if "normal" in row[0])

@@ -10,6 +10,7 @@ from skilljuror.attribution.evidence.line_index import (
     ContentMatch,
     TextLines,
     front_matter,
+    text_digest,
     utf8_size,
 )
 from skilljuror.attribution.evidence.read_evidence import ReadEvidence, first_filled, output_text
@@ -105,11 +106,23 @@ def _evidence_of_body(text: str, location: ResourceLocation, run: RunContext) ->
     quote = first_filled(lines)
     match = run.line_index.match(key, TextLines.of(lines))
     if match is not None:
-        return _evidence_of_match(match, location, run, quote)
+        evidence = _evidence_of_match(match, location, run, quote)
+        whole = evidence.exposed == "full"
+        return replace(evidence, digest=_digest_of_body(text, lines) if whole else None)
     note = "the body is not the text known for this skill" if key in run.line_index.files else ""
     ranges = ((1, len(lines)),) if front_matter(lines) else None
     exposed: Exposed = "partial" if _CUT_BODY.search(body[-300:]) else "full"
-    return ReadEvidence(exposed, ranges, True, "content", note, quote, utf8_size(body))
+    digest = _digest_of_body(text, lines) if exposed == "full" else None
+    return ReadEvidence(exposed, ranges, True, "content", note, quote, utf8_size(body), digest)
+
+
+def _digest_of_body(text: str, lines: list[str]) -> str:
+    """Claude Code writes the Skill's folder, which differs between machines, for ${CLAUDE_SKILL_DIR}."""
+    head = text.partition("\n")[0]
+    folder = head.removeprefix(_BODY_HEAD).strip() if head.startswith(_BODY_HEAD) else ""
+    if folder:
+        lines = [line.replace(folder, "${CLAUDE_SKILL_DIR}") for line in lines]
+    return text_digest(lines)
 
 
 def _evidence_of_match(
@@ -120,8 +133,8 @@ def _evidence_of_match(
     whole = match.body or match.lines >= 0.9 * max(1, file.filled)
     exposed: Exposed = "full" if whole else "partial"
     lines = ((match.ranges[0][0], match.ranges[-1][1]),) if whole else match.ranges
-    size = file.size(match.ranges)
-    return ReadEvidence(exposed, lines, True, "content", quote=quote, size=size)
+    size, digest = file.size(match.ranges), file.digest(match)
+    return ReadEvidence(exposed, lines, True, "content", quote=quote, size=size, digest=digest)
 
 
 def _injected_file(message: Message, run: RunContext, via: Via) -> Iterator[CandidateEvent]:

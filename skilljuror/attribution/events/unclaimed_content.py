@@ -95,6 +95,7 @@ def unclaimed_reads(
             continue
         taken |= places
         skill, resource = key
+        file = run.line_index.files[key]
         yield (
             ResourceLocation(skill, resource, skill in run.catalog.bundled),
             ReadEvidence(
@@ -104,7 +105,8 @@ def unclaimed_reads(
                 witness="content",
                 note=_NOTE,
                 quote=match.first[:120],
-                size=run.line_index.files[key].size(match.ranges),
+                size=file.size(match.ranges),
+                digest=file.digest(match),
             ),
         )
 

@@ -5,6 +5,7 @@ Only long and rare (distinctive) lines start a match, which grows over its neigh
 common lines included, while they follow the file's order.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -85,6 +86,10 @@ class IndexedFile(Struct):
             lines, sizes, body, filled, len(lines) - lines.count(""), _numbers(lines)
         )
 
+    def digest(self, match: ContentMatch) -> str | None:
+        """`text_digest` of the file, if a text shows its whole body in one piece."""
+        return text_digest(self.lines) if match.body and len(match.places) == 1 else None
+
     def size(self, ranges: LineRanges) -> int:
         """Bytes of these lines of the file."""
         return sum(size for first, last in ranges for size in self.sizes[first - 1 : last])
@@ -106,6 +111,19 @@ def front_matter(lines: Sequence[str]) -> int:
         if line == "---":
             return at + 1
     return 0
+
+
+def text_digest(lines: Sequence[str]) -> str:
+    """sha256 of a SKILL.md as shown: equal for all tools that show the same text.
+
+    Without what tools add or leave out: line numbers, blank lines and blanks at both ends of a line,
+    and the front matter, which some agents cut.
+    """
+    bare = [*map(str.strip, lines)]
+    if bare and bare[0] != "---" and without_line_prefix(lines[0]) == "---":
+        bare = [*map(without_line_prefix, lines)]
+    body = "\n".join(filter(None, bare[front_matter(bare) :]))
+    return hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
 
 
 class TextLines(NamedTuple):

@@ -27,6 +27,7 @@ from skilljuror.attribution.evidence.line_index import (
     LineRanges,
     ResourceKey,
     TextLines,
+    text_digest,
     utf8_size,
 )
 from skilljuror.attribution.evidence.terminal_screens import is_screen, screen_output
@@ -71,6 +72,8 @@ class ReadEvidence(Struct, frozen=True, gc=False):
     quote: str = ""
     size: int | None = None
     """Bytes of the resource shown; None if unknown."""
+    digest: str | None = None
+    """`text_digest` of what was shown, if that is a whole file; None if unknown."""
 
 
 def output_text(result: ToolResult | None) -> str:
@@ -158,7 +161,10 @@ def evidence_of_read(
     match = output.match(resolved.key, line_index)
     if file and match and (match.distinctive or match.lines >= min(2, file.filled)):
         evidence = _by_content(access, match, output, file)
-        return evidence if segment is None else _widened(evidence, access.selection, len(segment))
+        if segment is None:
+            return evidence
+        widened = _widened(evidence, access.selection, len(segment))
+        return replace(widened, digest=_digest(widened.exposed, segment))
     if not access.shown:
         return ReadEvidence("none", None, ok=output.ok, note=access.note)
     if segment is None and foreign:
@@ -167,7 +173,8 @@ def evidence_of_read(
     if file and file.filled and counted.exposed != "none":
         failed = output.ok is False
         exposed: Exposed = "none" if failed else counted.exposed
-        return ReadEvidence(exposed, None, counted.ok and not failed, note=DISAGREE)
+        digest = None if failed else counted.digest
+        return ReadEvidence(exposed, None, counted.ok and not failed, note=DISAGREE, digest=digest)
     return counted
 
 
@@ -193,7 +200,13 @@ def _by_content(
     exposed: Exposed = "full" if whole else "partial"
     lines = ((1, total),) if whole and ranges[0][0] == 1 else ranges
     note, quote = _IN_PART if partly else "", match.first[:_LONGEST_QUOTE]
-    return ReadEvidence(exposed, lines, True, "both", note, quote, file.size(ranges))
+    size, digest = file.size(ranges), file.digest(match)
+    return ReadEvidence(exposed, lines, True, "both", note, quote, size, digest)
+
+
+def _digest(exposed: Exposed, lines: Sequence[str]) -> str | None:
+    """`text_digest` of lines that are surely the file's own."""
+    return text_digest(lines) if exposed == "full" else None
 
 
 def _widened(evidence: ReadEvidence, selection: LineSelection, count: int) -> ReadEvidence:
@@ -230,8 +243,8 @@ def _by_count(access: Access, output: CallOutput, segment: Sequence[str] | None)
     if not segment:
         return ReadEvidence("none", None, output.ok)
     exposed, lines = _counted(selection, len(segment), cut=output.cut)
-    size = sum(utf8_size(line) + 1 for line in segment)
-    return ReadEvidence(exposed, lines, True, quote=first_filled(segment), size=size)
+    size, digest = sum(utf8_size(line) + 1 for line in segment), _digest(exposed, segment)
+    return ReadEvidence(exposed, lines, True, quote=first_filled(segment), size=size, digest=digest)
 
 
 def _silent(access: Access, output: CallOutput) -> ReadEvidence:
@@ -299,7 +312,8 @@ def evidence_of_tool_read(
         exposed, lines = _counted(asked, len(output.lines), cut=output.cut)
     witness: Witness = "both" if match else "command"
     quote, size = first_filled(output.lines), utf8_size(output.text)
-    return ReadEvidence(exposed, lines, True, witness, quote=quote, size=size)
+    digest = _digest(exposed, output.lines)
+    return ReadEvidence(exposed, lines, True, witness, quote=quote, size=size, digest=digest)
 
 
 def _refusal(result: ToolResult, output: CallOutput) -> str | None:

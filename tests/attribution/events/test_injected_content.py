@@ -3,6 +3,7 @@
 import pytest
 
 from skilljuror.attribution.events.injected_content import body_text
+from skilljuror.attribution.evidence.line_index import text_digest
 from skilljuror.models.trajectory import Message, ToolCall, ToolResult
 from tests.support.attribution_runs import BODY, BUNDLE, SKILL, TAXES, events_of
 from tests.support.generated_texts import SIZE, soon
@@ -112,3 +113,23 @@ def test_a_loaded_body_of_blank_lines_is_read_soon():
     blank = "\n" * SIZE
     text = f"<skill_content name='x'>\nOne.{blank}Two.\nBase directory for this skill: /x"
     assert soon(body_text, text) == f"One.{blank}Two."
+
+
+def test_the_same_skill_in_another_folder_is_the_same_text():
+    """Claude Code writes the folder for ${CLAUDE_SKILL_DIR}, in the body that it injects alone."""
+    source = "# Ledger\nRun ${CLAUDE_SKILL_DIR}/scripts/total.py over the entries.\n"
+    digests = set()
+    for folder in ("/home/a/.claude/skills/ledger", "/srv/b/skills/ledger"):
+        text = f"Base directory for this skill: {folder}\n\n{source}"
+        message = body(text=text.replace("${CLAUDE_SKILL_DIR}", folder), step=0, path=folder)
+        (event,) = events_of(messages=(message,), manifest=None)
+        digests.add(event.text_digest)
+    assert digests == {text_digest(source.splitlines())}
+
+
+def test_a_text_that_was_cut_or_is_not_in_the_log_has_no_digest():
+    (cut,) = events_of(skill(BODY + "[... skill content truncated]"), manifest=None)
+    (dropped,) = events_of(skill(), manifest=None)
+    (whole,) = events_of(skill(BODY), manifest=None)
+    assert (cut.text_digest, dropped.text_digest) == (None, None)
+    assert whole.text_digest == text_digest(BODY.splitlines())

@@ -10,9 +10,10 @@ from skilljuror.attribution.evidence.line_index import (
     LineIndex,
     TextLines,
     merged_ranges,
+    text_digest,
     without_line_prefix,
 )
-from tests.support.attribution_runs import FORMAT
+from tests.support.attribution_runs import BODY, FORMAT, SKILL
 from tests.support.generated_texts import MANY, glued
 
 
@@ -115,3 +116,18 @@ def test_lines_looked_up_in_one_go_give_the_same_matches(files, shown):
         key: match for key in sorted(hits) if (match := line_index._match(key, hits[key], text))
     }
     assert line_index.matches(text) == slow
+
+
+def test_a_text_has_one_digest_however_a_tool_shows_it():
+    """With or without front matter, line numbers, blank lines, blanks and line ends."""
+    shown = [
+        SKILL.splitlines(),
+        BODY.splitlines(),
+        SKILL.replace("\n", "\r\n").split("\n"),
+        [line + "  " for line in ["", *BODY.splitlines(), ""]],
+        [f"{n:>6}\t{line}" for n, line in enumerate(SKILL.splitlines(), 1)],
+        [f"{n:>5}→{line}" for n, line in enumerate(SKILL.splitlines(), 1)],
+    ]
+    assert len({text_digest(lines) for lines in shown}) == 1
+    assert text_digest(BODY.replace("cents", "euros").splitlines()) != text_digest(shown[0])
+    assert text_digest([*BODY.splitlines(), "One more."]) != text_digest(shown[0])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from skilljuror.attribution.evidence.line_index import text_digest
 from skilljuror.models.trajectory import (
     ToolCall,
     ToolResult,
@@ -18,6 +19,7 @@ from tests.support.attribution_runs import (
     observed,
     observed_events,
     ran,
+    ran_each,
 )
 
 
@@ -166,3 +168,34 @@ def _fields(call):
 def test_nothing_printed_is_a_read_only_where_a_complaint_would_show(command, exposed):
     (found,) = observed(command.replace("@", f"{REFERENCES}/nope.md"), "")
     assert found[2] == exposed
+
+
+def test_the_text_of_a_skill_shown_whole_has_a_digest_and_a_part_has_none():
+    """By one command of several, by a tool and by a part, in a log of its own."""
+    other = f"{BUNDLE}/references/taxes.md"
+    read = ToolResult(SKILL, 3, True, clean=SKILL, first_line=1, total_lines=10)
+    digests = [
+        [event.text_digest for event in events if event.resource == "SKILL.md"]
+        for events in (
+            observed_events(ran(f"cat {BUNDLE}/SKILL.md", SKILL)),
+            observed_events(
+                ran(f"cat {BUNDLE}/SKILL.md; echo ==; cat {other}", f"{SKILL}==\n{TAXES}")
+            ),
+            observed_events(file_tool("read", read, path=f"{BUNDLE}/SKILL.md")),
+            events_of(ran(f"cat {BUNDLE}/SKILL.md", SKILL)),
+            observed_events(ran(f"head -n 5 {BUNDLE}/SKILL.md", "\n".join(SKILL.split("\n")[:5]))),
+        )
+    ]
+    whole = text_digest(SKILL.splitlines())
+    assert digests == [[whole], [whole], [whole], [whole], [None]]
+    (support,) = observed_events(ran(f"cat {other}", TAXES))
+    assert (support.content_exposed, support.text_digest) == ("full", None)
+
+
+def test_a_skill_that_was_changed_between_two_reads_has_two_digests():
+    longer = SKILL + "Never forget the last line of a ledger.\n"
+    first, second = observed_events(
+        *ran_each((f"cat {BUNDLE}/SKILL.md", SKILL), (f"cat {BUNDLE}/SKILL.md", longer))
+    )
+    assert first.text_digest == text_digest(SKILL.splitlines())
+    assert second.text_digest == text_digest(longer.splitlines())
