@@ -108,7 +108,8 @@ notebooks: $(STAMP) ## run every notebook into out/notebooks
 
 reports: $(STAMP) ## write the report of the demo, with its pictures, into reports/demo
 	$(BIN)/skilljuror demo --out out/demo
-	$(BIN)/skilljuror report out/demo --out reports/demo
+	rm -rf reports/demo
+	$(BIN)/skilljuror report out/demo --out reports/demo --no-quotes
 
 clean:
 	rm -rf out build dist .live .pytest_cache .mypy_cache .ruff_cache

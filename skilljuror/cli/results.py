@@ -1,4 +1,4 @@
-"""Commands that read a study's results: query, show, report."""
+"""Commands that read a study's results: query, show, export, report."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ import typer
 from skilljuror.cli.options import Debug, Json, Study
 from skilljuror.cli.output import emit, print_headline, progress, record_table, table
 from skilljuror.cli.terminal import json_text
-from skilljuror.errors import UsageError
+from skilljuror.errors import QueryError, UsageError
 
 
 class Format(StrEnum):
@@ -38,11 +38,11 @@ PROGRAM_MEMORY = 512 << 20
 
 def query(
     study: Study,
-    question: Annotated[
-        str | None,
+    words: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="NAME|SQL|FILE.sql|-",
-            help="Question, SQL, SQL file or - (stdin); default: list.",
+            metavar="[STUDY...] NAME|SQL|FILE.sql|-",
+            help="Studies, then question, SQL, file or -; default: list.",
         ),
     ] = None,
     form: Annotated[
@@ -83,30 +83,31 @@ def query(
 ) -> None:
     """Answer a named question, or run read-only SQL.
 
-    A table too wide for the terminal is printed as records; set COLUMNS for the width of a pipe.
-    CSV text that a spreadsheet would run as a formula starts with an apostrophe. --alert compares a
+    The answers of several studies are one table, its first column the name of the folder. A table too
+    wide for the terminal is printed as records; set COLUMNS for the width of a pipe. CSV text that a spreadsheet would run as a formula starts with an apostrophe. --alert compares a
     column by < <= > >= = or != with a number or 'text'.
     """
     from skilljuror.queries.run import catalog
+    from skilljuror.queries.several import side_by_side, study_names
     from skilljuror.store.limits import Limits
 
     chosen = _form(form, out, as_json=json)
-    if question is None:
+    if not words:
         questions = [{"name": one.name, "question": one.question} for one in catalog()]
         emit(questions, json, lambda: record_table(questions, "name", "question"))
         return
-    if chosen is Format.parquet and limit is not None:
-        raise UsageError("--limit does not apply to parquet; use LIMIT in the SQL", field="limit")
-    if chosen is Format.parquet and alert:
-        raise UsageError("--alert does not apply to parquet; use another format", field="alert")
-    asked, bound = _sql(question), _params(param or [])
+    studies = study_names([study, *map(Path, words[:-1])])
+    if chosen is Format.parquet:
+        _check_parquet(len(studies), limit, alert)
+    asked, bound = _sql(words[-1]), _params(param or [])
     limits = Limits(timeout, _size(memory))
     try:
         with _memory_bounded(limits.memory or 0):
             if chosen is Format.parquet:
                 _parquet(study, asked, bound, limits, out)
                 return
-            found = _ask(study, asked, bound, limits)
+            answers = _answers(studies, asked, bound, limits)
+            found = side_by_side(answers)
             rows = len(found.rows)
             alarmed = _alarmed(found, alert or [])
             if limit is None and chosen is Format.table:
@@ -117,7 +118,7 @@ def query(
         raise limits.too_big() from error
     if limit is not None and rows > limit:
         print(f"the first {limit} of {rows} rows; --limit N shows more", file=sys.stderr)
-    _print_remarks(study, asked, found)
+    _print_remarks(studies, answers, asked)
     for line in alarmed:
         print(f"alert: {line}", file=sys.stderr)
     if alarmed:
@@ -158,6 +159,8 @@ def _form(form: Format | None, out: Path | None, *, as_json: bool) -> Format:
 def _sql(question: str) -> str:
     """The question, or the text of the file or standard input that it names."""
     if question != "-" and not question.lower().endswith(".sql"):
+        if _is_study(question):
+            raise UsageError(f"{question!r} is a study; put a question after the studies")
         return question
     raw = sys.stdin.buffer.read() if question == "-" else Path(question).read_bytes()
     try:
@@ -165,6 +168,13 @@ def _sql(question: str) -> str:
     except UnicodeDecodeError as error:
         where = "standard input" if question == "-" else repr(question)
         raise UsageError(f"{where} is not UTF-8 text; save the SQL as UTF-8") from error
+
+
+def _is_study(word: str) -> bool:
+    try:
+        return Path(word, "study.duckdb").is_file()
+    except OSError:  # SQL may be too long for a path
+        return False
 
 
 def _size(text: str) -> int:
@@ -201,20 +211,42 @@ def _memory_bounded(limit: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def _ask(study: Path, question: str, params: dict[str, str], limits: Any) -> Any:
+def _check_parquet(studies: int, limit: int | None, alert: list[str] | None) -> None:
+    if limit is not None:
+        raise UsageError("--limit does not apply to parquet; use LIMIT in the SQL", field="limit")
+    if alert:
+        raise UsageError("--alert does not apply to parquet; use another format", field="alert")
+    if studies > 1:
+        raise UsageError("parquet takes one study; use --format csv or json", field="format")
+
+
+def _answers(
+    studies: dict[str, Path], question: str, params: dict[str, str], limits: Any
+) -> dict[str, Any]:
+    """The answer of each study. With several, an error of the question names the study."""
     from skilljuror.files import StudyFolder
     from skilljuror.queries.run import open_read, run
 
-    with open_read(StudyFolder.existing(study).existing_database, limits) as reader:
-        return run(reader, question, **params)
+    answers = {}
+    for name, folder in studies.items():
+        try:
+            with open_read(StudyFolder.existing(folder).existing_database, limits) as reader:
+                answers[name] = run(reader, question, **params)
+        except QueryError as error:
+            if len(studies) == 1:
+                raise
+            raise QueryError(f"in {name!r}: {error.message}", field=error.field) from error
+    return answers
 
 
-def _print_remarks(study: Path, question: str, found: Any) -> None:
-    """Print the question's remarks on what is missing in the answer and how to get it."""
+def _print_remarks(studies: dict[str, Path], answers: dict[str, Any], question: str) -> None:
+    """Print the question's remarks on what is missing in the answers and how to get it."""
     from skilljuror.queries.run import remarks_on
 
-    for words in remarks_on(question, found):
-        print(words.replace("STUDY", shlex.quote(str(study))), file=sys.stderr)
+    for name, found in answers.items():
+        for words in remarks_on(question, found):
+            said = words.replace("STUDY", shlex.quote(str(studies[name])))
+            print(f"{name}: {said}" if len(answers) > 1 else said, file=sys.stderr)
 
 
 def _params(pairs: list[str]) -> dict[str, str]:
@@ -319,10 +351,18 @@ class ReportFormat(StrEnum):
 
 
 def report(
-    study: Study,
+    studies: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="STUDY...",
+            help="Study folder; several become one table.",
+        ),
+    ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Report folder; default: STUDY/report."),
+        typer.Option(
+            "--out", metavar="DIR", help="Report folder; default for one study: STUDY/report."
+        ),
     ] = None,
     no_quotes: Annotated[
         bool, typer.Option("--no-quotes", help="Leave out quotes from logs.")
@@ -336,15 +376,20 @@ def report(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write tables, figures and a self-contained report.html."""
+    """Write tables, figures and a self-contained report.html; of several studies, one table over the tasks
+    that all of them have, and what else is matched."""
     from skilljuror.ingest.lookup import report_head, report_paper, report_study
 
+    if form == ReportFormat.markdown and (out is not None or json or paper):
+        raise UsageError(
+            "--format markdown prints to standard output; leave out --out, --paper and --json",
+            field="format",
+        )
+    (study, *others) = studies
+    if others:
+        _report_several(studies, out, form, paper=paper, json=json)
+        return
     if form == ReportFormat.markdown:
-        if out is not None or json or paper:
-            raise UsageError(
-                "--format markdown prints to standard output; leave out --out, --paper and --json",
-                field="format",
-            )
         print(report_head(study), end="")
         return
     with progress(json) as listener:
@@ -359,3 +404,29 @@ def report(
             print(f"paper: {summary.path.parent / 'paper' / 'tables.md'}, {len(made)} tables{told}")
 
     emit(summary, json, human)
+
+
+def _report_several(
+    studies: list[Path], out: Path | None, form: ReportFormat, *, paper: bool, json: bool
+) -> None:
+    from skilljuror.ingest.lookup import report_several
+
+    if paper:
+        raise UsageError("--paper takes one study; name one", field="paper")
+    if out is None and form == ReportFormat.html:
+        raise UsageError("several studies have no folder in common; add --out DIR", field="out")
+    found = report_several(studies)
+    from skilljuror.reports.several import several_markdown, table_of, write_several
+
+    if out is None:
+        print(several_markdown(found), end="")
+        return
+    path = write_several(found, out)
+
+    def human() -> None:
+        view = table_of(found.found, notes=False)
+        table([column.label for column in view.columns],
+              [[cell.text for cell in row] for row in view.rows])  # fmt: skip
+        print(f"{found.matched}\nreport: {path}")
+
+    emit({"path": str(path), "matched": found.matched, "rows": found.found.records()}, json, human)

@@ -29,10 +29,12 @@ from skilljuror.models.measure import LocalEffect, Verdict
 from skilljuror.models.study import TrialRecord
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.queries.run import run
+from skilljuror.queries.several import study_names
 from skilljuror.runtime.workers import Listener, Progress, silent
 
 if TYPE_CHECKING:
     from skilljuror.reports.build import ReportSummary
+    from skilljuror.reports.several import SeveralReport
 
 VERIFIER_BYTES = 65_536
 """Maximum length of a verifier's output."""
@@ -182,6 +184,17 @@ def report_head(study: Path) -> str:
     from skilljuror.reports.markdown import report_markdown
 
     return report_markdown(StudyFolder.existing(study).existing_database)
+
+
+def report_several(studies: Sequence[Path]) -> "SeveralReport":
+    """Return the table of several studies. Raises MissingDependency without the report's libraries."""
+    require("report", "'report'")
+    from skilljuror.reports.several import several_report
+
+    named = study_names(studies)
+    return several_report({
+        name: StudyFolder.existing(study).existing_database for name, study in named.items()
+    })
 
 
 def report_paper(study: Path, target: Path | None = None) -> tuple[list[str], list[str]]:

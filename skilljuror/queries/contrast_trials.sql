@@ -2,7 +2,7 @@
 -- section: RQ2
 -- grain: one row is one planned trial of the contrast
 -- columns: task, condition, trial, final, contaminated, strict, reward
--- params: treatment=null, control=null
+-- params: treatment=null, control=null, tasks=null
 -- read: There is no headline while a trial is not final. The headline names contaminated trials and is also
 --   computed without them.
 -- empty: The database has no two conditions of a study to compare. For foreign logs, `skilljuror query STUDY
@@ -26,4 +26,5 @@ SELECT
     r.reward
 FROM contrast AS k
 JOIN runs AS r ON r.condition IN (k.treatment, k.control)
+WHERE (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), r.task))
 ORDER BY r.task, r.condition, r.run;

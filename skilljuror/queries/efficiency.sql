@@ -3,6 +3,7 @@
 -- grain: one row is one condition and one resource (time, display tokens, cost)
 -- columns: condition, resource, unit, planned, measured, coverage, passes, total, attempt,
 --   attempt_reason, success, success_reason, yield, yield_reason, yield_at_least, price_dates
+-- params: tasks=null
 -- read: `attempt` is the mean over trials, `success` the mean over passing trials, and `yield` the cost of
 --   one strict pass including the failed attempts. A condition can be cheaper per attempt and more expensive
 --   per pass.
@@ -42,6 +43,7 @@ cells AS (
     LEFT JOIN measures AS m ON m.trial = r.run AND m.metric = k.metric AND m.key = ''
     LEFT JOIN measures AS d ON d.trial = r.run AND d.metric = 'price_date' AND d.key = ''
     WHERE r.status <> 'observed'
+        AND (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), r.task))
 ),
 sums AS (
     SELECT

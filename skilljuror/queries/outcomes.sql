@@ -4,6 +4,7 @@
 -- columns: condition, variant, tasks, planned, final, coverage, strict_passes, strict_rate,
 --   delta_passes, broad_passes, broad_rate, mean_reward, runtime_successes,
 --   runtime_rate, strict_and_runtime, strict_given_runtime
+-- params: tasks=null
 -- read: Compare the strict rate. It divides by the planned trials, so a trial without an outcome counts
 --   against its condition: check coverage before you rely on a difference.
 -- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
@@ -26,6 +27,7 @@ WITH frame AS (
         status <> 'missing' AND exception IS NULL AS clean
     FROM runs
     WHERE status <> 'observed'
+        AND (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), task))
 ),
 tasks_of AS (
     SELECT condition, task, sum(earned) / count(*) AS mean_reward FROM frame GROUP BY ALL

@@ -39,6 +39,8 @@ QUESTION_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 SINCE = "since"
 """A parameter of this name is a moment, written as people write it."""
+TASKS = "tasks"
+"""A parameter of this name is a list of tasks, with spaces between them; it limits the answer to them."""
 NAMES_OF = {
     "build": "SELECT build FROM builds ORDER BY ALL",
     "condition": "SELECT condition FROM conditions ORDER BY position",
@@ -160,6 +162,8 @@ def _prepared(reader: Reader, question: str, params: dict[str, Any]) -> tuple[st
     for name, kind in sorted(set(_CAST.findall(named.sql))):
         if name in given:
             _check_type(reader, name, kind, given[name])
+    for task in str(given.get(TASKS, "")).split():
+        _check_name(reader, "task", task)
     if since := given.get(SINCE):
         given[SINCE] = _utc(str(since))
     return named.sql, {**named.params, **given}

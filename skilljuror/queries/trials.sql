@@ -3,7 +3,7 @@
 -- grain: one row is one planned trial
 -- columns: trial, task, condition, number, status, reward, strict, exception, minutes,
 --   display_tokens, cost_usd, agent_steps, skill_steps, fanout, trajectory, source, message
--- params: task=null, condition=null
+-- params: task=null, condition=null, tasks=null
 -- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
 --   `skilljuror query STUDY observed_trials` shows the outcomes of their trials, and `trajectories` lists the
 --   runs.
@@ -50,5 +50,6 @@ LEFT JOIN trials AS t ON t.trial = p.trial
 LEFT JOIN wide AS w ON w.trial = p.trial
 LEFT JOIN logs AS l ON l.trial = p.trial
 WHERE (CAST($task AS VARCHAR) IS NULL OR p.task = CAST($task AS VARCHAR))
+    AND (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), p.task))
     AND (CAST($condition AS VARCHAR) IS NULL OR p.condition = CAST($condition AS VARCHAR))
 ORDER BY p.task, p.condition, p.number;

@@ -1,9 +1,9 @@
 """Answers to the questions of a report, each asked once; on demand without what people's logs say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from skilljuror.queries.run import QueryResult, Reader, run
+from skilljuror.queries.run import TASKS, QueryResult, Reader, run
 
 PRIVATE = frozenset(
     {
@@ -17,11 +17,16 @@ WITH_REASONS = frozenset({"source_counts", "sources"})
 """Questions whose reasons may quote a path or a text, and that leave these out when told so."""
 
 
-class Answers:
-    """Answers of one database; `quotes` false leaves every private column out."""
+WHOLE = frozenset({"cells", "overview", "setup"})
+"""Questions about the whole study, which are not limited to some of its tasks."""
 
-    def __init__(self, reader: Reader, *, quotes: bool = True) -> None:
+
+class Answers:
+    """Answers of one database; `quotes` false leaves every private column out, and `tasks` all other tasks."""
+
+    def __init__(self, reader: Reader, *, quotes: bool = True, tasks: Iterable[str] = ()) -> None:
         self._reader = reader
+        self._tasks = " ".join(tasks)
         self._answers: dict[str, QueryResult] = {}
         self.quotes = quotes
         """Whether words and paths of logs may be shown."""
@@ -43,6 +48,8 @@ class Answers:
     def _answer(self, name: str, params: dict[str, str]) -> QueryResult:
         if name in WITH_REASONS and not self.quotes:
             params = {**params, "reasons": "harmless"}
+        if self._tasks and name not in WHOLE:
+            params = {**params, TASKS: self._tasks}
         return self._allowed_columns(run(self._reader, name, **params))
 
     def single(self, name: str) -> dict[str, Any]:

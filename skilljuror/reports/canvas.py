@@ -36,6 +36,7 @@ _SETTINGS: Any = {
     "svg.fonttype": "none",
     "text.parse_math": False,
     "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],  # its default names ten more in every text
     "font.size": 10,
     "axes.edgecolor": LINE,
     "axes.labelcolor": INK,

@@ -36,6 +36,7 @@ _LABELS = {
         for end, word in (("low", "from"), ("high", "to"))
     },
     "cost_usd": "cost, USD",
+    "usd_per_pass": "USD per pass",
     "p_holm": "p, Holm",
     "q": "q, FDR",
     "f": "F",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.demo_report import differing
 from tests.support.places import ROOT
 
 
@@ -53,5 +54,7 @@ def test_the_wheel_builds_and_queries_alone_and_runs_the_demo_with_its_extra(tmp
     assert summary["trials"] > 0
     assert Path(tmp_path, summary["report"]).is_file()
     assert Path(summary["real_study"]).is_file()
+    run(command, "report", "study", "--out", "fresh-report", "--no-quotes", cwd=tmp_path)
+    assert differing(tmp_path / "fresh-report") == [], "reports/demo is stale: make reports"
     where = run(python, "-c", "import skilljuror; print(skilljuror.__file__)", cwd=tmp_path)
     assert str(ROOT) not in where
