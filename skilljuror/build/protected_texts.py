@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from skilljuror.bundles import load_bundle
 from skilljuror.files import StudyFolder, read_rows, write_atomic
 from skilljuror.fingerprints import Fingerprints, texts_below, tokenize
+from skilljuror.transforms.layouts.placebo_irrelevant import is_filler
 
 ProtectedKind = Literal["skill", "layout", "verifier", "solution"]
 FOLDERS: dict[ProtectedKind, str] = {"verifier": "tests", "solution": "solution"}
@@ -71,7 +72,8 @@ def _of_skills(study: StudyFolder, task: str, skills: Path | None) -> Iterator[P
         yield from _whole(folder, folder.name)
     for folder in (*_folders(study.build(task) / "variants"), *given):
         for path, text in _texts(folder).items():
-            lines = (Fingerprints.of(tokenize(line)) for line in text.splitlines())
+            written = (line for line in text.splitlines() if not is_filler(line))
+            lines = (Fingerprints.of(tokenize(line)) for line in written)
             prints = Fingerprints.union(lines).without(known)  # their order differs between layouts
             if prints.digests:
                 yield ProtectedText("layout", path, prints, folder.name)

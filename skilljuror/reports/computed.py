@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from skilljuror.queries.catalog import Query
 from skilljuror.queries.run import QueryResult, query
 from skilljuror.reports import judging
+from skilljuror.reports.ablation import SECTIONS, sections
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import outcome_contrast
 from skilljuror.reports.patterns import INTERACTIONS, PATTERNS, RULES, interactions, patterns
@@ -351,6 +352,26 @@ COMPUTED = {
         lambda answers: patterns(answers, refusal(answers)),
         "strata",
         "one row is one value of a task attribute, and one judge",
+    ),
+    "sections": ComputedTable(
+        "Which sections of the Skill earn their place?",
+        SECTIONS,
+        "The whole Skill minus an arm in which the section says something irrelevant of the same length.",
+        {
+            "condition": "arm without the section",
+            "runs": "runs of the arm with the whole Skill whose log could be read",
+            "shown_rate": "share of these that were shown any of the section",
+            "used_rate_low": "share in which a line of it proves a use; null unless every use is judged",
+            "delta_rate": "strict pass rate (or mean reward) of the whole Skill minus that without the section",
+            "delta_low": "lower end of the 95 % interval over tasks, Student's t",
+            "p": "by sign flips over tasks",
+            "p_holm": "p adjusted by Holm's method for the number of sections that runs were shown",
+            "verdict": "earns its place: better, and p_holm below 0.05. no better than sham: equivalent within "
+            "the declared margin, or worse. not activated: no run was shown it. undetermined: none of these",
+        },
+        sections,
+        "section_runs",
+        "one row is one arm without a section",
     ),
     "uptake_rates": ComputedTable(
         "What is the uptake rate of each condition, corrected for the judge's errors?",

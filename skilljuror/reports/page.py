@@ -67,21 +67,20 @@ def _write_figure(answers: Answers, figure: Drawing, folder: Path) -> None:
 
 
 def _render(answers: Answers, first: Headline, views: list[SectionView]) -> str:
-    environment = templates()
-    environment.filters |= {
-        "points": format_points, "counted": format_count, "breakable": breakable,
-    }  # fmt: skip
-    template = environment.get_template("report.html.j2")
-    return template.render(
-        first=first,
-        sections=views,
-        scripted=SCRIPTED if first.scripted else "",
-        quotes=answers.quotes,
-        interval=Markup(interval_picture(first)),
-        bars=condition_bars(answers, first) if not first.observed else (),
-        style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        version=metadata.version("skilljuror"),
-        drawn=_drawn,
+    return (
+        templates()
+        .get_template("report.html.j2")
+        .render(
+            first=first,
+            sections=views,
+            scripted=SCRIPTED if first.scripted else "",
+            quotes=answers.quotes,
+            interval=Markup(interval_picture(first)),
+            bars=condition_bars(answers, first) if not first.observed else (),
+            style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
+            version=metadata.version("skilljuror"),
+            drawn=_drawn,
+        )
     )
 
 
@@ -94,10 +93,14 @@ def breakable(text: str) -> Markup:
 
 def templates() -> Environment:
     """Return the packaged templates; text from logs and Skills is untrusted, an unknown name an error."""
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    environment.filters |= {
+        "points": format_points, "counted": format_count, "breakable": breakable,
+    }  # fmt: skip
+    return environment
 
 
 def write_differences(differences: Any, target: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from skilljuror.queries.run import QueryResult
+from skilljuror.queries.run import QueryResult, query
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import OUTCOMES, outcome_contrast, outcome_trials
 from skilljuror.stats.coverage import NO_VARIATION, ONE_TASK
@@ -68,7 +68,7 @@ def yields(answers: Answers) -> QueryResult:
         name = condition["condition"]
         lacking = condition["planned"] - condition["final"]
         open_trials = f"{lacking} of {condition['planned']} trials not final" if lacking else None
-        for what, tasks, least in _rates(answers, passes[name]):
+        for what, tasks, least in _rates(passes[name]):
             made = share({task: (chance, 1.0) for task, chance in tasks.items()})
             value = None if lacking or made.value is None else 100 * made.value
             own = (None, None, None) if lacking else few_ends(made, least, 100)
@@ -89,11 +89,9 @@ def yields(answers: Answers) -> QueryResult:
     return QueryResult(YIELDS, [row for row in rows if row[1] in known])
 
 
-def _rates(
-    answers: Answers, trials: Mapping[str, list[bool]]
-) -> list[tuple[str, dict[str, float], int]]:
+def _rates(trials: Mapping[str, list[bool]]) -> list[tuple[str, dict[str, float], int]]:
     """Rates of passes: name, chance of each task, and the fewest tasks of an interval."""
-    k = answers("pass_at_k").records()[0]["k"]
+    k = int(query("pass_at_k").params["k"] or 0)
     strict = {task: sum(own) / len(own) for task, own in trials.items()}
     any_of = {
         task: 1 - math.comb(len(own) - sum(own), k) / math.comb(len(own), k)

@@ -113,6 +113,7 @@ STUDY = (
                 "broad_rate", "mean_reward", "runtime_rate", "strict_given_runtime",
             )),
             Panel("effect"),
+            Panel("sections", needs="verdict"),
             Panel("efficiency", (
                 "condition", "resource", "unit", "coverage", "attempt", "attempt_reason", "success",
                 "success_reason", "yield", "yield_reason",

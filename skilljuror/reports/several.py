@@ -14,12 +14,12 @@ from skilljuror.queries.run import QueryResult, open_read
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.audit import escaped
 from skilljuror.reports.canvas import SCRIPTED
-from skilljuror.reports.computed import yields
 from skilljuror.reports.formatting import DASH, format_value, heading_of, is_number
-from skilljuror.reports.headline import format_count, outcome_contrast
+from skilljuror.reports.headline import outcome_contrast
 from skilljuror.reports.markdown import table_lines
 from skilljuror.reports.matching import matching
 from skilljuror.reports.page import TEMPLATES, templates
+from skilljuror.reports.rates import yields
 from skilljuror.reports.views import Cell, Column, TableView
 from skilljuror.stats.verdicts import verdict
 
@@ -160,15 +160,17 @@ def _difference(answers: Answers, setup: Mapping[str, Any], condition: str) -> d
 
 def write_several(report: SeveralReport, target: Path) -> Path:
     """Write `target`/report.html and its table as CSV; return the page."""
-    environment = templates()
-    environment.filters |= {"counted": format_count}
-    page = environment.get_template("studies.html.j2").render(
-        studies=report.studies,
-        matched=report.matched,
-        scripted=SCRIPTED if report.scripted else "",
-        table=table_of(report.found),
-        style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        version=metadata.version("skilljuror"),
+    page = (
+        templates()
+        .get_template("studies.html.j2")
+        .render(
+            studies=report.studies,
+            matched=report.matched,
+            scripted=SCRIPTED if report.scripted else "",
+            table=table_of(report.found),
+            style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
+            version=metadata.version("skilljuror"),
+        )
     )
     write_atomic(target / "tables" / f"{NAME}.csv", csv_text(report.found))
     write_atomic(target / "report.html", page)
@@ -195,6 +197,7 @@ def table_of(found: QueryResult, *, notes: bool = True) -> TableView:
         "verdict.",
         empty="",
         notes=(),
+        blank=(),
         grain="one row is one study and condition",
         columns=tuple(
             Column(

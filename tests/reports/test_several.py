@@ -251,4 +251,4 @@ def test_markdown_has_intervals_and_reasons_in_its_cells(tmp_path, one):
     text = several_markdown(report)
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert len({line.count(" | ") for line in rows}) == 1
-    assert "| 0.0 % (no variation between tasks) | – (zero\\_passes) |" in text
+    assert "| 0.0 % (fewer than 8 tasks) | – (zero\\_passes) |" in text

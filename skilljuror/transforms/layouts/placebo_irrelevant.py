@@ -75,6 +75,19 @@ LONG_SENTENCE = 13.0  # minimum remaining weight for a long sentence; the lighte
 SHORT_SENTENCE = 4.0  # minimum remaining weight for one more short sentence
 
 
+_VOCABULARY = frozenset(
+    word
+    for part in (*SUBJECTS, *VERBS, *PLACES, *ENDS, *HERDS, *REST, *RESTS)
+    for word in part.lower().split()
+) | {"and", "near"}
+
+
+def is_filler(line: str) -> bool:
+    """Whether a line consists of the words of fillers: it tells nothing of a Skill."""
+    words = line.lower().replace(".", " ").lstrip("#- ").split()
+    return bool(words) and _VOCABULARY.issuperset(words)
+
+
 def sentences() -> Iterator[str]:
     """Yield sentences; the first 17,017 are distinct."""
     for number in count():

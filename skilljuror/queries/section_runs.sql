@@ -1,0 +1,66 @@
+-- question: Were runs with the whole Skill shown the section that an arm leaves out, and did they use it?
+-- section: RQ2
+-- grain: one row is one arm without a section, and one task
+-- columns: condition, whole, task, units, runs, shown, used_low
+-- read: The section is what the baseline says and the arm does not. An arm without a section says something
+--   irrelevant of the same length.
+-- empty: No arm leaves out a section. `skilljuror init --sections` writes a study file with one arm for each.
+-- null used_low: these uses are not judged yet; run `skilljuror judge STUDY`
+-- column whole: the arm with the whole Skill
+-- column units: knowledge units of the section
+-- column runs: runs of the task in that arm whose log could be read
+-- column shown: of these, runs that were shown any unit of the section
+-- column used_low: runs in which a line of the section proves a use; null unless every use of the task's runs in
+--   that arm is judged
+WITH arms AS (
+    SELECT a.condition, a.variant, a.position, w.condition AS whole
+    FROM conditions AS a
+    CROSS JOIN (SELECT arg_min(condition, position) AS condition FROM conditions WHERE variant = 'baseline') AS w
+    WHERE starts_with(a.variant, 'without-') AND w.condition IS NOT NULL
+),
+sections AS (
+    SELECT a.condition, a.position, a.whole, p.build AS task, p.unit
+    FROM arms AS a
+    JOIN unit_places AS p ON p.variant = 'baseline'
+    JOIN units AS u ON u.build = p.build AND u.unit = p.unit
+        AND u.kind IN ('statement', 'heading', 'item', 'row', 'code', 'field')
+    WHERE EXISTS (SELECT 1 FROM unit_places AS o WHERE o.build = p.build AND o.variant = a.variant)
+        AND NOT EXISTS (
+            SELECT 1 FROM unit_places AS o
+            WHERE o.build = p.build AND o.variant = a.variant AND o.unit = p.unit
+        )
+),
+sizes AS (
+    SELECT condition, position, whole, task, count(*) AS units FROM sections
+    GROUP BY condition, position, whole, task
+),
+of_whole AS (
+    SELECT r.condition, r.task, r.run, t.trajectory
+    FROM runs AS r
+    JOIN trajectories AS t ON t.trial = r.run
+    WHERE t.units IS NOT NULL AND r.condition IN (SELECT whole FROM arms)
+),
+judged AS (
+    SELECT o.condition, o.task, count(u.event) = count(v.event) AND count(v.event) > 0 AS every
+    FROM of_whole AS o
+    LEFT JOIN uses AS u ON u.run = o.run
+    LEFT JOIN verdicts AS v ON v.event = u.event
+        AND v.judge = (SELECT max(judge) FROM verdicts WHERE starts_with(judge, 'tracing/'))
+    GROUP BY o.condition, o.task
+)
+SELECT
+    s.condition, s.whole, s.task, s.units,
+    count(o.run) AS runs,
+    count(o.run) FILTER (WHERE EXISTS (
+        SELECT 1 FROM sections AS u JOIN exposure AS e ON e.unit = u.unit AND e.trajectory = o.trajectory
+        WHERE u.condition = s.condition AND u.task = s.task
+    )) AS shown,
+    if(any_value(j.every), count(o.run) FILTER (WHERE EXISTS (
+        SELECT 1 FROM sections AS u JOIN unit_uses AS e ON e.unit = u.unit AND e.trial = o.run
+        WHERE u.condition = s.condition AND u.task = s.task
+    )), NULL) AS used_low
+FROM sizes AS s
+LEFT JOIN of_whole AS o ON o.condition = s.whole AND o.task = s.task
+LEFT JOIN judged AS j ON j.condition = s.whole AND j.task = s.task
+GROUP BY s.condition, s.position, s.whole, s.task, s.units
+ORDER BY s.position, s.task;

@@ -1,0 +1,87 @@
+"""Section ablation: the whole Skill against arms in which one section says something irrelevant."""
+
+import pytest
+
+from skilljuror.ingest.trials import ingest_trials
+from skilljuror.judging.judge_study import judge_study
+from skilljuror.queries.run import open_read, run
+from skilljuror.reports.ablation import ASLEEP, EARNS, OPEN, SHAM, _word
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.computed import answer
+from skilljuror.run.run import run_study
+from skilljuror.stats.verdicts import Verdict
+from tests.support.studies import make_study
+
+REDACTION = "without-incident-triage-references-redaction-md"
+PERCENTILES = "without-latency-reports-references-percentiles-md"
+ARMS = {
+    "sham": "placebo-irrelevant",
+    REDACTION: "without:incident-triage/references/redaction.md",
+    PERCENTILES: "without:latency-reports/references/percentiles.md",
+    "baseline": "baseline",
+}
+PASSES = """
+SELECT condition, task, avg(CAST(reward = 1 AS INTEGER)) AS rate FROM trials GROUP BY condition, task
+"""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    base = tmp_path_factory.mktemp("ablation")
+    file = make_study(
+        base, packaged=["redact-lines", "alert-rules"], variants=ARMS, trials=3,
+        agent={"name": "scripted"}, contrast={"treatment": "baseline", "control": "sham"},
+    )  # fmt: skip
+    run_study(file, base / "out", jobs=2)
+    ingest_trials(base / "out")
+    judge_study(base / "out")
+    return base / "out/study.duckdb"
+
+
+def test_a_section_has_its_effect_and_what_the_whole_skill_did_with_it(study):
+    with open_read(study) as reader:
+        rows = {row["condition"]: row for row in answer(Answers(reader), "sections").records()}
+    assert list(rows) == [REDACTION, PERCENTILES]
+    rates = {(c, t): rate for c, t, rate in run(study, PASSES).rows}
+    for name, row in rows.items():
+        by_task = [rates["baseline", t] - rates[name, t] for t in ("redact-lines", "alert-rules")]
+        assert row["delta_rate"] == pytest.approx(sum(by_task) / 2)
+        assert (row["tasks"], row["runs"], row["verdict"]) == (2, 6, OPEN)
+    assert rows[REDACTION]["delta_rate"] > 0
+    assert rows[REDACTION]["used_rate_low"] > 0
+    assert rows[PERCENTILES]["used_rate_low"] == 0
+
+
+def test_two_arms_with_filler_do_not_contaminate_each_other(study):
+    assert run(study, "SELECT * FROM contaminations").rows == []
+
+
+def test_units_of_a_section_are_those_that_the_arm_lacks(study):
+    rows = run(study, "section_runs").records()
+    assert {row["condition"] for row in rows} == {REDACTION, PERCENTILES}
+    texts = run(
+        study,
+        "SELECT DISTINCT text FROM units JOIN unit_places AS b USING (build, unit)"
+        " WHERE b.variant = 'baseline' AND kind = 'heading' AND unit NOT IN"
+        f" (SELECT unit FROM unit_places WHERE variant = '{REDACTION}')",
+    ).rows
+    assert ("What is masked",) in texts
+    assert ("Percentiles",) not in texts
+
+
+@pytest.mark.parametrize(
+    ("found", "p", "runs", "shown", "said"),
+    [
+        ("better", 0.01, 9, 9, EARNS),
+        ("better", 0.06, 9, 9, OPEN),  # better alone, but not among so many sections
+        ("better", None, 9, 9, OPEN),
+        ("equivalent", 0.9, 9, 9, SHAM),
+        ("worse", 0.01, 9, 9, SHAM),
+        ("inconclusive", 0.5, 9, 9, OPEN),
+        ("undetermined", None, 9, 9, OPEN),
+        ("better", 0.01, 9, 0, ASLEEP),  # no run was shown it
+        ("inconclusive", 0.5, 0, 0, OPEN),  # no log to tell
+    ],
+)
+def test_the_verdict_on_a_section(found, p, runs, shown, said):
+    assert _word(Verdict(found), p, runs, shown) == said
