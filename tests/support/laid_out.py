@@ -15,6 +15,9 @@ from tests.support.bundle_corpus import bundle
 CONTROLS = ("placebo-irrelevant", "placebo-unrouted")
 """Variants that leave knowledge out on purpose."""
 
+OPTIONS = {"profile": {"sections": {}}}
+"""For every transform: `pd-profile` needs a profile, be it empty."""
+
 
 def transform(variant: str) -> Transform:
     """A registered transform."""
@@ -26,7 +29,7 @@ def plan_again(name: str, variant: str, parent: Bundle) -> Plan:
     """The plan of a variant for a parent that is given anew."""
     maker = transform(variant)
     plans = {one: built(name, one)[0] for one in needed(maker) if one != "source"}
-    return plan_of(maker, parent, {}, plans)
+    return plan_of(maker, parent, OPTIONS, plans)
 
 
 @cache
@@ -43,7 +46,7 @@ def laid_out(source: Bundle, *variants: str) -> dict[str, Bundle]:
     made, plans = {"source": source}, dict[str, Plan]()
     for variant in variants:
         parent = made[transform(variant).parent]
-        plan = plans[variant] = plan_of(transform(variant), parent, {}, plans)
+        plan = plans[variant] = plan_of(transform(variant), parent, OPTIONS, plans)
         made[variant] = make_bundle(source.name, render(plan, parent))
         assert verify(plan, parent, made[variant]) == (), variant
     return made
