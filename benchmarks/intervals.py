@@ -255,8 +255,6 @@ def intervals(
     yield "difference", "normal: as papers print it", delta.z
     yield "rate", "Student's t: study.rate", arm_rate(rows, "b").interval
     means = [{name: fmean(own) for name, own in one.items()} for one in strict]
-    rate = share({name: (mean, 1.0) for name, mean in means[1].items()})
-    yield "rate", "jackknife of the log odds", few(rate, MIN_TASKS)
     yield from of_benchmarks(strict, means, money)
     yield "ratio", "Student's t of logs", geometric_ratio(*money).interval
     yield "per pass", "jackknife of the log", per_pass(sums[1]).interval

@@ -18,6 +18,7 @@ from skilljuror.stats.yields import (
     MIN_TASKS_SKEWED,
     Sums,
     Yield,
+    mean_rate,
     normalised_gain,
     per_pass,
     share,
@@ -69,7 +70,8 @@ def yields(answers: Answers) -> QueryResult:
         lacking = condition["planned"] - condition["final"]
         open_trials = f"{lacking} of {condition['planned']} trials not final" if lacking else None
         for what, tasks, least in _rates(passes[name]):
-            made = share({task: (chance, 1.0) for task, chance in tasks.items()})
+            chances = {task: (chance, 1.0) for task, chance in tasks.items()}
+            made = share(chances) if least > MIN_TASKS else mean_rate(tasks)
             value = None if lacking or made.value is None else 100 * made.value
             own = (None, None, None) if lacking else few_ends(made, least, 100)
             short = None if tasks else "no task has so many trials"

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, stdev
 
-from skilljuror.stats.intervals import Interval, t_interval
+from skilljuror.stats.intervals import Interval, rate_interval, t_interval
 
 Sums = Mapping[str, tuple[float, float]]
 """Task -> (use of all attempts, strict passes), or any other sums that are divided."""
@@ -94,6 +94,14 @@ def share(tasks: Sums, level: float = 0.95) -> Yield:
     part, other = (math.fsum(column) for column in zip(*rows, strict=True)) if rows else (0.0, 0.0)
     value = part / (part + other) if part + other else None
     return Yield(value, made.interval, len(rows))
+
+
+def mean_rate(tasks: Mapping[str, float]) -> Yield:
+    """Return the mean over tasks of a rate, with Student's interval, cut to [0, 1] (measures §8)."""
+    rates = [*tasks.values()]
+    se = stdev(rates) / math.sqrt(len(rates)) if len(rates) > 1 else None
+    mean = fmean(rates) if rates else None
+    return Yield(mean, rate_interval(mean, se, len(rates) - 1), len(rates))
 
 
 def normalised_gain(control: Mapping[str, float], treatment: Mapping[str, float]) -> Yield:

@@ -60,7 +60,8 @@ def test_every_interval_of_the_report_covers_the_truth(chances, tasks, trials):
 
 
 def test_a_normal_interval_is_too_narrow_for_few_tasks():
-    held = {method: fmean(each) for (_, method), each in coverage(mixed, 8, 5, 400).items()}
+    found = coverage(mixed, 8, 5, 400)
+    held = {method: fmean(each) for (_, method), each in found.items() if each}
     assert held["normal: as papers print it"] < 0.93
 
 
