@@ -5,12 +5,12 @@
 -- params: by=file, condition=null
 -- read: Text that was shown is sent again with each later request of that agent, until a compaction removes it or the
 --   run ends: it costs its tokens times these requests. All numbers are means over the measured runs. `by=kind` sums by
---   kind of unit, and by class of file without a knowledge map.
+--   kind of unit, and text without a known unit by class of file.
 -- empty: No log could be read.
 -- column source: "all input", "all but Skill text", or a file, or a kind of unit; commands and scripts that were run are
 --   no Skill text
--- column basis: measured (by the provider, as logged), estimated (tokens of the text, counted by o200k_base for units
---   and taken as four bytes a token without a knowledge map; times requests), or difference of the two
+-- column basis: measured (by the provider, as logged), estimated (tokens of the text times requests; o200k_base counts
+--   those of units, text without a known unit has one for four bytes), or difference of the two
 -- column readable: trials or runs whose log could be read
 -- column measured: of these, those with input tokens in the log and a complete estimate that is not above them
 -- column reason: reasons of the others: no_usage and others of the log; not_counted: no tokens of the text;
@@ -23,7 +23,7 @@
 -- column cached: input tokens read from a cache, split likewise
 WITH logs AS (
     SELECT
-        r.condition, r.position, t.trajectory, coalesce(t.agent, 'unknown') AS agent, r.task, t.units > 0 AS mapped,
+        r.condition, r.position, t.trajectory, coalesce(t.agent, 'unknown') AS agent, r.task,
         max(m.value) FILTER (WHERE m.key = 'input') + coalesce(max(m.value) FILTER (WHERE m.key = 'cache_write'), 0)
             AS uncached,  -- a class that the log lacks is part of another one
         max(m.value) FILTER (WHERE m.key = 'cache_read') AS cached,
@@ -39,18 +39,17 @@ pieces AS (
         l.trajectory, n.name AS skill, s.ordinal, s.agent, s.step, s.until, s.certain,
         CASE CAST($by AS VARCHAR)
             WHEN 'file' THEN s.resource
-            WHEN 'kind' THEN if(l.mapped, u.kind, e.resource_class)
+            WHEN 'kind' THEN if(x.unit IS NULL, e.resource_class, u.kind)
             ELSE error('by: choose file or kind')
         END AS source,
-        sum(if(l.mapped, x.tokens, s.shown_bytes / 4)) AS tokens,
-        bool_or(if(l.mapped, x.tokens, s.shown_bytes) IS NULL) AS uncounted
+        sum(if(x.unit IS NULL, s.shown_bytes / 4, x.tokens)) AS tokens,
+        bool_or(if(x.unit IS NULL, s.shown_bytes, x.tokens) IS NULL) AS uncounted
     FROM logs AS l
     JOIN stays AS s ON s.trajectory = l.trajectory
     JOIN events AS e ON e.trajectory = s.trajectory AND e.ordinal = s.ordinal
     JOIN skill_names AS n ON n.trajectory = s.trajectory AND n.skill = s.skill
-    LEFT JOIN exposure AS x ON l.mapped AND x.trajectory = s.trajectory AND x.ordinal = s.ordinal
+    LEFT JOIN exposure AS x ON x.trajectory = s.trajectory AND x.ordinal = s.ordinal
     LEFT JOIN units AS u ON u.build = l.task AND u.unit = x.unit
-    WHERE NOT coalesce(l.mapped, false) OR x.unit IS NOT NULL
     GROUP BY ALL
 ),
 carried AS (

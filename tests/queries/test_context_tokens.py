@@ -158,3 +158,12 @@ def test_a_trial_with_an_unknown_compaction_is_no_trial_of_its_units(tmp_path):
     columns = ("unit", "runs", "seen", "carried")
     found = asked(tmp_path, runs, "unit_tokens", *columns, plan=plan, units=UNIT_ROWS)
     assert found == [("u2", 1, 1, 60), ("u1", 1, 1, 30)]
+
+
+def test_text_without_a_known_unit_costs_its_bytes(tmp_path):
+    """The lines of the second event are unknown: no unit, but 400 bytes in three requests."""
+    plan = fake.plan(["alpha"], ("no-skill", "pd"))
+    shown = [(1, A), (1, "references/c.md", {"content_exposed": "partial", "lines": None})]
+    run = logged("a", shown, units=UNITS, trial=fake.name_of("alpha", "pd"), usage=USAGE)
+    found = asked(tmp_path, [run], "context_tokens", "source", "tokens", plan=plan, units=UNIT_ROWS)
+    assert found[-2:] == [("references/c.md", 300), (A, 90)]
