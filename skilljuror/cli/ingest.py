@@ -147,6 +147,10 @@ def ingest(
     no_quotes: Annotated[
         bool, typer.Option("--no-quotes", help="Store no quotes of logs from now on.")
     ] = False,
+    projects: Annotated[
+        bool,
+        typer.Option("--projects", help="Store the name of each run's folder and home."),
+    ] = False,
     jobs: Jobs = 2,
     json: Json = False,
     debug: Debug = False,
@@ -155,11 +159,14 @@ def ingest(
     from skilljuror.files import StudyFolder
     from skilljuror.ingest.analysis import MeasureOptions
 
-    options = MeasureOptions(count_tokens, tuple(metrics or ()), quotes=not no_quotes)
+    options = MeasureOptions(
+        count_tokens, tuple(metrics or ()), quotes=not no_quotes, projects=projects
+    )
     moment = _timestamp(since)
     own = not paths and StudyFolder(study).planned
     of_logs = {
         "since": since, "format": formats, "again": again, "verify": verify, "prune": prune,
+        "projects": projects,
     }  # fmt: skip
     for option, given in of_logs.items():
         if own and given:

@@ -33,6 +33,8 @@ class MeasureOptions(Struct, frozen=True):
     """Store previews of steps and quotes of evidence."""
     prices: tuple[Price, ...] | None = None
     """Model prices; None for the packaged list."""
+    projects: bool = False
+    """Store names of projects and persons; never without quotes."""
 
 
 NOTHING_FURTHER = MeasureOptions()
@@ -77,7 +79,7 @@ def analyse(
     )
     return Ingested(
         trajectory=trajectory_row(
-            trajectory, name if record else None, further=attribution.warnings
+            trajectory, name if record else None, attribution.warnings, named=options.projects
         ),
         steps=steps,
         offered=offered_rows(trajectory),

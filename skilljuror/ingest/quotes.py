@@ -4,6 +4,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from skilljuror.errors import UsageError
 from skilljuror.files import StudyFolder, write_atomic
 from skilljuror.ingest.analysis import MeasureOptions
 from skilljuror.models.events import ResourceEvent
@@ -24,8 +25,14 @@ def keeps_quotes(study: Path) -> bool:
 
 def resolve_quotes(study: Path, options: MeasureOptions) -> MeasureOptions:
     """Apply a study's earlier choice to the options: once ingested without quotes it stays so, and
-    stored quotes are removed."""
+    stored quotes are removed. Raises UsageError for names of projects without quotes."""
     folder = StudyFolder(study)
+    if options.projects and not (options.quotes and keeps_quotes(study)):
+        raise UsageError(
+            f"--projects: {str(study)!r} stores no names of projects and persons, because of --no-quotes;"
+            f" leave out one of both, or use another folder",
+            field="projects",
+        )
     if keeps_quotes(study) and not options.quotes:
         _remove_quotes(folder.database)
         write_atomic(folder.no_quotes, _NOTE)

@@ -1,5 +1,6 @@
 """Convert trajectories to rows: places, counts and short previews, never full texts."""
 
+import re
 from collections.abc import Iterator
 
 from skilljuror.attribution.exposure import exposes_text
@@ -24,12 +25,17 @@ _LOOK = 4 * PREVIEW
 _NEAR = PREVIEW + PREVIEW // 4
 """Characters that usually suffice."""
 _NO_USAGE = Usage()
+_HOME = re.compile(
+    r"(?:/home|/Users|/var/home|[A-Za-z]:[\\/]Users)[\\/]([^\\/]+)[\\/]?|/(root)(?:/|$)"
+)
+"""Homes of people on Linux, macOS and Windows; a match ends with the home."""
 
 
 def trajectory_row(
-    trajectory: Trajectory, trial: str | None, further: tuple[str, ...] = ()
+    trajectory: Trajectory, trial: str | None, further: tuple[str, ...] = (), *, named: bool = False
 ) -> TrajectoryRow:
-    """The run without its text; `further` are warnings in addition to the parser's."""
+    """The run without its text; `further` are warnings in addition to the parser's, `named` adds the
+    names of a foreign run's project and person."""
     usage = trajectory.usage or Usage()
     outcome = None if trial else trajectory.outcome
     others = [step.agent for step in trajectory.steps if step.agent != "main"]
@@ -62,7 +68,22 @@ def trajectory_row(
         exception=outcome.exception if outcome else None,
         lists_every_skill=trajectory.traits.lists_every_skill,
         lists_folder_names=trajectory.traits.lists_folder_names,
+        project=project_of(trajectory) if named and not trial else None,
+        person=person_of(trajectory) if named and not trial else None,
     )
+
+
+def project_of(run: Trajectory) -> str | None:
+    """Name of the working folder; None if it is unknown, a root or a home."""
+    if run.cwd is None or run.cwd == run.home or _HOME.fullmatch(run.cwd):
+        return None
+    return re.split(r"[\\/]", run.cwd.rstrip("\\/"))[-1] or None
+
+
+def person_of(run: Trajectory) -> str | None:
+    """Name of the home folder, which may be part of the working folder's path; None if unknown."""
+    found = next(filter(None, (_HOME.match(path) for path in (run.home, run.cwd) if path)), None)
+    return found and (found[1] or found[2])
 
 
 def _fresh(usage: Usage) -> int | None:

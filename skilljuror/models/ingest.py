@@ -89,6 +89,10 @@ class TrajectoryRow(Struct, frozen=True, gc=False):
     """Whether the agent always lists every skill."""
     lists_folder_names: bool = False
     """Whether that list uses folder names."""
+    project: str | None = None
+    """Name of the working folder, if asked for."""
+    person: str | None = None
+    """Name of the home folder, if asked for."""
 
 
 class StepRow(Struct, frozen=True, gc=False):

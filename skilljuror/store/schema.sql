@@ -369,6 +369,8 @@ CREATE TABLE trajectories (
     exception VARCHAR,  -- Class of its exception; null for a normal end.
     lists_every_skill BOOLEAN NOT NULL,  -- Whether the agent always lists all Skills, however many.
     lists_folder_names BOOLEAN NOT NULL,  -- Whether that list names Skills by folder; else by the name in the frontmatter.
+    project VARCHAR,  -- Name of the working folder; null unless stored by `ingest --projects`.
+    person VARCHAR,  -- Name of the home folder, likewise.
     offered_known BOOLEAN NOT NULL,  -- Whether the log says which skills were shown to the model.
     units INTEGER,  -- Knowledge units of the offered variant; null without a knowledge map.
     shown_bytes BIGINT  -- Bytes of Skill text shown, including repeats; null if unknown.

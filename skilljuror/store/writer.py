@@ -98,10 +98,11 @@ class Store:
         return self._column_values("SELECT build FROM builds")
 
     def remove_quotes(self) -> None:
-        """Remove previews and quotes from all rows and from the file."""
+        """Remove previews, quotes and names of projects and persons from all rows and from the file."""
         with self.transaction():
             self._connection.execute("UPDATE steps SET preview = ''")
             self._connection.execute("UPDATE leak_searches SET excerpt = ''")
+            self._connection.execute("UPDATE trajectories SET project = NULL, person = NULL")
             self._connection.execute("UPDATE events SET quote = '', note = ''")
             self._connection.execute(
                 "UPDATE verdicts SET source_quote = NULL, action_quote = NULL, note = ''"
