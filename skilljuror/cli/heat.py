@@ -40,7 +40,7 @@ def heat(
         typer.Option(
             "--skill",
             metavar="DIR",
-            help="Skill to look for in own logs; text that it no longer has does not count.",
+            help="Skill as it is today, to look for in own logs.",
         ),
     ] = None,
     by: Annotated[
@@ -58,7 +58,7 @@ def heat(
         typer.Option(
             "--fail-under",
             metavar="seen=N,used=N",
-            help="Exit with 1 if fewer percent of the units were shown to, or used by, any run.",
+            help="Exit with 1 below these percentages of the units.",
         ),
     ] = None,
     json: Json = False,
