@@ -82,7 +82,8 @@ def look_up(study: Path, name: str) -> RunDetails:
 
     Raises StudyError with suggestions.
     """
-    verifier, manifest, units = None, None, ()
+    verifier, manifest = None, None
+    units: tuple[MappedUnit, ...] = ()
     if StudyFolder(study).planned:
         name = _full_name(StudyFolder(study).finished_trials(), name, study, "trials")
         trial = read_trial(study, name)
