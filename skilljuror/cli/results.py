@@ -294,7 +294,9 @@ def show(
     study: Study,
     trials: Annotated[
         list[str],
-        typer.Argument(metavar="TRIAL...", help="Trial or trajectory; a unique prefix is enough."),
+        typer.Argument(
+            metavar="TRIAL...", help="Trial or trajectory, or its unique prefix; or a task."
+        ),
     ],
     html: Annotated[
         Path | None,
@@ -304,11 +306,13 @@ def show(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Show a trajectory: steps, Skill resources and uptake."""
+    """Show a trajectory: steps, Skill resources and uptake. A task with --html shows a trial of each arm of
+    the contrast, ended as most did."""
     from skilljuror.cli.timeline import print_timeline
-    from skilljuror.ingest.lookup import look_up
+    from skilljuror.ingest.lookup import look_up, look_up_case
 
-    found = [look_up(study, trial) for trial in trials]
+    case = look_up_case(study, trials[0]) if html and len(trials) == 1 else None
+    found = case.runs if case else [look_up(study, trial) for trial in trials]
 
     def human() -> None:
         if html is None:
@@ -319,7 +323,7 @@ def show(
     if html is not None:
         from skilljuror.reports.trajectory import write_trajectories
 
-        write_trajectories(found, html)
+        write_trajectories(found, html, trials[0] if case else "", case.chosen if case else ())
     elif len(found) > 1 and not json:
         raise UsageError("several trials need a page: add --html FILE", field="html")
     emit(found[0] if len(found) == 1 else found, json, human)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -25,7 +25,7 @@ from skilljuror.ingest.trials import read_trial
 from skilljuror.judge.effects import effects
 from skilljuror.models.events import Exposure, ResourceEvent, SkillManifest
 from skilljuror.models.knowledge import CONTENT_KINDS, MappedUnit
-from skilljuror.models.measure import LocalEffect, Verdict
+from skilljuror.models.measure import LocalEffect, Measure, Verdict
 from skilljuror.models.study import TrialRecord
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.queries.run import run
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from skilljuror.reports.build import ReportSummary
     from skilljuror.reports.several import SeveralReport
 
+USE = ("agent_minutes", "log_minutes", "display_tokens")
+"""Measures of a run's minutes and tokens."""
 VERIFIER_BYTES = 65_536
 """Maximum length of a verifier's output."""
 SUGGESTIONS = 4
@@ -75,6 +77,8 @@ class RunDetails(Struct, frozen=True):
     """Skills that the trial offered; None for foreign logs and if unknown."""
     units: tuple[UnitSight, ...] = ()
     """Knowledge units that it offered, in the order of the source; empty without a map."""
+    use: tuple[Measure, ...] = ()
+    """Minutes and display tokens of the agent."""
 
 
 def look_up(study: Path, name: str) -> RunDetails:
@@ -101,9 +105,10 @@ def look_up(study: Path, name: str) -> RunDetails:
         analysis = analyse(name, trajectory)
     verdicts = _verdicts(study, name)
     call_effects = tuple(effects(name, trajectory, analysis.events)) if trajectory else ()
+    use = tuple(one for one in analysis.measures if one.metric in USE)
     details = RunDetails(
         name, record, trajectory, analysis.events, verdicts, call_effects, verifier, manifest,
-        _sights(units, analysis.exposure, manifest.variant if manifest else None),
+        _sights(units, analysis.exposure, manifest.variant if manifest else None), use,
     )  # fmt: skip
     return details if keeps_quotes(study) else _without_quotes(details)
 
@@ -133,7 +138,64 @@ def _without_quotes(details: RunDetails) -> RunDetails:
     events = tuple(map(unquoted_event, details.events))
     verdicts = tuple(map(unquoted_verdict, details.verdicts))
     call_effects = tuple(map(unquoted_effect, details.effects))
-    return RunDetails(details.name, details.record, trajectory, events, verdicts, call_effects)
+    return RunDetails(
+        details.name, details.record, trajectory, events, verdicts, call_effects, use=details.use
+    )
+
+
+class Case(Struct, frozen=True):
+    """One task in the two arms of the study's contrast."""
+
+    runs: tuple[RunDetails, ...]
+    """A trial of each arm, the control first."""
+    chosen: tuple[str, ...]
+    """Of each, how often its arm passes and why it was chosen."""
+
+
+def look_up_case(study: Path, name: str) -> Case | None:
+    """Return a trial of each arm that ended as most trials of its arm did; None if `name` is no task of
+    the study. Open and contaminated trials are not chosen.
+
+    Raises StudyError without a contrast and without a trial to choose.
+    """
+    folder = StudyFolder.existing(study)
+    if not folder.planned or not folder.database.is_file():
+        return None
+    setup = next(iter(run(folder.database, "setup").records()), {})
+    tasks = {row["task"] for row in run(folder.database, "cells").records()}
+    if name not in tasks:
+        return None
+    rows = run(folder.database, "contrast_trials", tasks=name).records()
+    if not rows:
+        raise StudyError(f"task {name!r} has no trial of two arms to compare", file=str(study))
+    arms = [arm for arm in (setup["control"], setup["treatment"]) if arm]
+    picked = [
+        _representative(study, arm, [row for row in rows if row["condition"] == arm])
+        for arm in arms
+    ]
+    return Case(
+        tuple(look_up(study, trial) for trial, _ in picked), tuple(words for _, words in picked)
+    )
+
+
+def _representative(study: Path, arm: str, rows: Sequence[dict[str, Any]]) -> tuple[str, str]:
+    """The first trial that ended as most did, and the reason in words."""
+    fit = [row for row in rows if row["final"] and not row["contaminated"]]
+    if not fit:
+        raise StudyError(
+            f"no trial of {arm!r} is final and uncontaminated; see: skilljuror query"
+            f" {quote(str(study))} contrast_trials",
+            file=str(study),
+        )
+    passes = sum(row["strict"] for row in fit)
+    passing = 2 * passes >= len(fit)
+    chosen = next(row["trial"] for row in fit if row["strict"] == passing)
+    left_out = f", {len(rows) - len(fit)} open or contaminated" if len(fit) < len(rows) else ""
+    does = "passes" if passing else "does not pass"
+    return (
+        chosen,
+        f"{arm}: {passes} of {len(fit)} trials pass{left_out}; {chosen} is the first that {does}",
+    )
 
 
 def _refuse_unlogged(database: Path, study: Path, name: str, runs: Sequence[str]) -> None:

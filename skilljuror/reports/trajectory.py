@@ -10,12 +10,15 @@ from skilljuror.files import write_atomic
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import LocalEffect, Verdict
 from skilljuror.models.trajectory import ToolCall, Trajectory
+from skilljuror.reports.formatting import format_value
 from skilljuror.reports.sights import resource_rows, unit_rows
 
 LONGEST = 20_000
 """Characters of one text on the page."""
 SHORT = 160
 """Characters of a step's summary."""
+VERIFIER_LINES = 8
+"""Last lines of the verifier that are shown above the steps."""
 EFFECTS = {
     "failed": "failed", "error_gone": "error gone", "wrote": "file written", "worked": "worked",
 }  # fmt: skip
@@ -108,6 +111,22 @@ class StepView:
 
 
 @dataclass(frozen=True)
+class LinkView:
+    """One use that was taken up: resource, action and effect."""
+
+    place: str
+    step: int
+    anchor: str
+    """Of the step of the use; "" without one."""
+    signal: str
+    """Text of the resource."""
+    action: str
+    action_step: int | None
+    action_anchor: str
+    effect: str
+
+
+@dataclass(frozen=True)
 class RunView:
     """One run."""
 
@@ -115,17 +134,25 @@ class RunView:
     facts: tuple[str, ...]
     scripted: bool
     steps: tuple[StepView, ...]
+    chain: tuple[LinkView, ...]
+    no_chain: str
+    """Why there is no chain; else ""."""
     verifier: str
+    said: str
+    """Last lines of the verifier."""
 
 
-def write_trajectories(runs: Sequence[Any], target: Path) -> None:
-    """Write the page of one or more runs (`RunDetails` records), with the texts that they hold."""
+def write_trajectories(
+    runs: Sequence[Any], target: Path, title: str = "", notes: Sequence[str] = ()
+) -> None:
+    """Write the page of one or more runs (`RunDetails` records), with the texts that they hold; notes are
+    lines below the title."""
     from skilljuror.reports.canvas import SCRIPTED  # a terminal needs none of this
     from skilljuror.reports.page import templates
 
     views = [run_view(details, number) for number, details in enumerate(runs)]
     page = templates().get_template("trajectory.html.j2")
-    title = views[0].name if len(views) == 1 else f"{len(views)} runs"
+    title = title or (views[0].name if len(views) == 1 else f"{len(views)} runs")
     scripted = SCRIPTED if any(view.scripted for view in views) else ""
     anchors = [
         {(one.agent or "main", one.number): one.anchor for one in run.steps} for run in views
@@ -133,7 +160,9 @@ def write_trajectories(runs: Sequence[Any], target: Path) -> None:
     opened, units = resource_rows(runs, anchors), unit_rows(runs, anchors)
     write_atomic(
         target,
-        page.render(title=title, runs=views, opened=opened, units=units, scripted=scripted),
+        page.render(
+            title=title, notes=notes, runs=views, opened=opened, units=units, scripted=scripted
+        ),
     )
 
 
@@ -150,13 +179,61 @@ def run_view(details: Any, number: int = 0) -> RunView:
     else:
         agent = " ".join(part for part in (log.agent, log.agent_version, log.model) if part)
         facts.append(f"{log.format} · {agent or 'agent unknown'} · {len(log.steps)} steps")
+    facts.append(_use(details))
+    steps = tuple(_steps(details, log, number)) if log is not None else ()
+    chain = tuple(_chain(details, steps))
     return RunView(
         name=details.name,
         facts=tuple(facts),
         scripted=record is not None and record.scripted,
-        steps=tuple(_steps(details, log, number)) if log is not None else (),
+        steps=steps,
+        chain=chain,
+        no_chain="" if chain else _no_chain(details),
         verifier=_cut(details.verifier or ""),
+        said="\n".join((details.verifier or "").rstrip().splitlines()[-VERIFIER_LINES:]),
     )
+
+
+def _use(details: Any) -> str:
+    """Minutes and tokens, each with the reason where it is not known."""
+    found = {one.metric: one for one in details.use}
+    minutes, tokens = found.get("agent_minutes"), found.get("display_tokens")
+    if minutes is None or minutes.value is None:
+        minutes = found.get("log_minutes", minutes)
+    parts = [
+        f"{unit} not known ({one.reason})" if one.value is None else f"{format_value('', one.value)} {unit}"
+        for unit, one in (("minutes", minutes), ("display tokens", tokens))
+        if one is not None
+    ]  # fmt: skip
+    return " · ".join(parts)
+
+
+def _chain(details: Any, steps: Sequence[StepView]) -> Iterable[LinkView]:
+    """Uses that were taken up, by the step of their action."""
+    bridges = Bridges(details.verdicts, details.effects)
+    anchors = {(step.agent or "main", step.number): step.anchor for step in steps}
+    links = []
+    for event in details.events:
+        verdict = bridges.of.get(event.event)
+        if verdict is None or verdict.label != "yes":
+            continue
+        words = dict(bridges.links(event))
+        links.append(LinkView(
+            place=place_of(event), step=event.step, anchor=anchors.get((event.agent, event.step), ""),
+            signal=_short(words.get("signal", "")), action=_short(verdict.action_quote or ""),
+            action_step=verdict.action_step,
+            action_anchor=anchors.get((event.agent, verdict.action_step or 0), ""),
+            effect=_short(words.get("effect", "")),
+        ))  # fmt: skip
+    return sorted(links, key=lambda link: (link.action_step or link.step, link.step))
+
+
+def _no_chain(details: Any) -> str:
+    if not any(event.counts for event in details.events):
+        return "No use of a Skill."
+    if not details.verdicts:
+        return "The uses are not judged: skilljuror judge STUDY."
+    return "No use with uptake."
 
 
 def _steps(details: Any, log: Trajectory, number: int) -> Iterable[StepView]:
