@@ -14,7 +14,9 @@ from skilljuror.reports.sections import STUDY
 from tests.support.demo_report import REPORT
 
 STALE = "write it anew: make reports"
-PANELS = [panel for section in STUDY for panel in section.panels]
+EVERY = [panel for section in STUDY for panel in section.panels]
+PANELS = [panel for panel in EVERY if not panel.needs]
+"""Those that every report has."""
 
 
 def page():
@@ -47,9 +49,12 @@ def test_its_tables_have_the_columns_of_today():
         panel.query: tuple(
             name for name in documentation(panel.query).columns if name not in PRIVATE
         )
-        for panel in PANELS
+        for panel in EVERY
     }
-    assert {name: found.get(name) for name in expected} == expected, STALE
+    shown = {panel.query for panel in PANELS} | (found.keys() & expected.keys())
+    assert {name: found.get(name) for name in shown} == {name: expected[name] for name in shown}, (
+        STALE
+    )
     assert found.keys() - expected.keys() == {"headline"}, STALE
 
 
