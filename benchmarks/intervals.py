@@ -259,11 +259,12 @@ def intervals(
     yield "ratio", "Student's t of logs", geometric_ratio(*money).interval
     yield "per pass", "jackknife of the log", per_pass(sums[1]).interval
     yield "per-pass ratio", "jackknife of the log", per_pass(sums[1], sums[0]).interval
-    yes = {name: (0.0, float(trials)) for name in names}
-    for item in judged[1]:
-        if item.judge == "yes":
-            yes[item.cluster] = float(item.stands_for), float(trials)
-    yield "yes uses", "jackknife of the log", few(per_pass(yes), MIN_TASKS)
+    taken_up = {
+        item.cluster: (float(item.stands_for), float(trials))
+        for item in judged[1]
+        if item.judge == "yes"
+    }
+    yield "yes uses", "jackknife of the log", few(per_pass(taken_up), MIN_TASKS)
     yield "uptake", "jackknife, judge alone", judged_rate(judged[1]).interval
     yield "uptake difference", "jackknife, judge alone", judged_difference(*judged).interval
 

@@ -177,8 +177,10 @@ def _overhead(answers: Answers) -> Yield:
     """(treatment - control) / control in mean total tokens, over the tasks with tokens in both arms."""
     treatment, control = measure_arms(answers, "total_tokens")
     both = treatment.keys() & control.keys()
-    one, other = ({task: (fmean(arm[task]), 1.0) for task in both} for arm in (treatment, control))
-    made = per_pass(one, other)
+    after, before = (
+        {task: (fmean(arm[task]), 1.0) for task in both} for arm in (treatment, control)
+    )
+    made = per_pass(after, before)
     if made.value is None:
         return made
     found = made.interval
