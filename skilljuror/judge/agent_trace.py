@@ -14,7 +14,6 @@ from skilljuror.judge.replay.content_ownership import ContentOwnership
 from skilljuror.judge.replay.shown_text import RUN_KINDS, EventGroup, ShownPortion, ShownText
 from skilljuror.judge.replay.timeline import (
     AgentAction,
-    Compaction,
     ContextText,
     TimelineEntry,
     timeline,
@@ -24,7 +23,7 @@ from skilljuror.judge.rubric import EruRubric
 from skilljuror.judge.signals.cooccurrence import FIELDS, CooccurrenceDetector
 from skilljuror.judge.signals.script_artifacts import ScriptRuns, parts_running
 from skilljuror.judge.signals.skill_pointers import SkillPointers
-from skilljuror.models.trajectory import Trajectory
+from skilljuror.models.trajectory import Compaction, Trajectory
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Compactions of logs as agents write them: the Skill text in the context before, and what stayed."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -134,7 +135,7 @@ def test_the_entries_that_pi_keeps(tmp_path, named, kept):
     """Entry 2 of version 1 is the third line: entries count from 0, the head included."""
     ids = [{}, *({"id": f"e{n}", "parentId": f"e{n - 1}"} for n in range(2, 6))]
     message = {"role": "assistant", "content": [{"type": "text", "text": "a"}]}
-    records = [
+    entries: list[dict[str, Any]] = [
         {"type": "session", "id": "aa000000-0000-4000-8000-000000000002", "cwd": "/w", "version": 3},
         {"type": "message", "message": {"role": "user", "content": "Tides?"}},
         {"type": "message", "message": message},
@@ -142,8 +143,8 @@ def test_the_entries_that_pi_keeps(tmp_path, named, kept):
         {"type": "compaction", "summary": "s", **named},
     ]  # fmt: skip
     records = [
-        {"timestamp": "2026-03-06T09:00:00Z"} | one | own
-        for one, own in zip(records, ids, strict=True)
+        {"timestamp": "2026-03-06T09:00:00Z", **one, **own}
+        for one, own in zip(entries, ids, strict=True)
     ]
     path = write_json(tmp_path / "session.jsonl", "\n".join(map(json.dumps, records)) + "\n")
     (found,) = read_one(path, "pi").compactions

@@ -53,7 +53,9 @@ def test_a_task_shows_a_trial_of_each_arm_with_what_led_to_what(study, tmp_path)
 def test_a_trial_is_no_case_and_neither_is_an_unknown_name(study):
     assert look_up_case(study, "redact-lines__pd__1") is None
     assert look_up_case(study, "else") is None
-    assert len(look_up_case(study, "redact-lines").runs) == 2
+    case = look_up_case(study, "redact-lines")
+    assert case is not None
+    assert len(case.runs) == 2
 
 
 def rows(*outcomes):

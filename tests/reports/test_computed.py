@@ -6,7 +6,8 @@ import pytest
 
 from skilljuror.queries.run import open_read
 from skilljuror.reports.answers import Answers
-from skilljuror.reports.computed import COMPUTED, answer, documentation, measure_arms
+from skilljuror.reports.computed import COMPUTED, answer, documentation
+from skilljuror.reports.rates import measure_arms
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study

@@ -95,8 +95,9 @@ def test_a_quoted_line_is_where_the_verdict_says_and_its_units_are_used(judged):
             for p in proofs
             if p["file"] == one.file and one.start <= p["line"] <= one.end
         }
-        assert len(on_line) <= one.used_low <= one.used_high <= max(one.seen, one.used_low)
-    assert 0 < found.used < found.seen
+        low, high = one.used_low or 0, one.used_high or 0
+        assert len(on_line) <= low <= high <= max(one.seen, low)
+    assert 0 < (found.used or 0) < found.seen
 
 
 def test_files_sum_up_their_units(judged):
@@ -104,7 +105,7 @@ def test_files_sum_up_their_units(judged):
     files = list(by_file(units))
     assert sum(one.units for one in files) == len(units)
     assert sum(one.seen for one in files) == sum(one.seen > 0 for one in units)
-    assert sum(one.used for one in files) == sum(one.used_low > 0 for one in units)
+    assert sum(one.used or 0 for one in files) == sum(bool(one.used_low) for one in units)
     root = next(one for one in files if one.file.endswith("SKILL.md"))
     assert 0 < root.mean_share <= 1
     ran = {one.file for one in files if one.ran}
@@ -141,7 +142,7 @@ def test_the_formats_of_the_command(judged, tmp_path):
 
 def test_the_exit_status_says_whether_enough_was_shown_and_used(study, judged):
     found = heat(judged)
-    seen, used = 100 * found.seen, 100 * found.used
+    seen, used = 100 * found.seen, 100 * (found.used or 0)
     assert call("heat", judged, "--fail-under", f"seen={seen - 1:.1f},used=0").returncode == 0
     under = call("heat", judged, "--fail-under", f"seen={min(seen + 1, 100):.1f}")
     assert (under.returncode, "were shown to a run, under" in under.stderr) == (1, True)

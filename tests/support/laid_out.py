@@ -1,6 +1,7 @@
 """Layouts of bundles in memory, each made from the one that its transform takes for its parent."""
 
 from functools import cache
+from typing import Any
 
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.plans.render import render
@@ -15,7 +16,7 @@ from tests.support.bundle_corpus import bundle
 CONTROLS = ("placebo-irrelevant", "placebo-unrouted")
 """Variants that leave knowledge out on purpose."""
 
-OPTIONS = {"profile": {"sections": {}}}
+OPTIONS: dict[str, Any] = {"profile": {"sections": {}}}
 """For every transform: `pd-profile` needs a profile, be it empty."""
 
 
