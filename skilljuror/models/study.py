@@ -7,13 +7,11 @@ from pydantic import (
     ConfigDict,
     Field,
     FiniteFloat,
-    SerializerFunctionWrapHandler,
-    model_serializer,
     model_validator,
 )
 
 from skilljuror.models.build import PdWorth
-from skilljuror.models.record import Record
+from skilljuror.models.record import GrowingRecord, Record
 
 NO_SKILL = "no_skill"
 NO_ANSWER = "no_answer"
@@ -23,26 +21,8 @@ TrialStatus = Literal["scored", "timeout", "unscored", "error"]
 TrialReason = Literal["no_answer", "no_log"]
 Disclosure = Literal["silent", "named"]
 """Whether the prompt is the task's instruction alone, or names the offered Skills at its end."""
-ArmSetting = Literal["skill", "disclosure", "model", "effort"]
+ArmSetting = Literal["skill", "disclosure", "agent", "model", "effort"]
 """Settings in which conditions can differ."""
-
-
-class GrowingRecord(Record):
-    """A record that omits later fields at their defaults, so that digests of older plans stay valid."""
-
-    later: ClassVar[tuple[str, ...]] = ()
-    """Fields added in later versions."""
-
-    @model_serializer(mode="wrap")
-    def _without_unasked(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = dump(self)
-        usual = type(self).model_fields
-        unasked = {
-            name
-            for name in self.later
-            if getattr(self, name) == usual[name].get_default(call_default_factory=True)
-        }
-        return {name: value for name, value in fields.items() if name not in unasked}
 
 
 class SkillSource(Record):
@@ -65,10 +45,25 @@ class SkillSource(Record):
         return self.path.replace("{task}", task)
 
 
+class AgentChoice(GrowingRecord):
+    """Agent that runs the trials."""
+
+    later = ("effort",)
+
+    name: str = "scripted"
+    """Registered name or module:attribute."""
+    model: str | None = None
+    """Model of the agent, if it has one."""
+    effort: str | None = None
+    """Reasoning effort in the agent's own terms, such as high."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Options of the agent."""
+
+
 class Condition(GrowingRecord):
     """One arm of a study: which Skill the agent is given, if any."""
 
-    later = ("skill", "disclosure", "model", "effort", "tasks")
+    later = ("skill", "disclosure", "model", "effort", "tasks", "agent")
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     """Short name, used in trial names and tables."""
@@ -78,13 +73,15 @@ class Condition(GrowingRecord):
     skill: SkillSource | None = None
     """Instead of a variant: an existing Skill at a path or in a git revision."""
     disclosure: Disclosure | None = None
-    """Overrides the study's disclosure; requires disclosure in `vary`, as do model and effort."""
+    """Overrides the study's disclosure; requires disclosure in `vary`, as do agent, model and effort."""
     model: str | None = None
     """Overrides the agent's model."""
     effort: str | None = None
     """Overrides the agent's effort."""
     tasks: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Names or globs of its tasks; default: all. Comparisons use the tasks of both arms."""
+    agent: AgentChoice | None = None
+    """Another agent, with its own model, effort and options."""
 
     @property
     def offers(self) -> str | None:
@@ -131,21 +128,6 @@ class HarnessChoice(GrowingRecord):
     """Factor of every limit."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Options of the harness (local: isolation = auto | bwrap | sealed | none)."""
-
-
-class AgentChoice(GrowingRecord):
-    """Agent that runs the trials."""
-
-    later = ("effort",)
-
-    name: str = "scripted"
-    """Registered name or module:attribute."""
-    model: str | None = None
-    """Model of the agent, if it has one."""
-    effort: str | None = None
-    """Reasoning effort in the agent's own terms, such as high."""
-    options: dict[str, Any] = Field(default_factory=dict)
-    """Options of the agent."""
 
 
 class BuildChoice(GrowingRecord):
@@ -286,8 +268,15 @@ class StudyConfig(GrowingRecord):
         """Fields that a plan stores: all that affect trials."""
         return self.model_dump(mode="json", exclude=_CHANGEABLE)
 
+    def agent_of(self, arm: Condition) -> AgentChoice:
+        """Return the agent of an arm, with its model and effort."""
+        chosen = arm.agent or self.agent
+        own = {"model": arm.model or chosen.model, "effort": arm.effort or chosen.effort}
+        return chosen.model_copy(update=own)
+
     def settings(self, arm: Condition) -> dict[ArmSetting, str | None]:
         """Return the settings of an arm in which arms can differ."""
+        agent = self.agent_of(arm)
         skill = arm.variant
         if arm.skill:
             revision = arm.skill.revision
@@ -295,8 +284,9 @@ class StudyConfig(GrowingRecord):
         return {
             "skill": skill,
             "disclosure": arm.disclosure or self.disclosure,
-            "model": arm.model or self.agent.model,
-            "effort": arm.effort or self.agent.effort,
+            "agent": agent.name,
+            "model": agent.model,
+            "effort": agent.effort,
         }
 
 

@@ -101,7 +101,7 @@ def _arms(answers: Answers) -> Iterator[dict[str, Any]]:
         name = arm["condition"]
         rate = estimated[name, "strict pass rate"]
         row = {
-            "agent": setup["agent"], "condition": name, "tasks": arm["tasks"], "trials": arm["planned"],
+            "agent": settings[name]["agent"], "condition": name, "tasks": arm["tasks"], "trials": arm["planned"],
             "model": settings[name]["model"], "effort": settings[name]["effort"],
             **_estimate("strict_rate", rate["value"], rate["value_reason"] or rate["low_reason"], rate["low"], rate["high"], 100),
         }  # fmt: skip

@@ -54,9 +54,10 @@ def _keys(agent: AgentProgram) -> str:
 
 def _models(config: StudyConfig, agents: Sequence[AgentProgram]) -> Iterator[Requirement]:
     """Ask every model one question, through its provider's address or that of the study."""
-    options = config.agent.options
-    address = options.get("base_url") or _base_url(options.get("env") or {}) or None
+    chosen = [*map(config.agent_of, config.conditions)]
     for name, model in dict.fromkeys((agent.name, agent.model) for agent in agents if agent.model):
+        options = next((one.options for one in chosen if one.model == model), {})
+        address = options.get("base_url") or _base_url(options.get("env") or {}) or None
         provider = "" if "/" in model else PROVIDERS.get(name, "openai") + "/"
         choice = ModelChoice(provider + model, api_base=address, transport_retries=0)
         yield _tried(f"model {model}", partial(_ask, choice))

@@ -176,12 +176,11 @@ def prepared(study_file: Path, folder: Path, listener: Listener = silent) -> tup
 
 def _refuse_effort_in_options(config: StudyConfig) -> None:
     """Raise UsageError for an effort in the agent's options, which a condition would silently override."""
-    for name in ("effort", "reasoning_effort"):
-        if name in config.agent.options:
+    for agent in (config.agent, *(arm.agent for arm in config.conditions if arm.agent)):
+        for name in {"effort", "reasoning_effort"} & agent.options.keys():
             field = f"agent.options.{name}"
             raise UsageError(
-                f"{field}: unsupported option; use agent.effort: {config.agent.options[name]}",
-                field=field,
+                f"{field}: unsupported option; use agent.effort: {agent.options[name]}", field=field
             )
 
 
@@ -190,14 +189,12 @@ def agents_of(config: StudyConfig, harness: Harness) -> dict[str, AgentProgram]:
 
     Raises UsageError for an unknown agent or invalid options.
     """
-    made: dict[tuple[str | None, str | None], AgentProgram] = {}
+    made: dict[str, AgentProgram] = {}
     agents = {}
     for arm in config.conditions:
-        settings = config.settings(arm)
-        chosen = {"model": settings["model"], "effort": settings["effort"]}
-        key = chosen["model"], chosen["effort"]
+        choice = config.agent_of(arm)
+        key = choice.model_dump_json()
         if key not in made:
-            choice = config.agent.model_copy(update=chosen)
             own = harness.own_agent(choice) if isinstance(harness, BatchHarness) else None
             made[key] = own or _program(choice)
         agents[arm.name] = made[key]

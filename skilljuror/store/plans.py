@@ -78,6 +78,7 @@ def condition_rows(config: "StudyConfig") -> Iterator[Row]:
             "variant": condition.offers,
             "role": roles.get(condition.name),
             "disclosure": settings["disclosure"],
+            "agent": settings["agent"],
             "model": settings["model"],
             "effort": settings["effort"],
         }

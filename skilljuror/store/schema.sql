@@ -57,6 +57,7 @@ CREATE TABLE conditions (
     variant VARCHAR,  -- Variant that the agent is offered; null offers no Skill.
     role VARCHAR,  -- treatment or control of the headline; null for the others.
     disclosure VARCHAR NOT NULL,  -- silent or named, as for the study.
+    agent VARCHAR NOT NULL,  -- Agent of this arm.
     model VARCHAR,  -- Model of the agent in this arm; null for an agent without one.
     effort VARCHAR  -- Requested reasoning effort; null for none.
 );

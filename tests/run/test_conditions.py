@@ -65,6 +65,32 @@ def test_the_prompt_names_the_skills_of_the_arms_that_have_any(tmp_path):
     assert read_record(TrialRecord, out / "trials/tea__bare__1/trial.json").disclosed is None
 
 
+def test_a_condition_may_name_another_agent(tmp_path):
+    study = make_study(tmp_path, trials=1)
+    other = {"name": f"{PROGRAMS}:echo", "model": "large", "effort": "high"}
+    arms = [{"name": "one"}, {"name": "two", "agent": other}]
+    edit_study(study, conditions=arms, agent={"name": "scripted"})
+    with pytest.raises(UsageError, match="differ in agent"):
+        run_study(study, tmp_path / "out")
+    edit_study(study, vary=["agent", "model", "effort"])
+    out = tmp_path / "out"
+    assert run_study(study, out).finished == 2
+    records = {
+        arm: read_record(TrialRecord, out / f"trials/tea__{arm}__1/trial.json")
+        for arm in ("one", "two")
+    }
+    assert (records["one"].agent, records["one"].model) == ("scripted", None)
+    assert (records["two"].agent, records["two"].model) == ("echo", "large")
+    ingest_trials(out)
+    database = StudyFolder(out).database
+    cells = {row["condition"]: row for row in run(database, "cells").records()}
+    assert cells["one"]["agent"] == "scripted"
+    assert (cells["two"]["agent"], cells["two"]["model"]) == (f"{PROGRAMS}:echo", "large")
+    (setup,) = run(database, "setup").records()
+    assert setup["agent"] == f"scripted, {PROGRAMS}:echo"
+    assert run(database, "SELECT * FROM contaminations").rows == []
+
+
 def test_model_and_effort_of_a_condition_reach_its_agent_and_its_records(tmp_path):
     study = make_study(tmp_path, trials=1)
     arms = [{"name": "low", "model": "small", "effort": "low"}, {"name": "high", "model": "large"}]
