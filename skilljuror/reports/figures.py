@@ -147,7 +147,7 @@ def exposure_curve(answers: Answers, paper: Paper) -> Drawing | None:
         if paper.narrow:
             figure.legend(loc="outside lower left", ncols=2)
         else:
-            axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(colours))
+            axes.legend(loc="upper left")
         read = (
             "A line is the mean over trials of the knowledge units that have reached the agent; the "
             "band holds the middle half of the trials."
