@@ -94,7 +94,8 @@ def test_a_folder_of_tasks_with_their_own_skills_or_one_of_mine(place):
 
 def test_each_section_of_a_skill_is_an_arm(place):
     page = "".join(
-        f"\n## {name}\n\n" + f"Steep the {name} leaves. " * 40 for name in ("Green", "Black")
+        f"\n## {name}\n\n" + f"Steep the {name} leaves. " * 40
+        for name in ("Green", "Black", "Grün", "C#", "C++")
     )
     skill = place / "skills/Tea: brew/SKILL.md"
     skill.write_text(SKILL + page)
@@ -103,6 +104,7 @@ def test_each_section_of_a_skill_is_an_arm(place):
     arms = {one.name: one.variant for one in config.conditions}
     assert new.conditions == tuple(arms)
     assert arms["without-green"] == "without:Green"
+    assert {*arms.values()} >= {f"without:{name}" for name in ("Black", "Grün", "C#", "C++")}
     assert (arms["sham"], arms["baseline"]) == ("placebo-irrelevant", "baseline")
     assert (config.contrast.treatment, config.contrast.control) == ("baseline", "sham")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from skilljuror.errors import TransformError
+from skilljuror.files import sha256
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
 from skilljuror.knowledge.markdown.block_index import visible_text
 from skilljuror.models.bundle import Bundle
@@ -24,7 +25,10 @@ LEAST_TOKENS = 100
 """Estimated tokens below which `init --sections` makes no arm for a section."""
 MOST_SHARE = 0.25
 """Share of the page's text above which a section is divided into those below it."""
-_NOT_WORD = re.compile(r"[\W_]+")
+LONGEST_NAME = 60
+"""Characters of a heading in the name of its variant."""
+_NOT_WORD = re.compile(r"[^a-z0-9]+")
+_PLAIN = re.compile(r"[\w\s./>-]*", re.ASCII)
 
 
 class WithoutSection:
@@ -88,7 +92,12 @@ class WithoutSection:
 
 
 def _slug(title: str) -> str:
-    return _NOT_WORD.sub("-", title.casefold()).strip("-") or "section"
+    """A name for folders and tables; one that drops signs of the heading ends with a digest of it, so that
+    "C++" and "C#" have two."""
+    name = _NOT_WORD.sub("-", title.casefold()).strip("-")[:LONGEST_NAME].strip("-")
+    if name and _PLAIN.fullmatch(title) and len(title) <= LONGEST_NAME:
+        return name
+    return f"{name or 'section'}-{sha256(title.casefold().encode())[:6]}"
 
 
 def _sections(flat: FlatSkill) -> Iterator[tuple[tuple[str, ...], LineRange]]:

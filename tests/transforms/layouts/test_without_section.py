@@ -1,5 +1,7 @@
 """without:TITLE: one section says something irrelevant of the same length, and nothing else changes."""
 
+import re
+
 import pytest
 
 from skilljuror.build.build import build_source, load_transform
@@ -92,3 +94,13 @@ def test_sections_are_parts_of_the_page_that_are_worth_an_arm():
     assert "Severity" in titles
     assert "incident-triage/references/redaction.md" in titles
     assert len(titles) == len(set(titles)) > 5
+
+
+def test_two_headings_never_share_a_name():
+    names = [
+        load_transform(f"without:{title}").variant
+        for title in ("C++", "C#", "Überblick", "概要", "Severity", "a/b.md", "x" * 61, "x" * 62)
+    ]
+    assert len(set(names)) == len(names)
+    assert names[4:6] == ["without-severity", "without-a-b-md"]
+    assert all(re.fullmatch("[a-z0-9][a-z0-9_-]*", name) for name in names)
