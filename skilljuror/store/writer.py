@@ -371,6 +371,8 @@ def _tables_about_runs(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequen
         yield table, table.key[0], runs
     yield tables.UNLOGGED_TRIALS, "trial", runs
     yield tables.VERDICTS, "trial", runs
+    yield tables.UNIT_USES, "trial", runs
+    yield tables.EFFECTS, "trial", runs
     yield tables.JUDGED, "trial", runs
     yield tables.REPEATED_VERDICTS, "trial", runs
     yield tables.JUDGE_CALLS, "trial", runs
