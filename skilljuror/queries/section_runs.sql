@@ -41,7 +41,7 @@ of_whole AS (
     WHERE t.units IS NOT NULL AND r.condition IN (SELECT whole FROM arms)
 ),
 judged AS (
-    SELECT o.condition, o.task, count(u.event) = count(v.event) AND count(v.event) > 0 AS every
+    SELECT o.condition, o.task, count(u.event) = count(v.event) AND (SELECT count(*) > 0 FROM verdicts) AS every
     FROM of_whole AS o
     LEFT JOIN uses AS u ON u.run = o.run
     LEFT JOIN verdicts AS v ON v.event = u.event

@@ -31,7 +31,7 @@ said AS (
     )
 ),
 judged AS (
-    SELECT o.condition, o.task, count(u.event) = count(s.event) AND count(s.event) > 0 AS whole
+    SELECT o.condition, o.task, count(u.event) = count(s.event) AND (SELECT count(*) > 0 FROM said) AS whole
     FROM of_task AS o
     LEFT JOIN uses AS u ON u.run = o.run
     LEFT JOIN said AS s ON s.event = u.event
