@@ -2,7 +2,7 @@
 
     python -m benchmarks.intervals [--repeats N]
 
-Two arms with the same tasks, drawn anew for each study, so the truth is the mean over all tasks.
+Two arms with the same tasks. Each study has new ones, so the truth is the mean over all tasks.
 *no effect*: equal chances of a pass; logistic with sd 2 between tasks. *mixed*: the treatment changes a task's
 logit by 0.35 on average, sd 0.7. *rare jumps*: it raises one task in ten from a chance of 0.1 to 0.9 and
 leaves the others. Cost of a trial: lognormal, sd 0.8 between tasks, 0.5 between trials; with an effect, the

@@ -36,11 +36,11 @@ WITH of_task AS (
     JOIN trajectories AS t ON t.trial = r.run
     JOIN conditions AS c ON c.condition = r.condition
     WHERE t.units IS NOT NULL AND r.task IN (SELECT unnest($tasks::VARCHAR[]))
-        AND r.run NOT IN (SELECT trial FROM contaminations)
+        AND r.run NOT IN (SELECT trial FROM contaminations) AND NOT is_unplaced(t.trajectory)
 ),
 said AS (
     SELECT v.event, v.high FROM uptake_verdicts AS v
-    WHERE v.judge = (SELECT max(judge) FROM verdicts WHERE starts_with(judge, 'tracing/'))
+    WHERE v.judge = tracing_judge()
 ),
 judged AS (
     SELECT o.run, count(u.event) = count(s.event) AS whole

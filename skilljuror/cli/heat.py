@@ -65,13 +65,12 @@ def heat(
     debug: Debug = False,
 ) -> None:
     """Show which parts of a Skill its runs were shown and used, by file or unit."""
-    from skilljuror.judging.own_skill import heat_of_skill
     from skilljuror.reports import heat as reports
 
     bounds = _bounds(fail_under)
     if skill and condition:
         raise UsageError("--condition is for the arms of a study; leave it out with --skill")
-    found = heat_of_skill(study, skill) if skill else reports.heat(study, condition)
+    found = _of_skill(study, skill) if skill else reports.heat(study, condition)
     if form == HeatFormat.lcov:
         for line in reports.lcov(found):
             print(line)
@@ -87,6 +86,14 @@ def heat(
     _check(found, bounds)
 
 
+def _of_skill(study: Path, skill: Path) -> "Heat":
+    from skilljuror.judging.own_skill import (
+        heat_of_skill,
+    )  # reads logs: loads parsers and the judge
+
+    return heat_of_skill(study, skill)
+
+
 def _print(found: "Heat", rows: Any, by: HeatGrain) -> None:
     if by == HeatGrain.unit:
         cells = [
@@ -99,7 +106,7 @@ def _print(found: "Heat", rows: Any, by: HeatGrain) -> None:
     else:
         columns = "task file units seen used ran runs mean_share tokens_per_run"
         record_table(rows, *columns.split())
-    known = "" if found.used is None else f", {found.used:.1%} used in one (proven)"
+    known = "" if found.used is None else f", {found.used:.1%} used with proof"
     print(f"{found.name}: {found.seen:.1%} of {len(found.units)} units were shown to a run{known}")
 
 

@@ -206,6 +206,7 @@ def _heat_of(unit: OwnUnit, name: str, runs: list[OwnRun]) -> UnitHeat:
     return UnitHeat(
         task=name, file=unit.resource, start=unit.start, end=unit.end, kind=unit.kind,
         text=unit.text, tokens=unit.tokens, runs=len(runs), seen=len(steps),
+        unplaced=0,  # found by content, not by lines
         ran=sum(unit.resource in one.ran for one in runs),
         used_low=sum(unit.unit in one.proven for one in runs),
         used_high=sum(unit.unit in one.possible for one in runs),

@@ -1,7 +1,7 @@
 -- question: Were runs with the whole Skill shown the section that an arm leaves out, and did they use it?
 -- section: RQ2
 -- grain: one row is one arm without a section, and one task
--- columns: condition, whole, task, units, runs, shown, used_low
+-- columns: condition, whole, task, units, runs, shown, unplaced, used_low
 -- read: The section is what the baseline says and the arm does not. An arm without a section says something
 --   irrelevant of the same length.
 -- empty: No arm leaves out a section. `skilljuror init --sections` writes a study file with one arm for each.
@@ -10,6 +10,7 @@
 -- column units: knowledge units of the section
 -- column runs: runs of the task in that arm whose log could be read
 -- column shown: of these, runs that were shown any unit of the section
+-- column unplaced: of the others, runs that were shown a part of a Skill at unknown lines
 -- column used_low: runs in which a line of the section proves a use; null unless every use of the task's runs in
 --   that arm is judged
 WITH arms AS (
@@ -23,7 +24,7 @@ sections AS (
     FROM arms AS a
     JOIN unit_places AS p ON p.variant = 'baseline'
     JOIN units AS u ON u.build = p.build AND u.unit = p.unit
-        AND u.kind IN ('statement', 'heading', 'item', 'row', 'code', 'field')
+        AND is_content(u.kind)
     WHERE EXISTS (SELECT 1 FROM unit_places AS o WHERE o.build = p.build AND o.variant = a.variant)
         AND NOT EXISTS (
             SELECT 1 FROM unit_places AS o
@@ -45,7 +46,7 @@ judged AS (
     FROM of_whole AS o
     LEFT JOIN uses AS u ON u.run = o.run
     LEFT JOIN verdicts AS v ON v.event = u.event
-        AND v.judge = (SELECT max(judge) FROM verdicts WHERE starts_with(judge, 'tracing/'))
+        AND v.judge = tracing_judge()
     GROUP BY o.condition, o.task
 )
 SELECT
@@ -55,6 +56,10 @@ SELECT
         SELECT 1 FROM sections AS u JOIN exposure AS e ON e.unit = u.unit AND e.trajectory = o.trajectory
         WHERE u.condition = s.condition AND u.task = s.task
     )) AS shown,
+    count(o.run) FILTER (WHERE is_unplaced(o.trajectory) AND NOT EXISTS (
+        SELECT 1 FROM sections AS u JOIN exposure AS e ON e.unit = u.unit AND e.trajectory = o.trajectory
+        WHERE u.condition = s.condition AND u.task = s.task
+    )) AS unplaced,
     if(any_value(j.every), count(o.run) FILTER (WHERE EXISTS (
         SELECT 1 FROM sections AS u JOIN unit_uses AS e ON e.unit = u.unit AND e.trial = o.run
         WHERE u.condition = s.condition AND u.task = s.task

@@ -1,16 +1,17 @@
 -- question: Which parts of the Skill were runs shown, and which did they use?
 -- section: RQ3
 -- grain: one row is one condition, task and knowledge unit of the offered layout
--- columns: condition, task, file, first_line, last_line, kind, tokens, runs, seen, ran, used_low, used_high,
---   first_step, tokens_per_run, unit, text
+-- columns: condition, task, file, first_line, last_line, kind, tokens, runs, seen, unplaced, ran, used_low,
+--   used_high, first_step, tokens_per_run, unit, text
 -- params: condition=null, judge=null
 -- read: Units are the sentences, items, rows, code lines and headings of the text. A unit that none of n runs was
---   shown is shown to at most 3/n of all runs, with 95 % confidence.
+--   shown, and none unplaced, is shown to at most 3/n of all runs, with 95 % confidence.
 -- empty: These runs have no knowledge map (`skilljuror build` and `run` create one); for a Skill in logs as
 --   found, see `skilljuror heat STUDY --skill DIR`.
 -- null used_low: these uses are not judged yet; run `skilljuror judge STUDY`
 -- column runs: runs of the task whose log could be read
 -- column seen: of these, runs in which any agent was shown a line of the unit
+-- column unplaced: runs that were shown a part of a Skill at unknown lines, which may hold the unit
 -- column ran: runs in which the file was run or imported: its text need not be shown for that
 -- column used_low: runs in which a line of the unit proves a use, by itself: a lower bound; null unless every use
 --   of the task's runs is judged
@@ -27,7 +28,7 @@ WITH of_task AS (
 said AS (
     SELECT v.event, v.low, v.high FROM uptake_verdicts AS v
     WHERE v.judge = coalesce(
-        CAST($judge AS VARCHAR), (SELECT max(judge) FROM verdicts WHERE starts_with(judge, 'tracing/'))
+        CAST($judge AS VARCHAR), tracing_judge()
     )
 ),
 judged AS (
@@ -38,7 +39,10 @@ judged AS (
     GROUP BY o.condition, o.task
 ),
 totals AS (
-    SELECT condition, position, task, count(DISTINCT run) AS runs FROM of_task GROUP BY condition, position, task
+    SELECT
+        condition, position, task, count(DISTINCT run) AS runs,
+        count(DISTINCT run) FILTER (WHERE is_unplaced(trajectory)) AS unplaced
+    FROM of_task GROUP BY condition, position, task
 ),
 showings AS (
     SELECT
@@ -77,6 +81,7 @@ counted AS (
 SELECT
     t.condition, t.task, p.file, p.first_line, p.last_line, u.kind, u.tokens, t.runs,
     coalesce(c.seen, 0) AS seen,
+    t.unplaced,
     coalesce(x.runs, 0) AS ran,
     if(j.whole, coalesce(c.low, 0), NULL) AS used_low,
     if(j.whole, coalesce(c.high, 0), NULL) AS used_high,
@@ -90,5 +95,5 @@ JOIN unit_places AS p ON p.build = t.task AND p.variant = a.variant
 JOIN units AS u ON u.build = p.build AND u.unit = p.unit
 LEFT JOIN counted AS c ON c.condition = t.condition AND c.task = t.task AND c.unit = u.unit
 LEFT JOIN ran AS x ON x.condition = t.condition AND x.task = t.task AND ('/' || p.file).ends_with('/' || x.file)
-WHERE u.kind IN ('statement', 'heading', 'item', 'row', 'code', 'field')
+WHERE is_content(u.kind)
 ORDER BY t.position, t.task, p.file, p.first_line, p.last_line, u.unit;

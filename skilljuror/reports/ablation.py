@@ -6,10 +6,9 @@ from typing import Any
 from skilljuror.queries.run import QueryResult
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import outcome_contrast
-from skilljuror.reports.rates import ends
+from skilljuror.reports.rates import difference, largest_p
 from skilljuror.stats.paired import PairedDelta
 from skilljuror.stats.power import holm
-from skilljuror.stats.signs import sign_flip
 from skilljuror.stats.verdicts import ALPHA, Verdict, verdict
 
 SECTIONS = (
@@ -27,7 +26,7 @@ def sections(answers: Answers) -> QueryResult:
     found: list[tuple[str, list[dict[str, Any]], PairedDelta | None, float | None]] = []
     for name, rows in _by_condition(answers("section_runs").records()):
         delta = outcome_contrast(answers, setup["primary_outcome"], rows[0]["whole"], name)
-        found.append((name, rows, delta, _largest_p(delta)))
+        found.append((name, rows, delta, largest_p(delta) if delta else None))
     tested = {name: p for name, rows, _, p in found if p is not None and _shown(rows)}
     adjusted = dict(zip(tested, holm([*tested.values()]), strict=True))
     return QueryResult(
@@ -57,27 +56,15 @@ def _row(
     if delta is None:
         none = ("no trial of both arms", None, None, None)
         return (name, 0, runs, *shares, None, *none, p, p_holm, OPEN)
-    low, low_reason, high = ends(delta.t, delta.tasks)
-    quoted = None if delta.refusal or delta.delta is None else delta.delta / 100
-    within = [None if quoted is None or end is None else end / 100 for end in (low, high)]
     return (
-        name, delta.tasks, runs, *shares, quoted, delta.refusal or None, within[0], low_reason,
-        within[1], None if delta.refusal else p, p_holm,
-        _word(verdict(delta, margin), p_holm, runs, _shown(rows)),
+        name, delta.tasks, runs, *shares, *difference(delta), p, p_holm,
+        _word(verdict(delta, margin), p_holm, runs, _shown(rows) + sum(row["unplaced"] for row in rows)),
     )  # fmt: skip
 
 
 def _shown(rows: Sequence[dict[str, Any]]) -> int:
     shown: int = sum(row["shown"] for row in rows)
     return shown
-
-
-def _largest_p(delta: PairedDelta | None) -> float | None:
-    """Of sign flips over tasks; the larger one of all trials and of those that are not contaminated."""
-    both = [one for one in (delta, delta and delta.clean) if one is not None and one.tasks]
-    if delta is None or delta.refusal:
-        return None
-    return max((sign_flip([value for _, value in one.by_task]).p for one in both), default=None)
 
 
 def _word(found: Verdict, p_holm: float | None, runs: int, shown: int) -> str:

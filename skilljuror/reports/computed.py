@@ -16,8 +16,11 @@ from skilljuror.reports.rates import (
     PROCESS_RATES,
     SOURCE,
     YIELDS,
+    difference,
     ends,
+    flip_p,
     gains,
+    largest_p,
     measure_arms,
     process_rates,
     refusal,
@@ -25,9 +28,8 @@ from skilljuror.reports.rates import (
     yields,
 )  # fmt: skip
 from skilljuror.reports.times import TIMES, time_to_pass
-from skilljuror.stats.paired import Arm, PairedDelta, geometric_ratio, paired_delta
+from skilljuror.stats.paired import Arm, geometric_ratio, paired_delta
 from skilljuror.stats.power import false_discovery_rates, holm
-from skilljuror.stats.signs import sign_flip
 from skilljuror.stats.verdicts import verdict
 from skilljuror.stats.yields import Yield, per_pass
 
@@ -131,7 +133,7 @@ def contrasts(answers: Answers) -> QueryResult:
         counts = (_trials(treatment), _trials(control), paired.tasks)
         row = (metric, unit, *counts, paired.delta, *ends(paired.t, paired.tasks))
         if row[2] or row[3]:
-            rows.append((*row, _p(paired)))
+            rows.append((*row, flip_p(paired)))
     shares = false_discovery_rates([row[-1] for row in rows])
     return QueryResult(CONTRASTS, [(*row, share) for row, share in zip(rows, shares, strict=True)])
 
@@ -147,29 +149,13 @@ def effect(answers: Answers) -> QueryResult:
             reason = part["delta_rate_reason"]
             rows.append((part["part"], *arms, 0, None, reason, None, None, None, None, None))
             continue
-        low, low_reason, high = ends(paired.t, paired.tasks)
-        quoted = None if paired.refusal or paired.delta is None else paired.delta / 100
         rows.append((
-            part["part"], *arms, paired.tasks, quoted, paired.refusal or None,
-            None if quoted is None or low is None else low / 100, low_reason,
-            None if quoted is None or high is None else high / 100,
-            verdict(paired, setup["margin"]).word, None if paired.refusal else largest_p(paired),
+            part["part"], *arms, paired.tasks, *difference(paired),
+            verdict(paired, setup["margin"]).word, largest_p(paired),
         ))  # fmt: skip
     parts = [row for row in rows if row[-1] is not None and row[0] != HEADLINE]
     adjusted = dict(zip((row[0] for row in parts), holm([row[-1] for row in parts]), strict=True))
     return QueryResult(EFFECT, [(*row[:-1], adjusted.get(row[0], row[-1])) for row in rows])
-
-
-def _p(delta: PairedDelta) -> float | None:
-    """By sign flips over tasks, as in `study.contrasts`."""
-    return sign_flip([value for _, value in delta.by_task]).p if delta.tasks else None
-
-
-def largest_p(delta: PairedDelta) -> float | None:
-    """The larger p of all trials and of those that are not contaminated: as the verdict, it must hold with
-    and without them."""
-    known = [_p(one) for one in (delta, delta.clean) if one is not None]
-    return max((p for p in known if p is not None), default=None)
 
 
 def _of_other_packages(answers: Answers) -> dict[str, str]:

@@ -226,7 +226,7 @@ def _same_arms(found: Verdict) -> str:
     words = "A/A: both arms are the same; a difference here is noise or a fault of the setup. "
     if found.word in {"better", "worse"}:
         words += (
-            "Noise alone shows one in 1 of 20 such studies: look first for what else differs between the arms, "
+            "Chance gives such a verdict in 1 of 20 A/A studies: look first for what else differs between the arms, "
             "such as the order of trials, caches or the machine. "
         )
     return words

@@ -40,6 +40,8 @@ class UnitHeat:
     """Runs with a readable log and a knowledge map; of own logs, runs that were shown any of the Skill."""
     seen: int
     """Of these, runs in which any agent was shown the unit."""
+    unplaced: int
+    """Runs that were shown a part of a Skill at unknown lines, which may hold the unit."""
     ran: int
     """Runs in which its file was run or imported."""
     used_low: int | None
@@ -57,14 +59,14 @@ class UnitHeat:
 
     @property
     def at_most(self) -> float | None:
-        """Upper bound of the share of a unit that no run was shown; None for others."""
-        return min(1.0, RARE / self.runs) if self.seen == 0 else None
+        """Upper bound of the share of a unit that no run was shown; None for others, and if a run may have been."""
+        return min(1.0, RARE / self.runs) if self.seen + self.unplaced == 0 else None
 
     @property
     def remark(self) -> str:
         """What an author may want to do about it; "" for nothing that the runs can tell."""
         if self.seen == 0:
-            return "" if self.ran else "never shown"
+            return "" if self.ran or self.unplaced else "never shown"
         shown = wilson_interval(self.seen, self.runs)
         if self.used_low == 0 and shown and shown.low > MOST:
             return "shown, no use proven"

@@ -12,7 +12,8 @@ from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import OUTCOMES, outcome_contrast, outcome_trials
 from skilljuror.stats.coverage import NO_VARIATION, ONE_TASK
 from skilljuror.stats.intervals import Interval
-from skilljuror.stats.paired import Arm
+from skilljuror.stats.paired import Arm, PairedDelta
+from skilljuror.stats.signs import sign_flip
 from skilljuror.stats.yields import (
     MIN_TASKS,
     MIN_TASKS_SKEWED,
@@ -51,6 +52,30 @@ def ends(interval: Interval | None, tasks: int) -> Ends:
         return interval.low, None, interval.high
     reason = NO_VARIATION if tasks > 1 else ONE_TASK
     return None, reason if tasks else None, None
+
+
+def difference(
+    delta: PairedDelta,
+) -> tuple[float | None, str | None, float | None, str | None, float | None]:
+    """Difference of an outcome as a fraction, why there is none, and its `ends`."""
+    low, low_reason, high = ends(delta.t, delta.tasks)
+    if delta.refusal or delta.delta is None:
+        return None, delta.refusal or None, None, low_reason, None
+    within = [end if end is None else end / 100 for end in (low, high)]
+    return delta.delta / 100, None, within[0], low_reason, within[1]
+
+
+def flip_p(delta: PairedDelta) -> float | None:
+    """p by sign flips over tasks, as in `study.contrasts`."""
+    return sign_flip([value for _, value in delta.by_task]).p if delta.tasks else None
+
+
+def largest_p(delta: PairedDelta) -> float | None:
+    """The larger p of all trials and of those that are not contaminated: as the verdict, it must hold with
+    and without them. None where the difference is not quoted."""
+    both = () if delta.refusal else (delta, delta.clean)
+    known = [flip_p(one) for one in both if one is not None]
+    return max((p for p in known if p is not None), default=None)
 
 
 def refusal(answers: Answers) -> str:

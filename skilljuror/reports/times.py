@@ -48,12 +48,17 @@ def _limits(trials: Rows) -> dict[str, float]:
     return dict(found)
 
 
+def _ran_out(trial: dict[str, Any]) -> bool:
+    """Whether a trial ran out of time without a pass."""
+    return trial["status"] == "timeout" and not trial["strict"]
+
+
 class _Arm:
     """Trials of one condition, with the mean time of each task."""
 
     def __init__(self, trials: Rows, outcome: dict[str, Any], limits: dict[str, float]) -> None:
         self.trials = trials
-        self.timeouts = [row for row in trials if row["status"] == "timeout" and not row["strict"]]
+        self.timeouts = [*filter(_ran_out, trials)]
         self.reason = self._reason(outcome, limits)
         self.means = {} if self.reason else self._means(limits)
         self.limit = sum(limits.get(task, 0.0) for task in self.means)
@@ -61,9 +66,10 @@ class _Arm:
     def _reason(self, outcome: dict[str, Any], limits: dict[str, float]) -> str:
         if lacking := outcome["planned"] - outcome["final"]:
             return f"{lacking} of {outcome['planned']} trials not final"
-        timed = [row for row in self.trials if row["strict"]] + self.timeouts
-        unknown = sum(row["minutes"] is None for row in timed)
-        unknown += sum(row["task"] not in limits for row in self.trials if row not in timed)
+        unknown = sum(
+            row["minutes"] is None if row["strict"] or _ran_out(row) else row["task"] not in limits
+            for row in self.trials
+        )
         return f"time unknown in {unknown} of {len(self.trials)} trials" if unknown else ""
 
     def _means(self, limits: dict[str, float]) -> dict[str, float]:
@@ -73,7 +79,7 @@ class _Arm:
         means = {}
         for task, own in cells.items():
             passed = [row["minutes"] for row in own if row["strict"]]
-            cut = [row["minutes"] for row in own if row in self.timeouts]
+            cut = [row["minutes"] for row in own if _ran_out(row)]
             never = len(own) - len(passed) - len(cut)
             means[task] = restricted_mean(passed, cut, never, limits[task])
         return means

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from skilljuror.files import sha256
+from skilljuror.models.knowledge import CONTENT_KINDS
 from skilljuror.models.measure import UptakeCategory
 
 _NOT_OPEN = [one for one in UptakeCategory if one.label == "unknown" and not one.open]
@@ -18,6 +19,7 @@ SQL = (
     .with_suffix(".sql")
     .read_text(encoding="utf-8")
     .replace(":not_open", ", ".join(f"'{one}'" for one in _NOT_OPEN))
+    .replace(":content_kinds", ", ".join(f"'{one}'" for one in sorted(CONTENT_KINDS)))
 )
 DIGEST = sha256(SQL.encode())
 _OBJECT = re.compile(r"CREATE (TABLE|VIEW) ([a-z_]+) ")

@@ -632,6 +632,17 @@ CREATE TABLE unit_uses (
     step INTEGER NOT NULL  -- Step that used it.
 );
 
+-- Judge without a model, whose proofs name units.
+CREATE MACRO tracing_judge() AS (SELECT max(judge) FROM verdicts WHERE starts_with(judge, 'tracing/'));
+
+-- Kinds of knowledge unit that partition the text; the others are derived from the same lines.
+CREATE MACRO is_content(kind) AS kind IN (:content_kinds);
+
+-- Whether an agent of a run was shown a part of a Skill at unknown lines: any unit of the Skill may have been in it.
+CREATE MACRO is_unplaced(run) AS EXISTS (
+    FROM exposure_totals AS x WHERE x.trajectory = run AND x.name = 'unplaced_events' AND x.value > 0
+);
+
 -- Whether a use is open: its content was shown, and the judge could not decide.
 CREATE MACRO is_open(label, category) AS label = 'unknown' AND category NOT IN (:not_open);
 

@@ -8,8 +8,9 @@ import pytest
 from skilljuror.models.study import Condition, Contrast
 from skilljuror.queries.run import run
 from skilljuror.reports.answers import Answers
-from skilljuror.reports.computed import answer, largest_p
+from skilljuror.reports.computed import answer
 from skilljuror.reports.headline import headline, primary_contrast
+from skilljuror.reports.rates import largest_p
 from skilljuror.store import open_read, open_write
 from tests.support import fabricated_records as fake
 
@@ -135,15 +136,17 @@ def test_parts_are_adjusted_for_their_number_and_the_headline_is_not(tmp_path):
 
 
 def test_p_holds_with_and_without_contaminated_trials(tmp_path):
-    """pd wins each of six tasks, p = 2/64; without the first two trials of pd, four, p = 2/16."""
-    tasks = "abcdef"
+    """pd wins six of seven tasks, p = 2/64; without the first two trials of pd, four, p = 2/16."""
+    tasks = "abcdefg"
     plan = fake.plan({task: {} for task in tasks}, ("baseline", "pd"))
     arms = (arm("baseline"), arm("pd"))
     config = plan.config.model_copy(
         update={"contrast": Contrast(treatment="pd", control="baseline")}
     )
     trials = [
-        fake.trial(task, one.variant, reward=float(one.variant == "pd"), variant=one.variant)
+        fake.trial(
+            task, one.variant, reward=float(one.variant == "pd" or task == "g"), variant=one.variant
+        )
         for task, one in product(tasks, arms)
     ]
     changed = [
