@@ -13,6 +13,15 @@ SECRET_NAME = re.compile(r"(?:API_?KEY|ACCESS_KEY|TOKEN|SECRET|PASSWORD)$", re.I
 """Names of variables and parameters with secrets, in litellm and at providers."""
 MIN_SECRET = 8
 """Minimum length of a secret; a shorter value may be a common word."""
+_PATH = re.compile(
+    r"""'(?:[A-Za-z]:[/\\]|[/~\\])[^']*'|(?<![\w./:])(?:[A-Za-z]:(?=[/\\])|~(?=/))?[/\\][^\s/\\'"]+[/\\][^\s'",;)]*"""
+)
+"""An absolute path of two names or more, or any in quotes."""
+
+
+def without_paths(text: str) -> str:
+    """Replace every absolute path by `[path]`."""
+    return _PATH.sub("[path]", text)
 
 
 def redact(text: str, further: Iterable[str] = ()) -> str:

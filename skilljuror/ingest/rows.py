@@ -191,7 +191,7 @@ def part_rows(found: FoundSource) -> Iterator[SourceRow]:
         facts = facts_at(path_text(path))
         size = facts.size if facts else None
         if path in found.source.siblings:
-            yield SourceRow(path_text(path), "part", found.format, f"part of {head}", size)
+            yield SourceRow(path_text(path), "part", found.format, f"part of {head!r}", size)
         else:
-            reason = f"shorter copy of a part of {head}"
+            reason = f"shorter copy of a part of {head!r}"
             yield SourceRow(path_text(path), "duplicate", found.format, reason, size)

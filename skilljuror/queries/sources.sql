@@ -2,15 +2,11 @@
 -- section: lists
 -- grain: one row is one file or folder that ingest found
 -- columns: path, status, format, reason, size
--- params: status=null, reasons=all
+-- params: status=null
 -- empty: No file was ingested yet. `skilljuror ingest --study STUDY` reads a study's trials, and the logs at
 --   any paths that you add.
 SELECT
-    path, status, format,
-    if(
-        CAST($reasons AS VARCHAR) = 'all' OR status IN ('parsed', 'duplicate', 'skipped'), reason, NULL
-    ) AS reason,
-    size
+    path, status, format, reason, size
 FROM sources
 WHERE CAST($status AS VARCHAR) IS NULL OR status = CAST($status AS VARCHAR)
 ORDER BY status, path;

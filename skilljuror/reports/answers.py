@@ -4,18 +4,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from skilljuror.queries.run import TASKS, QueryResult, Reader, run
+from skilljuror.redaction import without_paths
 
 PRIVATE = frozenset(
     {
-        "action_quote", "file", "message", "path", "preview", "quote", "source", "source_quote",
-        "source_text", "variant_text",
+        "action_quote", "file", "message", "path", "person", "preview", "project", "quote", "source",
+        "source_quote", "source_text", "variant_text",
     }
 )  # fmt: skip
-"""Columns that hold words or paths of a log or of a bundle."""
-
-WITH_REASONS = frozenset({"source_counts", "sources"})
-"""Questions whose reasons may quote a path or a text, and that leave these out when told so."""
-
+"""Columns that hold words or paths of a log or of a bundle, or names of people and their projects."""
 
 WHOLE = frozenset({"cells", "overview", "setup"})
 """Questions about the whole study, which are not limited to some of its tasks."""
@@ -46,21 +43,29 @@ class Answers:
         return self._answers[key]
 
     def _answer(self, name: str, params: dict[str, str]) -> QueryResult:
-        if name in WITH_REASONS and not self.quotes:
-            params = {**params, "reasons": "harmless"}
         if self._tasks and name not in WHOLE:
             params = {**params, TASKS: self._tasks}
-        return self._allowed_columns(run(self._reader, name, **params))
+        answer = run(self._reader, name, **params)
+        return answer if self.quotes else shareable(answer)
 
     def single(self, name: str) -> dict[str, Any]:
         """The only row of an answer; empty when there is none."""
         return next(iter(self(name).records()), {})
 
-    def _allowed_columns(self, answer: QueryResult) -> QueryResult:
-        if self.quotes:
-            return answer
-        kept = [i for i, name in enumerate(answer.columns) if name not in PRIVATE]
-        return QueryResult(
-            tuple(answer.columns[i] for i in kept),
-            [tuple(row[i] for i in kept) for row in answer.rows],
-        )
+
+def shareable(answer: QueryResult) -> QueryResult:
+    """What of an answer may leave the machine: no private column, no error of a log, which may quote it, and
+    no absolute path in any text."""
+    kept = [name for name in answer.columns if name not in PRIVATE]
+    rows = []
+    for row in answer.records():
+        if row.get("status") == "error" and "reason" in row:
+            row["reason"] = None
+        rows.append(tuple(_without_paths(row[name]) for name in kept))
+    return QueryResult(tuple(kept), rows)
+
+
+def _without_paths(cell: Any) -> Any:
+    if isinstance(cell, str):
+        return without_paths(cell)
+    return [*map(_without_paths, cell)] if isinstance(cell, list) else cell

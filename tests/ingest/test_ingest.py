@@ -129,7 +129,7 @@ def test_the_file_of_every_event_has_a_row(tmp_path):
         ).rows
         return {path: (status, reason) for path, status, reason in found}
 
-    both = {str(head): ("parsed", None), str(agent): ("part", f"part of {head}")}
+    both = {str(head): ("parsed", None), str(agent): ("part", f"part of {str(head)!r}")}
     assert ingested() == both
     sql = """
     SELECT DISTINCT s.path FROM events AS e JOIN trajectories AS t USING (trajectory)
@@ -169,13 +169,16 @@ def test_a_file_that_holds_another_run_now_leaves_nothing_of_the_first(tmp_path)
 
 
 def test_a_claimed_file_that_cannot_be_read_is_a_row_and_the_rest_goes_on(tmp_path):
+    """One odd log in a folder fails only a strict ingest; a log that was named fails any."""
     logs = tmp_path / "logs"
     logs.mkdir()
     logs.joinpath("bad.json").write_text(json.dumps(CLAIMED))
     logs.joinpath("notes.txt").write_text("no log")
     shutil.copy(READ, logs / "good.jsonl")
-    done = call("ingest", logs, "--study", tmp_path / "s", "--json")
-    assert done.returncode == 1
+    named = logs / "bad.json"
+    for more, status in {(): 0, ("--strict",): 1, (named,): 1}.items():
+        done = call("ingest", logs, *more, "--study", tmp_path / "s", "--json")
+        assert done.returncode == status, more
     summary = json.loads(done.stdout)
     assert (summary["parsed"], summary["skipped"], summary["errors"]) == (1, 1, 1)
     assert "no list of messages" in summary["failures"][0][1]

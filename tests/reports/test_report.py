@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from skilljuror.ingest.analysis import MeasureOptions
 from skilljuror.ingest.ingest import ingest_logs
+from skilljuror.ingest.lookup import report_paper
 from skilljuror.reports.build import build_report
 from skilljuror.reports.canvas import SCRIPTED
 from skilljuror.reports.computed import documentation
+from skilljuror.reports.markdown import report_markdown
 from tests.support import report_piles as piles
+from tests.support.changing_logs import ChangingLogs
 from tests.support.fabricated_studies import small_study
 
 
@@ -129,17 +133,26 @@ def test_without_quotes_nothing_private_is_written_and_old_files_go(tmp_path):
 
 
 def test_without_quotes_what_was_left_out_of_real_logs_is_still_told(tmp_path):
-    """The reasons for which files were left out stay, wherever they lie and whatever they are called."""
-    logs = tmp_path / "correct-horse" / "logs"
-    logs.mkdir(parents=True)
-    (logs / "correct-horse.txt").write_text("correct-horse")
-    (logs / "correct-horse.jsonl").write_text('{"correct-horse": ')
-    ingest_logs(tmp_path / "study", [logs])
-    target = tmp_path / "report"
-    build_report(tmp_path / "study" / "study.duckdb", target, quotes=False)
+    """The reasons for which files were left out stay, wherever they lie and whatever they are called; the
+    names of folders, people and projects go, in every output."""
+    logs = ChangingLogs(tmp_path / "correct-horse" / "logs")
+    logs.grow_head(0, 3)
+    logs.grow_agent(0, 0, 2)
+    agent = logs.agent(0, 0)
+    copy = agent.parent.parent / "correct horse" / agent.name
+    logs.write(copy, agent.read_text(encoding="utf-8").splitlines()[:2])
+    (logs.root / "correct-horse.txt").write_text("correct-horse")
+    (logs.root / "correct-horse.jsonl").write_text('{"correct-horse": ')
+    ingest_logs(tmp_path / "study", [logs.root], options=MeasureOptions(projects=True))
+    target, database = tmp_path / "report", tmp_path / "study" / "study.duckdb"
+    build_report(database, target, quotes=False)
+    report_paper(tmp_path / "study", target / "paper")
+    (target / "head.md").write_text(report_markdown(database), encoding="utf-8")
     told = (target / "tables" / "source_counts.csv").read_text(encoding="utf-8")
     assert "unsupported log format" in told
-    assert not [name for name, data in files(target).items() if b"correct-horse" in data]
+    assert "shorter copy of a part of [path]" in told
+    planted = re.compile(b"correct.horse|" + re.escape(str(tmp_path).encode()))
+    assert not [name for name, data in files(target).items() if planted.search(data)]
 
 
 @pytest.mark.parametrize("quotes", [True, False])
