@@ -144,6 +144,9 @@ def ingest(
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove runs whose files are gone or shorter.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 1 if any log could not be read.")
+    ] = False,
     no_quotes: Annotated[
         bool, typer.Option("--no-quotes", help="Store no quotes of logs from now on.")
     ] = False,
@@ -155,7 +158,10 @@ def ingest(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Read a study's trials, or any agent logs, into a database."""
+    """Read a study's trials, or any agent logs, into a database.
+
+    A log in a folder that cannot be read is listed and skipped.
+    """
     from skilljuror.files import StudyFolder
     from skilljuror.ingest.analysis import MeasureOptions
 
@@ -188,7 +194,9 @@ def ingest(
                 policy=ReadPolicy(again, verify, prune), jobs=jobs, progress=listener,
             )  # fmt: skip
     emit(summary, json, lambda: _print_ingest(summary, study, prune))
-    if summary.errors:
+    named = {str(path.resolve()) for path in chosen if path.is_file()}
+    unread = any(path in named for path, _ in summary.failures)
+    if summary.errors and (own or strict or unread or not summary.trajectories):
         raise typer.Exit(1)
 
 
