@@ -189,12 +189,13 @@ class Ingest:
         return changes, StoredRuns(store.runs() if changes.found else (), changes.kept)
 
     def _read(self, changes: Changes, stored: StoredRuns, opened: ExitStack) -> bool:
-        """Read and store groups. Return whether a group contains a run of a group that was not
-        read: the later path wins, so both must be read."""
+        """Read and store groups. Return whether others under the paths must be read with them: those that
+        have the same run, because the later path wins."""
         work = partial(read_portion, options=self._sinks.options)
         shares = list(portions(changes.groups))
         results = map_ordered(work, shares, min(self._jobs, len(shares)))
         store = self._open(opened)
+        before = store.seen.contested()
         unread = [unread_row(one) for one in changes.found if one.format is None]
         done, total = 0, len(changes.found) - len(unread)
         with store.transaction():
@@ -209,11 +210,14 @@ class Ingest:
             done += sum(len(group.found) for portion, _ in batch for group in portion)
             self._sinks.progress(Progress("ingest", done, total))
         store.seen.leave(changes.gone)
-        contested = store.seen.contested()
-        left = contested - set(changes.digests.values())
-        incomplete = bool(left and left & store.seen.digests_of(changes.walked))
-        store.seen.read_again(contested)
-        return incomplete
+        walked, read = store.seen.digests_of(changes.walked), set(changes.digests.values())
+        present = store.seen.groups(pending=True)
+        again = {digest for group in before if group - present for digest in group} - read
+        for group in store.seen.contested():
+            unread = group & walked - read
+            again |= group & walked if unread and group & read else set()
+        store.seen.read_again(again)
+        return bool(again & walked)
 
 
 def _check_paths(study: Path, paths: Iterable[Path]) -> None:

@@ -1,7 +1,7 @@
 """Foreign logs: group captures of one run, and read one run again."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 from msgspec import Struct
@@ -42,10 +42,12 @@ KEPT = "its result is stored"
 BRANCH = "~"
 """Separates a run's key from its branch."""
 _LOGGED = """
+WITH members AS (SELECT read_with AS digest, list(path ORDER BY path) AS files FROM seen GROUP BY ALL),
+provided AS (SELECT unnest(keys) AS trajectory, digest, files FROM groups LEFT JOIN members USING (digest))
 SELECT
     trajectory, source, format, if(starts_with(min(digest), '-'), NULL, min(digest)) AS "group",
-    trajectory IN (FROM kept_runs) AS kept
-FROM trajectories LEFT JOIN (SELECT unnest(keys) AS trajectory, digest FROM groups) USING (trajectory)
+    coalesce(arg_min(files, digest), []) AS files, trajectory IN (FROM kept_runs) AS kept
+FROM trajectories LEFT JOIN provided USING (trajectory)
 WHERE trajectory IN (SELECT unnest($names::VARCHAR[])) GROUP BY ALL
 """
 
@@ -273,6 +275,8 @@ class LoggedRun(Struct, frozen=True):
     format: str
     group: str | None = None
     """Digest of its files; None if they may have changed."""
+    files: tuple[str, ...] = ()
+    """Files, or the folder, that it was read from."""
     kept: bool = False
     """Whether its files no longer contain it as stored."""
 
@@ -282,12 +286,14 @@ def logged_runs(database: Path, names: Sequence[str]) -> dict[str, LoggedRun]:
     from skilljuror.queries.run import run  # workers never load the database
 
     rows = run(database, _LOGGED, names=list(names)).records()
-    return {str(row["trajectory"]): LoggedRun(**row) for row in rows}
+    return {
+        str(row["trajectory"]): LoggedRun(**{**row, "files": tuple(row["files"])}) for row in rows
+    }
 
 
 def read_logged(logged: LoggedRun) -> Trajectory:
     """Read an ingested foreign run again from its raw log. Raises TrajectoryError if it is missing."""
-    for trajectory in _runs_again(path_of(logged.source), logged.format):
+    for trajectory in _runs_again(logged):
         if trajectory.trajectory == logged.trajectory.partition(BRANCH)[0]:
             return replace(trajectory, trajectory=logged.trajectory)
     raise TrajectoryError(
@@ -296,10 +302,16 @@ def read_logged(logged: LoggedRun) -> Trajectory:
     )
 
 
-def _runs_again(log: Path, format: str) -> Iterator[Trajectory]:
-    """Runs of a log or of its folder source, with registered formats, then with the given format,
-    which may belong to a plugin."""
+def _runs_again(logged: LoggedRun) -> Iterator[Trajectory]:
+    """Runs of a log with its files as ingested; then of the log with what is near it now. Registered
+    formats come first, then its own, which may belong to a plugin."""
+    log = path_of(logged.source)
     folder_formats = [name for name in FORMATS if parser(name).folder_marker]
-    for formats in ((), (format, *folder_formats)):
-        for found in discover([folder_source_around(log) or log], formats=formats):
-            yield from read(found.source, found.format) if found.format else ()
+    places = (
+        ([*map(path_of, logged.files)], False),
+        ([folder_source_around(log) or log], True),
+    )
+    for (paths, named), formats in product(places, ((), (logged.format, *folder_formats))):
+        for found in discover(paths, formats=formats, named=named):
+            if found.format and log.is_relative_to(found.source.path):
+                yield from read(found.source, found.format)

@@ -458,9 +458,11 @@ JOIN variants AS v ON v.build = t.task AND v.variant = t.variant;
 -- One row per run and Skill that was offered or touched, with its name in tables. A name without a plugin gets the plugin that offers such a Skill in the run, or else in any run, unless several do. A Skill of a trial's variant is named after its folder.
 CREATE VIEW skill_names AS
 WITH written AS (
-    SELECT trajectory, skill, true AS listed FROM offered
-    UNION ALL
-    SELECT trajectory, skill, false AS listed FROM events
+    SELECT trajectory, skill, bool_or(listed) AS listed FROM (
+        SELECT trajectory, skill, true AS listed FROM offered
+        UNION ALL
+        SELECT DISTINCT trajectory, skill, false AS listed FROM events
+    ) GROUP BY ALL
 ),
 plugins AS (
     SELECT trajectory, regexp_extract(skill, '[^:]*$') AS tail, skill FROM written WHERE contains(skill, ':')

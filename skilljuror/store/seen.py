@@ -12,12 +12,10 @@ AGAIN = "-"
 _FIELDS = ", ".join(SeenFile.__struct_fields__)
 _WITHIN = "path IN (SELECT unnest($paths::VARCHAR[]))"
 _KNOWN = "SELECT path, size, mtime_ns, inode, content, reader, read_with FROM seen"
-_CONTESTED = """
-SELECT DISTINCT digest FROM (SELECT digest, unnest(keys) AS key FROM groups)
-WHERE key IN (
-    SELECT key FROM (SELECT unnest(keys) AS key FROM groups) GROUP BY key HAVING count(*) > 1
-)
-"""
+_CONTESTED = f"""
+SELECT DISTINCT list(DISTINCT ltrim(digest, '{AGAIN}')) AS digests
+FROM (SELECT digest, unnest(keys) AS key FROM groups) GROUP BY key HAVING len(digests) > 1
+"""  # noqa: S608
 _HELD = """
 SELECT trajectory, steps + sub_steps FROM trajectories
 WHERE trajectory IN (
@@ -142,13 +140,13 @@ class SeenFiles:
 
     def digests_of(self, paths: Sequence[str]) -> set[str]:
         """Digests of the groups that some files were read with."""
-        sql = f"SELECT DISTINCT read_with FROM seen WHERE {_WITHIN} AND read_with IS NOT NULL"  # noqa: S608
+        sql = f"SELECT DISTINCT ltrim(read_with, '{AGAIN}') FROM seen WHERE {_WITHIN} AND read_with IS NOT NULL"  # noqa: S608
         return {row[0] for row in self._rows(sql, {"paths": list(paths)})}
 
-    def groups(self) -> set[str]:
-        """Digests of all groups that were read and need not be read again."""
-        sql = "SELECT digest FROM groups WHERE NOT starts_with(digest, $again)"
-        return {row[0] for row in self._rows(sql, {"again": AGAIN})}
+    def groups(self, *, pending: bool = False) -> set[str]:
+        """Digests of all groups that were read, without or with those to be read again."""
+        sql = "SELECT ltrim(digest, $again) FROM groups WHERE $pending OR NOT starts_with(digest, $again)"
+        return {row[0] for row in self._rows(sql, {"again": AGAIN, "pending": pending})}
 
     def with_names(self, names: Iterable[str]) -> list[tuple[str, list[str]]]:
         """(path, names) of the files that have one of the names."""
@@ -170,9 +168,9 @@ class SeenFiles:
         statuses = self._rows(_STATUSES, {"paths": paths})
         return Totals(statuses, *self._rows(_COUNTS, None)[0])
 
-    def contested(self) -> set[str]:
-        """Return the digests of groups with a run that another group has as well."""
-        return {row[0] for row in self._rows(_CONTESTED, None)}
+    def contested(self) -> list[set[str]]:
+        """Return the sets of groups that have the same run, as digests."""
+        return [set(row[0]) for row in self._rows(_CONTESTED, None)]
 
     def read_again(self, digests: Iterable[str]) -> None:
         """Mark the files of groups to be read again by the next ingest."""

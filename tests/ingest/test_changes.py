@@ -1,5 +1,6 @@
 """Ingest reads what changed, and the database is as if everything had been read."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -139,19 +140,35 @@ import sys
 from pathlib import Path
 opened = []
 sys.addaudithook(lambda event, given: event == "open" and opened.append(str(given[0])))
-from skilljuror.ingest.ingest import ingest_logs
 study, root = map(Path, sys.argv[1:])
-ingest_logs(study, [root])
-print(*{path for path in opened if path.startswith(str(root)) and Path(path).is_file()}, sep="\\n")
+{}
+print(*{{path for path in opened if path.startswith(str(root)) and Path(path).is_file()}}, sep="\\n")
 """
+INGEST = """
+from skilljuror.ingest.ingest import ingest_logs
+ingest_logs(study, [root])
+"""
+READ_AGAIN = """
+from skilljuror.ingest.logs import logged_runs, read_logged
+from skilljuror.queries.run import run
+database = study / "study.duckdb"
+names = [row[0] for row in run(database, "trajectory_names").rows]
+read_logged(logged_runs(database, names)[max(names)])
+"""
+
+
+def opened_by(code, study, root):
+    """Files below a folder that some code opened."""
+    done = subprocess.run(
+        [sys.executable, "-c", OPENED.format(code), study, root],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return set(done.stdout.split("\n")) - {""}
 
 
 def opened_by_ingest(study, root):
     """Files below a folder that an ingest of it opened."""
-    done = subprocess.run(
-        [sys.executable, "-c", OPENED, study, root], capture_output=True, text=True, check=True
-    )
-    return set(done.stdout.split("\n")) - {""}
+    return opened_by(INGEST, study, root)
 
 
 @pytest.fixture
@@ -266,6 +283,23 @@ def test_of_two_logs_of_one_run_the_later_path_counts_whichever_came_first(tmp_p
     ingest_logs(tmp_path / "s", [logs.root])
     ingest_logs(tmp_path / "fresh", [logs.root])
     assert tables(tmp_path / "s") == tables(tmp_path / "fresh")
+    told: list[Progress] = []
+    ingest_logs(tmp_path / "s", [logs.root], progress=told.append)
+    assert told == [], "logs of one run that did not change are not read again"
+
+
+def test_a_run_is_read_again_without_its_neighbours(tmp_path):
+    """The judge reads every run again; opening all sessions of a day for each would be quadratic."""
+    text = (GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl").read_text(encoding="utf-8")
+    session = json.loads(text.partition("\n")[0])["payload"]["id"]
+    for number in range(3):
+        other = f"{number}{session[1:]}"
+        path = tmp_path / "logs" / f"rollout-2026-03-01T09-00-00-{other}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text.replace(session, other), encoding="utf-8")
+    ingest_logs(tmp_path / "s", [tmp_path / "logs"])
+    done = opened_by(READ_AGAIN, tmp_path / "s", tmp_path / "logs")
+    assert done == {str(path)}
 
 
 def test_only_the_groups_that_changed_are_read(tmp_path):

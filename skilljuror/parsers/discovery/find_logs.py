@@ -60,15 +60,20 @@ class Located(NamedTuple):
 
 
 def discover(
-    paths: Sequence[Path], since: float | None = None, formats: Sequence[str] = ()
+    paths: Sequence[Path],
+    since: float | None = None,
+    formats: Sequence[str] = (),
+    *,
+    named: bool = True,
 ) -> list[FoundSource]:
     """Return all sources under the paths, in the order of the paths and sorted below each.
 
-    Links that leave a folder are not followed. `since` and `formats` are those of `LogFilter`.
-    Raises UsageError for an unknown format.
+    Links that leave a folder are not followed. `since` and `formats` are those of `LogFilter`. A named
+    file brings the files of its session; otherwise nothing but the paths is looked at. Raises UsageError
+    for an unknown format.
     """
     finder = Finder(LogFilter(since, formats))
-    return finder.join(finder.locate(paths))
+    return finder.join(one._replace(named=named and one.named) for one in finder.locate(paths))
 
 
 def names_of(found: FoundSource) -> tuple[str, ...]:
