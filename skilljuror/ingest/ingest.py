@@ -214,8 +214,8 @@ class Ingest:
         present = store.seen.groups(pending=True)
         again = {digest for group in before if group - present for digest in group} - read
         for group in store.seen.contested():
-            unread = group & walked - read
-            again |= group & walked if unread and group & read else set()
+            if group & read and group & walked - read:
+                again |= group & walked
         store.seen.read_again(again)
         return bool(again & walked)
 
