@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 DIRS ?=
 CHECK ?=
 
-.PHONY: help demo harbor test check slow docker live oracle bench layout sources drift labels ablate docs site notebooks reports clean
+.PHONY: help demo harbor test hidden check slow docker live oracle bench layout sources drift labels ablate docs site notebooks reports clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -35,7 +35,14 @@ harbor: $(STAMP) ## the real Harbor for the tests, in an environment of its own 
 	@test -x .venv-harbor/bin/harbor || $(BIN)/python -m tests.support.harbor_venv
 
 test: $(STAMP) check harbor ## all checks and the fast tests
+	@$(BIN)/python -m tests.support.missing_programs
 	$(BIN)/pytest -q -n 2 --dist worksteal
+
+# A test that names one of these may depend on bubblewrap or a browser.
+MAY_NEED := bwrap|unsealed|chromium|make_study\(|run_study|isolation
+hidden: $(STAMP) ## the tests that may need bubblewrap or a browser, on a machine that seems to have neither
+	@$(BIN)/python -m tests.support.missing_programs out/programs
+	PATH="$(CURDIR)/out/programs" $(BIN)/pytest -q -n 2 --dist worksteal $$(grep -rlE '$(MAY_NEED)' tests --include='test_*.py')
 
 slow: $(STAMP) harbor ## the slow tiers
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "slow and not live and not docker" --timeout=900

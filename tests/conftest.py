@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -15,6 +16,10 @@ os.environ.pop("COLUMNS", None)
 sys.dont_write_bytecode = False
 """pytest rewrites the assertions of every test file. Containers often set PYTHONDONTWRITEBYTECODE; each run
 and each worker would spend half of its collection on that again."""
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+"""A script's background job inherits a Ctrl-C that is ignored, and hands it on to the commands of the tests."""
 
 MEMORY = Path("/dev/shm")
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 8 << 30:

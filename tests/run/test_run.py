@@ -122,6 +122,7 @@ def test_a_layout_and_a_gate_of_another_package_are_built_run_and_kept(tmp_path)
     assert assay(out / "variants/tea", AssaySettings(sites=1)).rows
 
 
+@needs_bwrap
 def test_isolated_by_default_where_possible(tmp_path):
     study = make_study(tmp_path, trials=1, harness={})
     assert run_study(study, tmp_path / "out").isolation == "bwrap"
