@@ -45,7 +45,7 @@ _LIST = (
 PRICES = tuple(Price(*row, AS_OF) for row in _LIST)
 """The packaged list. Cache writes without a price of their own cost as much as plain input."""
 
-_DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2})$")
+_DATE = re.compile(r"[-@](\d{8}|\d{4}-\d{2}-\d{2})$")
 _CLOUD = re.compile(r"^(?:[a-z]{2,6}\.)?anthropic\.|-v\d+(?::\d+)?$")
 
 
@@ -58,12 +58,12 @@ def price_of(model: str | None, prices: tuple[Price, ...] | None) -> Price | Non
     """Return the price of a model, ignoring provider prefix, date and punctuation of its name."""
     if model is None:
         return None
-    return _table(PRICES if prices is None else prices).get(_normalised_model(model))
+    return _table(PRICES if prices is None else prices).get(plain_model(model))
 
 
 @lru_cache(maxsize=4)
 def _table(prices: tuple[Price, ...]) -> dict[str, Price]:
-    return {_normalised_model(price.model): price for price in prices}
+    return {plain_model(price.model): price for price in prices}
 
 
 def cost(usage: Usage, price: Price) -> float | str:
@@ -87,6 +87,16 @@ def cost(usage: Usage, price: Price) -> float | str:
 
 
 @lru_cache(maxsize=256)
-def _normalised_model(model: str) -> str:
-    name = _CLOUD.sub("", model.rpartition("/")[2].lower())
-    return _DATE.sub("", name).replace(".", "-")
+def plain_model(model: str) -> str:
+    """Return a model's name without provider, date and punctuation."""
+    return _DATE.sub("", _without_provider(model)).replace(".", "-")
+
+
+def model_date(model: str) -> str:
+    """Return the date in a model's name, as YYYYMMDD; "" without one."""
+    found = _DATE.search(_without_provider(model))
+    return found[1].replace("-", "") if found else ""
+
+
+def _without_provider(model: str) -> str:
+    return _CLOUD.sub("", model.rpartition("/")[2].lower())

@@ -349,7 +349,7 @@ CREATE TABLE trajectories (
     session VARCHAR,  -- Session id.
     agent VARCHAR,  -- Agent program.
     agent_version VARCHAR,  -- Its version.
-    model VARCHAR,  -- Main model.
+    model VARCHAR,  -- Model that gave the main agent most answers.
     started_at TIMESTAMP,  -- Start, UTC.
     finished_at TIMESTAMP,  -- End, UTC.
     steps INTEGER NOT NULL,  -- Steps of the main agent.
@@ -372,6 +372,8 @@ CREATE TABLE trajectories (
     lists_folder_names BOOLEAN NOT NULL,  -- Whether that list names Skills by folder; else by the name in the frontmatter.
     project VARCHAR,  -- Name of the working folder; null unless stored by `ingest --projects`.
     person VARCHAR,  -- Name of the home folder, likewise.
+    plain_model VARCHAR,  -- The model without provider, date and punctuation of its name.
+    other_models VARCHAR[] NOT NULL,  -- Other models that answered the main agent, likewise.
     offered_known BOOLEAN NOT NULL,  -- Whether the log says which skills were shown to the model.
     units INTEGER,  -- Knowledge units of the offered variant; null without a knowledge map.
     shown_bytes BIGINT  -- Bytes of Skill text shown, including repeats; null if unknown.
@@ -841,6 +843,47 @@ CREATE MACRO plain_name(name) AS
 -- Whether a list names every skill. Some agents always list all; others shorten long lists, but none with fewer than a dozen entries.
 CREATE MACRO is_whole_list(lists_every_skill, listed) AS lists_every_skill OR listed < 12;
 
+-- One row per trial whose log names its model. Trials for which one model is planned are answered by one, and those of one condition where none is planned and models may vary.
+CREATE VIEW answering_models AS
+SELECT
+    l.trial AS trial,  -- Name of the trial.
+    p.condition AS condition,  -- Name of its condition.
+    l.model AS model,  -- Model that gave the main agent most answers.
+    l.plain_model AS plain_model,  -- The same without provider, date and punctuation.
+    regexp_extract(l.model, '\d{8}|\d{4}-\d{2}-\d{2}') AS dated,  -- Date in its name; empty without one.
+    coalesce(c.model, if(list_contains(s.vary, 'model'), c.condition, '')) AS planned  -- Planned model, else the condition, else empty: where it is the same, the model must be.
+FROM trajectories AS l
+JOIN planned_trials AS p ON p.trial = l.trial
+JOIN conditions AS c ON c.condition = p.condition
+CROSS JOIN study AS s
+WHERE l.model IS NOT NULL;
+
+-- One row per planned model: the one that answered most of its trials; of several, that with the planned name.
+CREATE VIEW usual_models AS
+SELECT
+    planned AS planned,  -- As in `answering_models`.
+    min(model) AS model,  -- Model that answered most trials.
+    plain_model AS plain_model,  -- The same without provider, date and punctuation.
+    dated AS dated,  -- Date in its name; empty without one.
+    likes AS trials,  -- Trials that it answered.
+    total AS total  -- Trials whose logs name a model.
+FROM (
+    SELECT
+        *,
+        count(*) OVER (PARTITION BY planned) AS total,
+        count(*) OVER (PARTITION BY planned, plain_model) AS likes
+    FROM answering_models
+)
+GROUP BY planned, plain_model, dated, likes, total
+QUALIFY row_number() OVER (
+    PARTITION BY planned
+    ORDER BY likes DESC, contains(plain_model, lower(replace(planned, '.', '-'))) DESC, plain_model,
+        dated <> '' DESC, count(*) DESC, dated
+) = 1;
+
+-- Whether a name without a version, such as sonnet, may stand for a model.
+CREATE MACRO is_alias(name, model) AS NOT regexp_matches(name, '\d') AND contains(model, name);
+
 -- One row per reason why a trial is contaminated: it is invalid for the design and should be rerun.
 CREATE VIEW contaminations AS
 SELECT
@@ -882,6 +925,16 @@ SELECT
     s.found || ' of ' || s.searched || ' fingerprints of ' || s.sources[1] || ' at step ' || s.step
 FROM leak_searches AS s
 WHERE s.contaminated
+UNION ALL
+SELECT
+    a.trial, 'other_model',
+    'answered by ' || a.model || '; ' || u.trials || ' of ' || u.total || ' trials for which the same model is planned, by '
+    || u.model
+FROM answering_models AS a
+JOIN usual_models AS u ON u.planned = a.planned
+WHERE (a.plain_model <> u.plain_model
+        AND NOT is_alias(a.plain_model, u.plain_model) AND NOT is_alias(u.plain_model, a.plain_model))
+    OR (a.plain_model = u.plain_model AND a.dated <> '' AND u.dated <> '' AND a.dated <> u.dated)
 UNION ALL
 SELECT
     t.trial, 'other_variant',

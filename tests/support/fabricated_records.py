@@ -29,6 +29,7 @@ from skilljuror.models.study import (
     TrialRecord,
 )
 from skilljuror.parsers.read import traits_of
+from skilljuror.prices import plain_model
 from skilljuror.store import Store
 from skilljuror.store.runs import run_columns
 
@@ -164,7 +165,8 @@ def _trajectory(key: str, trial: str | None, steps: int, fields: dict[str, Any])
     traits = traits_of(fields.get("agent"))
     for name in ("lists_every_skill", "lists_folder_names"):
         defaults[name] = getattr(traits, name)
-    return TrajectoryRow(**(defaults | fields))
+    row = TrajectoryRow(**(defaults | fields))
+    return structs.replace(row, plain_model=row.model and plain_model(row.model))
 
 
 def _step(key: str, number: int, related: bool) -> StepRow:
