@@ -1,11 +1,11 @@
 """Dated list prices, and the cost of tokens (measures §2.2, §2.3)."""
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from skilljuror.models.measure import Price
+from skilljuror.models.model_name import plain_model
 from skilljuror.models.trajectory import Usage
 
 if TYPE_CHECKING:  # workers that read logs do not load pydantic
@@ -45,9 +45,6 @@ _LIST = (
 PRICES = tuple(Price(*row, AS_OF) for row in _LIST)
 """The packaged list. Cache writes without a price of their own cost as much as plain input."""
 
-_DATE = re.compile(r"[-@](\d{8}|\d{4}-\d{2}-\d{2})$")
-_CLOUD = re.compile(r"^(?:[a-z]{2,6}\.)?anthropic\.|-v\d+(?::\d+)?$")
-
 
 def with_packaged(own: Iterable["ModelPrice"]) -> tuple[Price, ...]:
     """The packaged list, overridden by a study's own prices."""
@@ -84,19 +81,3 @@ def cost(usage: Usage, price: Price) -> float | str:
         + price.cache_read * usage.cache_read
         + price.output * usage.output
     ) / 1e6
-
-
-@lru_cache(maxsize=256)
-def plain_model(model: str) -> str:
-    """Return a model's name without provider, date and punctuation."""
-    return _DATE.sub("", _without_provider(model)).replace(".", "-")
-
-
-def model_date(model: str) -> str:
-    """Return the date in a model's name, as YYYYMMDD; "" without one."""
-    found = _DATE.search(_without_provider(model))
-    return found[1].replace("-", "") if found else ""
-
-
-def _without_provider(model: str) -> str:
-    return _CLOUD.sub("", model.rpartition("/")[2].lower())

@@ -16,10 +16,10 @@ from skilljuror.models.ingest import (
     StepRow,
     TrajectoryRow,
 )
+from skilljuror.models.model_name import model_date, plain_model
 from skilljuror.models.trajectory import Compaction, Step, Trajectory, Usage
 from skilljuror.parsers.base import FoundSource
 from skilljuror.parsers.discovery.file_facts import facts_at
-from skilljuror.prices import plain_model
 
 PREVIEW = 160
 _LOOK = 4 * PREVIEW
@@ -75,6 +75,7 @@ def trajectory_row(
         project=project_of(trajectory) if named and not trial else None,
         person=person_of(trajectory) if named and not trial else None,
         plain_model=next(iter(plain), None),
+        model_date=model_date(models[0]) if models else None,
         other_models=tuple(plain[1:]),
     )
 

@@ -95,6 +95,8 @@ class TrajectoryRow(Struct, frozen=True, gc=False):
     """Name of the home folder, if asked for."""
     plain_model: str | None = None
     """The model without provider, date and punctuation of its name."""
+    model_date: str | None = None
+    """Date in its name, as YYYYMMDD."""
     other_models: tuple[str, ...] = ()
     """Other models that answered the main agent, without these either."""
 

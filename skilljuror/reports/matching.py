@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from skilljuror.errors import UsageError
-from skilljuror.prices import model_date, plain_model
+from skilljuror.models.model_name import model_date, plain_model
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import format_count
 

@@ -373,6 +373,7 @@ CREATE TABLE trajectories (
     project VARCHAR,  -- Name of the working folder; null unless stored by `ingest --projects`.
     person VARCHAR,  -- Name of the home folder, likewise.
     plain_model VARCHAR,  -- The model without provider, date and punctuation of its name.
+    model_date VARCHAR,  -- Date in its name, as YYYYMMDD; null without one.
     other_models VARCHAR[] NOT NULL,  -- Other models that answered the main agent, likewise.
     offered_known BOOLEAN NOT NULL,  -- Whether the log says which skills were shown to the model.
     units INTEGER,  -- Knowledge units of the offered variant; null without a knowledge map.
@@ -850,7 +851,7 @@ SELECT
     p.condition AS condition,  -- Name of its condition.
     l.model AS model,  -- Model that gave the main agent most answers.
     l.plain_model AS plain_model,  -- The same without provider, date and punctuation.
-    regexp_extract(l.model, '\d{8}|\d{4}-\d{2}-\d{2}') AS dated,  -- Date in its name; empty without one.
+    l.model_date AS model_date,  -- Date in its name; null without one.
     coalesce(c.model, if(list_contains(s.vary, 'model'), c.condition, '')) AS planned  -- Planned model, else the condition, else empty: where it is the same, the model must be.
 FROM trajectories AS l
 JOIN planned_trials AS p ON p.trial = l.trial
@@ -864,7 +865,7 @@ SELECT
     planned AS planned,  -- As in `answering_models`.
     min(model) AS model,  -- Model that answered most trials.
     plain_model AS plain_model,  -- The same without provider, date and punctuation.
-    dated AS dated,  -- Date in its name; empty without one.
+    model_date AS model_date,  -- Date in its name; null without one.
     likes AS trials,  -- Trials that it answered.
     total AS total  -- Trials whose logs name a model.
 FROM (
@@ -874,11 +875,11 @@ FROM (
         count(*) OVER (PARTITION BY planned, plain_model) AS likes
     FROM answering_models
 )
-GROUP BY planned, plain_model, dated, likes, total
+GROUP BY planned, plain_model, model_date, likes, total
 QUALIFY row_number() OVER (
     PARTITION BY planned
     ORDER BY likes DESC, contains(plain_model, lower(replace(planned, '.', '-'))) DESC, plain_model,
-        dated <> '' DESC, count(*) DESC, dated
+        model_date IS NULL, count(*) DESC, model_date
 ) = 1;
 
 -- Whether a name without a version, such as sonnet, may stand for a model.
@@ -934,7 +935,7 @@ FROM answering_models AS a
 JOIN usual_models AS u ON u.planned = a.planned
 WHERE (a.plain_model <> u.plain_model
         AND NOT is_alias(a.plain_model, u.plain_model) AND NOT is_alias(u.plain_model, a.plain_model))
-    OR (a.plain_model = u.plain_model AND a.dated <> '' AND u.dated <> '' AND a.dated <> u.dated)
+    OR (a.plain_model = u.plain_model AND a.model_date <> u.model_date)
 UNION ALL
 SELECT
     t.trial, 'other_variant',

@@ -17,6 +17,7 @@ from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.gate import AssayReport, AssayRow, Finding, GateResult
 from skilljuror.models.ingest import Ingested, OfferedRow, StepRow, TrajectoryRow
 from skilljuror.models.measure import Measure, Verdict
+from skilljuror.models.model_name import model_date, plain_model
 from skilljuror.models.review import JudgedBuild
 from skilljuror.models.study import (
     Condition,
@@ -29,7 +30,6 @@ from skilljuror.models.study import (
     TrialRecord,
 )
 from skilljuror.parsers.read import traits_of
-from skilljuror.prices import plain_model
 from skilljuror.store import Store
 from skilljuror.store.runs import run_columns
 
@@ -166,7 +166,8 @@ def _trajectory(key: str, trial: str | None, steps: int, fields: dict[str, Any])
     for name in ("lists_every_skill", "lists_folder_names"):
         defaults[name] = getattr(traits, name)
     row = TrajectoryRow(**(defaults | fields))
-    return structs.replace(row, plain_model=row.model and plain_model(row.model))
+    plain, date = (row.model and found(row.model) for found in (plain_model, model_date))
+    return structs.replace(row, plain_model=plain, model_date=date)
 
 
 def _step(key: str, number: int, related: bool) -> StepRow:
