@@ -23,6 +23,7 @@ CREATE TABLE study (
     effort VARCHAR,  -- Reasoning effort that is asked of the agent; null for none.
     disclosure VARCHAR NOT NULL,  -- silent: the prompt is the instruction; named: its end names the offered Skills.
     vary VARCHAR[] NOT NULL,  -- What may differ between conditions.
+    accept_skills VARCHAR[] NOT NULL,  -- Skills that logs may list, or not list, whatever the condition offers.
     primary_outcome VARCHAR NOT NULL,  -- What the headline compares.
     margin DOUBLE,  -- Declared margin of equivalence, percentage points; null for none.
     config VARCHAR NOT NULL  -- The study file as JSON.
@@ -59,7 +60,8 @@ CREATE TABLE conditions (
     disclosure VARCHAR NOT NULL,  -- silent or named, as for the study.
     agent VARCHAR NOT NULL,  -- Agent of this arm.
     model VARCHAR,  -- Model of the agent in this arm; null for an agent without one.
-    effort VARCHAR  -- Requested reasoning effort; null for none.
+    effort VARCHAR,  -- Requested reasoning effort; null for none.
+    own_skills BOOLEAN NOT NULL  -- Whether the agent may offer its own Skills: as its options say, or unknown, as for adopted trials.
 );
 
 -- One row per planned trial: the frame that every rate is divided by.
@@ -844,6 +846,48 @@ CREATE MACRO plain_name(name) AS
 -- Whether a list names every skill. Some agents always list all; others shorten long lists, but none with fewer than a dozen entries.
 CREATE MACRO is_whole_list(lists_every_skill, listed) AS lists_every_skill OR listed < 12;
 
+-- One row per trial whose log lists Skills and Skill that the log lists or the variant has.
+CREATE VIEW listed_skills AS
+WITH logs AS (
+    SELECT
+        l.trajectory, l.trial, l.lists_every_skill, l.lists_folder_names, c.own_skills, s.accept_skills,
+        coalesce(v.skills, []) AS skills
+    FROM trajectories AS l
+    JOIN trials AS t ON t.trial = l.trial
+    JOIN conditions AS c ON c.condition = t.condition
+    LEFT JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
+    CROSS JOIN study AS s
+    WHERE l.offered_known AND (t.variant IS NULL OR v.variant IS NOT NULL)
+),
+named AS (
+    SELECT l.*, o.skill, o.bundled, true AS listed FROM logs AS l JOIN offered AS o ON o.trajectory = l.trajectory
+    UNION ALL
+    SELECT l.*, u.skill, false AS bundled, false AS listed FROM logs AS l CROSS JOIN unnest(l.skills) AS u (skill)
+),
+compared AS (
+    SELECT
+        *,
+        list_contains(list_transform(skills, lambda n: plain_name(n)), plain_name(skill)) AS planned,
+        list_contains(list_transform(accept_skills, lambda n: plain_name(n)), plain_name(skill))
+            OR (bundled AND own_skills) AS accepted
+    FROM named
+    QUALIFY listed OR NOT bool_or(listed) OVER (PARTITION BY trajectory, plain_name(skill))
+)
+SELECT
+    trial AS trial,  -- Name of the trial.
+    skill AS skill,  -- Name as listed; of a missing one, its folder in the variant.
+    bundled AS bundled,  -- Whether it is the agent's own.
+    listed AS listed,  -- Whether the log lists it.
+    planned AS planned,  -- Whether the variant has it.
+    accepted AS accepted,  -- Whether the study or the agent's options accept it.
+    lists_every_skill AS lists_every_skill,  -- As in `trajectories`.
+    lists_folder_names AS lists_folder_names,  -- As in `trajectories`.
+    len(skills) AS skills,  -- Skills of the variant.
+    count(*) FILTER (listed) OVER (PARTITION BY trajectory) AS names,  -- Names that the log lists.
+    count(*) FILTER (NOT listed) OVER (PARTITION BY trajectory) AS missing,  -- Skills of the variant that it does not list.
+    count(*) FILTER (listed AND NOT planned AND NOT bundled AND NOT accepted) OVER (PARTITION BY trajectory) AS strangers  -- Names, not of the agent's own or accepted ones, that the variant does not have.
+FROM compared;
+
 -- One row per trial whose log names its model. Trials for which one model is planned are answered by one, and those of one condition where none is planned and models may vary.
 CREATE VIEW answering_models AS
 SELECT
@@ -897,17 +941,11 @@ JOIN uses AS u ON u.run = r.run AND u.content_exposed <> 'none'
 GROUP BY r.run
 UNION ALL
 SELECT
-    r.run, 'skill_offered_in_no_skill_arm',
-    'the log lists ' || string_agg(DISTINCT o.skill, ', ' ORDER BY o.skill)
-FROM runs AS r
-JOIN conditions AS c ON c.condition = r.condition AND c.variant IS NULL
-JOIN trajectories AS l ON l.trial = r.run
-JOIN offered AS o ON o.trajectory = l.trajectory AND NOT o.bundled
-WHERE EXISTS (
-    SELECT 1 FROM variants AS v
-    WHERE v.build = r.task AND list_contains(v.skills, regexp_extract(o.skill, '[^:]*$'))
-)
-GROUP BY r.run
+    trial, 'other_skill_offered',
+    'the log lists ' || string_agg(skill, ', ' ORDER BY skill) || ', which its condition does not offer'
+FROM listed_skills
+WHERE NOT planned AND NOT accepted AND (bundled OR lists_folder_names OR strangers > missing)
+GROUP BY trial
 UNION ALL
 SELECT
     t.trial, 'other_variants_file',
@@ -962,31 +1000,12 @@ UNION ALL
 SELECT
     trial, 'skill_not_offered',
     'the log lists the skills on offer, and not ' || string_agg(skill, ', ' ORDER BY skill) || ' of the variant'
-FROM (
-    SELECT
-        l.trajectory, l.trial, l.lists_every_skill, l.lists_folder_names, s.skill, len(v.skills) AS skills,
-        -- what was listed in all, and under names that the variant does not have
-        (SELECT count(*) FROM offered AS o WHERE o.trajectory = l.trajectory) AS listed,
-        (
-            SELECT count(*) FROM offered AS o
-            WHERE o.trajectory = l.trajectory
-                AND NOT o.bundled
-                AND NOT list_contains(list_transform(v.skills, lambda n: plain_name(n)), plain_name(o.skill))
-        ) AS strangers
-    FROM trajectories AS l
-    JOIN trials AS t ON t.trial = l.trial
-    JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
-    CROSS JOIN unnest(v.skills) AS s (skill)
-    WHERE l.offered_known
-        AND NOT EXISTS (
-            SELECT 1 FROM offered AS o
-            WHERE o.trajectory = l.trajectory AND plain_name(o.skill) = plain_name(s.skill)
-        )
-)
-GROUP BY trajectory, trial, lists_every_skill, lists_folder_names, skills, listed, strangers
+FROM listed_skills
 -- Where names in the frontmatter are listed, a stranger may be a missing one.
-HAVING count(*) = skills
-    OR (is_whole_list(lists_every_skill, listed) AND (lists_folder_names OR strangers < count(*)));
+WHERE NOT listed AND NOT accepted
+    AND (missing = skills
+        OR (is_whole_list(lists_every_skill, names) AND (lists_folder_names OR strangers < missing)))
+GROUP BY trial;
 
 -- Verdicts of the gates on planted changes.
 

@@ -19,7 +19,7 @@ from tests.support.attribution_runs import run_of
 from tests.support.fabricated_studies import rows
 
 CONTAMINATED: dict[str, tuple[str, dict[str, Any]]] = {
-    "skill_offered_in_no_skill_arm": ("no-skill", {}),
+    "other_skill_offered": ("no-skill", {}),
     "skill_not_offered": ("pd", {}),
     "other_variants_file": ("baseline", {}),
     "skill_in_no_skill_arm": ("no-skill", {}),
@@ -32,7 +32,7 @@ CONTAMINATED: dict[str, tuple[str, dict[str, Any]]] = {
 
 LOGGED: dict[str, dict[str, Any]] = {
     "skill_in_no_skill_arm": {"offered": None},
-    "skill_offered_in_no_skill_arm": {"events": ()},
+    "other_skill_offered": {"events": ()},
     "skill_not_offered": {"offered": (OfferedRow("t1", "unused", False),)},
     "other_variants_file": {
         "events": (fake.event("t1", resource="references/a.md", phantom=True),),
@@ -59,10 +59,7 @@ def test_contamination_is_flagged(tmp_path, flag):
 
 HARMLESS: dict[str, tuple[str, dict[str, Any]]] = {
     "a clean trial": ("pd", {}),
-    "a skill of the agent itself is offered": (
-        "no-skill", {"events": (), "offered": (OfferedRow("t1", "csv-report", True),)},
-    ),
-    "a skill of nobody's is offered": (
+    "an accepted skill is offered": (
         "no-skill", {"events": (), "offered": (OfferedRow("t1", "unused", False),)},
     ),
     "the log does not say what was offered": ("pd", {"offered": None}),
@@ -93,6 +90,39 @@ def test_what_the_agent_chose_is_no_contamination(tmp_path, case):
         run = fake.run("t1", trial=trial.trial, events=[fake.event("t1")])
         fake.put(store, [fake.replaced(run, **logged)])
     assert "contamination" not in {row[0] for row in rows(path, "quality_flags", "kind")}
+
+
+@pytest.mark.parametrize(
+    ("condition", "bundled", "options", "accepted", "flags"),
+    [
+        ("no-skill", True, {}, (), {"other_skill_offered"}),
+        ("no-skill", False, {}, (), {"other_skill_offered"}),
+        ("pd", True, {}, (), {"other_skill_offered"}),
+        ("pd", True, {}, ("csv-report",), {"other_skill_offered"}),
+        ("pd", True, {}, ("mod-making",), set()),
+        ("no-skill", True, {"bundled_skills": True}, (), set()),
+        ("no-skill", False, {"bundled_skills": True}, (), {"other_skill_offered"}),
+    ],
+)
+def test_a_listed_skill_that_no_plan_offers_is_contamination_unless_accepted(
+    tmp_path, condition, bundled, options, accepted, flags
+):
+    path = tmp_path / "study.duckdb"
+    plan, trial = fake.plan(["alpha"]), fake.trial("alpha", condition)
+    agent = plan.config.agent.model_copy(update={"options": options})
+    config = plan.config.model_copy(update={"accept_skills": accepted, "agent": agent})
+    listed = [OfferedRow("t1", "mod-making", bundled)]
+    listed += [OfferedRow("t1", "csv-report", False)] if condition == "pd" else []
+    with open_write(path) as store:
+        store.put_plan(plan.model_copy(update={"config": config}))
+        store.put_builds([fake.build("alpha")])
+        store.put_trials([trial])
+        fake.put(store, [fake.replaced(fake.run("t1", trial=trial.trial), offered=tuple(listed))])
+    found = rows(path, "quality_flags", "flag", "kind", "detail")
+    said = "the log lists mod-making, which its condition does not offer"
+    assert {row for row in found if row[1] == "contamination"} == {
+        (flag, "contamination", said) for flag in flags
+    }
 
 
 SONNET, OPUS = "claude-sonnet-4-5", "claude-opus-4-6"

@@ -52,6 +52,7 @@ def plan(
         tasks=tuple(TaskEntry(path=task) for task in named),
         conditions=tuple(Condition(name=name, variant=VARIANTS.get(name)) for name in conditions),
         contrast=contrast,
+        accept_skills=("unused",),
     )
     cells = [(t, c, n) for n in range(1, trials + 1) for t in named for c in conditions]
     planned = tuple(
