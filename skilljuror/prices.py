@@ -1,11 +1,11 @@
 """Dated list prices, and the cost of tokens (measures §2.2, §2.3)."""
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from skilljuror.models.measure import Price
+from skilljuror.models.model_name import plain_model
 from skilljuror.models.trajectory import Usage
 
 if TYPE_CHECKING:  # workers that read logs do not load pydantic
@@ -45,9 +45,6 @@ _LIST = (
 PRICES = tuple(Price(*row, AS_OF) for row in _LIST)
 """The packaged list. Cache writes without a price of their own cost as much as plain input."""
 
-_DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2})$")
-_CLOUD = re.compile(r"^(?:[a-z]{2,6}\.)?anthropic\.|-v\d+(?::\d+)?$")
-
 
 def with_packaged(own: Iterable["ModelPrice"]) -> tuple[Price, ...]:
     """The packaged list, overridden by a study's own prices."""
@@ -58,12 +55,12 @@ def price_of(model: str | None, prices: tuple[Price, ...] | None) -> Price | Non
     """Return the price of a model, ignoring provider prefix, date and punctuation of its name."""
     if model is None:
         return None
-    return _table(PRICES if prices is None else prices).get(_normalised_model(model))
+    return _table(PRICES if prices is None else prices).get(plain_model(model))
 
 
 @lru_cache(maxsize=4)
 def _table(prices: tuple[Price, ...]) -> dict[str, Price]:
-    return {_normalised_model(price.model): price for price in prices}
+    return {plain_model(price.model): price for price in prices}
 
 
 def cost(usage: Usage, price: Price) -> float | str:
@@ -84,9 +81,3 @@ def cost(usage: Usage, price: Price) -> float | str:
         + price.cache_read * usage.cache_read
         + price.output * usage.output
     ) / 1e6
-
-
-@lru_cache(maxsize=256)
-def _normalised_model(model: str) -> str:
-    name = _CLOUD.sub("", model.rpartition("/")[2].lower())
-    return _DATE.sub("", name).replace(".", "-")

@@ -254,6 +254,7 @@ class StudyReader:
                 values.get(row["trial"]),
                 row["final"],
                 row["contaminated"],
+                row["flags"],
             )
             for row in planned
         ]

@@ -1,5 +1,6 @@
 """Claude Code, non-interactive."""
 
+import json
 from typing import Any
 
 from skilljuror.agents.programs import SkilledOptions, installed, named_model, read_options
@@ -13,6 +14,8 @@ QUIET = {
     "IS_SANDBOX": "1",
 }
 """No updates, no telemetry; permissions need not be asked for in a sandbox."""
+_NO_PLUGINS = json.dumps({"enabledPlugins": {"cc-plugin-plugin-authoring@builtin": False}})
+"""Settings without the built-in plugins that have a Skill; older versions (2.1.197) ignore them."""
 
 
 def claude_program(options: dict[str, Any], model: str | None) -> AgentProgram:
@@ -27,6 +30,7 @@ def claude_program(options: dict[str, Any], model: str | None) -> AgentProgram:
     if given.base_url:
         env["ANTHROPIC_BASE_URL"] = given.base_url
     effort = ("--effort", given.effort) if given.effort else ()
+    plugins = () if given.bundled_skills else ("--settings", _NO_PLUGINS)
     web = () if given.web_tools else ("--disallowedTools", "WebSearch,WebFetch")
     return AgentProgram(
         name="claude-code",
@@ -35,7 +39,7 @@ def claude_program(options: dict[str, Any], model: str | None) -> AgentProgram:
         argv=(
             *program.argv, "--print", "--output-format", "stream-json", "--verbose",
             "--dangerously-skip-permissions", "--model", named_model("claude-code", model),
-            *effort, *web, "--", "{prompt}",
+            *effort, *plugins, *web, "--", "{prompt}",
         ),
         model=model,
         keys=("ANTHROPIC_API_KEY",) if given.keys is None else given.keys,

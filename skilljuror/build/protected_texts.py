@@ -1,10 +1,10 @@
-"""Fingerprint texts that an arm's agent must not see: the Skill, texts of one layout only, the verifier
-and the solution.
+"""Fingerprint texts that an arm's agent must not see: a Skill or a part of it that the arm does not
+offer, texts of one layout only, the verifier and the solution.
 
 Texts in the instruction or the environment are excluded. Ingest searches the logs for the rest.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from skilljuror.bundles import load_bundle
 from skilljuror.files import StudyFolder, read_rows, write_atomic
-from skilljuror.fingerprints import Fingerprints, texts_below, tokenize
+from skilljuror.fingerprints import RUN, Fingerprints, run_digest, texts_below, tokenize
 from skilljuror.transforms.layouts.placebo_irrelevant import is_filler
 
 ProtectedKind = Literal["skill", "layout", "verifier", "solution"]
@@ -30,6 +30,9 @@ class ProtectedText(Struct, frozen=True):
     source: str  # path of the file in the bundle or in the task's folder
     prints: Fingerprints
     variant: str | None = None  # the only variant or condition that offers the text; None for all
+    lacked_by: str | None = (
+        None  # the variant or condition that does not offer this part of a Skill
+    )
 
 
 def fingerprints_of(study: Path, task: str) -> Path:
@@ -70,13 +73,43 @@ def _of_skills(study: StudyFolder, task: str, skills: Path | None) -> Iterator[P
     given = _folders(study.given / task)
     for folder in given:
         yield from _whole(folder, folder.name)
+    source = _texts(skills) if skills else {}
     for folder in (*_folders(study.build(task) / "variants"), *given):
-        for path, text in _texts(folder).items():
+        texts = _texts(folder)
+        offered = _Offered(texts.values())
+        for path, text in source.items():
+            if (prints := offered.lacking(text)).digests:
+                yield ProtectedText("skill", path, prints, lacked_by=folder.name)
+        for path, text in texts.items():
             written = (line for line in text.splitlines() if not is_filler(line))
             lines = (Fingerprints.of(tokenize(line)) for line in written)
             prints = Fingerprints.union(lines).without(known)  # their order differs between layouts
             if prints.digests:
                 yield ProtectedText("layout", path, prints, folder.name)
+
+
+class _Offered:
+    """The text of a variant, in whatever order its files are shown."""
+
+    def __init__(self, texts: Collection[str]) -> None:
+        self._lines = {tuple(tokenize(line)) for text in texts for line in text.splitlines()}
+        self._runs = {digest for text in texts for _, digest in _runs(tokenize(text))}
+
+    def lacking(self, text: str) -> Fingerprints:
+        """Fingerprints of a text with at least one word that is in no line or run of the variant."""
+        words, held = list[str](), list[bool]()
+        for line in map(tokenize, text.splitlines()):
+            words += line
+            held += [tuple(line) in self._lines] * len(line)
+        for at, digest in _runs(words):
+            if digest in self._runs:
+                held[at : at + RUN] = [True] * RUN
+        shown = (at for at, _ in _runs(words) if all(held[at : at + RUN]))
+        return Fingerprints.of(words).without(run_digest(words[at : at + RUN]) for at in shown)
+
+
+def _runs(words: list[str]) -> Iterator[tuple[int, int]]:
+    return ((at, run_digest(words[at : at + RUN])) for at in range(len(words) - RUN + 1))
 
 
 def _whole(skills: Path, variant: str | None = None) -> Iterator[ProtectedText]:

@@ -1,10 +1,9 @@
 """Search a trial's inputs for text that its arm should not see.
 
-An arm without a Skill is searched for the Skill; an arm with one for text specific to another
-layout; every arm for verifier and solution, except text that the offered Skill contains too. Text
-that the agent wrote itself does not count. A correct answer resembles the expected one, so text of
-solution and verifier counts only if the call or its output names the file or its folder, or if half
-of a verifier's program was shown.
+Every arm is searched for each Skill and layout that it does not offer, and for verifier and
+solution, except text that the offered Skill contains too. Text that the agent wrote itself does not
+count. A correct answer resembles the expected one, so text of solution and verifier counts only if
+the call or its output names the file or its folder, or if half of a verifier's program was shown.
 """
 
 from collections import Counter
@@ -224,13 +223,24 @@ def _arm(study: Path, task: str, variant: str | None) -> _Arm:
 
 def _wanted(rows: Sequence[ProtectedText], variant: str | None, *, null: bool) -> Iterator[_Source]:
     """Sources that no trial of an arm should show."""
-    mine = {"skill", "layout"} if variant else set()
-    offered = [row for row in rows if row.kind in mine and row.variant in {None, variant}]
-    digests = Fingerprints.union(row.prints for row in offered).digests
+    lacking = [row for row in rows if row.lacked_by and row.lacked_by == variant]
+    mine = [
+        row
+        for row in rows
+        if variant and row.kind in {"skill", "layout"} and row.variant in {None, variant}
+    ]
+    offered = Fingerprints.union(
+        row.prints for row in mine if not row.lacked_by
+    ).digests.difference(*(row.prints.digests for row in lacking))
     for row in rows:
-        hidden = row.variant != variant if row.kind == "layout" else row.kind != "skill"
-        if hidden if variant else row.kind != "layout":
-            yield _Source(row.kind, row.source, row.prints.without(digests), null)
+        if _is_hidden(row, variant):
+            yield _Source(row.kind, row.source, row.prints.without(offered), null)
+
+
+def _is_hidden(row: ProtectedText, variant: str | None) -> bool:
+    if row.kind == "skill":
+        return row.lacked_by == variant
+    return row.kind != "layout" or variant not in {None, row.variant}
 
 
 def _null(

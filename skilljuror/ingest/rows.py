@@ -1,6 +1,7 @@
 """Convert trajectories to rows: places, counts and short previews, never full texts."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from skilljuror.attribution.exposure import exposes_text
@@ -15,6 +16,7 @@ from skilljuror.models.ingest import (
     StepRow,
     TrajectoryRow,
 )
+from skilljuror.models.model_name import model_date, plain_model
 from skilljuror.models.trajectory import Compaction, Step, Trajectory, Usage
 from skilljuror.parsers.base import FoundSource
 from skilljuror.parsers.discovery.file_facts import facts_at
@@ -39,6 +41,8 @@ def trajectory_row(
     usage = trajectory.usage or Usage()
     outcome = None if trial else trajectory.outcome
     others = [step.agent for step in trajectory.steps if step.agent != "main"]
+    models = _models(trajectory)
+    plain = [*dict.fromkeys(map(plain_model, models))]
     return TrajectoryRow(
         trajectory=trajectory.trajectory,
         trial=trial,
@@ -47,7 +51,7 @@ def trajectory_row(
         session=trajectory.session,
         agent=trajectory.agent,
         agent_version=trajectory.agent_version,
-        model=trajectory.model,
+        model=next(iter(models), None),
         started_at=trajectory.started_at,
         finished_at=trajectory.finished_at,
         steps=len(trajectory.steps) - len(others),
@@ -70,7 +74,17 @@ def trajectory_row(
         lists_folder_names=trajectory.traits.lists_folder_names,
         project=project_of(trajectory) if named and not trial else None,
         person=person_of(trajectory) if named and not trial else None,
+        plain_model=next(iter(plain), None),
+        model_date=model_date(models[0]) if models else None,
+        other_models=tuple(plain[1:]),
     )
+
+
+def _models(run: Trajectory) -> list[str]:
+    """Models that answered the main agent, the one with most answers first; else what the log names."""
+    steps = Counter(step.model for step in run.steps if step.agent == "main" and step.model)
+    answered = [name for name, _ in steps.most_common() if not name.startswith("<")]  # <synthetic>
+    return answered or [*filter(None, [run.model])]
 
 
 def project_of(run: Trajectory) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,6 +41,7 @@ from skilljuror.parsers.base import FoundSource, LogKind
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import parser, read
 from skilljuror.prices import with_packaged
+from skilljuror.queries.run import run as ask
 from skilljuror.runtime.review_rows import AcceptedTrials, label_rows, sampled_uses
 from skilljuror.runtime.workers import Listener, Progress, map_ordered, silent, workers_for
 from skilljuror.store import Store, open_write
@@ -267,6 +269,20 @@ def ingest_trials(
             progress(Progress("ingest", done, len(work), batch[-1][0].trial))
         store.forget((), sorted(paths))
     return counter.summary(remade=remade)
+
+
+def contaminations_of(study: Path, record: TrialRecord) -> list[tuple[str, str]]:
+    """Return (flag, detail) of a finished trial alone, as ingest finds them."""
+    folder, names = StudyFolder(study), [record.task]
+    with TemporaryDirectory() as place:
+        database = Path(place) / "study.duckdb"
+        with open_write(database) as store:
+            store.put_plan(read_record(StudyPlan, folder.plan_file))
+            store.put_builds(read_builds(folder.builds, names), given_manifests(folder, names))
+            rows = _analyse_trial(_TrialJob(study, record.trial, True, NOTHING_FURTHER))
+            _store_trials(store, IngestCounter(), [rows])
+        found = ask(database, "SELECT flag, detail FROM contaminations ORDER BY ALL").rows
+    return [(flag, detail) for flag, detail in found]
 
 
 def _store_trials(store: Store, counter: IngestCounter, rows: Sequence[_TrialRows]) -> set[str]:

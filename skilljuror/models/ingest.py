@@ -48,7 +48,7 @@ class TrajectoryRow(Struct, frozen=True, gc=False):
     agent_version: str | None
     """Its version."""
     model: str | None
-    """Main model."""
+    """Model that gave the main agent most answers."""
     started_at: float | None
     """Seconds since the epoch, UTC."""
     finished_at: float | None
@@ -93,6 +93,12 @@ class TrajectoryRow(Struct, frozen=True, gc=False):
     """Name of the working folder, if asked for."""
     person: str | None = None
     """Name of the home folder, if asked for."""
+    plain_model: str | None = None
+    """The model without provider, date and punctuation of its name."""
+    model_date: str | None = None
+    """Date in its name, as YYYYMMDD."""
+    other_models: tuple[str, ...] = ()
+    """Other models that answered the main agent, without these either."""
 
 
 class StepRow(Struct, frozen=True, gc=False):

@@ -205,7 +205,7 @@ class ModelPrice(Record):
     """Date of the price, YYYY-MM-DD."""
 
 
-_CHANGEABLE = {"retries", "stop_after_unanswered", "budget", "prices"}
+_CHANGEABLE = {"retries", "stop_after_unanswered", "budget", "prices", "accept_skills"}
 """Fields of a study file that may change between runs."""
 
 
@@ -214,7 +214,7 @@ class StudyConfig(GrowingRecord):
 
     later = (
         "metrics", "disclosure", "vary", "primary_outcome", "margin", "exclude", "exclude_rules",
-        "prices", "stop_after_unanswered",
+        "prices", "stop_after_unanswered", "accept_skills",
     )  # fmt: skip
 
     format_version: Literal[1] = 1
@@ -258,6 +258,9 @@ class StudyConfig(GrowingRecord):
     """Limits for all attempts together; may change between runs."""
     prices: tuple[ModelPrice, ...] = ()
     """Prices that override the packaged list; may change between runs."""
+    accept_skills: tuple[str, ...] = ()
+    """Names of Skills that logs may list, or not list, whatever the condition offers, such as the agent's
+    own; may change between runs."""
     exclude: tuple[Exclusion, ...] = ()
     """Excluded tasks with reasons; they appear in the report but have no trials."""
     exclude_rules: ExclusionRules = ExclusionRules()

@@ -1,7 +1,7 @@
 -- question: Which trials does the headline use?
 -- section: RQ2
 -- grain: one row is one planned trial of the contrast
--- columns: task, condition, trial, final, contaminated, strict, reward
+-- columns: task, condition, trial, final, contaminated, flags, strict, reward
 -- params: treatment=null, control=null, tasks=null
 -- read: There is no headline while a trial is not final. The headline names contaminated trials and is also
 --   computed without them.
@@ -9,6 +9,7 @@
 --   observed_trials` shows the outcomes of their trials.
 -- column final: true if the outcome is final: a reward, a timeout, or accepted by a person
 -- column contaminated: true if the trial is invalid for its arm (question quality_flags gives the reason)
+-- column flags: why it is contaminated; null if it is not
 -- column strict: true if the reward is exactly 1; a missing reward is not a pass
 -- column reward: reward from the verifier; null if missing
 WITH contrast AS (
@@ -21,10 +22,14 @@ SELECT
     r.condition,
     r.run AS trial,
     r.final,
-    r.run IN (SELECT trial FROM contaminations) AS contaminated,
+    x.flags IS NOT NULL AS contaminated,
+    x.flags,
     coalesce(r.reward = 1, false) AS strict,
     r.reward
 FROM contrast AS k
 JOIN runs AS r ON r.condition IN (k.treatment, k.control)
+LEFT JOIN (
+    SELECT trial, string_agg(DISTINCT flag, ', ' ORDER BY flag) AS flags FROM contaminations GROUP BY trial
+) AS x ON x.trial = r.run
 WHERE (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), r.task))
 ORDER BY r.task, r.condition, r.run;

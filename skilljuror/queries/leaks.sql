@@ -2,9 +2,8 @@
 -- section: RQ2
 -- grain: one row is one kind of text in one condition
 -- columns: condition, kind, trials, searched_trials, contaminated_trials, found, searched, null_found, null_searched
--- read: The search covers the Skill in arms without one, text peculiar to another layout in arms with one,
---   and verifier and solution in all arms. null_found is the same search with another task's text: matches by
---   chance.
+-- read: Every arm is searched for each Skill and layout that it does not offer, and for verifier and
+--   solution. null_found is the same search with another task's text: matches by chance.
 -- empty: No search was made: the study was run by an older version, or its logs are foreign. Run it again
 --   with `skilljuror run STUDY.yaml --out STUDY` and ingest it again.
 -- null null_found: no other task of the study has text of its own to search for

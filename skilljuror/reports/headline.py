@@ -119,6 +119,7 @@ def outcome_trials(
             value=float(row["strict"] if outcome == "strict_pass" else row["reward"] or 0.0),
             final=row["final"],
             contaminated=row["contaminated"],
+            flags=row["flags"],
         )
         for row in rows
     ]

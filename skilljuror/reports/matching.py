@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from skilljuror.errors import UsageError
+from skilljuror.models.model_name import model_date, plain_model
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import format_count
 
 _SETUP = ("harness", "agent", "disclosure", "primary_outcome", "margin")
 """Settings of a study that are compared."""
-_ARMS = ("model", "effort")
+_ARMS = ("model", "answered_by", "effort")
 """Settings of its conditions that are compared."""
 _FOREIGN = (
     "has logs and no planned trials; compare such logs with `skilljuror query {} skills_opened`"
@@ -46,7 +47,8 @@ def matching(studies: Mapping[str, Answers]) -> Matching:
             same += [f"{label} {value}"] if value else []
         else:
             told = "; ".join(f"{name}: {value or 'none'}" for name, value in values.items())
-            differs.append(f"{label} ({told})")
+            found = unknown if label == "answered by" and _may_be_same(values) else differs
+            found.append(f"{label} ({told})")
     for verdict, words in _variants(common):
         {True: same, False: differs, None: unknown}[verdict].append(words)
     parts = (("Same in all", same), ("Different", differs), ("Not known", unknown))
@@ -95,7 +97,7 @@ def _settings(
         found["agent version"][name] = ", ".join(sorted({*filter(None, versions)}))
         for label in _ARMS:
             values = {row[label] for row in rows}
-            found[label][name] = ", ".join(sorted({*map(_text, values)}))
+            found[label.replace("_", " ")][name] = ", ".join(sorted({*map(_text, values)}))
         contrast = f"{setup['treatment']} minus {setup['control']}"
         found["contrast"][name] = contrast if setup["treatment"] else ""
         found["judge"][name] = _text(answers.single("overview")["judges"])
@@ -106,6 +108,14 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return "" if value is None else str(value)
+
+
+def _may_be_same(models: Mapping[str, str]) -> bool:
+    """Whether a log names no model, or the names differ in provider, punctuation or a missing date alone."""
+    names = [{*value.split(", ")} for value in models.values()]
+    plain = {tuple(sorted({*map(plain_model, found)})) for found in names}
+    dates = {date for found in names for name in found if (date := model_date(name))}
+    return any("" in found for found in names) or (len(plain) == 1 and len(dates) < 2)
 
 
 def _variants(cells: Mapping[str, list[dict[str, Any]]]) -> list[tuple[bool | None, str]]:

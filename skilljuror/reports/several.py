@@ -31,13 +31,14 @@ _USE = {
 """Column -> resource of `efficiency`."""
 _ESTIMATES = ("strict_rate", *_USE, "eru_rate", "delta_rate")
 """Columns with a reason for a null and the ends of an interval, or of a range."""
-_TOLD = ("agent", "model", "effort")
+_TOLD = ("agent", "model", "answered_by", "effort")
 """Columns that the line above the table tells where all rows have the same."""
 COLUMNS = (
     "study", *_TOLD, "condition", "tasks", "trials",
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_reason", "_low", "_high")), "verdict",
 )  # fmt: skip
 DEFINITIONS = {
+    "answered_by": "models that answered the main agent, by the logs",
     "tasks": "tasks of the condition that all studies have",
     "trials": "planned trials",
     "strict_rate": "mean over tasks of the strict passes / planned trials; interval over tasks, Student's t",
@@ -101,8 +102,8 @@ def _arms(answers: Answers) -> Iterator[dict[str, Any]]:
         name = arm["condition"]
         rate = estimated[name, "strict pass rate"]
         row = {
-            "agent": settings[name]["agent"], "condition": name, "tasks": arm["tasks"], "trials": arm["planned"],
-            "model": settings[name]["model"], "effort": settings[name]["effort"],
+            "condition": name, "tasks": arm["tasks"], "trials": arm["planned"],
+            **{one: settings[name][one] for one in _TOLD},
             **_estimate("strict_rate", rate["value"], rate["value_reason"] or rate["low_reason"], rate["low"], rate["high"], 100),
         }  # fmt: skip
         for column, resource in _USE.items():

@@ -1,6 +1,6 @@
 """Schedule trials: order, parallelism, and when to stop."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -13,6 +13,7 @@ from skilljuror.models.study import Budget, TrialRecord
 from skilljuror.prices import with_packaged
 from skilljuror.run.batches import run_in_batch, save_stopped
 from skilljuror.run.budget import Spending
+from skilljuror.run.listings import FirstListings
 from skilljuror.run.study_builds import StudyRun
 from skilljuror.run.trial import RunSetup, run_trial, stop_trial
 from skilljuror.runtime.workers import Progress, worker_pool
@@ -35,11 +36,11 @@ def run_all(
     if isinstance(run.harness, BatchHarness):
         report(_batches(run, setup, spent, pending, jobs))
         return
-    unanswered = _Unanswered(run.plan.config.stop_after_unanswered)
+    ended = _stop_rules(run)
     with worker_pool(min(jobs, len(pending)) or 1, stop=stop_trial, in_process=False) as pool:
         work = partial(run_trial, setup)
         results = pool.map_unordered(work, spent.affordable(pending), queued=1)
-        counted = _counted(unanswered, (record for _, record in results))
+        counted = _counted(ended, (record for _, record in results))
         report(counted)
 
 
@@ -75,15 +76,31 @@ def _batches(
     blocks = [pending]
     if run.plan.config.budget != Budget():
         blocks = [list(block) for _, block in groupby(pending, lambda job: job.trial.block)]
-    unanswered = _Unanswered(run.plan.config.stop_after_unanswered)
+    ended = _stop_rules(run)
     for batch in spent.affordable(blocks):
-        yield from run_in_batch(run.harness, setup, batch, jobs=jobs, ended=unanswered.count)
+        yield from run_in_batch(run.harness, setup, batch, jobs=jobs, ended=ended)
 
 
-def _counted(unanswered: _Unanswered, records: Iterable[TrialRecord]) -> Iterator[TrialRecord]:
+def _stop_rules(run: StudyRun) -> Callable[[TrialRecord], None]:
+    """What to call after every attempt; it raises HarnessError to stop the run."""
+    rules = (
+        _Unanswered(run.plan.config.stop_after_unanswered).count,
+        FirstListings(run.folder).compare,
+    )
+
+    def ended(record: TrialRecord) -> None:
+        for rule in rules:
+            rule(record)
+
+    return ended
+
+
+def _counted(
+    ended: Callable[[TrialRecord], None], records: Iterable[TrialRecord]
+) -> Iterator[TrialRecord]:
     for record in records:
         yield record
-        unanswered.count(record)
+        ended(record)
 
 
 def _report(

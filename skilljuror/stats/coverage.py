@@ -27,6 +27,8 @@ class TrialValue(NamedTuple):
     """True if its outcome is final: a reward, a timeout, or accepted by a person."""
     contaminated: bool
     """True if it is invalid for its arm."""
+    flags: str | None = None
+    """Why it is, separated by commas."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class ArmCoverage:
     """Trials with a value."""
     contaminated: int
     """Trials that are invalid for the arm."""
+    flags: tuple[str, ...] = ()
+    """Why they are."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class Coverage:
                     final=sum(trial.final for trial in arm),
                     measured=sum(trial.value is not None for trial in arm),
                     contaminated=sum(trial.contaminated for trial in arm),
+                    flags=tuple(sorted({flag for trial in arm for flag in _flags(trial)})),
                 )
                 for name, arm in arms.items()
             )
@@ -97,10 +102,11 @@ class Coverage:
 
     @property
     def contamination(self) -> str:
-        """Number of contaminated trials by arm, as text; "" without any."""
+        """Number of contaminated trials by arm and why they are, as text; "" without any."""
         return " and ".join(
             f"{arm.contaminated} of {arm.planned} trials of {arm.condition} "
             f"{'is' if arm.contaminated == 1 else 'are'} contaminated"
+            f"{_listed(arm.flags)}"
             for arm in self.arms
             if arm.contaminated
         )
@@ -113,6 +119,14 @@ class Coverage:
             self.contamination,
         ]
         return ", ".join(filter(None, parts))
+
+
+def _flags(trial: TrialValue) -> list[str]:
+    return trial.flags.split(", ") if trial.flags else []
+
+
+def _listed(flags: Sequence[str]) -> str:
+    return f" ({', '.join(flags)})" if flags else ""
 
 
 NOT_COUNTED = Coverage()

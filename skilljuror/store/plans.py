@@ -27,7 +27,7 @@ def plan_rows(plan: "StudyPlan") -> list[TableRows]:
         (tables.STUDY, [study_row(plan)]),
         (tables.TASKS, list(task_rows(plan))),
         (tables.TASK_ATTRIBUTES, list(attribute_rows(plan))),
-        (tables.CONDITIONS, list(condition_rows(plan.config))),
+        (tables.CONDITIONS, list(condition_rows(plan))),
         (tables.PLANNED_TRIALS, plan.trials),
         (tables.EXCLUDED_TASKS, plan.excluded),
     ]
@@ -51,6 +51,7 @@ def study_row(plan: "StudyPlan") -> Row:
         "effort": config.agent.effort,
         "disclosure": config.disclosure,
         "vary": list(config.vary),
+        "accept_skills": list(config.accept_skills),
         "primary_outcome": config.primary_outcome,
         "margin": config.margin,
         "config": config.model_dump_json(),
@@ -66,9 +67,11 @@ def headline(config: "StudyConfig") -> tuple[str | None, str | None]:
     return config.conditions[-1].name, config.conditions[-2].name
 
 
-def condition_rows(config: "StudyConfig") -> Iterator[Row]:
+def condition_rows(plan: "StudyPlan") -> Iterator[Row]:
     """Rows of `conditions`."""
+    config = plan.config
     treatment, control = headline(config)
+    adopted = not any(task.environment_digest for task in plan.tasks)
     roles = {treatment: "treatment", control: "control"}
     for position, condition in enumerate(config.conditions):
         settings = config.settings(condition)
@@ -81,6 +84,7 @@ def condition_rows(config: "StudyConfig") -> Iterator[Row]:
             "agent": settings["agent"],
             "model": settings["model"],
             "effort": settings["effort"],
+            "own_skills": bool(config.agent_of(condition).options.get("bundled_skills", adopted)),
         }
 
 

@@ -23,6 +23,7 @@ CREATE TABLE study (
     effort VARCHAR,  -- Reasoning effort that is asked of the agent; null for none.
     disclosure VARCHAR NOT NULL,  -- silent: the prompt is the instruction; named: its end names the offered Skills.
     vary VARCHAR[] NOT NULL,  -- What may differ between conditions.
+    accept_skills VARCHAR[] NOT NULL,  -- Skills that logs may list, or not list, whatever the condition offers.
     primary_outcome VARCHAR NOT NULL,  -- What the headline compares.
     margin DOUBLE,  -- Declared margin of equivalence, percentage points; null for none.
     config VARCHAR NOT NULL  -- The study file as JSON.
@@ -59,7 +60,8 @@ CREATE TABLE conditions (
     disclosure VARCHAR NOT NULL,  -- silent or named, as for the study.
     agent VARCHAR NOT NULL,  -- Agent of this arm.
     model VARCHAR,  -- Model of the agent in this arm; null for an agent without one.
-    effort VARCHAR  -- Requested reasoning effort; null for none.
+    effort VARCHAR,  -- Requested reasoning effort; null for none.
+    own_skills BOOLEAN NOT NULL  -- Whether the agent may offer its own Skills: as its options say, or unknown, as for adopted trials.
 );
 
 -- One row per planned trial: the frame that every rate is divided by.
@@ -349,7 +351,7 @@ CREATE TABLE trajectories (
     session VARCHAR,  -- Session id.
     agent VARCHAR,  -- Agent program.
     agent_version VARCHAR,  -- Its version.
-    model VARCHAR,  -- Main model.
+    model VARCHAR,  -- Model that gave the main agent most answers.
     started_at TIMESTAMP,  -- Start, UTC.
     finished_at TIMESTAMP,  -- End, UTC.
     steps INTEGER NOT NULL,  -- Steps of the main agent.
@@ -372,6 +374,9 @@ CREATE TABLE trajectories (
     lists_folder_names BOOLEAN NOT NULL,  -- Whether that list names Skills by folder; else by the name in the frontmatter.
     project VARCHAR,  -- Name of the working folder; null unless stored by `ingest --projects`.
     person VARCHAR,  -- Name of the home folder, likewise.
+    plain_model VARCHAR,  -- The model without provider, date and punctuation of its name.
+    model_date VARCHAR,  -- Date in its name, as YYYYMMDD; null without one.
+    other_models VARCHAR[] NOT NULL,  -- Other models that answered the main agent, likewise.
     offered_known BOOLEAN NOT NULL,  -- Whether the log says which skills were shown to the model.
     units INTEGER,  -- Knowledge units of the offered variant; null without a knowledge map.
     shown_bytes BIGINT  -- Bytes of Skill text shown, including repeats; null if unknown.
@@ -843,6 +848,89 @@ CREATE MACRO plain_name(name) AS
 -- Whether a list names every skill. Some agents always list all; others shorten long lists, but none with fewer than a dozen entries.
 CREATE MACRO is_whole_list(lists_every_skill, listed) AS lists_every_skill OR listed < 12;
 
+-- One row per trial whose log lists Skills and Skill that the log lists or the variant has.
+CREATE VIEW listed_skills AS
+WITH logs AS (
+    SELECT
+        l.trajectory, l.trial, l.lists_every_skill, l.lists_folder_names, c.own_skills, s.accept_skills,
+        coalesce(v.skills, []) AS skills
+    FROM trajectories AS l
+    JOIN trials AS t ON t.trial = l.trial
+    JOIN conditions AS c ON c.condition = t.condition
+    LEFT JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
+    CROSS JOIN study AS s
+    WHERE l.offered_known AND (t.variant IS NULL OR v.variant IS NOT NULL)
+),
+named AS (
+    SELECT l.*, o.skill, o.bundled, true AS listed FROM logs AS l JOIN offered AS o ON o.trajectory = l.trajectory
+    UNION ALL
+    SELECT l.*, u.skill, false AS bundled, false AS listed FROM logs AS l CROSS JOIN unnest(l.skills) AS u (skill)
+),
+compared AS (
+    SELECT
+        *,
+        list_contains(list_transform(skills, lambda n: plain_name(n)), plain_name(skill)) AS planned,
+        list_contains(list_transform(accept_skills, lambda n: plain_name(n)), plain_name(skill))
+            OR (bundled AND own_skills) AS accepted
+    FROM named
+    QUALIFY listed OR NOT bool_or(listed) OVER (PARTITION BY trajectory, plain_name(skill))
+)
+SELECT
+    trial AS trial,  -- Name of the trial.
+    skill AS skill,  -- Name as listed; of a missing one, its folder in the variant.
+    bundled AS bundled,  -- Whether it is the agent's own.
+    listed AS listed,  -- Whether the log lists it.
+    planned AS planned,  -- Whether the variant has it.
+    accepted AS accepted,  -- Whether the study or the agent's options accept it.
+    lists_every_skill AS lists_every_skill,  -- As in `trajectories`.
+    lists_folder_names AS lists_folder_names,  -- As in `trajectories`.
+    len(skills) AS skills,  -- Skills of the variant.
+    count(*) FILTER (listed) OVER (PARTITION BY trajectory) AS names,  -- Names that the log lists.
+    count(*) FILTER (NOT listed) OVER (PARTITION BY trajectory) AS missing,  -- Skills of the variant that it does not list.
+    count(*) FILTER (listed AND NOT planned AND NOT bundled AND NOT accepted) OVER (PARTITION BY trajectory) AS strangers  -- Names, not of the agent's own or accepted ones, that the variant does not have.
+FROM compared;
+
+-- One row per trial whose log names its model. Trials for which one model is planned are answered by one, and those of one condition where none is planned and models may vary.
+CREATE VIEW answering_models AS
+SELECT
+    l.trial AS trial,  -- Name of the trial.
+    p.condition AS condition,  -- Name of its condition.
+    l.model AS model,  -- Model that gave the main agent most answers.
+    l.plain_model AS plain_model,  -- The same without provider, date and punctuation.
+    l.model_date AS model_date,  -- Date in its name; null without one.
+    coalesce(c.model, if(list_contains(s.vary, 'model'), c.condition, '')) AS planned  -- Planned model, else the condition, else empty: where it is the same, the model must be.
+FROM trajectories AS l
+JOIN planned_trials AS p ON p.trial = l.trial
+JOIN conditions AS c ON c.condition = p.condition
+CROSS JOIN study AS s
+WHERE l.model IS NOT NULL;
+
+-- One row per planned model: the one that answered most of its trials; of several, that with the planned name.
+CREATE VIEW usual_models AS
+SELECT
+    planned AS planned,  -- As in `answering_models`.
+    min(model) AS model,  -- Model that answered most trials.
+    plain_model AS plain_model,  -- The same without provider, date and punctuation.
+    model_date AS model_date,  -- Date in its name; null without one.
+    likes AS trials,  -- Trials that it answered.
+    total AS total  -- Trials whose logs name a model.
+FROM (
+    SELECT
+        *,
+        count(*) OVER (PARTITION BY planned) AS total,
+        count(*) OVER (PARTITION BY planned, plain_model) AS likes
+    FROM answering_models
+)
+GROUP BY planned, plain_model, model_date, likes, total
+QUALIFY row_number() OVER (
+    PARTITION BY planned
+    ORDER BY likes DESC, contains(plain_model, lower(replace(planned, '.', '-'))) DESC, plain_model,
+        model_date IS NULL, count(*) DESC, model_date
+) = 1;
+
+-- Whether a name without a version, such as sonnet, may stand for a model.
+CREATE MACRO is_alias(name, model) AS NOT regexp_matches(name, '\d') AND contains(model, name);
+
 -- One row per reason why a trial is contaminated: it is invalid for the design and should be rerun.
 CREATE VIEW contaminations AS
 SELECT
@@ -855,17 +943,11 @@ JOIN uses AS u ON u.run = r.run AND u.content_exposed <> 'none'
 GROUP BY r.run
 UNION ALL
 SELECT
-    r.run, 'skill_offered_in_no_skill_arm',
-    'the log lists ' || string_agg(DISTINCT o.skill, ', ' ORDER BY o.skill)
-FROM runs AS r
-JOIN conditions AS c ON c.condition = r.condition AND c.variant IS NULL
-JOIN trajectories AS l ON l.trial = r.run
-JOIN offered AS o ON o.trajectory = l.trajectory AND NOT o.bundled
-WHERE EXISTS (
-    SELECT 1 FROM variants AS v
-    WHERE v.build = r.task AND list_contains(v.skills, regexp_extract(o.skill, '[^:]*$'))
-)
-GROUP BY r.run
+    trial, 'other_skill_offered',
+    'the log lists ' || string_agg(skill, ', ' ORDER BY skill) || ', which its condition does not offer'
+FROM listed_skills
+WHERE NOT planned AND NOT accepted AND (bundled OR lists_folder_names OR strangers > missing)
+GROUP BY trial
 UNION ALL
 SELECT
     t.trial, 'other_variants_file',
@@ -884,6 +966,16 @@ SELECT
     s.found || ' of ' || s.searched || ' fingerprints of ' || s.sources[1] || ' at step ' || s.step
 FROM leak_searches AS s
 WHERE s.contaminated
+UNION ALL
+SELECT
+    a.trial, 'other_model',
+    'answered by ' || a.model || '; ' || u.trials || ' of ' || u.total || ' trials for which the same model is planned, by '
+    || u.model
+FROM answering_models AS a
+JOIN usual_models AS u ON u.planned = a.planned
+WHERE (a.plain_model <> u.plain_model
+        AND NOT is_alias(a.plain_model, u.plain_model) AND NOT is_alias(u.plain_model, a.plain_model))
+    OR (a.plain_model = u.plain_model AND a.model_date <> u.model_date)
 UNION ALL
 SELECT
     t.trial, 'other_variant',
@@ -910,31 +1002,12 @@ UNION ALL
 SELECT
     trial, 'skill_not_offered',
     'the log lists the skills on offer, and not ' || string_agg(skill, ', ' ORDER BY skill) || ' of the variant'
-FROM (
-    SELECT
-        l.trajectory, l.trial, l.lists_every_skill, l.lists_folder_names, s.skill, len(v.skills) AS skills,
-        -- what was listed in all, and under names that the variant does not have
-        (SELECT count(*) FROM offered AS o WHERE o.trajectory = l.trajectory) AS listed,
-        (
-            SELECT count(*) FROM offered AS o
-            WHERE o.trajectory = l.trajectory
-                AND NOT o.bundled
-                AND NOT list_contains(list_transform(v.skills, lambda n: plain_name(n)), plain_name(o.skill))
-        ) AS strangers
-    FROM trajectories AS l
-    JOIN trials AS t ON t.trial = l.trial
-    JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
-    CROSS JOIN unnest(v.skills) AS s (skill)
-    WHERE l.offered_known
-        AND NOT EXISTS (
-            SELECT 1 FROM offered AS o
-            WHERE o.trajectory = l.trajectory AND plain_name(o.skill) = plain_name(s.skill)
-        )
-)
-GROUP BY trajectory, trial, lists_every_skill, lists_folder_names, skills, listed, strangers
+FROM listed_skills
 -- Where names in the frontmatter are listed, a stranger may be a missing one.
-HAVING count(*) = skills
-    OR (is_whole_list(lists_every_skill, listed) AND (lists_folder_names OR strangers < count(*)));
+WHERE NOT listed AND NOT accepted
+    AND (missing = skills
+        OR (is_whole_list(lists_every_skill, names) AND (lists_folder_names OR strangers < missing)))
+GROUP BY trial;
 
 -- Verdicts of the gates on planted changes.
 

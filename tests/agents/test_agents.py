@@ -119,6 +119,10 @@ def test_skills_that_an_agent_brings_along_are_off_unless_asked_for(made):
     variable = "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS"
     assert made("claude-code").env[variable] == "1"
     assert variable not in made("claude-code", {"bundled_skills": True}).env
+    argv = made("claude-code").argv
+    plugins = json.loads(argv[argv.index("--settings") + 1])["enabledPlugins"]
+    assert plugins == {"cc-plugin-plugin-authoring@builtin": False}
+    assert "--settings" not in made("claude-code", {"bundled_skills": True}).argv
 
 
 def test_a_provider_whose_key_is_not_known_is_asked_about(made):

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from skilljuror.build.protected_texts import fingerprints_of, save_fingerprints
 from skilljuror.files import StudyFolder
+from skilljuror.fingerprints import texts_below
 from skilljuror.ingest.analysis import MeasureOptions
 from skilljuror.ingest.contamination import search_leaks
 from skilljuror.ingest.trials import ingest_trials
@@ -48,7 +49,8 @@ def study(tmp_path_factory):
     folder = StudyFolder(tmp_path_factory.mktemp("study"))
     layouts = {"baseline": ROOT + REFERENCE, "pd": f"{ROOT}\n{ROWS}\n"}
     for name, text in layouts.items():
-        write_tree(folder.variant("ledger-pages", name), {f"{EXPORTS}/SKILL.md": text})
+        files = texts_below(SKILLS) | {f"{EXPORTS}/SKILL.md": text}
+        write_tree(folder.variant("ledger-pages", name), files)
     save_fingerprints(folder, "ledger-pages", TASK, SKILLS)
     other = EXAMPLES / "tasks" / "rotor-hum"
     save_fingerprints(folder, "rotor-hum", other, EXAMPLES / "skills" / "signal-lab")
@@ -183,6 +185,36 @@ def test_skills_as_they_are_belong_to_their_own_arms(tmp_path, arm, text, leaks)
     save_fingerprints(study, "ledger-pages", TASK, None)
     rows = found(tmp_path, arm, run_of(ran("cat x", SKILL + text)))
     assert [name for name, row in rows.items() if row.contaminated] == leaks
+
+
+@pytest.mark.parametrize(
+    ("arm", "leaks"),
+    [
+        ("split", set()),  # the files of its references in the order of the source
+        ("short", {"new", "all"}),
+        ("placebo", {"old", "new", "all"}),
+        ("own", {"old", "new", "all"}),
+    ],
+)
+def test_an_arm_is_searched_for_the_part_of_a_skill_that_it_does_not_offer(tmp_path, arm, leaks):
+    study, source = StudyFolder(tmp_path), f"{SKILL}{OLD}\n## New cups\n{NEW}"
+    filler = "Every boat has a name, and every harbour knows a few of them.\n" * 9
+    variants = {
+        "split": {"SKILL.md": SKILL, "new.md": f"# New cups\n{NEW}", "old.md": OLD},
+        "short": {"SKILL.md": SKILL + OLD},
+        "placebo": {"SKILL.md": SKILL + filler},
+        "twin": {"SKILL.md": SKILL + filler},
+    }
+    write_tree(tmp_path / "brew", {"SKILL.md": source})
+    for name, files in variants.items():
+        pages = {f"brew/{path}": text for path, text in files.items()}
+        write_tree(study.variant("ledger-pages", name), pages)
+    write_tree(study.given / "ledger-pages" / "own", {"brew/SKILL.md": f"{SKILL}Ask the cook.\n"})
+    save_fingerprints(study, "ledger-pages", TASK, tmp_path / "brew")
+    for shown, text in {"old": OLD, "new": NEW, "all": source, "filler": filler}.items():
+        rows = found(tmp_path, arm, run_of(ran("cat x", text))).values()
+        kinds = {row.kind for row in rows if row.contaminated} - {"layout"}
+        assert kinds == ({"skill"} if shown in leaks else set()), shown
 
 
 def test_fingerprints_are_the_same_whoever_takes_them(study, tmp_path):

@@ -44,7 +44,7 @@ def offered(paths: tuple[str, ...], variant: str) -> SkillManifest:
         (
             "no-skill",
             NOTHING_OFFERED,
-            {"skill_in_no_skill_arm", "skill_offered_in_no_skill_arm"},
+            {"skill_in_no_skill_arm", "other_skill_offered"},
         ),
         ("baseline", offered(FLAT, "baseline"), {"other_variants_file"}),
         ("pd", offered(SPLIT, "pd"), set()),
@@ -54,7 +54,9 @@ def test_a_log_tells_what_its_arm_should_not_have_seen(tmp_path, condition, mani
     (log,) = goldens.trajectories("codex-rollout/skill-read")
     record = fake.trial("alpha", condition)
     with open_write(tmp_path / "study.duckdb") as store:
-        store.put_plan(fake.plan(["alpha"]))
+        plan = fake.plan(["alpha"])
+        config = plan.config.model_copy(update={"accept_skills": ("skill-maker",)})
+        store.put_plan(plan.model_copy(update={"config": config}))
         store.put_builds([JudgedBuild(build(), [])])
         store.put_trials([record])
         fake.put(store, [analyse(record.trial, log, record, manifest)])

@@ -1,19 +1,25 @@
 """What is odd, contaminated or cut off is flagged, and nothing else is."""
 
+from collections import Counter
+from itertools import chain
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from skilljuror.ingest.analysis import analyse
 from skilljuror.ingest.quotes import without_quotes
 from skilljuror.models.ingest import OfferedRow
+from skilljuror.models.trajectory import Step
 from skilljuror.parsers.assembly.builders import REWOUND
 from skilljuror.parsers.codex.messages import SKILL_LIST_CUT
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
+from tests.support.attribution_runs import run_of
 from tests.support.fabricated_studies import rows
 
 CONTAMINATED: dict[str, tuple[str, dict[str, Any]]] = {
-    "skill_offered_in_no_skill_arm": ("no-skill", {}),
+    "other_skill_offered": ("no-skill", {}),
     "skill_not_offered": ("pd", {}),
     "other_variants_file": ("baseline", {}),
     "skill_in_no_skill_arm": ("no-skill", {}),
@@ -26,7 +32,7 @@ CONTAMINATED: dict[str, tuple[str, dict[str, Any]]] = {
 
 LOGGED: dict[str, dict[str, Any]] = {
     "skill_in_no_skill_arm": {"offered": None},
-    "skill_offered_in_no_skill_arm": {"events": ()},
+    "other_skill_offered": {"events": ()},
     "skill_not_offered": {"offered": (OfferedRow("t1", "unused", False),)},
     "other_variants_file": {
         "events": (fake.event("t1", resource="references/a.md", phantom=True),),
@@ -53,10 +59,7 @@ def test_contamination_is_flagged(tmp_path, flag):
 
 HARMLESS: dict[str, tuple[str, dict[str, Any]]] = {
     "a clean trial": ("pd", {}),
-    "a skill of the agent itself is offered": (
-        "no-skill", {"events": (), "offered": (OfferedRow("t1", "csv-report", True),)},
-    ),
-    "a skill of nobody's is offered": (
+    "an accepted skill is offered": (
         "no-skill", {"events": (), "offered": (OfferedRow("t1", "unused", False),)},
     ),
     "the log does not say what was offered": ("pd", {"offered": None}),
@@ -87,6 +90,112 @@ def test_what_the_agent_chose_is_no_contamination(tmp_path, case):
         run = fake.run("t1", trial=trial.trial, events=[fake.event("t1")])
         fake.put(store, [fake.replaced(run, **logged)])
     assert "contamination" not in {row[0] for row in rows(path, "quality_flags", "kind")}
+
+
+@pytest.mark.parametrize(
+    ("condition", "bundled", "options", "accepted", "flags"),
+    [
+        ("no-skill", True, {}, (), {"other_skill_offered"}),
+        ("no-skill", False, {}, (), {"other_skill_offered"}),
+        ("pd", True, {}, (), {"other_skill_offered"}),
+        ("pd", True, {}, ("csv-report",), {"other_skill_offered"}),
+        ("pd", True, {}, ("mod-making",), set()),
+        ("no-skill", True, {"bundled_skills": True}, (), set()),
+        ("no-skill", False, {"bundled_skills": True}, (), {"other_skill_offered"}),
+    ],
+)
+def test_a_listed_skill_that_no_plan_offers_is_contamination_unless_accepted(
+    tmp_path, condition, bundled, options, accepted, flags
+):
+    path = tmp_path / "study.duckdb"
+    plan, trial = fake.plan(["alpha"]), fake.trial("alpha", condition)
+    agent = plan.config.agent.model_copy(update={"options": options})
+    config = plan.config.model_copy(update={"accept_skills": accepted, "agent": agent})
+    listed = [OfferedRow("t1", "mod-making", bundled)]
+    listed += [OfferedRow("t1", "csv-report", False)] if condition == "pd" else []
+    with open_write(path) as store:
+        store.put_plan(plan.model_copy(update={"config": config}))
+        store.put_builds([fake.build("alpha")])
+        store.put_trials([trial])
+        fake.put(store, [fake.replaced(fake.run("t1", trial=trial.trial), offered=tuple(listed))])
+    found = rows(path, "quality_flags", "flag", "kind", "detail")
+    said = "the log lists mod-making, which its condition does not offer"
+    assert {row for row in found if row[1] == "contamination"} == {
+        (flag, "contamination", said) for flag in flags
+    }
+
+
+SONNET, OPUS = "claude-sonnet-4-5", "claude-opus-4-6"
+
+
+@pytest.mark.parametrize(
+    ("planned", "vary", "answered", "flagged"),
+    [
+        ("sonnet", ("skill",), {"baseline": [SONNET] * 3, "pd": [OPUS] * 3}, {"pd": 3}),
+        ("opus", ("skill",), {"baseline": [SONNET] * 3, "pd": [OPUS] * 3}, {"baseline": 3}),
+        (None, ("skill",), {"baseline": [SONNET] * 3, "pd": [SONNET, SONNET, OPUS]}, {"pd": 1}),
+        (None, ("skill", "model"), {"baseline": [SONNET] * 3, "pd": [OPUS] * 3}, {}),
+        ("own", ("skill", "model"), {"baseline": [SONNET] * 3, "pd": [OPUS] * 3}, {}),
+        ("sonnet", ("skill", "model"), {"baseline": [SONNET] * 3, "pd": [OPUS] * 3}, {"pd": 3}),
+        (
+            "sonnet", ("skill",),
+            {
+                "baseline": [SONNET, f"anthropic/{SONNET}", None],
+                "pd": [f"{SONNET}-20250929", f"us.anthropic.{SONNET}-20250929-v1:0", "sonnet"],
+            },
+            {},
+        ),
+        (
+            None, ("skill",),
+            {"baseline": [f"{SONNET}-20250929"] * 3, "pd": [SONNET, f"{SONNET}-20251231", SONNET]},
+            {"pd": 1},
+        ),
+    ],
+)  # fmt: skip
+def test_a_trial_that_another_model_answered_is_contaminated(
+    tmp_path, planned, vary, answered, flagged
+):
+    path = tmp_path / "study.duckdb"
+    plan = fake.plan(["alpha"], tuple(answered), 3)
+    arms = tuple(
+        arm.model_copy(update={"model": arm.name if planned == "own" else planned})
+        for arm in plan.config.conditions
+    )
+    config = plan.config.model_copy(update={"conditions": arms, "vary": vary})
+    with open_write(path) as store:
+        store.put_plan(plan.model_copy(update={"config": config}))
+        store.put_trials([fake.trial("alpha", one.condition, one.number) for one in plan.trials])
+        fake.put(store, [
+            fake.run(name := fake.name_of("alpha", arm, number), trial=name, model=model)
+            for arm, models in answered.items()
+            for number, model in enumerate(models, 1)
+        ])  # fmt: skip
+    found = rows(path, "quality_flags", "kind", "flag", "condition")
+    told = Counter(row[1:] for row in found if row[0] == "contamination")
+    assert told == {("other_model", arm): count for arm, count in flagged.items()}
+    names = rows(path, "provenance", "answered_by", "trials")
+    assert dict(names) == Counter(chain.from_iterable(answered.values()))
+
+
+def test_the_model_of_a_run_gave_the_main_agent_most_answers(tmp_path):
+    path, name = tmp_path / "study.duckdb", fake.name_of("alpha", "pd")
+    answers = (
+        ("main", OPUS),
+        ("main", SONNET),
+        ("main", SONNET),
+        *[("helper", "claude-haiku-4-5")] * 9,
+    )
+    log = structs.replace(
+        run_of(model=OPUS),
+        steps=tuple(Step(agent, n, n, model=model) for n, (agent, model) in enumerate(answers, 1)),
+    )
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["alpha"]))
+        store.put_trials([trial := fake.trial("alpha", "pd")])
+        fake.put(store, [analyse(name, log, trial, None)])
+    assert rows(path, "trajectories", "model") == [(SONNET,)]
+    found = rows(path, "quality_flags", "flag", "kind", "trial", "detail")
+    assert ("several_models", "circumstance", name, f"{SONNET}, {OPUS}") in found
 
 
 def test_ends_without_a_result_or_a_log_are_circumstances(tmp_path):

@@ -51,7 +51,7 @@ def study(folder, passes, *, trials=2, arms=ARMS, changed="", digest=fake.DIGEST
         ])  # fmt: skip
         fake.put(store, [
             fake.run(
-                name, trial=name, values={"agent_minutes": 6.0, "display_tokens": 1000.0},
+                name, trial=name, model=more.get("answered"), values={"agent_minutes": 6.0, "display_tokens": 1000.0},
                 events=[fake.event(name)] if arm == "pd" else [],
             )
             for name, arm in ((fake.name_of(*one[:3]), one[1]) for one in ended)
@@ -112,6 +112,34 @@ def test_alone_or_beside_another_a_study_has_the_same_numbers(tmp_path, one):
     assert (
         found["one", "pd"]["delta_rate"] == found["two", "pd"]["delta_rate"] == pytest.approx(0.5)
     )
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        (("claude-opus-5", "claude-opus-5"), "answered by claude-opus-5, "),
+        (
+            ("claude-opus-5", "claude-sonnet-5"),
+            "Different: answered by (one: claude-opus-5; two: claude-sonnet-5).",
+        ),
+        (
+            ("gpt-5.4-20260101", "gpt-5.4-20260701"),
+            "Different: answered by (one: gpt-5.4-20260101; two: gpt-5.4-20260701).",
+        ),
+        (
+            ("gpt-5.4-20260101", "openai/gpt-5.4"),
+            "Not known: answered by (one: gpt-5.4-20260101; two: openai/gpt-5.4).",
+        ),
+        (("gpt-5.4", None), "Not known: answered by (one: gpt-5.4; two: none)."),
+    ],
+)
+def test_the_models_that_answered_are_compared(tmp_path, models, said):
+    report, found = compared(**{
+        name: study(tmp_path / name, {"a": (1, 2), "b": (0, 2)}, answered=model)
+        for name, model in zip(("one", "two"), models, strict=True)
+    })
+    assert said in report.matched
+    assert found["two", "pd"]["answered_by"] == models[1]
 
 
 def test_a_task_with_other_contents_is_another_task(tmp_path, one):
@@ -205,7 +233,7 @@ def test_contaminated_trials_are_named(tmp_path, one):
     with open_write(two) as store:
         store.put_trials([fake.trial("c", "pd", 1, variant="baseline", reward=1.0)])
     _, found = compared(one=one, two=two)
-    assert "1 of 6 trials of pd is contaminated" in found["two", "pd"]["verdict"]
+    assert "1 of 6 trials of pd is contaminated (other_variant)" in found["two", "pd"]["verdict"]
 
 
 @pytest.mark.parametrize("form", ["html", "markdown"])

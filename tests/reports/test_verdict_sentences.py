@@ -20,9 +20,9 @@ DEMO = {
 CEILING = dict.fromkeys("abc", (5, 5))
 
 
-def make(folder, passes, *, spoilt=(), unsettled=0):
+def make(folder, passes, *, spoilt=(), unsettled=0, models=None):
     """A study in `folder`: trials of `spoilt` conditions ran on another substrate; the first
-    `unsettled` ones have no final outcome."""
+    `unsettled` ones have no final outcome; the logs name the `models` of conditions."""
     trials = [
         (task, arm, number, float(number <= count))
         for task, counts in passes.items()
@@ -38,7 +38,14 @@ def make(folder, passes, *, spoilt=(), unsettled=0):
         )
         for place, (task, arm, number, passed) in enumerate(trials)
     ]  # fmt: skip
-    measured = [fake.unread(one.trial, {"strict_pass": float(one.strict_pass)}) for one in records]
+    measured = [
+        fake.run(
+            one.trial, trial=one.trial, model=models[one.condition],
+            values={"strict_pass": float(one.strict_pass)},
+        ) if models
+        else fake.unread(one.trial, {"strict_pass": float(one.strict_pass)})
+        for one in records
+    ]  # fmt: skip
     with open_write(folder / "study.duckdb") as store:
         store.put_plan(fake.plan(list(passes), ("baseline", "pd"), 5))
         store.put_trials(records)
@@ -56,9 +63,7 @@ def new_study(tmp_path):
     return path
 
 
-ALL_SPOILT = (
-    "40 of 40 trials of pd are contaminated; without them, no task has a value in both arms"
-)
+ALL_SPOILT = "40 of 40 trials of pd are contaminated (substrate_changed); without them, no task has a value in both arms"
 OPEN = "30 of 80 planned trials have no final outcome (pd 15, baseline 15)"
 NO_VARIATION = "no variation between tasks"
 
@@ -67,10 +72,15 @@ NO_VARIATION = "no variation between tasks"
     ("passes", "fields", "reason"),
     [
         (DEMO, {"spoilt": ("pd",)}, ALL_SPOILT),
+        (
+            DEMO,
+            {"models": {"baseline": "claude-opus-5", "pd": "claude-sonnet-5"}},
+            ALL_SPOILT.replace("substrate_changed", "other_model"),
+        ),
         (CEILING, {}, NO_VARIATION),
         (DEMO, {"unsettled": 30}, OPEN),
     ],
-    ids=["contaminated", "ceiling", "unsettled"],
+    ids=["contaminated", "other model", "ceiling", "unsettled"],
 )
 def test_every_door_says_that_it_is_undetermined_and_why(
     tmp_path, new_study, passes, fields, reason
@@ -120,12 +130,16 @@ def test_a_contaminated_arm_is_named_with_the_result_without_it(tmp_path):
     summary = build_report(folder / "study.duckdb", folder / "report")
     assert summary.title == (
         "Inconclusive: it is not shown whether pd is better or worse than baseline;"
-        " 2 of 40 trials of pd are contaminated;"
+        " 2 of 40 trials of pd are contaminated (substrate_changed);"
         " without them, the difference is +5.0 pp (95 % interval −28.1 pp to +38.1 pp, 8 tasks)."
     )
     page = summary.path.read_text(encoding="utf-8")
     assert "2 contaminated" in page
-    said = "2 of 40 trials of pd are contaminated; the numbers below include them."
+    said = (
+        "2 of 40 trials of pd are contaminated (substrate_changed); the numbers below include them."
+    )
     assert page.count(said) == 4
     rate = skilljuror.open_study(folder).rate("pd")
-    assert repr(rate).startswith("not quotable, 2 of 40 trials of pd are contaminated: 0.675 (")
+    assert repr(rate).startswith(
+        "not quotable, 2 of 40 trials of pd are contaminated (substrate_changed): 0.675 ("
+    )

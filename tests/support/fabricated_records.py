@@ -17,6 +17,7 @@ from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.gate import AssayReport, AssayRow, Finding, GateResult
 from skilljuror.models.ingest import Ingested, OfferedRow, StepRow, TrajectoryRow
 from skilljuror.models.measure import Measure, Verdict
+from skilljuror.models.model_name import model_date, plain_model
 from skilljuror.models.review import JudgedBuild
 from skilljuror.models.study import (
     Condition,
@@ -51,6 +52,7 @@ def plan(
         tasks=tuple(TaskEntry(path=task) for task in named),
         conditions=tuple(Condition(name=name, variant=VARIANTS.get(name)) for name in conditions),
         contrast=contrast,
+        accept_skills=("unused",),
     )
     cells = [(t, c, n) for n in range(1, trials + 1) for t in named for c in conditions]
     planned = tuple(
@@ -164,7 +166,9 @@ def _trajectory(key: str, trial: str | None, steps: int, fields: dict[str, Any])
     traits = traits_of(fields.get("agent"))
     for name in ("lists_every_skill", "lists_folder_names"):
         defaults[name] = getattr(traits, name)
-    return TrajectoryRow(**(defaults | fields))
+    row = TrajectoryRow(**(defaults | fields))
+    plain, date = (row.model and found(row.model) for found in (plain_model, model_date))
+    return structs.replace(row, plain_model=plain, model_date=date)
 
 
 def _step(key: str, number: int, related: bool) -> StepRow:

@@ -146,6 +146,7 @@ class HarborHarness:
             options["config"] = _with_defaults(options.get("config", {}))
         if choice.name == "claude-code":
             options.setdefault("disallowed_tools", "WebSearch,WebFetch")
+            env.setdefault("CLAUDE_CODE_DISABLE_BUNDLED_SKILLS", "1")
         part = {"name": choice.name, "kwargs": options, **({"env": env} if env else {})}
         scripted = choice.name in SCRIPTED
         return AgentProgram(
