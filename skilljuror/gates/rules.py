@@ -274,6 +274,11 @@ RULES: dict[str, Rule] = {
         "Every row and mention sends the agent to the wrong text.",
         "move each text back to its file, or update the rows that lead to the files",
     ),
+    "routing.same-cue": Rule(
+        "medium", "two rows lead to different files in the same words",
+        "The agent cannot tell which of the files it needs.",
+        "name in each row what only its file has",
+    ),
     "routing.dull": Rule(
         "medium", "a row does not describe its target file",
         "The agent decides by the row whether to open the file.",

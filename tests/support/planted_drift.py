@@ -95,6 +95,11 @@ UNLED = {
     ROOT: "---\nname: forms\ndescription: d\n---\n# Forms\n\n## Step 1: Fold\n\nFold it.\n",
     "forms/references/seal.md": "# Step 2: Seal\n\nSeal it.\n",
 }
+ALIKE = {
+    ROOT: "---\nname: forms\ndescription: d\n---\n# Forms\n\nFor codes, read codes.md.\n\nFor codes, read codes-2.md.\n",
+    "forms/codes.md": "# Codes\n\nCodes of ink.\n",
+    "forms/codes-2.md": "# Codes\n\nCodes of paper.\n",
+}
 HEAD = "---\nname: forms\ndescription: d\n---\n# Forms\n\n"
 LISTING = f"{HEAD}```bash\n{{}}\n```\n"
 PREPARED = bundle({
@@ -196,6 +201,7 @@ PLANTS: dict[str, Plant] = {
     "routing.exchanged": Plant(_routed(STAMPS, FONTS)),
     "routing.astray": Plant(_routed(FONTS, STAMPS, "Fonts of a form, in italics or not")),
     "routing.dull": Plant(_routed(FONTS, STAMPS, "see this file for more details")),
+    "routing.same-cue": Plant(lambda _: bundle(ALIKE)),
     "routing.pointer": Plant(lambda _: bundle(UNLED), parent=RELAY),
     "style.provenance": say(LIMITS, SAID, f"{SAID} This was moved from the root."),
     "style.elision": say(LIMITS, SAID, f"{SAID} More is omitted for brevity."),

@@ -1,6 +1,7 @@
 """The lines of a root that lead to files: a pointer where a section was, and a table of what has no place."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -15,6 +16,7 @@ from skilljuror.models.resource_class import is_licence, is_markdown, resource_c
 from skilljuror.transforms.disclosure.file_layout import FileLayout, ReferenceFile
 from skilljuror.transforms.disclosure.own_rows import names_of
 from skilljuror.transforms.disclosure.relocated_lines import PathMentions
+from skilljuror.transforms.disclosure.root_scope import FileUnit
 from skilljuror.transforms.disclosure.row_cues import (
     Candidate,
     chosen_cues,
@@ -73,12 +75,30 @@ class RoutingTable:
         ]
 
     def pointers(self) -> list[tuple[int, RoutingRow]]:
-        """Return (line where a section was, the line that leads to it) for each section that left the root."""
-        return [
-            (one.unit.groups[0].start, self._pointer(one))
-            for one in self.references
-            if one.unit is not None
-        ]
+        """Return (line where a section was, the line that leads to it) for each section that left the root.
+
+        Sections with equal titles are told apart by the heading above, else by their first sentence.
+        """
+        units = {one.page.path: one.unit for one in self.references if one.unit is not None}
+        rows = {one.page.path: self._pointer(one) for one in self.references if one.unit}
+        for more in (self._heading_above, self._opening):
+            longer = {
+                path: (template, params | {"topics": more(units[path], params["topics"])})
+                for path, (template, params) in rows.items()
+            }
+            before = Counter(map(_words, rows.values()))
+            after = Counter(map(_words, longer.values()))
+            for path, row in rows.items():
+                if before[_words(row)] > 1 and after[_words(longer[path])] == 1:
+                    rows[path] = longer[path]
+        return [(units[path].groups[0].start, row) for path, row in rows.items()]
+
+    def _heading_above(self, unit: FileUnit, about: str) -> str:
+        return without_brackets(below_heading((unit.groups[0].path or ("",))[-1], about))
+
+    def _opening(self, unit: FileUnit, about: str) -> str:
+        said = without_brackets(self._renamed(first_topics([self.layout.opening(unit)], 1)))
+        return f"{about}: {said}" if said else about
 
     def rows(self) -> list[RoutingRow]:
         """Return the rows of files to which nothing else leads: pages, then scripts, then data.
@@ -252,6 +272,12 @@ class RoutingTable:
                 yield template, _folder_params(folder or ".", paths)
             else:
                 yield from (rows[path] for path in paths)
+
+
+def _words(row: RoutingRow) -> tuple[str, ...]:
+    """The words of a row without its file."""
+    template, params = row
+    return template, params["topics"], params.get("cue", "")
 
 
 def _ranges(reference: ReferenceFile) -> list[LineRange]:
