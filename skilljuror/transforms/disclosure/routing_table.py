@@ -118,11 +118,13 @@ class RoutingTable:
         }
         helpers = {path: row for path, row in verbatim.items() if not is_markdown(path)}
         pages |= {path: row for path, row in verbatim.items() if path not in helpers}
-        data = {
-            path: ("row-data", {"path": self.layout.shown(path)})
-            for path in self.data_files
-            if not self._is_named(path)
-        }
+        data: dict[str, RoutingRow] = {}
+        for path in self.data_files:
+            kind = resource_class(path, self.flat.bundle.files[path])
+            if kind == "data" and not self._is_named(path):
+                data[path] = ("row-data", {"path": self.layout.shown(path)})
+            elif kind == "support" or (kind == "code" and not self._is_named(path)):
+                helpers[path] = ("row-call", {"path": self.layout.shown(path)})
         depths = (self.layout.shown(path).count("/") for path in (*pages, *helpers, *data))
         rows: list[RoutingRow] = []
         for depth in range(max(depths, default=0), -1, -1):
