@@ -330,6 +330,8 @@ class Flattener:
             self.parts.dropped[path] = "empty"
         elif kind == "data" or path in self.on_disk:
             self.parts.sidecars[f"{self.folder}/{self._shown(path)}"] = path
+            if kind != "data":
+                self.parts.notes.append(f"{path}: not on the page, whose loader would rewrite it")
         else:
             self._note_flags(path)
             self._embed_text(path, code=kind == "code")

@@ -119,6 +119,7 @@ PLANTS: dict[str, Plant] = {
     "layout.flat": put("forms/more.md", "Text.\n", "baseline"),
     "layout.inlined": Plant(lambda _: FLAT, "flat-files"),
     "layout.prerequisite": Plant(lambda _: bundle(UNPREPARED), parent=PREPARED),
+    "layout.loader-text": rewrite("Print it.\n", "Print it with `lp $1`.\n"),
     "layout.pd-root-size": say(ROOT, "# PDF forms\n", "# PDF forms\n" + "\nText.\n" * 160),
     "layout.pd-support": Plant(_without_support),
     "layout.pd-unnamed": put("forms/references/more.md", "Text.\n"),
@@ -172,6 +173,7 @@ PLANTS: dict[str, Plant] = {
     "knowledge.condition": rewrite(
         "Print the form again if its ink is wet.\n", "Print the form again.\n"
     ),
+    "knowledge.loader-text": rewrite("Fill in $ARGUMENTS.\n", "Fill in the form.\n"),
     "knowledge.nesting": rewrite("- Fill it.\n- Sign it.\n", "- Fill it.\n  - Sign it.\n"),
     "knowledge.steps": say(
         ROOT, "Fill every field of the form.\n3. Save the result as a new file.",

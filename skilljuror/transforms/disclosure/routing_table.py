@@ -123,8 +123,8 @@ class RoutingTable:
             kind = resource_class(path, self.flat.bundle.files[path])
             if kind == "data" and not self._is_named(path):
                 data[path] = ("row-data", {"path": self.layout.shown(path)})
-            elif kind == "support" or (kind == "code" and not self._is_named(path)):
-                helpers[path] = ("row-call", {"path": self.layout.shown(path)})
+            elif kind == "support" or (kind == "code" and not self._is_called(path)):
+                helpers[path] = self._call_row(path)
         depths = (self.layout.shown(path).count("/") for path in (*pages, *helpers, *data))
         rows: list[RoutingRow] = []
         for depth in range(max(depths, default=0), -1, -1):
@@ -162,6 +162,10 @@ class RoutingTable:
         beside = bool(above) and any(one.startswith(f"{above[-1]}/") for one in scripts)
         return is_licence(path) or beside or bool(mentions(self.flat, list(names), (0, 0)))
 
+    def _is_called(self, path: str) -> bool:
+        shown = self.layout.shown(path)
+        return bool(mentions(self.flat, [shown, PurePosixPath(shown).name], (0, 0)))
+
     def _renamed(self, text: str) -> str:
         for skill in ["", *(name for _, name in self.flat.skills)]:
             text = self.path_mentions.renamed(text, skill)
@@ -186,6 +190,10 @@ class RoutingTable:
         for file, planned in self.verbatim_files:
             own = self._cues_in_fenced(file)
             candidates[planned.path] = [*self._cues_of_mentions(file), *own]
+        for path in self.data_files:
+            blob = self.flat.bundle.files[path]
+            if resource_class(path, blob) == "code":
+                candidates[path] = [*_script_cues(path, blob.text or "")]
         return chosen_cues(candidates)
 
     def _cues_of_mentions(self, file: EmbeddedFile | None) -> Iterator[Candidate]:
@@ -198,10 +206,7 @@ class RoutingTable:
             markdown = MarkdownIndex(file.text.lines)
             yield from cues_in_file(markdown, [(0, len(markdown.lines))])
         elif file.is_helper:
-            sentence = code_cue(file.path, "\n".join(file.text.lines))
-            cue = whole_cue(sentence)
-            if cue:
-                yield Candidate(sentence, cue)
+            yield from _script_cues(file.path, "\n".join(file.text.lines))
 
     def _pointer(self, reference: ReferenceFile) -> RoutingRow:
         unit, link = reference.unit, self._link(reference.page.path)
@@ -255,6 +260,9 @@ class RoutingTable:
             about = first_topics([one.title for one in headings], TOPIC_WORDS)
             about = about or PurePosixPath(path).stem
             return self._finished("row-read", self._link(path), about, path)
+        return self._call_row(path)
+
+    def _call_row(self, path: str) -> RoutingRow:
         params = {"path": self.layout.shown(path)}
         cues = [cue for cue in self._cues.get(path, ()) if len(cue.split()) <= MAX_WORDS - 8]
         if cues:
@@ -274,6 +282,13 @@ class RoutingTable:
                 yield template, _folder_params(folder or ".", paths)
             else:
                 yield from (rows[path] for path in paths)
+
+
+def _script_cues(path: str, text: str) -> Iterator[Candidate]:
+    sentence = code_cue(path, text)
+    cue = whole_cue(sentence)
+    if cue:
+        yield Candidate(sentence, cue)
 
 
 def _words(row: RoutingRow) -> tuple[str, ...]:
