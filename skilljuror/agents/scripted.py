@@ -206,7 +206,9 @@ class ScriptedAgent:
     def note_mentions(self, lines: Iterable[str], source: str, base: float = 0.0) -> None:
         """Note the files that lines mention; a file is as promising as the words around its name."""
         for line in lines:
-            mentions = tuple("/" + path.lstrip("./") for path in reading.mentions(line))
+            mentions = tuple(
+                "/" + re.sub(r"^(?:\.{0,2}/)+", "", path) for path in reading.mentions(line)
+            )
             for path in self.known if mentions else []:
                 if path.endswith(mentions) and path not in self.pages:
                     why = f"{source} says: {line.strip()[:160]}"

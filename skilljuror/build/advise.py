@@ -22,6 +22,7 @@ from skilljuror.errors import BundleError, TransformError
 from skilljuror.files import read_rows
 from skilljuror.knowledge.units.code_paths import commanded_paths
 from skilljuror.knowledge.units.extract import units_of
+from skilljuror.knowledge.units.loader_text import kept_on_disk
 from skilljuror.models.build import BuildRecord, VariantManifest
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import Finding, GateResult, GateVerdict
@@ -269,6 +270,9 @@ def _breaks(
             f"the agent must first create {_number(manifest.announced, 'file')} from text on the page{used}:"
             f" {_some(manifest.announced)}"
         )
+    kept = sorted(kept_on_disk(built.build.bundles["source"]))
+    if kept and manifest.variant == "baseline":
+        yield f"not on the page, because the loader of SKILL.md would rewrite or runs it: {_some(kept)}"
     if len(built.record.source.skills) > len(manifest.skills):
         yield f"{len(built.record.source.skills)} Skills are merged into one, with one description"
     findings = [one for result in results for one in result.findings]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from skilljuror.gates.findings import Observation, cut_text, finding, gate_result
+from skilljuror.gates.loader import lost_loader_text
 from skilljuror.knowledge.comparison.diff import diff
 from skilljuror.knowledge.comparison.lead_lines import weight
 from skilljuror.knowledge.comparison.same_words import plain_words
@@ -57,6 +58,7 @@ class KnowledgeGate:
             *_altered(comparison.altered),
             *_lost_files(comparison, parent),
             *_missing(lost, _new_text(comparison)),
+            *(finding(*lost) for lost in lost_loader_text(parent, variant)),
             *_lines("knowledge.copy-lost", comparison.copies, lost=True),
             *_added(comparison.added),
             *_lines("knowledge.repeated", comparison.repeated),

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 from urllib.parse import quote
 
 from skilljuror.gates.findings import Observation, differential, finding, gate_result
+from skilljuror.gates.loader import gained_loader_text
 from skilljuror.gates.prerequisites import prerequisite_observations
 from skilljuror.knowledge.comparison.file_matching import is_tail
 from skilljuror.knowledge.generated.embedded_files import (
@@ -20,6 +21,7 @@ from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_f
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.code_paths import commanded_paths
 from skilljuror.knowledge.units.extract import units_of
+from skilljuror.knowledge.units.loader_text import kept_on_disk
 from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.gate import GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
@@ -46,7 +48,11 @@ class LayoutGate:
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """Judge one pair; the structure of `kind` is required of the variant only."""
         required = _REQUIREMENTS[kind](parent, variant) if kind in _REQUIREMENTS else ()
-        found = [*required, *prerequisite_observations(parent, variant)]
+        found = [
+            *required,
+            *prerequisite_observations(parent, variant),
+            *gained_loader_text(parent, variant),
+        ]
         findings = [*map(finding, found), *differential(_general(parent), _general(variant))]
         checked = {"root": len(variant.skills), "path": len(variant.files)}
         return gate_result(self.name, (parent, variant), policy, findings, checked)
@@ -81,8 +87,8 @@ def _same_roots(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
 
 
 def _text_outside_roots(variant: Bundle) -> Iterator[Observation]:
-    """Text files except the roots; data, binaries, licences and empty files may stay."""
-    roots = {skill.path for skill in variant.skills}
+    """Text files except the roots; data, binaries, licences, empty files and what a loader would change may stay."""
+    roots = {skill.path for skill in variant.skills} | kept_on_disk(variant)
     for path, blob in variant.files.items():
         if path not in roots and blob.data.strip() and resource_class(path, blob) != "data":
             yield Observation("layout.flat", path, path)

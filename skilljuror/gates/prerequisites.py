@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from skilljuror.gates.findings import Observation
 from skilljuror.knowledge.comparison.file_rows import FileRow, rows_of
-from skilljuror.knowledge.generated.embedded_files import embedded_files
+from skilljuror.knowledge.generated.embedded_files import own_lines
 from skilljuror.knowledge.generated.templates import POINTERS, template_of_line
 from skilljuror.knowledge.markdown.block_index import markdown_index, visible_text
 from skilljuror.knowledge.markdown.text_file import read_text
@@ -46,7 +46,7 @@ def prerequisite_observations(parent: Bundle, variant: Bundle) -> Iterator[Obser
         for path in variant.files
         if is_markdown(path) and path not in roots
     }
-    known = [_page(_own_lines(parent, skill.path)) for skill in parent.skills]
+    known = [_page(own_lines(_lines(parent, skill.path))) for skill in parent.skills]
     for root in roots if pages else ():
         rows, lines = rows_of(variant, root), _lines(variant, root)
         for used, number, line in _undefined_uses(lines):
@@ -83,14 +83,6 @@ def _observation(
     kind, name = used
     message = f"the root uses the {kind} {name!r}, which only {holder!r} defines"
     return Observation("layout.prerequisite", used, root, number, line.strip(), message)
-
-
-def _own_lines(bundle: Bundle, path: str) -> tuple[str, ...]:
-    """The lines of a page without the files that it carries."""
-    lines = _lines(bundle, path)
-    carried = embedded_files(markdown_index(lines))
-    inside = {n for file in carried for n in range(file.heading.start, file.section_end)}
-    return tuple("" if number in inside else line for number, line in enumerate(lines))
 
 
 def _lines(bundle: Bundle, path: str) -> tuple[str, ...]:

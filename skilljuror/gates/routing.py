@@ -16,7 +16,7 @@ from skilljuror.knowledge.comparison.file_rows import (
 from skilljuror.knowledge.comparison.process_pointers import parted_without_pointer
 from skilljuror.knowledge.comparison.row_fit import row_fits
 from skilljuror.knowledge.units.extract import units_of
-from skilljuror.knowledge.units.normalised_text import moved_name
+from skilljuror.knowledge.units.normalised_text import moved_name, without_number
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS
@@ -57,6 +57,7 @@ def _observations(bundle: Bundle) -> Iterator[Observation]:
                 key = (moved_name(label), moved_name(target))
                 message = f"the link's label names {label!r}, but its address is {target!r}"
                 yield Observation("routing.crossed", key, page, row.start, row.text, message)
+        yield from _same_cues(bundle, page)
     for fit in row_fits(bundle, leads):
         for row, path, other in fit.exchanged():
             names = frozenset((moved_name(path), moved_name(other)))
@@ -70,6 +71,19 @@ def _observations(bundle: Bundle) -> Iterator[Observation]:
             message = f"no word of the row about {path!r} is in that file"
             key = _row_key(row, path)
             yield Observation("routing.dull", key, row.page, row.start, row.text, message)
+
+
+def _same_cues(bundle: Bundle, page: str) -> Iterator[Observation]:
+    """Rows in the same words for files whose names differ in a number alone."""
+    first: dict[tuple[str, str], str] = {}
+    for row in rows_of(bundle, page):
+        path, words = row.files[0], without_names(row.text)
+        named = without_number(path), words
+        other = first.setdefault(named, path)
+        if path != other and named[0] in {path, other} and any(map(str.isalpha, words)):
+            message = f"the rows about {other!r} and {path!r} say the same"
+            key = _row_key(row, path)
+            yield Observation("routing.same-cue", key, page, row.start, row.text, message)
 
 
 def _row_key(row: FileRow, path: str) -> tuple[str, str]:

@@ -58,6 +58,11 @@ RULES: dict[str, Rule] = {
         "The agent follows the root in its order, and the command or the step fails.",
         "define it in the root, or name the page that defines it before the first use",
     ),
+    "layout.loader-text": Rule(
+        "high", "SKILL.md has text that its loader replaces or runs, and the source has it in no SKILL.md",
+        "Claude Code rewrites SKILL.md before an agent reads it, in fences too, and no other file.",
+        "leave the text in a file of its own, or accept it if no agent of the study has such a loader",
+    ),
     "layout.pd-root-size": Rule(
         "high", "the root has more than 300 lines", "PD-1: a root must be short enough to be a guide.",
         "move sections into supporting files",
@@ -236,6 +241,11 @@ RULES: dict[str, Rule] = {
         "It has a number, comparison, modal, code, path or flag that the source does not have.",
         _DROP,
     ),
+    "knowledge.loader-text": Rule(
+        "high", "text that the loader of SKILL.md replaces or runs does not work any more",
+        "Claude Code fills in arguments and runs commands in SKILL.md alone; elsewhere they stay as written.",
+        "move it back into the body of SKILL.md, and the files that it names to their places",
+    ),
     "knowledge.missing": Rule("low", "plain text is missing", _SAME, "restore it"),
     "knowledge.added": Rule("low", "plain text was added", _SAME, _DROP),
     "knowledge.repeated": Rule(
@@ -273,6 +283,11 @@ RULES: dict[str, Rule] = {
         "high", "two files have exchanged their content",
         "Every row and mention sends the agent to the wrong text.",
         "move each text back to its file, or update the rows that lead to the files",
+    ),
+    "routing.same-cue": Rule(
+        "medium", "two rows lead to different files in the same words",
+        "The agent cannot tell which of the files it needs.",
+        "name in each row what only its file has",
     ),
     "routing.dull": Rule(
         "medium", "a row does not describe its target file",

@@ -25,6 +25,7 @@ from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.plans.block_inventory import distinct_words
 from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.knowledge.units.code_paths import commanded_paths
+from skilljuror.knowledge.units.loader_text import kept_on_disk
 from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile, Substitution
 from skilljuror.models.resource_class import is_markdown, is_root_name, missing_root, resource_class
@@ -267,6 +268,7 @@ class Flattener:
         self._commanded = {path for _, path in commanded_paths(bundle)}  # paths in commands
         self.tags_fences = has_marker_headings(bundle, parent_texts)
         """Whether fences of carried files are tagged, because the source has headings like markers."""
+        self.on_disk = kept_on_disk(bundle)
 
     def flatten(self, skill: Skill) -> None:
         """Add a whole skill: frontmatter, body, files."""
@@ -320,13 +322,16 @@ class Flattener:
             self.parts.notes.append(f"{skill.path}: a block without an end was closed")
 
     def embed(self, path: str) -> None:
-        """Add a file: below a marker, next to the page as data, or dropped if empty."""
+        """Add a file: below a marker, next to the page if it is data or the page's loader would change it, or
+        dropped if empty."""
         blob = self.bundle.files[path]
         kind = resource_class(path, blob)
         if not blob.data.strip() and kind != "code":
             self.parts.dropped[path] = "empty"
-        elif kind == "data":
+        elif kind == "data" or path in self.on_disk:
             self.parts.sidecars[f"{self.folder}/{self._shown(path)}"] = path
+            if kind != "data":
+                self.parts.notes.append(f"{path}: not on the page, whose loader would rewrite it")
         else:
             self._note_flags(path)
             self._embed_text(path, code=kind == "code")

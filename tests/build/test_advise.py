@@ -50,6 +50,13 @@ def advice(skill):
     return asked(skill)
 
 
+def test_a_script_that_the_loader_would_change_is_named(tmp_path):
+    script = {"csv-report/scripts/sums.sh": 'sum "$1"\n'}
+    skill = write_tree(tmp_path, {**FILES, **script}) / "csv-report"
+    (told,) = [one for one in by_name(asked(skill))["baseline"].breaks if "loader" in one]
+    assert told.endswith(": csv-report/scripts/sums.sh")
+
+
 def own_logs(folder, *opened, skill="csv-report", root=SKILLS):
     """Sessions of Claude Code in a project each: every one opens the Skill, and the files named."""
     for number, names in enumerate(opened):

@@ -95,6 +95,11 @@ UNLED = {
     ROOT: "---\nname: forms\ndescription: d\n---\n# Forms\n\n## Step 1: Fold\n\nFold it.\n",
     "forms/references/seal.md": "# Step 2: Seal\n\nSeal it.\n",
 }
+ALIKE = {
+    ROOT: "---\nname: forms\ndescription: d\n---\n# Forms\n\nFor codes, read codes.md.\n\nFor codes, read codes-2.md.\n",
+    "forms/codes.md": "# Codes\n\nCodes of ink.\n",
+    "forms/codes-2.md": "# Codes\n\nCodes of paper.\n",
+}
 HEAD = "---\nname: forms\ndescription: d\n---\n# Forms\n\n"
 LISTING = f"{HEAD}```bash\n{{}}\n```\n"
 PREPARED = bundle({
@@ -114,6 +119,7 @@ PLANTS: dict[str, Plant] = {
     "layout.flat": put("forms/more.md", "Text.\n", "baseline"),
     "layout.inlined": Plant(lambda _: FLAT, "flat-files"),
     "layout.prerequisite": Plant(lambda _: bundle(UNPREPARED), parent=PREPARED),
+    "layout.loader-text": rewrite("Print it.\n", "Print it with `lp $1`.\n"),
     "layout.pd-root-size": say(ROOT, "# PDF forms\n", "# PDF forms\n" + "\nText.\n" * 160),
     "layout.pd-support": Plant(_without_support),
     "layout.pd-unnamed": put("forms/references/more.md", "Text.\n"),
@@ -167,6 +173,7 @@ PLANTS: dict[str, Plant] = {
     "knowledge.condition": rewrite(
         "Print the form again if its ink is wet.\n", "Print the form again.\n"
     ),
+    "knowledge.loader-text": rewrite("Fill in $ARGUMENTS.\n", "Fill in the form.\n"),
     "knowledge.nesting": rewrite("- Fill it.\n- Sign it.\n", "- Fill it.\n  - Sign it.\n"),
     "knowledge.steps": say(
         ROOT, "Fill every field of the form.\n3. Save the result as a new file.",
@@ -196,6 +203,7 @@ PLANTS: dict[str, Plant] = {
     "routing.exchanged": Plant(_routed(STAMPS, FONTS)),
     "routing.astray": Plant(_routed(FONTS, STAMPS, "Fonts of a form, in italics or not")),
     "routing.dull": Plant(_routed(FONTS, STAMPS, "see this file for more details")),
+    "routing.same-cue": Plant(lambda _: bundle(ALIKE)),
     "routing.pointer": Plant(lambda _: bundle(UNLED), parent=RELAY),
     "style.provenance": say(LIMITS, SAID, f"{SAID} This was moved from the root."),
     "style.elision": say(LIMITS, SAID, f"{SAID} More is omitted for brevity."),

@@ -86,3 +86,11 @@ def test_a_link_that_leads_nowhere_leads_nowhere_in_pd(link, spelled):
     assert len(files) == 2
     assert not any(f"{path}/".casefold().startswith(f"k/{target}/".casefold()) for path in files)
     assert link.format(target) in (files["k/SKILL.md"].text or "")
+
+
+def test_a_link_into_a_hidden_folder_leads_to_the_section_of_its_file() -> None:
+    root = f"{BODY.partition('## API reference')[0]}See [cards](./.desk/cards.md).\n"
+    files = {"k/SKILL.md": root, "k/.desk/cards.md": "# Cards\n\nOne for each pot.\n"}
+    source = make_bundle("k", {path: Blob(text.encode()) for path, text in files.items()})
+    page = laid_out(source, "baseline")["baseline"].files["k/SKILL.md"].text or ""
+    assert "[cards](#reference-content-from-deskcardsmd)" in page

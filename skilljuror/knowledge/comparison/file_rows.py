@@ -16,6 +16,7 @@ from markdown_it.token import Token
 from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.markdown.inline_text import fold_whitespace, leads_out
 from skilljuror.knowledge.markdown.text_file import read_text
+from skilljuror.knowledge.units.normalised_text import without_upward_steps
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.resource_class import is_markdown
 
@@ -68,7 +69,7 @@ class FileNames:
         near = normpath(join(dirname(page), name))
         if near in self._paths:
             return near
-        return self._ends.get(normpath(name).lstrip("./").casefold())
+        return self._ends.get(without_upward_steps(name).casefold())
 
 
 def rows_of(bundle: Bundle, page: str) -> tuple[FileRow, ...]:

@@ -23,6 +23,7 @@ from skilljuror.knowledge.units.normalised_text import (
     all_paths,
     folders_above,
     paths_in,
+    without_upward_steps,
 )
 from skilljuror.knowledge.units.prose import LINK_ARROW
 from skilljuror.models.bundle import Bundle
@@ -132,7 +133,7 @@ class LinkResolver:
         for target in (normpath(join(base, path)) for base in bases):
             if target in self._bundle.files or target in self._folders:
                 return {target}
-        wanted = normpath(path).lstrip("./")
+        wanted = without_upward_steps(path)
         return {
             known
             for known in self.files_by_name.get(basename(wanted), ())

@@ -12,7 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from skilljuror.knowledge.generated.templates import MARKER_PHRASES, TEMPLATES, announced_path
-from skilljuror.knowledge.markdown.block_index import Block, Heading, MarkdownIndex
+from skilljuror.knowledge.markdown.block_index import (
+    Block,
+    Heading,
+    MarkdownIndex,
+    markdown_index,
+)
 from skilljuror.knowledge.markdown.text_file import (
     TextFile,
     text_with_flags,
@@ -126,6 +131,13 @@ def embedded_files(markdown: MarkdownIndex) -> tuple[EmbeddedFile, ...]:
         if last[file.path.casefold()] is file and not inside:
             files.append(file)
     return tuple(files)
+
+
+def own_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines of a page with those of the files that it carries blank."""
+    carried = embedded_files(markdown_index(lines))
+    inside = {n for file in carried for n in range(file.heading.start, file.section_end)}
+    return tuple("" if number in inside else line for number, line in enumerate(lines))
 
 
 def embedding_fences(markdown: MarkdownIndex) -> frozenset[int]:

@@ -48,7 +48,11 @@ from skilljuror.knowledge.plans.render import (
 from skilljuror.knowledge.plans.trigger_sentences import trigger_problems
 from skilljuror.knowledge.plans.working_folders import folder_problems
 from skilljuror.knowledge.units.extract import units_of
-from skilljuror.knowledge.units.normalised_text import all_paths, path_suffixes
+from skilljuror.knowledge.units.normalised_text import (
+    all_paths,
+    path_suffixes,
+    without_upward_steps,
+)
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.plan import Generated, Plan, PlannedFile, Substitution
 from skilljuror.models.resource_class import is_root_name, resource_class
@@ -292,7 +296,7 @@ class PathTargets:
         path, anchor = _path_and_anchor(token)
         if not path:
             return bool(anchor)
-        return "skills/" in path or normpath(path).lstrip("./") in self._suffixes
+        return "skills/" in path or without_upward_steps(path) in self._suffixes
 
     @cached_property
     def _suffixes(self) -> set[str]:

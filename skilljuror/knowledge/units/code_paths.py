@@ -21,7 +21,11 @@ from skilljuror.knowledge.generated.templates import (
 )
 from skilljuror.knowledge.markdown.inline_text import command_spans
 from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
-from skilljuror.knowledge.units.normalised_text import folders_above, path_suffixes
+from skilljuror.knowledge.units.normalised_text import (
+    folders_above,
+    path_suffixes,
+    without_upward_steps,
+)
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
@@ -91,7 +95,7 @@ class BundlePaths:
         """Return the file or folder of a path, resolved from any folder, or None."""
         if is_absolute(literal):
             return self.place(literal, "")
-        return self._ends.get(normpath(_NAMED_FOLDER.sub("", literal)).lstrip("./"))
+        return self._ends.get(without_upward_steps(_NAMED_FOLDER.sub("", literal)))
 
     def _below_skills(self, literal: str) -> Iterator[str]:
         parts = literal.strip("/").split("/")

@@ -22,6 +22,7 @@ _DEFINED = re.compile(
     r"^(\[[^\[\]]{1,300}\]:)\s*(?!<?(?:[A-Za-z][A-Za-z0-9+.-]*:|//))(?:<[^<>\n]+>|[^\s<>]+)"
 )
 _ROOT = re.compile(r"(?i)([^/]+)/skill\.md$")
+_UPWARD = re.compile(r"^(?:\.{0,2}/)+|^\.{1,2}$")
 _COLLISION = re.compile(r"-\d+(?=\.\w+$)")
 
 
@@ -80,7 +81,7 @@ class TextNormaliser:
 
     def _bare_name(self, path: str) -> str:
         name = basename(path) if path in self._root_suffixes else moved_name(path)
-        before = _COLLISION.sub("", name)
+        before = without_number(name)
         return name if name in self._parent_names or before not in self._parent_names else before
 
 
@@ -88,9 +89,14 @@ class TextNormaliser:
 def _paths_in(text: str) -> tuple[tuple[int, int, str], ...]:
     """(start, end, path) of possible paths, cached because a text is in several pairs."""
     return tuple(
-        (match.start(), match.end(), normpath(match[0]).lstrip("./"))
+        (match.start(), match.end(), without_upward_steps(match[0]))
         for match in _PATH.finditer(text)
     )
+
+
+def without_upward_steps(path: str) -> str:
+    """Return a normalised path without "./", "../" and "/" in front; the dot of a hidden folder stays."""
+    return _UPWARD.sub("", normpath(path))
 
 
 def paths_in(text: str) -> Iterator[str]:
@@ -102,6 +108,11 @@ def paths_in(text: str) -> Iterator[str]:
 def without_local_target(text: str) -> str:
     """Remove the target of a link definition if it is local and so may move."""
     return _DEFINED.sub(r"\1", text) if text.startswith("[") else text
+
+
+def without_number(path: str) -> str:
+    """Return a path without the number that avoids a collision."""
+    return _COLLISION.sub("", path)
 
 
 def moved_name(path: str) -> str:

@@ -24,7 +24,12 @@ from skilljuror.transforms.disclosure.sections import (
     LineRange,
     merged_ranges,
 )
-from skilljuror.transforms.disclosure.trigger_cues import GENERIC, short_title, topics
+from skilljuror.transforms.disclosure.trigger_cues import (
+    GENERIC,
+    opening_sentences,
+    short_title,
+    topics,
+)
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
 LONG_LINES = 100  # lines from which a reference opens with a table of contents
@@ -89,7 +94,9 @@ class FileLayout:
             first = unit.groups[0]
             name = self._file_name(unit)
             title = visible_text(first.title) or name
-            path = self._free(f"{self._folder_of(first.skill)}/{slug(name)}.md")
+            path = self._free(
+                f"{self._folder_of(first.skill)}/{slug(name, empty=slug(self.opening(unit)))}.md"
+            )
             page = PageBuilder(path, self.flat.texts)
             tops = [one.title or title for one in unit.groups]
             self._fill(page, unit.ranges, topics(tops) or title)
@@ -98,6 +105,11 @@ class FileLayout:
             self.references.append(
                 ReferenceFile(page, tuple(dict.fromkeys(titles)), skill=first.skill, unit=unit)
             )
+
+    def opening(self, unit: FileUnit) -> str:
+        """Return the first sentence of a file, "" if it has none."""
+        passages = (one for lines in unit.ranges for one in self.flat.markdown.passages_in(*lines))
+        return opening_sentences(next((one.text for one in passages), ""), 0)
 
     def _file_name(self, unit: FileUnit) -> str:
         """The title of a section; of several, or of one with a general title, that of the heading above."""

@@ -211,9 +211,10 @@ class _Fitting:
             whole = self.scopes[node.start].reason == "process" and reason == "over budget"
             for start, _ in ranges_of(node):
                 record = self.scopes[start]
-                self.scopes[start] = replace(
-                    record, scope="branch", reason="process" if whole else reason
-                )
+                if record.reason != "loader":
+                    self.scopes[start] = replace(
+                        record, scope="branch", reason="process" if whole else reason
+                    )
 
     def _fits(self, lines: int, tokens: int) -> bool:
         main = [one for one in self.nodes if self.scopes[one.start].scope == "main"]
@@ -268,4 +269,6 @@ class _Fitting:
 
     def _every(self) -> list[SectionNode]:
         """Laws, decisions and the first process, if nothing else is left."""
-        return self._whole({one.reason for one in self.scopes.values()} - {"opening", "routing"})
+        return self._whole(
+            {one.reason for one in self.scopes.values()} - {"opening", "routing", "loader"}
+        )

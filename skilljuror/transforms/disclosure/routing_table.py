@@ -1,6 +1,7 @@
 """The lines of a root that lead to files: a pointer where a section was, and a table of what has no place."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -15,6 +16,7 @@ from skilljuror.models.resource_class import is_licence, is_markdown, resource_c
 from skilljuror.transforms.disclosure.file_layout import FileLayout, ReferenceFile
 from skilljuror.transforms.disclosure.own_rows import names_of
 from skilljuror.transforms.disclosure.relocated_lines import PathMentions
+from skilljuror.transforms.disclosure.root_scope import FileUnit
 from skilljuror.transforms.disclosure.row_cues import (
     Candidate,
     chosen_cues,
@@ -73,12 +75,30 @@ class RoutingTable:
         ]
 
     def pointers(self) -> list[tuple[int, RoutingRow]]:
-        """Return (line where a section was, the line that leads to it) for each section that left the root."""
-        return [
-            (one.unit.groups[0].start, self._pointer(one))
-            for one in self.references
-            if one.unit is not None
-        ]
+        """Return (line where a section was, the line that leads to it) for each section that left the root.
+
+        Sections with equal titles are told apart by the heading above, else by their first sentence.
+        """
+        units = {one.page.path: one.unit for one in self.references if one.unit is not None}
+        rows = {one.page.path: self._pointer(one) for one in self.references if one.unit}
+        for more in (self._heading_above, self._opening):
+            longer = {
+                path: (template, params | {"topics": more(units[path], params["topics"])})
+                for path, (template, params) in rows.items()
+            }
+            before = Counter(map(_words, rows.values()))
+            after = Counter(map(_words, longer.values()))
+            for path, row in rows.items():
+                if before[_words(row)] > 1 and after[_words(longer[path])] == 1:
+                    rows[path] = longer[path]
+        return [(units[path].groups[0].start, row) for path, row in rows.items()]
+
+    def _heading_above(self, unit: FileUnit, about: str) -> str:
+        return without_brackets(below_heading((unit.groups[0].path or ("",))[-1], about))
+
+    def _opening(self, unit: FileUnit, about: str) -> str:
+        said = without_brackets(self._renamed(first_topics([self.layout.opening(unit)], 1)))
+        return f"{about}: {said}" if said else about
 
     def rows(self) -> list[RoutingRow]:
         """Return the rows of files to which nothing else leads: pages, then scripts, then data.
@@ -98,11 +118,13 @@ class RoutingTable:
         }
         helpers = {path: row for path, row in verbatim.items() if not is_markdown(path)}
         pages |= {path: row for path, row in verbatim.items() if path not in helpers}
-        data = {
-            path: ("row-data", {"path": self.layout.shown(path)})
-            for path in self.data_files
-            if not self._is_named(path)
-        }
+        data: dict[str, RoutingRow] = {}
+        for path in self.data_files:
+            kind = resource_class(path, self.flat.bundle.files[path])
+            if kind == "data" and not self._is_named(path):
+                data[path] = ("row-data", {"path": self.layout.shown(path)})
+            elif kind == "support" or (kind == "code" and not self._is_called(path)):
+                helpers[path] = self._call_row(path)
         depths = (self.layout.shown(path).count("/") for path in (*pages, *helpers, *data))
         rows: list[RoutingRow] = []
         for depth in range(max(depths, default=0), -1, -1):
@@ -140,6 +162,10 @@ class RoutingTable:
         beside = bool(above) and any(one.startswith(f"{above[-1]}/") for one in scripts)
         return is_licence(path) or beside or bool(mentions(self.flat, list(names), (0, 0)))
 
+    def _is_called(self, path: str) -> bool:
+        shown = self.layout.shown(path)
+        return bool(mentions(self.flat, [shown, PurePosixPath(shown).name], (0, 0)))
+
     def _renamed(self, text: str) -> str:
         for skill in ["", *(name for _, name in self.flat.skills)]:
             text = self.path_mentions.renamed(text, skill)
@@ -164,6 +190,10 @@ class RoutingTable:
         for file, planned in self.verbatim_files:
             own = self._cues_in_fenced(file)
             candidates[planned.path] = [*self._cues_of_mentions(file), *own]
+        for path in self.data_files:
+            blob = self.flat.bundle.files[path]
+            if resource_class(path, blob) == "code":
+                candidates[path] = [*_script_cues(path, blob.text or "")]
         return chosen_cues(candidates)
 
     def _cues_of_mentions(self, file: EmbeddedFile | None) -> Iterator[Candidate]:
@@ -176,10 +206,7 @@ class RoutingTable:
             markdown = MarkdownIndex(file.text.lines)
             yield from cues_in_file(markdown, [(0, len(markdown.lines))])
         elif file.is_helper:
-            sentence = code_cue(file.path, "\n".join(file.text.lines))
-            cue = whole_cue(sentence)
-            if cue:
-                yield Candidate(sentence, cue)
+            yield from _script_cues(file.path, "\n".join(file.text.lines))
 
     def _pointer(self, reference: ReferenceFile) -> RoutingRow:
         unit, link = reference.unit, self._link(reference.page.path)
@@ -233,6 +260,9 @@ class RoutingTable:
             about = first_topics([one.title for one in headings], TOPIC_WORDS)
             about = about or PurePosixPath(path).stem
             return self._finished("row-read", self._link(path), about, path)
+        return self._call_row(path)
+
+    def _call_row(self, path: str) -> RoutingRow:
         params = {"path": self.layout.shown(path)}
         cues = [cue for cue in self._cues.get(path, ()) if len(cue.split()) <= MAX_WORDS - 8]
         if cues:
@@ -252,6 +282,19 @@ class RoutingTable:
                 yield template, _folder_params(folder or ".", paths)
             else:
                 yield from (rows[path] for path in paths)
+
+
+def _script_cues(path: str, text: str) -> Iterator[Candidate]:
+    sentence = code_cue(path, text)
+    cue = whole_cue(sentence)
+    if cue:
+        yield Candidate(sentence, cue)
+
+
+def _words(row: RoutingRow) -> tuple[str, ...]:
+    """The words of a row without its file."""
+    template, params = row
+    return template, params["topics"], params.get("cue", "")
 
 
 def _ranges(reference: ReferenceFile) -> list[LineRange]:

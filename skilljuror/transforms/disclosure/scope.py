@@ -20,9 +20,10 @@ from skilljuror.transforms.disclosure.sections import FlatSkill, SectionNode, ra
 Scope = Literal["main", "branch"]
 Reason = Literal[
     "opening", "law", "red flags", "decision", "prerequisite", "process", "routing", "undecided",
-    "alternative", "look-up", "example", "troubleshooting", "judged", "stage", "over budget",
+    "loader", "alternative", "look-up", "example", "troubleshooting", "judged", "stage", "over budget",
 ]  # fmt: skip
-"""The last two are branches only because the root is full; "judged" is what a model or a person decided."""
+"""The last two are branches only because the root is full; "judged" is what a model or a person decided, and
+"loader" a section with text that works in the root alone."""
 BRANCHES = frozenset({"alternative", "look-up", "example", "troubleshooting"})
 
 
@@ -126,7 +127,12 @@ def scopes_of(
         scope, before = (judged or {}).get(section.key), found[section.start]
         if scope and (scope != before.scope or before.reason == "undecided"):
             found |= {at: replace(found[at], scope=scope, reason="judged") for at in section.starts}
-    return tuple(_with_names(flat, found))
+    named = {one.start: one for one in _with_names(flat, found)}
+    pinned = _loaded(flat, flat.tree())
+    return tuple(
+        replace(one, scope="main", reason="loader") if start in pinned else one
+        for start, one in named.items()
+    )
 
 
 def open_sections(flat: FlatSkill) -> list[OpenSection]:
@@ -318,6 +324,12 @@ def _steps(parent: SectionNode) -> set[int]:
 def _ordered(node: SectionNode) -> list[bool]:
     titles = [NUMBERED.sub("", visible_text(child.title)) for child in node.children]
     return in_order(_TAIL.split(visible_text(node.title))[0], titles)
+
+
+def _loaded(flat: FlatSkill, node: SectionNode) -> set[int]:
+    """First lines of the sections with text that works in the root alone, and of those above them."""
+    below = set().union(*(_loaded(flat, child) for child in node.children))
+    return below | {node.start} if below or flat.is_loaded(node.start, node.text_end) else below
 
 
 def _with_names(flat: FlatSkill, found: Mapping[int, SectionScope]) -> Iterable[SectionScope]:

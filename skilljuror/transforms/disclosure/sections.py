@@ -13,6 +13,7 @@ from skilljuror.knowledge.generated.templates import template_of_heading
 from skilljuror.knowledge.markdown.block_index import Block, Heading
 from skilljuror.knowledge.markdown.text_file import JoinedTexts
 from skilljuror.knowledge.plans.render import BundleTexts
+from skilljuror.knowledge.units.loader_text import loaded_lines
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.resource_class import is_markdown
 from skilljuror.tokens import scaled, weight
@@ -89,6 +90,15 @@ class FlatSkill:
         self._edges = sorted(starts | {len(self.lines)})
         self.skills: list[tuple[int, str]] = list(self._find_skills())
         """(first line, folder) of each source skill, if the page holds several."""
+
+    @cached_property
+    def loaded_lines(self) -> frozenset[int]:
+        """Lines with text that a loader replaces or runs in the root alone."""
+        return frozenset(one.number - 1 for one in loaded_lines(self.bundle, self.path, own=True))
+
+    def is_loaded(self, start: int, end: int) -> bool:
+        """Whether lines `start` to `end` have such text."""
+        return any(start <= line < end for line in self.loaded_lines)
 
     @cached_property
     def linked_paths(self) -> frozenset[str]:
@@ -235,6 +245,7 @@ class FlatSkill:
         titled = next((one.end for one in self.headings if one.start == start), start)
         first = self.skill_openings.get(start, titled)
         cuts = [block.start for block in self.markdown.blocks if first <= block.start < end]
+        cuts = [cut for cut in cuts if not self.is_loaded(cut, end)]
         if start not in self.skill_openings:
             cuts = [cut for cut in cuts if self.has_text([(first, cut)])]
         between = [cut for cut in cuts if not self._parts_steps(start, cut, end)] or cuts

@@ -104,7 +104,7 @@ def _configuration(flattener: Flattener, skill: Skill) -> None:
 
 
 def _files_beside(flattener: Flattener, beside: list[str]) -> None:
-    if any(_has_text(flattener.bundle, path) for path in beside):
+    if any(_has_text(flattener.bundle, path) for path in {*beside} - flattener.on_disk):
         flattener.page.gap()
         flattener.page.generate("shared")
     for path in beside:

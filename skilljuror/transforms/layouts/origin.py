@@ -41,7 +41,7 @@ class OriginFlat:
             flattener = Flattener(parent, parent_texts, page, parts, skill.directory)
             flattener.flatten(skill)
             for path in files_beside(parent) if number == 0 else []:
-                if resource_class(path, parent.files[path]) == "data":
+                if path in flattener.on_disk or resource_class(path, parent.files[path]) == "data":
                     parts.sidecars[path] = path
                 else:
                     flattener.embed(path)

@@ -2,7 +2,9 @@
 
 import pytest
 
+from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex
+from skilljuror.models.bundle import Blob
 from skilljuror.transforms.disclosure.row_cues import (
     Candidate,
     chosen_cues,
@@ -11,6 +13,7 @@ from skilljuror.transforms.disclosure.row_cues import (
     whole_cue,
 )
 from skilljuror.transforms.disclosure.trigger_cues import code_cue, short_title, topics
+from tests.support.laid_out import laid_out
 
 
 @pytest.mark.parametrize(
@@ -93,3 +96,40 @@ def test_a_short_title_keeps_what_is_specific(title: str, short: str) -> None:
 
 def test_headings_of_a_change_log_tell_nothing() -> None:
     assert topics(["Kiln log", "Added", "Fixed", "Other"]) == "Kiln log"
+
+
+def _pointers(*sections: str) -> list[str]:
+    """The lines of `pd` that lead to sections, each with a long table."""
+    table = "| pot | cone |\n|---|---|\n" + "".join(
+        f"| pot {n} of the {{0}} shelf | cone {n} |\n" for n in range(60)
+    )
+    head = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n# Kiln\n\nFire it slowly.\n\n"
+    text = head + "\n".join(one + table.format(n) for n, one in enumerate(sections))
+    source = make_bundle("kiln", {"kiln/SKILL.md": Blob(text.encode())})
+    root = laid_out(source, "baseline", "pd")["pd"].files["kiln/SKILL.md"].text or ""
+    return [line for line in root.split("\n") if line.startswith("When the task involves ")]
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ("## Reference\n\nCones of {} kilns. More.\n\n", "Reference: Cones of gas kilns"),
+        (
+            "## Fire with {}\n\n1. Be slow.\n\n### Examples of cones\n\nIn order.\n\n",
+            "Fire with gas: Examples of cones",
+        ),
+        ("## 参考\n\nCones of {} kilns.\n\n", "参考: Cones of gas kilns"),
+    ],
+    ids=["first sentence", "heading above", "no Latin letters"],
+)
+def test_rows_about_sections_of_one_title_are_told_apart(section: str, told: str) -> None:
+    rows = _pointers(section.format("gas"), section.format("wood"))
+    assert len(rows) == 2
+    assert rows[0].startswith(f"When the task involves {told}, read ")
+    assert told.replace("gas", "wood") in rows[1]
+
+
+def test_a_file_of_a_section_without_latin_letters_is_named_for_its_first_sentence() -> None:
+    assert (
+        "](references/cones-of-gas-kilns.md)" in _pointers("## 参考\n\nCones of gas kilns.\n\n")[0]
+    )
