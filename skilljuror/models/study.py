@@ -1,5 +1,6 @@
 """Study file, frozen plan and trial record."""
 
+import json
 from datetime import date
 from typing import Any, ClassVar, Literal
 
@@ -275,8 +276,9 @@ class StudyConfig(GrowingRecord):
         return chosen.model_copy(update=own)
 
     def settings(self, arm: Condition) -> dict[ArmSetting, str | None]:
-        """Return the settings of an arm in which arms can differ."""
+        """Return the settings of an arm in which arms can differ; the agent's include its options."""
         agent = self.agent_of(arm)
+        options = f" {json.dumps(agent.options, sort_keys=True, default=str)}" if agent.options else ""
         skill = arm.variant
         if arm.skill:
             revision = arm.skill.revision
@@ -284,10 +286,19 @@ class StudyConfig(GrowingRecord):
         return {
             "skill": skill,
             "disclosure": arm.disclosure or self.disclosure,
-            "agent": agent.name,
+            "agent": agent.name + options,
             "model": agent.model,
             "effort": agent.effort,
         }
+
+    def differing(self, one: Condition, other: Condition) -> list[ArmSetting]:
+        """Return the settings in which two arms differ."""
+        after = self.settings(other)
+        return [name for name, value in self.settings(one).items() if value != after[name]]
+
+    def setting(self, arm: Condition) -> str:
+        """Return everything of an arm but its Skill, JSON: arms with the same differ in the Skill alone."""
+        return json.dumps({k: v for k, v in self.settings(arm).items() if k != "skill"})
 
 
 class GivenSkill(Record):

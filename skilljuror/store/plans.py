@@ -58,12 +58,15 @@ def study_row(plan: "StudyPlan") -> Row:
 
 
 def headline(config: "StudyConfig") -> tuple[str | None, str | None]:
-    """Return treatment and control: as declared, else the last condition and the one before it."""
+    """Return treatment and control: as declared, else the last condition and the nearest before it that
+    differs in one setting at most."""
     if config.contrast:
         return config.contrast.treatment, config.contrast.control
-    if len(config.conditions) < 2:
-        return None, None
-    return config.conditions[-1].name, config.conditions[-2].name
+    *before, last = config.conditions
+    for arm in reversed(before):
+        if len(config.differing(last, arm)) < 2:
+            return last.name, arm.name
+    return None, None
 
 
 def condition_rows(config: "StudyConfig") -> Iterator[Row]:
@@ -71,16 +74,17 @@ def condition_rows(config: "StudyConfig") -> Iterator[Row]:
     treatment, control = headline(config)
     roles = {treatment: "treatment", control: "control"}
     for position, condition in enumerate(config.conditions):
-        settings = config.settings(condition)
+        agent = config.agent_of(condition)
         yield {
             "condition": condition.name,
             "position": position,
             "variant": condition.offers,
             "role": roles.get(condition.name),
-            "disclosure": settings["disclosure"],
-            "agent": settings["agent"],
-            "model": settings["model"],
-            "effort": settings["effort"],
+            "disclosure": condition.disclosure or config.disclosure,
+            "agent": agent.name,
+            "model": agent.model,
+            "effort": agent.effort,
+            "setting": config.setting(condition),
         }
 
 
