@@ -338,6 +338,9 @@ COMPUTED = {
             "delta_low": "lower end of its 95 % interval over tasks, Student's t; null for fewer than 8 tasks",
             "delta_runtime": "the same of runtime success rates",
             "runtime_low": "lower end of its interval",
+            "delta_given": "the same of strict passes / runtime successes, over the tasks with such a success in both "
+            "arms",
+            "given_low": "lower end of its interval",
             "delta_yes_low": "uses taken up per run, treatment minus control, counting only open uses of the "
             "control as yes",
             "minutes_per_pass_ratio": "minutes per strict pass, treatment / control",
