@@ -231,7 +231,7 @@ class StudyConfig(GrowingRecord):
     conditions: tuple[Condition, ...] = Field(min_length=1)
     """The arms."""
     contrast: Contrast | None = None
-    """Headline comparison; default: the last condition against the one before it."""
+    """Headline comparison; default: the last condition against the nearest that differs in one setting."""
     harness: HarnessChoice = HarnessChoice()
     """Harness."""
     agent: AgentChoice = AgentChoice()
@@ -278,7 +278,7 @@ class StudyConfig(GrowingRecord):
     def settings(self, arm: Condition) -> dict[ArmSetting, str | None]:
         """Return the settings of an arm in which arms can differ; the agent's include its options."""
         agent = self.agent_of(arm)
-        options = f" {json.dumps(agent.options, sort_keys=True, default=str)}" if agent.options else ""
+        options = json.dumps(agent.options, sort_keys=True, default=str) if agent.options else ""
         skill = arm.variant
         if arm.skill:
             revision = arm.skill.revision
@@ -286,19 +286,10 @@ class StudyConfig(GrowingRecord):
         return {
             "skill": skill,
             "disclosure": arm.disclosure or self.disclosure,
-            "agent": agent.name + options,
+            "agent": f"{agent.name} {options}".rstrip(),
             "model": agent.model,
             "effort": agent.effort,
         }
-
-    def differing(self, one: Condition, other: Condition) -> list[ArmSetting]:
-        """Return the settings in which two arms differ."""
-        after = self.settings(other)
-        return [name for name, value in self.settings(one).items() if value != after[name]]
-
-    def setting(self, arm: Condition) -> str:
-        """Return everything of an arm but its Skill, JSON: arms with the same differ in the Skill alone."""
-        return json.dumps({k: v for k, v in self.settings(arm).items() if k != "skill"})
 
 
 class GivenSkill(Record):

@@ -24,10 +24,11 @@ _OF_PASSES = (
 """Columns that count a trial without an outcome as a failure."""
 RULES = (
     "targeted efficiency: passes and uptake rise, minutes per pass fall; fanout tax: passes fall, fanout and "
-    "minutes per pass rise (the paper also counts passes that stay); uptake without success: passes fall, uptake "
-    "rises; completion with risk: runtime success rises, passes given runtime success fall. Rates rise or fall if "
-    "their 95 % interval excludes 0, which tasks without variation do not have; uptake if both its ends exceed 0. "
-    f"Null for fewer than {MIN_TASKS} tasks and where no rule holds"
+    "minutes per pass rise; uptake without success: passes fall, uptake rises; completion with risk: runtime "
+    "success rises, passes given runtime success fall. (The paper's Table 7 names runtime success beside passes, "
+    "and also counts passes that stay as a fanout tax.) Rates rise or fall if their 95 % interval excludes 0, which "
+    "tasks without variation do not have; uptake if both its ends exceed 0. Null for fewer than "
+    f"{MIN_TASKS} tasks and where no rule holds"
 )
 """What each pattern is."""
 

@@ -28,7 +28,7 @@ from skilljuror.run.preflight import preflight
 from skilljuror.run.run import agents_of
 from skilljuror.stats.coverage import NO_VARIATION
 from skilljuror.stats.power import VarianceParts, detectable_effect, variance_parts
-from skilljuror.store.plans import headline
+from skilljuror.store.plans import differing, headline, setting
 from skilljuror.studies.plan import freeze
 from skilljuror.studies.study_file import load_study
 
@@ -144,7 +144,7 @@ def forecast(
 def _confounded(config: StudyConfig) -> list[str]:
     """A remark on a contrast of arms that differ in several settings."""
     arms = [arm for arm in config.conditions if arm.name in headline(config)]
-    differ = config.differing(*arms) if len(arms) == 2 else []
+    differ = differing(config, *arms) if len(arms) == 2 else []
     if len(differ) < 2:
         return []
     names, settings = (" and ".join(one) for one in ([arm.name for arm in arms], differ))
@@ -177,8 +177,8 @@ def _database(pilot: Path) -> Path:
 def _differences(config: StudyConfig, one: Condition, other: Condition) -> list[Difference]:
     before, after = config.settings(one), config.settings(other)
     return [
-        Difference((one.name, other.name), setting, (before[setting], after[setting]))
-        for setting in config.differing(one, other)
+        Difference((one.name, other.name), name, (before[name], after[name]))
+        for name in differing(config, one, other)
     ]
 
 
@@ -227,7 +227,7 @@ def _arms_like(pilot: _Pilot, plan: StudyPlan, name: str, *, any_skill: bool = F
     """Conditions of the pilot with all settings of one of the plan, or all but its Skill."""
     if pilot.config is None:
         return []
-    of = StudyConfig.setting if any_skill else StudyConfig.settings
+    of = setting if any_skill else StudyConfig.settings
     wanted = next(of(plan.config, arm) for arm in plan.config.conditions if arm.name == name)
     return [arm.name for arm in pilot.config.conditions if of(pilot.config, arm) == wanted]
 
@@ -250,7 +250,9 @@ def _spread(plan: StudyPlan, pilot: _Pilot) -> _Spread:
             return _Spread(None, "unknown: the study has no two arms to compare")
         alike = _arms_like(pilot, plan, name)
         if name not in alike and len(alike) != 1:
-            lacking = f"one arm with the Skill and all other settings of {name}"
+            lacking = (
+                f"one arm with the Skill, agent, options, model, effort and disclosure of {name}"
+            )
             return _Spread(None, _unknown(pilot, "--sd POINTS", lacking))
         arms.append(name if name in alike else alike[0])
     answers, outcome = Answers(pilot.reader), plan.config.primary_outcome

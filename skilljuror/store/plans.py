@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.models.build import BuildRecord, VariantManifest
     from skilljuror.models.gate import Finding, GateResult
     from skilljuror.models.review import JudgedBuild
-    from skilljuror.models.study import StudyConfig, StudyPlan
+    from skilljuror.models.study import ArmSetting, Condition, StudyConfig, StudyPlan
     from skilljuror.models.task_attribute import JudgedAttribute
 
 TEXT_LIMIT = 300
@@ -64,9 +64,20 @@ def headline(config: "StudyConfig") -> tuple[str | None, str | None]:
         return config.contrast.treatment, config.contrast.control
     *before, last = config.conditions
     for arm in reversed(before):
-        if len(config.differing(last, arm)) < 2:
+        if len(differing(config, last, arm)) < 2:
             return last.name, arm.name
     return None, None
+
+
+def differing(config: "StudyConfig", one: "Condition", other: "Condition") -> "list[ArmSetting]":
+    """Return the settings in which two arms differ."""
+    after = config.settings(other)
+    return [name for name, value in config.settings(one).items() if value != after[name]]
+
+
+def setting(config: "StudyConfig", arm: "Condition") -> str:
+    """Return everything of an arm but its Skill, JSON: arms with the same one differ in the Skill alone."""
+    return json.dumps({k: v for k, v in config.settings(arm).items() if k != "skill"})
 
 
 def condition_rows(config: "StudyConfig") -> Iterator[Row]:
@@ -84,7 +95,7 @@ def condition_rows(config: "StudyConfig") -> Iterator[Row]:
             "agent": agent.name,
             "model": agent.model,
             "effort": agent.effort,
-            "setting": config.setting(condition),
+            "setting": setting(config, condition),
         }
 
 

@@ -33,12 +33,11 @@ def test_a_ratio_is_a_geometric_mean_over_tasks(answers):
 def test_trials_of_a_task_that_one_arm_has_are_not_counted(tmp_path):
     plan = fake.plan(["a", "b", "c"], ("baseline", "pd"))
     left = tuple(one for one in plan.trials if one.trial != fake.name_of("c", "baseline"))
-    names = [one.trial for one in left]
     with open_write(tmp_path / "study.duckdb") as store:
         store.put_plan(plan.model_copy(update={"trials": left}))
-        store.put_trials([fake.trial(*name.split("__")[:2]) for name in names])
+        store.put_trials([fake.trial(one.task, one.condition) for one in left])
         values = {"agent_minutes": 2.0, "agent_steps": 4.0}
-        fake.put(store, [fake.run(name, trial=name, values=values) for name in names])
+        fake.put(store, [fake.run(one.trial, trial=one.trial, values=values) for one in left])
     with open_read(tmp_path / "study.duckdb") as reader:
         for table in ("ratios", "contrasts"):
             (row,) = answer(Answers(reader), table).records()

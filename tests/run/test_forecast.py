@@ -118,14 +118,17 @@ def test_a_pilot_speaks_for_arms_with_its_own_settings_alone(study, pilot):
     edit_study(study, agent={"name": "scripted", "model": "other"})
     effect, _, time, cost = forecast(study, pilot).figures
     assert (effect.value, time.value, cost.value) == (None, None, None)
-    assert "lacks one arm with the Skill and all other settings of pd" in effect.source
+    assert (
+        "lacks one arm with the Skill, agent, options, model, effort and disclosure of pd"
+        in effect.source
+    )
     assert "lacks a trial with this figure and the agent, options, model and effort" in cost.source
     edit_study(study, agent={"name": "scripted", "options": {"pace": 2}})
     assert [one.value for one in forecast(study, pilot).figures[2:]] == [None, None]
     edit_study(study, agent={"name": "scripted"}, contrast={"treatment": "pd", "control": "bare"})
     effect, _, time, _ = forecast(study, pilot).figures
     assert (effect.value, time.value) == (None, 36)
-    assert "all other settings of bare" in effect.source
+    assert "effort and disclosure of bare" in effect.source
 
 
 def test_the_effect_is_that_of_the_tasks_of_both_arms(study):
