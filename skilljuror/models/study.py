@@ -1,5 +1,6 @@
 """Study file, frozen plan and trial record."""
 
+import json
 from datetime import date
 from typing import Any, ClassVar, Literal
 
@@ -230,7 +231,7 @@ class StudyConfig(GrowingRecord):
     conditions: tuple[Condition, ...] = Field(min_length=1)
     """The arms."""
     contrast: Contrast | None = None
-    """Headline comparison; default: the last condition against the one before it."""
+    """Headline comparison; default: the last condition against the nearest that differs in one setting."""
     harness: HarnessChoice = HarnessChoice()
     """Harness."""
     agent: AgentChoice = AgentChoice()
@@ -278,8 +279,9 @@ class StudyConfig(GrowingRecord):
         return chosen.model_copy(update=own)
 
     def settings(self, arm: Condition) -> dict[ArmSetting, str | None]:
-        """Return the settings of an arm in which arms can differ."""
+        """Return the settings of an arm in which arms can differ; the agent's include its options."""
         agent = self.agent_of(arm)
+        options = json.dumps(agent.options, sort_keys=True, default=str) if agent.options else ""
         skill = arm.variant
         if arm.skill:
             revision = arm.skill.revision
@@ -287,7 +289,7 @@ class StudyConfig(GrowingRecord):
         return {
             "skill": skill,
             "disclosure": arm.disclosure or self.disclosure,
-            "agent": agent.name,
+            "agent": f"{agent.name} {options}".rstrip(),
             "model": agent.model,
             "effort": agent.effort,
         }

@@ -18,11 +18,10 @@ WITH parts (position, part, treatment_variant, control_variant) AS (
     (4, 'disclosure and cues', 'pd', 'flat-files'),
     (5, 'all', 'pd', 'baseline')
 ),
-arms AS (
-    SELECT variant, min(condition) AS condition, count(*) AS conditions
-    FROM conditions
-    WHERE variant IS NOT NULL
-    GROUP BY variant
+arms AS (  -- with the disclosure, agent, options, model and effort of the headline's treatment
+    SELECT variant, other AS condition, reason
+    FROM skill_pairs
+    WHERE condition = (SELECT arg_max(condition, [coalesce(role = 'treatment', false)::INTEGER, position]) FROM conditions)
 ),
 cells AS (
     SELECT
@@ -42,8 +41,8 @@ deltas AS (
         count(*) AS tasks,
         avg(one.outcome - other.outcome) AS delta_rate
     FROM parts AS p
-    JOIN arms AS t ON t.variant = p.treatment_variant AND t.conditions = 1
-    JOIN arms AS c ON c.variant = p.control_variant AND c.conditions = 1
+    JOIN arms AS t ON t.variant = p.treatment_variant
+    JOIN arms AS c ON c.variant = p.control_variant
     JOIN cells AS one ON one.condition = t.condition
     JOIN cells AS other ON other.condition = c.condition AND other.task = one.task
     GROUP BY p.part
@@ -52,15 +51,15 @@ SELECT
     p.part,
     p.treatment_variant,
     p.control_variant,
-    if(t.conditions = 1, t.condition, NULL) AS treatment,
-    if(c.conditions = 1, c.condition, NULL) AS control,
+    t.condition AS treatment,
+    c.condition AS control,
     coalesce(d.tasks, 0) AS tasks,
     d.delta_rate,
     CASE
         WHEN t.variant IS NULL THEN 'no condition offers ' || p.treatment_variant
         WHEN c.variant IS NULL THEN 'no condition offers ' || p.control_variant
-        WHEN t.conditions > 1 THEN 'several conditions offer ' || p.treatment_variant
-        WHEN c.conditions > 1 THEN 'several conditions offer ' || p.control_variant
+        WHEN t.reason IS NOT NULL THEN t.reason
+        WHEN c.reason IS NOT NULL THEN c.reason
         WHEN d.tasks IS NULL THEN 'no task has trials in both arms'
     END AS delta_rate_reason
 FROM parts AS p

@@ -12,7 +12,8 @@
 --   resources that they opened.
 -- column strict_passes: trials with a reward of exactly 1 (a missing reward is not a pass)
 -- column strict_rate: strict passes / planned trials
--- column delta_passes: strict passes minus those of the control; null if the planned trials differ
+-- column delta_passes: strict passes minus those of the control; null if the planned trials differ, and for an arm
+--   besides the treatment that differs in more than the Skill
 -- column broad_passes: trials with a reward above 0
 -- column mean_reward: mean over tasks of the mean reward per planned trial, counting a missing reward as 0
 -- column runtime_successes: finished trials without a recorded exception
@@ -50,7 +51,7 @@ counts AS (
     GROUP BY condition, position
 ),
 control AS (
-    SELECT counts.* FROM counts JOIN conditions USING (condition) WHERE role = 'control'
+    SELECT counts.*, setting FROM counts JOIN conditions USING (condition) WHERE role = 'control'
 )
 SELECT
     n.condition,
@@ -61,8 +62,10 @@ SELECT
     n.final / n.planned AS coverage,
     n.strict_passes,
     n.strict_passes / n.planned AS strict_rate,
-    if(k.planned = n.planned AND k.condition <> n.condition, n.strict_passes - k.strict_passes, NULL)
-        AS delta_passes,
+    if(
+        k.planned = n.planned AND k.condition <> n.condition AND (c.role = 'treatment' OR c.setting = k.setting),
+        n.strict_passes - k.strict_passes, NULL
+    ) AS delta_passes,
     n.broad_passes,
     n.broad_passes / n.planned AS broad_rate,
     m.mean_reward,

@@ -7,7 +7,7 @@
 -- column tasks: tasks planned in either arm
 -- column same_tasks: tasks planned in both arms whose finished trials were all offered one and the same tree of
 --   files, by its digest
--- column same_agent: true if agent, model, effort and disclosure are the same in all trials of both arms
+-- column same_agent: true if agent, options, model, effort and disclosure are the same in all trials of both arms
 -- column same_arms: true if all of it is the same
 WITH arms AS (
     SELECT
@@ -28,10 +28,7 @@ offers AS (
     GROUP BY p.task
 ),
 agents AS (
-    SELECT count(DISTINCT [
-        t.agent, coalesce(t.model, '-'), coalesce(t.effort, '-'), coalesce(c.model, '-'), coalesce(c.effort, '-'),
-        c.disclosure
-    ]) = 1 AS same
+    SELECT count(DISTINCT [t.agent, coalesce(t.model, '-'), coalesce(t.effort, '-'), c.setting]) = 1 AS same
     FROM arms AS k
     JOIN conditions AS c ON c.condition IN (k.treatment, k.control)
     JOIN trials AS t ON t.condition = c.condition

@@ -2,7 +2,8 @@
 -- section: RQ4
 -- grain: one row is one value of a task attribute, and one judge
 -- columns: attribute, value, judge, tasks, treatment_passes, treatment_trials, control_passes,
---   control_trials, delta_pass, delta_pass_reason, sd_pass, delta_runtime, sd_runtime, delta_yes_low, delta_yes_high, delta_events,
+--   control_trials, delta_pass, delta_pass_reason, sd_pass, delta_runtime, sd_runtime,
+--   tasks_given, delta_given, sd_given, delta_yes_low, delta_yes_high, delta_events,
 --   delta_fanout, treatment_minutes_per_pass, control_minutes_per_pass
 -- params: attributes=validation_type workflow_type domain, treatment=null, control=null, judge=null
 -- read: Strata are small and numerous: use them as hints, not as tests. Uptake follows from the layout, so
@@ -15,6 +16,8 @@
 -- column delta_pass: mean over tasks of the difference of strict pass rates, a fraction
 -- column sd_pass: standard deviation of this difference over tasks; null for one task
 -- column delta_runtime: mean over tasks of the difference of runtime success rates, a fraction
+-- column tasks_given: tasks with a runtime success in both arms
+-- column delta_given: mean over these of the difference of strict passes / runtime successes, a fraction
 -- column delta_yes_low: yes events per trajectory, treatment minus control, counting only the open uses of
 --   the control as yes; null unless all events are judged
 -- column delta_yes_high: the same, counting only the open uses of the treatment as yes
@@ -64,17 +67,23 @@ per_run AS (
 per_task AS (
     SELECT
         task, judge,
-        avg(strict::INTEGER) FILTER (WHERE treated) - avg(strict::INTEGER) FILTER (WHERE NOT treated)
+        -- rounded: binary fractions would be a variation between tasks that have none
+        round(avg(strict::INTEGER) FILTER (WHERE treated) - avg(strict::INTEGER) FILTER (WHERE NOT treated), 12)
             AS delta_pass,
-        avg(clean::INTEGER) FILTER (WHERE treated) - avg(clean::INTEGER) FILTER (WHERE NOT treated)
-            AS delta_runtime
+        round(avg(clean::INTEGER) FILTER (WHERE treated) - avg(clean::INTEGER) FILTER (WHERE NOT treated), 12)
+            AS delta_runtime,
+        round(
+            avg(strict::INTEGER) FILTER (WHERE treated AND clean)
+            - avg(strict::INTEGER) FILTER (WHERE NOT treated AND clean), 12
+        ) AS delta_given
     FROM per_run
     GROUP BY task, judge
 ),
 means AS (
     SELECT a.attribute, a.value, t.judge, count(*) AS tasks,
         avg(t.delta_pass) AS delta_pass, stddev_samp(t.delta_pass) AS sd_pass,
-        avg(t.delta_runtime) AS delta_runtime, stddev_samp(t.delta_runtime) AS sd_runtime
+        avg(t.delta_runtime) AS delta_runtime, stddev_samp(t.delta_runtime) AS sd_runtime,
+        count(t.delta_given) AS tasks_given, avg(t.delta_given) AS delta_given, stddev_samp(t.delta_given) AS sd_given
     FROM per_task AS t
     JOIN task_attributes AS a ON a.task = t.task
     GROUP BY ALL
@@ -107,6 +116,9 @@ SELECT
     if(lacking = 0, m.sd_pass, NULL) AS sd_pass,
     if(lacking = 0, m.delta_runtime, NULL) AS delta_runtime,
     if(lacking = 0, m.sd_runtime, NULL) AS sd_runtime,
+    if(lacking = 0, m.tasks_given, NULL) AS tasks_given,
+    if(lacking = 0, m.delta_given, NULL) AS delta_given,
+    if(lacking = 0, m.sd_given, NULL) AS sd_given,
     t.low - c.high AS delta_yes_low,
     t.high - c.low AS delta_yes_high,
     t.events - c.events AS delta_events,

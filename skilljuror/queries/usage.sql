@@ -7,8 +7,8 @@
 -- read: The interval treats runs as independent: it is too narrow if a few people or projects made most of them.
 --   A skill with few offers has a wide one. `--alert 'change_high < 0'` tells which skills are opened less.
 -- empty: No run has a time, or none was offered a skill or touched one in these periods.
--- column offered: runs of the last `days` days before `until` (default: the day of the latest run) that were offered
---   it, by their log or variant
+-- column offered: runs of the last `days` days before `until` (default: the day of the latest run that is not dated
+--   in the future) that were offered it, by their log or variant
 -- column opened: of these, runs that activated, read, ran or imported any of its resources
 -- column offered_before: the same in as many days before
 -- column change: open_rate - open_rate_before, a fraction; null unless it was offered in both periods
@@ -17,7 +17,11 @@
 -- column uses: resource events except authoring and mentions
 -- column tokens_shown: estimated tokens of its text that reached a context, at four bytes a token, repeats included
 WITH ends AS (
-    SELECT coalesce(CAST($until AS DATE), max(CAST(started_at AS DATE))) AS last FROM trajectories
+    SELECT coalesce(
+        CAST($until AS DATE),
+        max(CAST(started_at AS DATE)) FILTER (WHERE started_at <= make_timestamp(epoch_us(now())))  -- UTC
+    ) AS last
+    FROM trajectories
 ),
 periods AS (
     SELECT

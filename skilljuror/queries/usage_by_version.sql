@@ -2,14 +2,14 @@
 -- section: RQ3
 -- grain: one row is one skill, version (or reason why it is unknown), week if asked for, and judge
 -- columns: skill, version, version_reason, week, judge, first_seen, last_seen, runs, offered, opened, open_rate,
---   open_reason, change, change_low, change_high, change_reason, uptake_low, uptake_high, uptake_reason,
+--   open_reason, offered_after, change, change_low, change_high, change_reason, uptake_low, uptake_high, uptake_reason,
 --   tokens_shown, run_tokens, run_tokens_known, run_usd, run_usd_known, run_reason, price_dates
 -- params: since=null, skill=null, judge=null, weekly=false
 -- read: Logs as found; the versions of a planned study are its variants. A version is the text of SKILL.md that a
 --   log shows whole; a change of its description or other files is none. Text that the agent fills in (arguments,
 --   output of commands) makes versions of its own. A run that did not open the skill shows no version: it counts
---   as offered between the first and last sight of one. A run's tokens and dollars are those of the whole run, for
---   each skill that it opened; do not add them up over skills.
+--   as offered between the first and last sight of one, and of the newest version after the last, too. A run's
+--   tokens and dollars are those of the whole run, for each skill that it opened; do not add them up over skills.
 -- empty: No log as found opened a skill, or none began after `since`; `skilljuror query STUDY usage` shows what was
 --   offered.
 -- null judge: these uses are not judged yet; run `skilljuror judge STUDY`
@@ -21,9 +21,11 @@
 -- column first_seen: start of the first run that was shown it, over all runs
 -- column runs: runs that opened the skill and saw this version
 -- column offered: runs that were offered it, by their log, and started between those of the first and last sight;
---   these two, which opened it by definition, do not count
+--   these two, which opened it by definition, do not count. Of the newest version, all after the first sight
 -- column opened: of these, runs that activated, read, ran or imported any of its resources
 -- column open_reason: unknown_version, no_times, other_version_between (also seen in that time) or no_offer_between
+-- column offered_after: runs that were offered it after the last sight and before the first of the next version; of
+--   which of both is unknown, so they are in no rate: if they are many, one of both was not opened
 -- column change: open_rate minus that of the version before, a fraction
 -- column change_low: lower end of Newcombe's 95 % interval of the change
 -- column change_reason: first_version, no_open_rate (of one of both) or by_week
@@ -61,29 +63,41 @@ sights AS (
     SELECT skill, version, min(started_at) AS first_seen, max(started_at) AS last_seen
     FROM found WHERE version IS NOT NULL GROUP BY ALL
 ),
-spans AS (
+ordered AS (
     SELECT
         *,
         row_number() OVER (PARTITION BY skill ORDER BY first_seen, version) AS place,
+        lead(first_seen) OVER (PARTITION BY skill ORDER BY first_seen, version) AS next_seen
+    FROM sights
+),
+spans AS (
+    SELECT
+        *,
         EXISTS (
             SELECT 1 FROM found AS f
             WHERE f.skill = s.skill AND f.version <> s.version
-                AND f.started_at BETWEEN s.first_seen AND s.last_seen
+                AND f.started_at >= s.first_seen AND (f.started_at <= s.last_seen OR s.next_seen IS NULL)
         ) AS mixed
-    FROM sights AS s
+    FROM ordered AS s
 ),
 asked AS (
     SELECT * FROM found
     WHERE CAST($since AS VARCHAR) IS NULL OR started_at >= CAST($since AS TIMESTAMP)
 ),
-facts AS (  -- what a run says of the version it saw, and of the one between whose sights it was offered the skill
+facts AS (  -- what a run says of the version it saw, of the one between whose sights it was offered the skill, or after
     SELECT skill, version, version_reason, week, trajectory, uses, bytes, opened, false AS between
     FROM asked WHERE opened
     UNION ALL
     SELECT a.skill, s.version, NULL, a.week, a.trajectory, 0, 0, a.opened, true
     FROM asked AS a
     JOIN spans AS s ON s.skill = a.skill AND NOT s.mixed
-        AND a.started_at > s.first_seen AND a.started_at < s.last_seen
+        AND a.started_at > s.first_seen AND (a.started_at < s.last_seen OR s.next_seen IS NULL)
+    WHERE a.offered
+    UNION ALL
+    SELECT a.skill, s.version, NULL, a.week, a.trajectory, 0, 0, a.opened, NULL
+    FROM asked AS a
+    JOIN spans AS s ON s.skill = a.skill AND NOT s.mixed
+        AND a.started_at > s.last_seen AND a.started_at < s.next_seen
     WHERE a.offered
 ),
 judges AS (
@@ -115,6 +129,7 @@ sums AS (
         count(*) FILTER (WHERE NOT between) AS runs,
         count(*) FILTER (WHERE between) AS offered,
         count(*) FILTER (WHERE between AND f.opened) AS opened,
+        count(*) FILTER (WHERE between IS NULL) AS offered_after,
         count(*) FILTER (WHERE NOT between AND l.low > 0) AS uptake_low,
         count(*) FILTER (WHERE NOT between AND l.high > 0) AS uptake_high,
         coalesce(sum(l.judged) FILTER (WHERE NOT between), 0) AS judged,
@@ -147,6 +162,7 @@ rated AS (
 SELECT
     r.skill, left(r.version, 12) AS version, r.version_reason, r.week, r.judge, r.first_seen, r.last_seen, r.runs,
     r.offered, r.opened, r.opened / nullif(r.offered, 0) AS open_rate, r.open_reason,
+    r.offered_after,
     r.opened / nullif(r.offered, 0) - b.opened / nullif(b.offered, 0) AS change,
     newcombe_low(r.opened, r.offered, b.opened, b.offered) AS change_low,
     newcombe_high(r.opened, r.offered, b.opened, b.offered) AS change_high,

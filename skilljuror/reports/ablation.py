@@ -54,7 +54,7 @@ def _row(
         sum(used) / runs if runs and None not in used else None,
     )
     if delta is None:
-        none = ("no trial of both arms", None, None, None)
+        none = (rows[0]["whole_reason"] or "no trial of both arms", None, None, None)
         return (name, 0, runs, *shares, None, *none, p, p_holm, OPEN)
     return (
         name, delta.tasks, runs, *shares, *difference(delta), p, p_holm,

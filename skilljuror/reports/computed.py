@@ -28,7 +28,7 @@ from skilljuror.reports.rates import (
     yields,
 )  # fmt: skip
 from skilljuror.reports.times import TIMES, time_to_pass
-from skilljuror.stats.paired import Arm, geometric_ratio, paired_delta
+from skilljuror.stats.paired import Arm, GeometricRatio, PairedDelta, geometric_ratio, paired_delta
 from skilljuror.stats.power import false_discovery_rates, holm
 from skilljuror.stats.verdicts import verdict
 from skilljuror.stats.yields import Yield, per_pass
@@ -53,7 +53,7 @@ HEADLINE = "all"
 
 _BY_TASK = {
     "tasks": "tasks with a value in both arms; the others are dropped from both",
-    "treatment_trials": "trials with a value; null is unknown and excluded, never counted as zero",
+    "treatment_trials": "trials of these tasks with a value, of all tasks if there is none; null is unknown and excluded, never counted as zero",
     "low": "lower end of the 95 % interval over tasks, Student's t",
     "low_reason": "why there is no interval",
     "high": "upper end of this interval",
@@ -110,7 +110,7 @@ def ratios(answers: Answers) -> QueryResult:
     for metric, (unit, *_) in COSTS.items():
         treatment, control = measure_arms(answers, metric)
         paired = geometric_ratio(control, treatment)
-        counts = (_trials(treatment), _trials(control), paired.tasks)
+        counts = (*_trials(treatment, control, paired), paired.tasks)
         one, other = (sums.get((setup[arm], metric), {}) for arm in ("treatment", "control"))
         both = sorted(one.keys() & other.keys())
         made = Yield(None, None, 0)
@@ -120,8 +120,9 @@ def ratios(answers: Answers) -> QueryResult:
             )
         own = (made.value, *ends(made.interval, made.tasks))
         row = (metric, unit, *counts, paired.ratio, *ends(paired.interval, paired.tasks), *own)
-        rows.append(row)
-    return QueryResult(RATIOS, [row for row in rows if row[2] or row[3]])
+        if treatment or control:
+            rows.append(row)
+    return QueryResult(RATIOS, rows)
 
 
 def contrasts(answers: Answers) -> QueryResult:
@@ -130,9 +131,9 @@ def contrasts(answers: Answers) -> QueryResult:
     for metric, unit in (PROCESS | _of_other_packages(answers)).items():
         treatment, control = measure_arms(answers, metric)
         paired = paired_delta(control, treatment, unit=unit)
-        counts = (_trials(treatment), _trials(control), paired.tasks)
+        counts = (*_trials(treatment, control, paired), paired.tasks)
         row = (metric, unit, *counts, paired.delta, *ends(paired.t, paired.tasks))
-        if row[2] or row[3]:
+        if treatment or control:
             rows.append((*row, flip_p(paired)))
     shares = false_discovery_rates([row[-1] for row in rows])
     return QueryResult(CONTRASTS, [(*row, share) for row, share in zip(rows, shares, strict=True)])
@@ -166,8 +167,14 @@ def _of_other_packages(answers: Answers) -> dict[str, str]:
     return {metric: "pp" if unit == "flag" else unit for metric, unit in units.items()}
 
 
-def _trials(arm: Arm) -> int:
-    return sum(map(len, arm.values()))
+def _trials(treatment: Arm, control: Arm, paired: PairedDelta | GeometricRatio) -> tuple[int, int]:
+    """Trials of each arm with a value, of the tasks that enter; of all tasks if none does."""
+    out = paired.dropped if paired.tasks else ()
+    one, other = (
+        sum(len(values) for task, values in arm.items() if task not in out)
+        for arm in (treatment, control)
+    )
+    return one, other
 
 
 RATIOS = (
@@ -331,6 +338,9 @@ COMPUTED = {
             "delta_low": "lower end of its 95 % interval over tasks, Student's t; null for fewer than 8 tasks",
             "delta_runtime": "the same of runtime success rates",
             "runtime_low": "lower end of its interval",
+            "delta_given": "the same of strict passes / runtime successes, over the tasks with such a success in both "
+            "arms",
+            "given_low": "lower end of its interval",
             "delta_yes_low": "uses taken up per run, treatment minus control, counting only open uses of the "
             "control as yes",
             "minutes_per_pass_ratio": "minutes per strict pass, treatment / control",

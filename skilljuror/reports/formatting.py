@@ -13,7 +13,8 @@ _SHARES = (
 )  # fmt: skip
 _POINTS = (
     "delta", "delta_rate", "delta_pass", "delta_runtime", "delta_detectable", "delta_low", "delta_high",
-    "runtime_low", "runtime_high", *(f"delta_{how}{end}" for how in ("judge", "corrected") for end in ("", "_low", "_high")),
+    "runtime_low", "runtime_high", "delta_given", "given_low", "given_high",
+    *(f"delta_{how}{end}" for how in ("judge", "corrected") for end in ("", "_low", "_high")),
 )  # fmt: skip
 _SIGNED = ("delta_", "difference")
 _COUNTED = ("root_lines", "median_step", "first_step", "median_steps_back")

@@ -65,7 +65,10 @@ def headline(answers: Answers) -> Headline:
     setup = answers.single("setup")
     delta = primary_contrast(answers, setup["primary_outcome"])
     if delta is None or delta.delta is None:
-        words = "The study has no two arms to compare, so there is no headline difference."
+        words = (
+            "The study has no two arms that differ in one setting alone, and names no contrast, so there is no "
+            "headline difference."
+        )
         return Headline(_no_contrast(overview), words, False, scripted, overview)
     outcome, margin = OUTCOMES[setup["primary_outcome"]], setup["margin"]
     found, quotable = verdict(delta, margin), not delta.refusal

@@ -20,10 +20,10 @@ _CONDITIONS = "SELECT condition, variant, role FROM conditions ORDER BY position
 
 @dataclass(frozen=True)
 class UnitHeat:
-    """One knowledge unit of one task's Skill, in the layout of the condition."""
+    """One knowledge unit of a Skill, in the layout of the condition."""
 
     task: str
-    """Task; of own logs, the name of the Skill."""
+    """Task, or the first of those with the same Skill and their number; of own logs, the name of the Skill."""
     file: str
     """Path in the offered Skills."""
     start: int
@@ -150,9 +150,12 @@ def heat(study: Path, condition: str | None = None) -> Heat:
             f" `skilljuror ingest --study {study}`",
             file=str(study),
         )
-    units = tuple(_unit(row) for row in rows)
-    files = {(one.task, one.file): folder.offered(one.task, variant) / one.file for one in units}
-    return Heat(name, units, files)
+    files = {}
+    for row in rows:
+        first, *more = row["tasks"].split(", ")
+        row["task"] = f"{first} and {len(more)} more" if more else first
+        files[row["task"], row["file"]] = folder.offered(first, variant) / row["file"]
+    return Heat(name, tuple(map(_unit, rows)), files)
 
 
 def _arm(conditions: Iterable[tuple[Any, ...]], wanted: str | None) -> tuple[str, str]:

@@ -3,11 +3,10 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from skilljuror.queries.run import QueryResult
-from skilljuror.stats.intervals import Interval, t_interval
+from skilljuror.stats.intervals import Interval, rate_interval
 from skilljuror.stats.power import holm
 from skilljuror.stats.variance import Group, anova
 
@@ -15,19 +14,21 @@ MIN_TASKS = 8
 """Fewer tasks support no pattern: the smallest stratum that SJ selects (Table 18) has eight."""
 PATTERNS = (
     "attribute", "value", "judge", "tasks", "pattern", "pattern_reason", "delta_pass", "delta_low",
-    "delta_high", "delta_runtime", "runtime_low", "runtime_high", "delta_yes_low", "delta_yes_high",
-    "delta_fanout", "minutes_per_pass_ratio",
+    "delta_high", "delta_runtime", "runtime_low", "runtime_high", "delta_given", "given_low", "given_high",
+    "delta_yes_low", "delta_yes_high", "delta_fanout", "minutes_per_pass_ratio",
 )  # fmt: skip
 _OF_PASSES = (
-    "delta_pass", "sd_pass", "delta_runtime", "sd_runtime", "treatment_minutes_per_pass",
-    "control_minutes_per_pass",
+    "delta_pass", "sd_pass", "delta_runtime", "sd_runtime", "delta_given", "sd_given",
+    "treatment_minutes_per_pass", "control_minutes_per_pass",
 )  # fmt: skip
 """Columns that count a trial without an outcome as a failure."""
 RULES = (
-    "targeted efficiency: passes and uptake rise, minutes per pass do not; fanout tax: passes fall, fanout and "
+    "targeted efficiency: passes and uptake rise, minutes per pass fall; fanout tax: passes fall, fanout and "
     "minutes per pass rise; uptake without success: passes fall, uptake rises; completion with risk: runtime "
-    "success rises, passes do not. Passes and runtime success rise or fall if their 95 % interval excludes 0, "
-    f"uptake if both its ends exceed 0; null for fewer than {MIN_TASKS} tasks and where no rule holds"
+    "success rises, passes given runtime success fall. (The paper's Table 7 names runtime success beside passes, "
+    "and also counts passes that stay as a fanout tax.) Rates rise or fall if their 95 % interval excludes 0, which "
+    "tasks without variation do not have; uptake if both its ends exceed 0. Null for fewer than "
+    f"{MIN_TASKS} tasks and where no rule holds"
 )
 """What each pattern is."""
 
@@ -65,10 +66,10 @@ def interactions(answers: Callable[[str], QueryResult], refusal: str = "") -> Qu
 
 def _row(row: dict[str, Any], refusal: str) -> tuple[Any, ...]:
     row = row | dict.fromkeys(_OF_PASSES) if refusal else row
-    passes, runtime = (_interval(row, what) for what in ("pass", "runtime"))
+    passes, runtime, given = (_interval(row, what) for what in ("pass", "runtime", "given"))
     one, other = row["treatment_minutes_per_pass"], row["control_minutes_per_pass"]
     ratio = one / other if one is not None and other else None
-    found = None if row["tasks"] < MIN_TASKS else _pattern(row, passes, runtime, ratio)
+    found = None if row["tasks"] < MIN_TASKS else _pattern(row, passes, runtime, given, ratio)
     reason = (
         None if found
         else refusal if refusal
@@ -78,34 +79,46 @@ def _row(row: dict[str, Any], refusal: str) -> tuple[Any, ...]:
     return (
         row["attribute"], row["value"], row["judge"], row["tasks"], found, reason,
         row["delta_pass"], *_ends(passes), row["delta_runtime"], *_ends(runtime),
+        row["delta_given"], *_ends(given),
         row["delta_yes_low"], row["delta_yes_high"], row["delta_fanout"], ratio,
     )  # fmt: skip
 
 
 def _pattern(
-    row: dict[str, Any], passes: Interval | None, runtime: Interval | None, ratio: float | None
+    row: dict[str, Any],
+    passes: Interval | None,
+    runtime: Interval | None,
+    given: Interval | None,
+    ratio: float | None,
 ) -> str | None:
     uptake = row["delta_yes_low"] is not None and row["delta_yes_low"] > 0
-    rise, fall = passes is not None and passes.low > 0, passes is not None and passes.high < 0
     slower = ratio is not None and ratio > 1
-    if rise and uptake and ratio is not None and not slower:
+    if _rises(passes) and uptake and ratio is not None and ratio < 1:
         return "targeted efficiency"
-    if fall and slower and (row["delta_fanout"] or 0) > 0:
+    if _falls(passes) and slower and (row["delta_fanout"] or 0) > 0:
         return "fanout tax"
-    if fall and uptake:
+    if _falls(passes) and uptake:
         return "uptake without success"
-    if runtime is not None and runtime.low > 0 and not rise:
+    if _rises(runtime) and _falls(given):
         return "completion with risk"
     return None
 
 
+def _rises(interval: Interval | None) -> bool:
+    return interval is not None and interval.low > 0
+
+
+def _falls(interval: Interval | None) -> bool:
+    return interval is not None and interval.high < 0
+
+
 def _interval(row: dict[str, Any], what: str) -> Interval | None:
-    """Student's, cut to [-1, 1]; None for too few tasks."""
-    if row["tasks"] < MIN_TASKS or row[f"sd_{what}"] is None:
+    """Student's; None for too few tasks."""
+    tasks = row["tasks_given" if what == "given" else "tasks"]
+    if tasks is None or tasks < MIN_TASKS or row[f"sd_{what}"] is None:
         return None
-    se = row[f"sd_{what}"] / math.sqrt(row["tasks"])
-    made = t_interval(row[f"delta_{what}"], se, row["tasks"] - 1)
-    return made and replace(made, low=max(-1.0, made.low), high=min(1.0, made.high))
+    se = row[f"sd_{what}"] / math.sqrt(tasks)
+    return rate_interval(row[f"delta_{what}"], se, tasks - 1, lowest=-1.0)
 
 
 def _ends(interval: Interval | None) -> tuple[float | None, float | None]:

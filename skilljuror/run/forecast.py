@@ -3,8 +3,10 @@
 Every figure names its source; unknown figures stay unknown.
 """
 
+from collections.abc import Collection
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from msgspec import Struct
@@ -19,32 +21,25 @@ from skilljuror.models.study import Condition, StudyConfig, StudyPlan
 from skilljuror.queries.run import Reader, open_read, run
 from skilljuror.registry import resolve
 from skilljuror.reports.answers import Answers
-from skilljuror.reports.headline import outcome_trials, primary_contrast
+from skilljuror.reports.headline import outcome_contrast, outcome_trials
 from skilljuror.reports.remarks import roots_shown
 from skilljuror.run.exclusions import undecided
 from skilljuror.run.preflight import preflight
 from skilljuror.run.run import agents_of
 from skilljuror.stats.coverage import NO_VARIATION
 from skilljuror.stats.power import VarianceParts, detectable_effect, variance_parts
-from skilljuror.store.plans import headline
+from skilljuror.store.plans import differing, headline, setting
 from skilljuror.studies.plan import freeze
 from skilljuror.studies.study_file import load_study
 
 POWER = 0.8
 _USED = """
-SELECT
-    t.condition,
-    count(t.agent_seconds) AS timed,
-    avg(t.agent_seconds) / 60 AS minutes,
-    count(coalesce(l.value, w.value)) AS priced,
-    avg(coalesce(l.value, w.value)) AS dollars,
-    count(*) AS trials
+SELECT t.condition, t.agent_seconds / 60 AS minutes, coalesce(l.value, w.value) AS dollars
 FROM trials AS t
 LEFT JOIN measures AS l ON l.trial = t.trial AND l.metric = 'cost_usd' AND l.key = ''
 LEFT JOIN measures AS w ON w.trial = t.trial AND w.metric = 'cost_usd_logged' AND w.key = ''
-GROUP BY GROUPING SETS ((t.condition), ())
 """
-"""Means by condition, and over all trials (condition null)."""
+"""What each trial used."""
 
 
 class Assumptions(Struct, frozen=True):
@@ -63,7 +58,7 @@ class Difference(Struct, frozen=True):
 
     conditions: tuple[str, str]
     setting: str
-    """skill, disclosure, model or effort."""
+    """skill, disclosure, agent (with its options), model or effort."""
     values: tuple[str | None, str | None]
     """Value in each condition."""
 
@@ -119,12 +114,12 @@ def forecast(
     plan = freeze(load_study(study_file), base, find_skill=GivenSkills(base))
     config = plan.config
     given = stated or Assumptions()
-    notes = list(undecided(config.exclude_rules))
+    notes = [*undecided(config.exclude_rules), *_confounded(config)]
     if pilot is None:
-        figures = _figures(plan, base, given, None, "")
+        figures = _figures(plan, base, given, None)
     else:
         with open_read(_database(pilot)) as reader:
-            figures = _figures(plan, base, given, reader, str(pilot))
+            figures = _figures(plan, base, given, _open_pilot(pilot, reader))
             if cut := roots_shown(Answers(reader)):
                 notes.append(f"{pilot}: {cut}; a layout that is not read whole is not that layout")
     return Forecast(
@@ -144,6 +139,16 @@ def forecast(
         requirements=_requirements(config, base, plan, live=live),
         notes=tuple(notes),
     )
+
+
+def _confounded(config: StudyConfig) -> list[str]:
+    """A remark on a contrast of arms that differ in several settings."""
+    arms = [arm for arm in config.conditions if arm.name in headline(config)]
+    differ = differing(config, *arms) if len(arms) == 2 else []
+    if len(differ) < 2:
+        return []
+    names, settings = (" and ".join(one) for one in ([arm.name for arm in arms], differ))
+    return [f"contrast: {names} differ in {settings}; their difference is of all of these together"]
 
 
 def _requirements(
@@ -172,9 +177,8 @@ def _database(pilot: Path) -> Path:
 def _differences(config: StudyConfig, one: Condition, other: Condition) -> list[Difference]:
     before, after = config.settings(one), config.settings(other)
     return [
-        Difference((one.name, other.name), setting, (before[setting], after[setting]))
-        for setting in before
-        if before[setting] != after[setting]
+        Difference((one.name, other.name), name, (before[name], after[name]))
+        for name in differing(config, one, other)
     ]
 
 
@@ -191,45 +195,107 @@ def _longest(plan: StudyPlan, base: Path) -> Figure:
     )
 
 
+class _Pilot(Struct, frozen=True):
+    """A study that was run before."""
+
+    folder: str
+    reader: Reader
+    config: StudyConfig | None
+    """Its study file; None for logs alone."""
+    used: list[dict[str, Any]]
+    """Rows of `_USED`."""
+
+
+def _open_pilot(folder: Path, reader: Reader) -> _Pilot:
+    rows = run(reader, "SELECT config FROM study").rows
+    config = StudyConfig.model_validate_json(rows[0][0]) if rows else None
+    return _Pilot(str(folder), reader, config, run(reader, _USED).records())
+
+
 def _figures(
-    plan: StudyPlan, base: Path, given: Assumptions, reader: Reader | None, pilot: str
+    plan: StudyPlan, base: Path, given: Assumptions, pilot: _Pilot | None
 ) -> tuple[Figure, ...]:
-    used = run(reader, _USED).records() if reader else []
     return (
-        *_effects(plan, given.sd, reader, pilot),
+        *_effects(plan, given.sd, pilot),
         _longest(plan, base),
-        _total(plan, "agent time", "minutes", given.minutes, used, pilot),
-        _total(plan, "cost", "dollars", given.dollars, used, pilot),
+        _total(plan, "agent time", "minutes", given.minutes, pilot),
+        _total(plan, "cost", "dollars", given.dollars, pilot),
     )
 
 
-def _effects(
-    plan: StudyPlan, stated: float | None, reader: Reader | None, pilot: str
-) -> tuple[Figure, ...]:
+def _arms_like(pilot: _Pilot, plan: StudyPlan, name: str, *, any_skill: bool = False) -> list[str]:
+    """Conditions of the pilot with all settings of one of the plan, or all but its Skill."""
+    if pilot.config is None:
+        return []
+    of = setting if any_skill else StudyConfig.settings
+    wanted = next(of(plan.config, arm) for arm in plan.config.conditions if arm.name == name)
+    return [arm.name for arm in pilot.config.conditions if of(pilot.config, arm) == wanted]
+
+
+class _Spread(Struct, frozen=True):
+    """Spread over tasks of the difference between two arms."""
+
+    sd: float | None
+    """Points; None if unknown."""
+    source: str
+    """Source, or why it is unknown."""
+    parts: VarianceParts | None = None
+
+
+def _spread(plan: StudyPlan, pilot: _Pilot) -> _Spread:
+    """Spread between the pilot's arms with the settings of the plan's treatment and control."""
+    arms = list[str]()
+    for name in headline(plan.config):
+        if name is None:
+            return _Spread(None, "unknown: the study has no two arms to compare")
+        alike = _arms_like(pilot, plan, name)
+        if name not in alike and len(alike) != 1:
+            lacking = (
+                f"one arm with the Skill, agent, options, model, effort and disclosure of {name}"
+            )
+            return _Spread(None, _unknown(pilot, "--sd POINTS", lacking))
+        arms.append(name if name in alike else alike[0])
+    answers, outcome = Answers(pilot.reader), plan.config.primary_outcome
+    delta = outcome_contrast(answers, outcome, *arms)
+    if delta is None or len({*arms}) < 2:
+        return _Spread(None, _unknown(pilot, "--sd POINTS", "two tasks in both arms"))
+    if delta.refusal:
+        return _Spread(None, f"undetermined: {pilot.folder}: {delta.refusal}")
+    used, parts = delta.clean or delta, _parts(answers, outcome, *arms)
+    source = f"{pilot.folder}: standard deviation over its {used.tasks} tasks"
+    source += " without contaminated trials" if delta.clean else ""
+    if used.sd is None:
+        return _Spread(None, _unknown(pilot, "--sd POINTS", "two tasks in both arms"))
+    if parts is None or not used.sd:
+        return _Spread(used.sd, source)
+    trials = plan.config.trials_per_cell
+    return _Spread(parts.sd(trials), f"{source}, for {trials} trials of each", parts)
+
+
+def _effects(plan: StudyPlan, stated: float | None, pilot: _Pilot | None) -> tuple[Figure, ...]:
     """The smallest detectable effect, and what twice the trials of a task or twice the tasks make of it."""
-    name, unit, tasks = "smallest detectable effect", "pp", len(plan.tasks)
-    sd, source, parts = stated, "stated: --sd", None
-    delta = None
-    if stated is None and reader is not None:
-        answers = Answers(reader)
-        delta = primary_contrast(answers, plan.config.primary_outcome)
-    if delta is not None and delta.refusal:
-        return (Figure(name, None, unit, f"undetermined: {pilot}: {delta.refusal}"),)
-    if delta is not None:
-        used, left_out = delta.clean or delta, " without contaminated trials"
-        sd, parts = used.sd, _parts(answers, plan.config.primary_outcome)
-        source = f"{pilot}: standard deviation over its {used.tasks} tasks"
-        source += left_out if delta.clean else ""
-        if parts is not None and sd:
-            sd = parts.sd(plan.config.trials_per_cell)
-            source += f", for {plan.config.trials_per_cell} trials of each"
+    name, unit = "smallest detectable effect", "pp"
+    in_arm = [
+        {one.task for one in plan.trials if one.condition == arm} for arm in headline(plan.config)
+    ]
+    tasks = len(in_arm[0] & in_arm[1])
+    spread = _Spread(None, _unknown(None, "--sd POINTS", ""))
+    if stated is not None:
+        spread = _Spread(stated, "stated: --sd")
+    elif pilot is not None:
+        spread = _spread(plan, pilot)
+    sd, source, parts = spread.sd, spread.source, spread.parts
+    if sd is None:
+        return (Figure(name, None, unit, source),)
     if sd == 0:
         return (Figure(name, None, unit, f"undetermined: {NO_VARIATION} ({source})"),)
-    if sd is None:
-        return (Figure(name, None, unit, _unknown(pilot, "--sd POINTS", "two tasks in both arms")),)
     effect = detectable_effect(sd, tasks, power=POWER).effect
     if effect is None:
-        return (Figure(name, None, unit, "unknown: an interval requires two or more tasks"),)
+        return (
+            Figure(
+                name, None, unit, "unknown: an interval requires two or more tasks in both arms"
+            ),
+        )
     basis = f"{100 * POWER:.0f} % power at {tasks} tasks whose differences vary by {sd:.1f} pp"
     found = [Figure(name, effect, unit, f"{basis} ({source})")]
     if parts is not None:
@@ -247,11 +313,10 @@ def _effects(
     return tuple(found)
 
 
-def _parts(answers: Answers, outcome: str) -> VarianceParts | None:
+def _parts(answers: Answers, outcome: str, one: str, other: str) -> VarianceParts | None:
     """Variance of the difference between tasks and between trials, without contaminated trials."""
-    study = answers.single("overview")
-    arms: dict[str, dict[str, list[float]]] = {study["control"]: {}, study["treatment"]: {}}
-    for trial in outcome_trials(answers, outcome, study["treatment"], study["control"]):
+    arms: dict[str, dict[str, list[float]]] = {other: {}, one: {}}
+    for trial in outcome_trials(answers, outcome, one, other):
         if trial.value is not None and not trial.contaminated:
             arms[trial.condition].setdefault(trial.task, []).append(trial.value)
     control, treatment = arms.values()
@@ -259,30 +324,44 @@ def _parts(answers: Answers, outcome: str) -> VarianceParts | None:
 
 
 def _total(
-    plan: StudyPlan,
-    name: str,
-    unit: str,
-    stated: float | None,
-    used: list[dict[str, Any]],
-    pilot: str,
+    plan: StudyPlan, name: str, unit: str, stated: float | None, pilot: _Pilot | None
 ) -> Figure:
-    """Sum over trials of their condition's mean, or of the overall mean for a new condition."""
+    """Sum over trials of the mean in the pilot's arms with the same settings; for a new Skill, of the mean in
+    the arms that differ in the Skill alone."""
     if stated is not None:
         whole = stated * len(plan.trials)
         return Figure(name, whole, unit, f"stated: --{unit} {stated:g} per trial")
-    means = {row["condition"]: row[unit] for row in used if row[unit] is not None}
-    if None not in means:
-        return Figure(name, None, unit, _unknown(pilot, f"--{unit} N", "a trial that reports it"))
-    counts = {row["condition"]: row for row in used}
-    known = counts[None]["timed" if unit == "minutes" else "priced"]
-    value = sum(means.get(one.condition, means[None]) for one in plan.trials)
-    source = f"{pilot}: means by condition over {known} of its {counts[None]['trials']} trials"
-    if new := [arm.name for arm in plan.config.conditions if arm.name not in means]:
-        source += f"; {', '.join(new)}: the overall mean"
+    if pilot is None:
+        return Figure(name, None, unit, _unknown(None, f"--{unit} N", ""))
+    means, entering, new = dict[str, float](), set[str](), list[str]()
+    for arm in plan.config.conditions:
+        alike = _arms_like(pilot, plan, arm.name)
+        if not (values := _values(pilot, alike, unit)):
+            alike = _arms_like(pilot, plan, arm.name, any_skill=True)
+            values = _values(pilot, alike, unit)
+            new.append(arm.name)
+        if not values:
+            lacking = (
+                f"a trial with this figure and the agent, options, model and effort of {arm.name}"
+            )
+            return Figure(name, None, unit, _unknown(pilot, f"--{unit} N", lacking))
+        means[arm.name] = fmean(values)
+        entering.update(alike)
+    value = sum(means[one.condition] for one in plan.trials)
+    known = len(_values(pilot, entering, unit))
+    trials = sum(row["condition"] in entering for row in pilot.used)
+    source = f"{pilot.folder}: means by condition over {known} of its {trials} trials"
+    if new:
+        source += f"; {', '.join(new)}: the mean of arms with another Skill"
     return Figure(name, value, unit, source)
 
 
-def _unknown(pilot: str, option: str, lacking: str) -> str:
+def _values(pilot: _Pilot, conditions: Collection[str], unit: str) -> list[float]:
+    rows = (row for row in pilot.used if row["condition"] in conditions)
+    return [row[unit] for row in rows if row[unit] is not None]
+
+
+def _unknown(pilot: _Pilot | None, option: str, lacking: str) -> str:
     if pilot:
-        return f"unknown: {pilot} lacks {lacking}; state it with {option}"
+        return f"unknown: {pilot.folder} lacks {lacking}; state it with {option}"
     return f"unknown: name a finished study with --from STUDY, or state it with {option}"

@@ -42,11 +42,15 @@ def t_interval(
 
 
 def rate_interval(
-    rate: float | None, se: float | None, freedom: int, level: float = 0.95
+    rate: float | None, se: float | None, freedom: int, level: float = 0.95, *, lowest: float = 0.0
 ) -> Interval | None:
-    """Return the t interval of a rate, cut to [0, 1]."""
-    made = t_interval(rate, se, freedom, level)
-    return made and replace(made, low=max(0.0, made.low), high=min(1.0, made.high))
+    """Return the t interval of a rate, cut to [0, 1]; of a difference of rates with -1 as the lowest."""
+    return cut(t_interval(rate, se, freedom, level), lowest, 1.0)
+
+
+def cut(interval: Interval | None, low: float, high: float) -> Interval | None:
+    """Return an interval without the values that its parameter cannot have."""
+    return interval and replace(interval, low=max(low, interval.low), high=min(high, interval.high))
 
 
 def t_quantile(probability: float, freedom: int) -> float:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skilljuror.stats.intervals import RESAMPLES, Interval, rate_interval, t_interval
+from skilljuror.stats.intervals import RESAMPLES, Interval, rate_interval
 
 
 def modal_label(labels: Sequence[str]) -> str:
@@ -37,7 +37,7 @@ class RepeatedRate:
     se: float | None
     """Standard deviation of the resamples; None for fewer than two clusters."""
     interval: Interval | None
-    """Student's interval with clusters - 1 degrees of freedom; that of a rate cut to [0, 1]."""
+    """Student's interval with clusters - 1 degrees of freedom; cut to [0, 1], of a difference to [-1, 1]."""
     seed: int
     """Seed of the resampling (numpy PCG64)."""
     method: str = "tasks and one random repeat of each item resampled"
@@ -91,7 +91,7 @@ def _resampled(arms: Sequence[Sequence[RepeatedItem]], seed: int) -> RepeatedRat
         return RepeatedRate(known, None, None, seed)
     # the bootstrap divides by the number of clusters where the sample variance has one less
     se = float(usable.std() * math.sqrt(len(names) / (len(names) - 1)))
-    interval = (rate_interval if len(arms) == 1 else t_interval)(known, se, len(names) - 1)
+    interval = rate_interval(known, se, len(names) - 1, lowest=1.0 - len(arms))
     return RepeatedRate(known, se, interval, seed)
 
 

@@ -16,7 +16,10 @@ from skilljuror.stats.coverage import (
     Coverage,
     TrialValue,
 )
-from skilljuror.stats.intervals import Interval, t_interval, z_interval
+from skilljuror.stats.intervals import Interval, cut, t_interval, z_interval
+
+_LARGEST = {"pp": 100.0, "share": 1.0}
+"""Unit of a difference of rates -> the largest that there can be, where its intervals end."""
 
 Arm = Mapping[str, Sequence[float]]
 """Task -> the outcomes of its trials in one condition (0 and 1 for passes)."""
@@ -51,6 +54,10 @@ class PairedDelta:
     """Trials of treatment and control; empty if unknown."""
     clean: "PairedDelta | None" = None
     """The same without contaminated trials; None if no trial is contaminated."""
+
+    def interval(self, level: float) -> Interval | None:
+        """Student's interval of another level."""
+        return _cut(t_interval(self.delta, self.se, self.tasks - 1, level), self.unit)
 
     @property
     def no_interval(self) -> str:
@@ -92,15 +99,16 @@ class PairedDelta:
 def contrast(
     trials: Iterable[TrialValue], treatment: str, control: str, *, unit: str = "pp"
 ) -> PairedDelta:
-    """Return `paired_delta` of planned trials with their coverage and, if some are contaminated, the
-    same without these. Trials without a value are left out."""
+    """Return `paired_delta` of planned trials with the coverage of those that enter, of the tasks planned in
+    both arms, and, if some are contaminated, the same without these. Trials without a value are left out."""
     rows = list(trials)
-    whole = _delta(rows, treatment, control, unit)
-    clean = [trial for trial in rows if not trial.contaminated]
+    of_arm = [{one.task for one in rows if one.condition == arm} for arm in (treatment, control)]
+    entering = [trial for trial in rows if trial.task in of_arm[0] & of_arm[1]]
+    clean = [trial for trial in entering if not trial.contaminated]
     return replace(
-        whole,
-        coverage=Coverage.of(rows, [treatment, control]),
-        clean=_delta(clean, treatment, control, unit) if len(clean) < len(rows) else None,
+        _delta(rows, treatment, control, unit),
+        coverage=Coverage.of(entering, [treatment, control]),
+        clean=_delta(clean, treatment, control, unit) if len(clean) < len(entering) else None,
     )
 
 
@@ -131,11 +139,16 @@ def paired_delta(
         tasks=len(values),
         sd=sd,
         se=se,
-        t=t_interval(delta, se, len(values) - 1, level),
-        z=z_interval(delta, se, level),
+        t=_cut(t_interval(delta, se, len(values) - 1, level), unit),
+        z=_cut(z_interval(delta, se, level), unit),
         by_task=tuple(zip((task for task, _ in by_task), values, strict=True)),
         dropped=dropped,
     )
+
+
+def _cut(interval: Interval | None, unit: str) -> Interval | None:
+    largest = _LARGEST.get(unit, math.inf)
+    return cut(interval, -largest, largest)
 
 
 def _task_deltas(control: Arm, treatment: Arm) -> tuple[list[tuple[str, float]], tuple[str, ...]]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skilljuror.errors import UsageError
-from skilljuror.stats.intervals import Interval, rate_interval, t_interval
+from skilljuror.stats.intervals import Interval, rate_interval
 
 Rows = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class CorrectedRate:
     se: float | None
     """Its standard error over clusters; None for fewer than two."""
     interval: Interval | None
-    """Student's interval with clusters - 1 degrees of freedom; that of a rate cut to [0, 1]."""
+    """Student's interval with clusters - 1 degrees of freedom; cut to [0, 1], of a difference to [-1, 1]."""
     tuning: tuple[float, ...]
     """Weight of the judge by arm, 0 (labels only) to 1 (full); 1 without labels."""
     clusters: int
@@ -162,14 +162,15 @@ def _estimate(arms: Sequence[Sequence[JudgedItem]], level: float, method: str) -
     *control, treatment = (_rates(_rows(arm, places), labels > 0) for arm in arms)
     rates = treatment[0] - sum(rate for rate, _ in control)
     without, count = rates[1:], len(places)
-    value = float(rates[0] if control else np.clip(rates[0], 0.0, 1.0))
+    lowest = -1.0 if control else 0.0
+    value = float(np.clip(rates[0], lowest, 1.0))
     spread = float(np.var(without)) if count > 1 else math.nan
     se = math.sqrt((count - 1) * spread) if spread >= 0 else None
     known = None if math.isnan(value) else value
     return CorrectedRate(
         value=known,
         se=se,
-        interval=(t_interval if control else rate_interval)(known, se, count - 1, level),
+        interval=rate_interval(known, se, count - 1, level, lowest=lowest),
         tuning=tuple(float(used[0]) for _, used in (*control, treatment)),
         clusters=count,
         items=sum(item.stands_for for item in items),

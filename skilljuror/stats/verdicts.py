@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skilljuror.stats.coverage import NOT_COUNTED, Coverage
-from skilljuror.stats.intervals import Interval, t_interval
+from skilljuror.stats.intervals import Interval
 from skilljuror.stats.paired import PairedDelta
 
 VerdictWord = Literal["better", "worse", "equivalent", "inconclusive", "undetermined"]
@@ -42,7 +42,7 @@ def verdict(delta: PairedDelta, margin: float | None = None, *, alpha: float = A
 
 
 def _word(delta: PairedDelta, margin: float | None, alpha: float) -> VerdictWord:
-    inner, outer = equivalence_interval(delta, alpha), _interval(delta, alpha)
+    inner, outer = equivalence_interval(delta, alpha), delta.interval(1 - alpha)
     if inner is None or outer is None:
         return "undetermined"
     if margin is not None and -margin < inner.low and inner.high < margin:
@@ -54,11 +54,7 @@ def _word(delta: PairedDelta, margin: float | None, alpha: float) -> VerdictWord
 
 def equivalence_interval(delta: PairedDelta, alpha: float = ALPHA) -> Interval | None:
     """Return the interval of two one-sided tests (level 1 - 2 alpha), or None."""
-    return _interval(delta, 2 * alpha)
-
-
-def _interval(delta: PairedDelta, alpha: float) -> Interval | None:
-    return t_interval(delta.delta, delta.se, delta.tasks - 1, 1 - alpha)
+    return delta.interval(1 - 2 * alpha)
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.models.build import BuildRecord, VariantManifest
     from skilljuror.models.gate import Finding, GateResult
     from skilljuror.models.review import JudgedBuild
-    from skilljuror.models.study import StudyConfig, StudyPlan
+    from skilljuror.models.study import ArmSetting, Condition, StudyConfig, StudyPlan
     from skilljuror.models.task_attribute import JudgedAttribute
 
 TEXT_LIMIT = 300
@@ -59,12 +59,26 @@ def study_row(plan: "StudyPlan") -> Row:
 
 
 def headline(config: "StudyConfig") -> tuple[str | None, str | None]:
-    """Return treatment and control: as declared, else the last condition and the one before it."""
+    """Return treatment and control: as declared, else the last condition and the nearest before it that
+    differs in one setting at most."""
     if config.contrast:
         return config.contrast.treatment, config.contrast.control
-    if len(config.conditions) < 2:
-        return None, None
-    return config.conditions[-1].name, config.conditions[-2].name
+    *before, last = config.conditions
+    for arm in reversed(before):
+        if len(differing(config, last, arm)) < 2:
+            return last.name, arm.name
+    return None, None
+
+
+def differing(config: "StudyConfig", one: "Condition", other: "Condition") -> "list[ArmSetting]":
+    """Return the settings in which two arms differ."""
+    after = config.settings(other)
+    return [name for name, value in config.settings(one).items() if value != after[name]]
+
+
+def setting(config: "StudyConfig", arm: "Condition") -> str:
+    """Return everything of an arm but its Skill, JSON: arms with the same one differ in the Skill alone."""
+    return json.dumps({k: v for k, v in config.settings(arm).items() if k != "skill"})
 
 
 def condition_rows(plan: "StudyPlan") -> Iterator[Row]:
@@ -74,17 +88,18 @@ def condition_rows(plan: "StudyPlan") -> Iterator[Row]:
     adopted = not any(task.environment_digest for task in plan.tasks)
     roles = {treatment: "treatment", control: "control"}
     for position, condition in enumerate(config.conditions):
-        settings = config.settings(condition)
+        agent = config.agent_of(condition)
         yield {
             "condition": condition.name,
             "position": position,
             "variant": condition.offers,
             "role": roles.get(condition.name),
-            "disclosure": settings["disclosure"],
-            "agent": settings["agent"],
-            "model": settings["model"],
-            "effort": settings["effort"],
-            "own_skills": bool(config.agent_of(condition).options.get("bundled_skills", adopted)),
+            "disclosure": condition.disclosure or config.disclosure,
+            "agent": agent.name,
+            "model": agent.model,
+            "effort": agent.effort,
+            "own_skills": bool(agent.options.get("bundled_skills", adopted)),
+            "setting": setting(config, condition),
         }
 
 

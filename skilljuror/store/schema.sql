@@ -61,8 +61,24 @@ CREATE TABLE conditions (
     agent VARCHAR NOT NULL,  -- Agent of this arm.
     model VARCHAR,  -- Model of the agent in this arm; null for an agent without one.
     effort VARCHAR,  -- Requested reasoning effort; null for none.
-    own_skills BOOLEAN NOT NULL  -- Whether the agent may offer its own Skills: as its options say, or unknown, as for adopted trials.
+    own_skills BOOLEAN NOT NULL,  -- Whether the agent may offer its own Skills: as its options say, or unknown, as for adopted trials.
+    setting VARCHAR NOT NULL  -- Disclosure, agent with options, model and effort, JSON: arms with the same one differ in the Skill alone.
 );
+
+-- One row per condition and variant of the study: the arm to compare it with, because it offers the variant and differs in nothing else.
+CREATE VIEW skill_pairs AS
+SELECT
+    a.condition AS condition,  -- Name of the condition.
+    o.variant AS variant,  -- A variant that any condition offers.
+    if(count(*) FILTER (WHERE o.setting = a.setting) = 1, min(o.condition) FILTER (WHERE o.setting = a.setting), NULL) AS other,  -- The one condition that offers it under the same setting; null for none or several.
+    CASE count(*) FILTER (WHERE o.setting = a.setting)
+        WHEN 0 THEN 'no condition offers ' || o.variant || ' with the disclosure, agent, options, model and effort of ' || a.condition
+        WHEN 1 THEN NULL
+        ELSE 'several conditions offer ' || o.variant
+    END AS reason  -- Why there is none.
+FROM conditions AS a CROSS JOIN conditions AS o
+WHERE o.variant IS NOT NULL
+GROUP BY a.condition, o.variant;
 
 -- One row per planned trial: the frame that every rate is divided by.
 CREATE TABLE planned_trials (

@@ -145,6 +145,15 @@ def test_usage_compares_a_period_with_the_one_before(path):
     ]
 
 
+def test_a_log_from_the_future_does_not_move_the_period(tmp_path):
+    with open_write(tmp_path / "study.duckdb") as store:
+        fake.put(store, [logged("a", 0, [{}]), logged("b", 1), logged("z", 27_000, [{}])])
+    (row, _) = run(tmp_path / "study.duckdb", "usage").records()
+    assert (row["skill"], row["offered"], row["opened"]) == ("plug:csv-report", 2, 1)
+    (row, _) = run(tmp_path / "study.duckdb", "usage", until="2100-02-03").records()
+    assert (row["offered"], row["opened"]) == (1, 1)
+
+
 def test_the_change_has_newcombes_interval(tmp_path):
     """Newcombe 1998, table II, method 10: 56 of 70 against 48 of 80."""
     path = tmp_path / "study.duckdb"

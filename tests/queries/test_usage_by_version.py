@@ -54,15 +54,33 @@ def two(tmp_path):
 
 
 def test_an_open_rate_is_of_the_runs_between_the_first_and_last_sight(two):
-    """The runs that tell when a version was there were opened by definition, and do not count."""
+    """The runs that tell when a version was there were opened by definition, and do not count; the last sight of
+    the newest does, as no later version is known."""
     columns = ("version", "runs", "offered", "opened", "open_rate", "open_reason")
-    assert answer(two, *columns) == [("v2", 8, 8, 6, 0.75, None), ("v1", 6, 8, 4, 0.5, None)]
+    assert answer(two, *columns) == [
+        ("v2", 8, 9, 7, pytest.approx(7 / 9), None), ("v1", 6, 8, 4, 0.5, None),
+    ]  # fmt: skip
+
+
+def test_a_version_that_stopped_being_opened_loses_its_open_rate(tmp_path):
+    """v1 is opened by three of four, then by none of four; as v2 comes, whose those were is unknown."""
+    opened = [logged(f"a{n}", n, None if n == 2 else "v1") for n in range(4)]
+    stopped = [logged(f"b{n}", 10 + n, None) for n in range(4)]
+    path = stored(tmp_path, [*opened, *stopped])
+    columns = ("version", "offered", "opened", "open_rate", "offered_after")
+    assert answer(path, *columns) == [("v1", 7, 2, pytest.approx(2 / 7), 0)]
+    assert answer(path, *columns, since="2026-03-11") == [("v1", 4, 0, 0.0, 0)]
+    weeks = [(str(row[0]), *row[1:]) for row in answer(path, "week", *columns[1:], weekly="true")]
+    assert weeks == [("2026-03-09", 4, 0, 0.0, 0), ("2026-03-02", 3, 2, pytest.approx(2 / 3), 0)]
+    path.unlink()
+    path = stored(tmp_path, [*opened, *stopped, logged("c", 20, "v2")])
+    assert answer(path, *columns) == [("v2", 0, 0, None, 0), ("v1", 2, 1, 0.5, 4)]
 
 
 def test_a_version_is_compared_with_the_one_before(two):
     columns = ("change", "change_low", "change_high", "change_reason")
     (change, low, high, reason), first = answer(two, *columns)
-    assert (change, reason) == (0.25, None)
+    assert (change, reason) == (pytest.approx(7 / 9 - 0.5), None)
     assert low < 0 < change < high
     assert first == (None, None, None, "first_version")
 
@@ -85,7 +103,7 @@ def test_versions_in_use_at_one_time_have_no_open_rate(tmp_path):
     ],
 )
 def test_a_text_that_was_not_shown_whole_is_no_version(tmp_path, fields, reason):
-    path = stored(tmp_path, [logged("a", 0, "v1"), logged("b", 1, "", **fields)])
+    path = stored(tmp_path, [logged("a", 1, "v1"), logged("b", 0, "", **fields)])
     columns = ("version", "version_reason", "runs", "open_reason")
     assert answer(path, *columns) == [
         ("v1", None, 1, "no_offer_between"), (None, reason, 1, "unknown_version"),
@@ -138,7 +156,7 @@ def test_a_week_in_which_nobody_opened_it_is_a_row_too(tmp_path):
     columns = ("week", "runs", "offered", "opened", "open_rate", "change_reason", "run_reason")
     found = [(str(week), *rest) for week, *rest in answer(path, *columns, weekly="true")]
     assert found == [
-        ("2026-03-16", 1, 0, 0, None, "by_week", None),
+        ("2026-03-16", 1, 1, 1, 1.0, "by_week", None),
         ("2026-03-09", 0, 2, 0, 0.0, "by_week", "no_run"),
         ("2026-03-02", 1, 0, 0, None, "by_week", None),
     ]
@@ -146,7 +164,7 @@ def test_a_week_in_which_nobody_opened_it_is_a_row_too(tmp_path):
 
 def test_since_leaves_out_runs_and_not_the_knowledge_of_versions(two):
     columns = ("version", "runs", "offered", "change_reason")
-    assert answer(two, *columns, since="2026-03-20") == [("v2", 8, 8, "no_open_rate")]
+    assert answer(two, *columns, since="2026-03-20") == [("v2", 8, 9, "no_open_rate")]
 
 
 def test_runs_without_a_time_are_counted_without_an_open_rate(tmp_path):

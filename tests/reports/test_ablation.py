@@ -20,6 +20,11 @@ ARMS = {
     PERCENTILES: "without:latency-reports/references/percentiles.md",
     "baseline": "baseline",
 }
+NAMED = [
+    {"name": "named-whole", "variant": "baseline", "disclosure": "named"},
+    {"name": "named-without", "variant": ARMS[REDACTION], "disclosure": "named"},
+]
+"""Arms with another prompt, before the others: they are compared with each other alone."""
 PASSES = """
 SELECT condition, task, avg(CAST(reward = 1 AS INTEGER)) AS rate FROM trials GROUP BY condition, task
 """
@@ -28,9 +33,11 @@ SELECT condition, task, avg(CAST(reward = 1 AS INTEGER)) AS rate FROM trials GRO
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     base = tmp_path_factory.mktemp("ablation")
+    arms = [{"name": name, "variant": variant} for name, variant in ARMS.items()]
     file = make_study(
-        base, packaged=["redact-lines", "alert-rules"], variants=ARMS, trials=3,
-        agent={"name": "scripted"}, contrast={"treatment": "baseline", "control": "sham"},
+        base, packaged=["redact-lines", "alert-rules"], trials=3, conditions=[*NAMED, *arms],
+        vary=["skill", "disclosure"], agent={"name": "scripted"},
+        contrast={"treatment": "baseline", "control": "sham"},
     )  # fmt: skip
     run_study(file, base / "out", jobs=2)
     ingest_trials(base / "out")
@@ -41,10 +48,11 @@ def study(tmp_path_factory):
 def test_a_section_has_its_effect_and_what_the_whole_skill_did_with_it(study):
     with open_read(study) as reader:
         rows = {row["condition"]: row for row in answer(Answers(reader), "sections").records()}
-    assert list(rows) == [REDACTION, PERCENTILES]
+    assert list(rows) == ["named-without", REDACTION, PERCENTILES]
     rates = {(c, t): rate for c, t, rate in run(study, PASSES).rows}
     for name, row in rows.items():
-        by_task = [rates["baseline", t] - rates[name, t] for t in ("redact-lines", "alert-rules")]
+        whole = "named-whole" if name == "named-without" else "baseline"
+        by_task = [rates[whole, t] - rates[name, t] for t in ("redact-lines", "alert-rules")]
         assert row["delta_rate"] == pytest.approx(sum(by_task) / 2)
         assert (row["tasks"], row["runs"], row["verdict"]) == (2, 6, OPEN)
     assert rows[REDACTION]["delta_rate"] > 0
@@ -58,7 +66,9 @@ def test_two_arms_with_filler_do_not_contaminate_each_other(study):
 
 def test_units_of_a_section_are_those_that_the_arm_lacks(study):
     rows = run(study, "section_runs").records()
-    assert {row["condition"] for row in rows} == {REDACTION, PERCENTILES}
+    assert {(row["condition"], row["whole"]) for row in rows} == {
+        (REDACTION, "baseline"), (PERCENTILES, "baseline"), ("named-without", "named-whole"),
+    }  # fmt: skip
     texts = run(
         study,
         "SELECT DISTINCT text FROM units JOIN unit_places AS b USING (build, unit)"

@@ -30,6 +30,20 @@ def test_a_ratio_is_a_geometric_mean_over_tasks(answers):
     assert row["ratio"] == pytest.approx(math.sqrt(1.0 * 2 / 3))
 
 
+def test_trials_of_a_task_that_one_arm_has_are_not_counted(tmp_path):
+    plan = fake.plan(["a", "b", "c"], ("baseline", "pd"))
+    left = tuple(one for one in plan.trials if one.trial != fake.name_of("c", "baseline"))
+    with open_write(tmp_path / "study.duckdb") as store:
+        store.put_plan(plan.model_copy(update={"trials": left}))
+        store.put_trials([fake.trial(one.task, one.condition) for one in left])
+        values = {"agent_minutes": 2.0, "agent_steps": 4.0}
+        fake.put(store, [fake.run(one.trial, trial=one.trial, values=values) for one in left])
+    with open_read(tmp_path / "study.duckdb") as reader:
+        for table in ("ratios", "contrasts"):
+            (row,) = answer(Answers(reader), table).records()
+            assert (row["treatment_trials"], row["control_trials"], row["tasks"]) == (2, 2, 2)
+
+
 def test_a_measure_of_one_arm_only_has_no_ratio(answers):
     """Tokens are known in pd alone: trials are counted, no task is paired."""
     row = next(

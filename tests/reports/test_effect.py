@@ -114,6 +114,21 @@ def test_two_conditions_of_one_variant_leave_no_pair(tmp_path):
     assert found["executability"]["delta_rate"] == pytest.approx(2 / 3)
 
 
+def test_parts_compare_arms_that_differ_in_the_layout_alone(tmp_path):
+    """flat-toc has another model, and so have a second baseline and a second pd."""
+    other = [
+        Condition(name=f"b-{one}", variant=one, model="b") for one in ("baseline", "pd", "flat-toc")
+    ]
+    arms = (*other, *map(arm, ("baseline", "flat-files", "pd")))
+    found = effect(study(tmp_path / "study.duckdb", conditions=arms))
+    assert (found["all"]["treatment"], found["all"]["control"]) == ("arm-pd", "arm-baseline")
+    assert found["executability"]["delta_rate"] == pytest.approx(2 / 3)
+    assert (found["cues"]["delta_rate"], found["cues"]["delta_rate_reason"]) == (
+        None,
+        "no condition offers flat-toc with the disclosure, agent, options, model and effort of arm-pd",
+    )
+
+
 def test_an_open_trial_keeps_its_parts_from_a_number(tmp_path):
     found = effect(study(tmp_path / "study.duckdb", open_trial="a__arm-pd__1"))
     assert found["disclosure"]["delta_rate"] is None

@@ -7,7 +7,7 @@ from skilljuror.reports.patterns import interactions, patterns
 
 FIRM = {
     "attribute": "domain", "value": "security", "judge": "trace/1", "tasks": 16, "delta_pass": 0.2,
-    "sd_pass": 0.2, "delta_runtime": 0.0, "sd_runtime": 0.2, "delta_yes_low": 1.0, "delta_yes_high": 2.0,
+    "sd_pass": 0.2, "delta_runtime": 0.0, "sd_runtime": 0.2, "tasks_given": 16, "delta_given": 0.0, "sd_given": 0.2, "delta_yes_low": 1.0, "delta_yes_high": 2.0,
     "delta_fanout": 1.0, "treatment_minutes_per_pass": 9.0, "control_minutes_per_pass": 10.0,
 }  # fmt: skip
 SLOWER = {"treatment_minutes_per_pass": 11.0}
@@ -27,7 +27,26 @@ SLOWER = {"treatment_minutes_per_pass": 11.0}
         ({"delta_pass": -0.2, **SLOWER}, "fanout tax", None),
         ({"delta_pass": -0.2, "delta_fanout": -1.0, **SLOWER}, "uptake without success", None),
         ({"delta_pass": -0.2, "delta_yes_low": -1.0}, None, "undetermined"),
-        ({"sd_pass": 0.4, "delta_runtime": 0.2}, "completion with risk", None),
+        ({"sd_pass": 0.4, "delta_runtime": 0.2, "delta_given": -0.2}, "completion with risk", None),
+        ({"sd_pass": 0.4, "delta_runtime": 0.2}, None, "undetermined"),
+        (  # passes and runtime success rose in all tasks, whose controls all failed
+            {
+                "delta_pass": 1.0,
+                "sd_pass": 0.0,
+                "delta_runtime": 0.2,
+                "tasks_given": 0,
+                "delta_given": None,
+                "sd_given": None,
+            },
+            None,
+            "undetermined",
+        ),
+        (  # too few tasks had a runtime success in both arms
+            {"sd_pass": 0.4, "delta_runtime": 0.2, "tasks_given": 7, "delta_given": -0.2},
+            None,
+            "undetermined",
+        ),
+        ({"treatment_minutes_per_pass": 10.0}, None, "undetermined"),
         ({"delta_runtime": 0.2}, "targeted efficiency", None),
     ],
 )

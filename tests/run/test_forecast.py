@@ -17,7 +17,7 @@ from tests.support.studies import edit_study, make_study
 def study(tmp_path):
     """Two tasks, three conditions, two trials: twelve trials."""
     arms = {"baseline": "baseline", "pd": "pd", "bare": None}
-    path = make_study(tmp_path, variants=arms, trials=2)
+    path = make_study(tmp_path, variants=arms, trials=2, agent={"name": "scripted"})
     make_task(tmp_path / "ink")
     tasks = [{"path": name, "skills": "brew"} for name in ("tea", "ink")]
     edit_study(path, tasks=tasks, contrast={"treatment": "pd", "control": "baseline"})
@@ -106,10 +106,49 @@ def test_a_pilot_tells_spread_time_and_cost(study, pilot):
     assert "over its 2 tasks" in effect.source
     assert time.value == pytest.approx(4 * 2 + 4 * 4 + 4 * 3)
     assert (
-        time.source == f"{pilot}: means by condition over 4 of its 4 trials; bare: the overall mean"
+        time.source
+        == f"{pilot}: means by condition over 4 of its 4 trials; bare: the mean of arms with another Skill"
     )
     assert cost.value == pytest.approx(12 * 0.5)
-    assert "over 2 of its 4 trials; pd, bare: the overall mean" in cost.source
+    assert "over 2 of its 4 trials; pd, bare: the mean of arms with another Skill" in cost.source
+
+
+def test_a_pilot_speaks_for_arms_with_its_own_settings_alone(study, pilot):
+    """Another model, effort, option or Skill in the contrast has another spread and another price."""
+    edit_study(study, agent={"name": "scripted", "model": "other"})
+    effect, _, time, cost = forecast(study, pilot).figures
+    assert (effect.value, time.value, cost.value) == (None, None, None)
+    assert (
+        "lacks one arm with the Skill, agent, options, model, effort and disclosure of pd"
+        in effect.source
+    )
+    assert "lacks a trial with this figure and the agent, options, model and effort" in cost.source
+    edit_study(study, agent={"name": "scripted", "options": {"pace": 2}})
+    assert [one.value for one in forecast(study, pilot).figures[2:]] == [None, None]
+    edit_study(study, agent={"name": "scripted"}, contrast={"treatment": "pd", "control": "bare"})
+    effect, _, time, _ = forecast(study, pilot).figures
+    assert (effect.value, time.value) == (None, 36)
+    assert "effort and disclosure of bare" in effect.source
+
+
+def test_the_effect_is_that_of_the_tasks_of_both_arms(study):
+    arms = [
+        {"name": "baseline", "variant": "baseline"},
+        {"name": "pd", "variant": "pd", "tasks": ["tea"]},
+    ]
+    edit_study(study, conditions=arms)
+    assert "tasks in both arms" in forecast(study, None, Assumptions(sd=10)).figures[0].source
+
+
+def test_a_contrast_of_two_settings_is_told(study):
+    arms = [
+        {"name": "baseline", "variant": "baseline"},
+        {"name": "pd", "variant": "pd", "effort": "high"},
+    ]
+    edit_study(study, conditions=arms, vary=["skill", "effort"])
+    assert forecast(study).notes == (
+        "contrast: baseline and pd differ in skill and effort; their difference is of all of these together",
+    )
 
 
 def test_a_pilot_of_other_size_is_no_promise(study, pilot):
@@ -156,7 +195,7 @@ def test_one_task_can_find_nothing(tmp_path):
     effect = forecast(make_study(tmp_path), None, Assumptions(sd=10)).figures[0]
     assert (effect.value, effect.source) == (
         None,
-        "unknown: an interval requires two or more tasks",
+        "unknown: an interval requires two or more tasks in both arms",
     )
 
 

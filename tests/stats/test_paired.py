@@ -2,7 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skilljuror.stats.coverage import TrialValue
 from skilljuror.stats.paired import (
+    contrast,
     geometric_ratio,
     leave_one_out,
     paired_delta,
@@ -52,6 +54,31 @@ def test_tasks_without_both_arms_are_dropped_from_both_and_listed():
     delta = paired_delta(control, treatment)
     assert delta.by_task == (("a", 50.0),)
     assert delta.dropped == ("b", "c", "d")
+
+
+def test_an_interval_of_a_difference_of_rates_ends_at_100_points():
+    found = paired_delta({"a": [0], "b": [0], "c": [0]}, {"a": [1], "b": [1], "c": [0]})
+    assert found.t is not None
+    assert (found.t.low, found.t.high) == pytest.approx((66.67 - 143.4, 100), abs=0.1)
+    assert found.t.high == 100
+    for level in (0.9, 0.99):
+        inner = found.interval(level)
+        assert inner is not None
+        assert -100 <= inner.low < inner.high == 100
+    steps = paired_delta({"a": [0], "b": [0]}, {"a": [1], "b": [0]}, unit="steps")
+    assert steps.t is not None
+    assert steps.t.high > 1
+
+
+def test_trials_of_tasks_that_one_arm_has_do_not_count():
+    trials = [
+        TrialValue(task, arm, float(arm == "pd"), final=True, contaminated=task == "c")
+        for task, arms in (("a", ("pd", "flat")), ("b", ("pd", "flat")), ("c", ("pd",)))
+        for arm in arms
+    ]
+    found = contrast(trials, "pd", "flat")
+    assert (found.tasks, found.dropped, found.clean, found.refusal) == (2, ("c",), None, "")
+    assert [one.planned for one in found.coverage.arms] == [2, 2]
 
 
 def test_one_task_has_a_delta_and_no_interval():

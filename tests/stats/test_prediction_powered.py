@@ -150,7 +150,7 @@ def test_labels_of_one_arm_alone_are_refused():
         corrected_rate(treatment)
 
 
-def test_a_rate_and_its_interval_stay_within_0_and_1_and_a_difference_does_not():
+def test_a_rate_and_its_interval_stay_within_0_and_1_and_a_difference_within_1():
     """A task in four is all no; two labels that stand for more uses than there are push the rate beyond 1."""
     judge = [JudgedItem(f"t{n % 4}", "yes" if n % 4 else "no") for n in range(40)]
     seen = [i._replace(person="yes", weight=25.0) if n < 2 else i for n, i in enumerate(judge)]
@@ -158,7 +158,8 @@ def test_a_rate_and_its_interval_stay_within_0_and_1_and_a_difference_does_not()
         ends = there(made.interval)
         assert 0 <= ends.low < there(made.value) <= ends.high == 1
     nothing = [item._replace(judge="no") for item in judge]
-    assert there(judged_difference(nothing, judge).interval).high > 1
+    ends = there(judged_difference(nothing, judge).interval)
+    assert -1 <= ends.low < 0 < ends.high == 1
 
 
 def test_nothing_decided_is_no_rate():

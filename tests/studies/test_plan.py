@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skilljuror.errors import StudyError
-from skilljuror.models.study import Condition, Contrast, StudyConfig, TaskEntry
+from skilljuror.models.study import Condition, StudyConfig, TaskEntry
+from skilljuror.store.plans import headline
 from skilljuror.studies.plan import changed_fields, freeze
 from skilljuror.studies.study_file import load_study
 from skilljuror.studies.tasks import changed_substrate
@@ -143,7 +144,40 @@ def test_a_condition_may_have_some_of_the_tasks(tasks):
 def test_the_default_contrast_is_left_open(base):
     edit(base, "contrast: {treatment: baseline, control: no_skill}\n", "")
     assert plan_of(base).config.contrast is None
-    assert Contrast(treatment="a", control="b") == Contrast(treatment="a", control="b")
+
+
+def arms(*rows):
+    return tuple(Condition(name=name, **fields) for name, fields in rows)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "contrast"),
+    [
+        (arms(("a", {}), ("b", {"variant": "pd"})), ("b", "a")),
+        (arms(("a", {"variant": "pd"}), ("b", {"variant": "pd"})), ("b", "a")),  # A/A
+        (
+            arms(("a", {"model": "x"}), ("b", {}), ("c", {"variant": "pd", "model": "x"})),
+            ("c", "a"),
+        ),
+        (arms(("a", {}), ("b", {"variant": "pd", "model": "x"})), (None, None)),
+        (
+            arms(
+                ("a", {}),
+            ),
+            (None, None),
+        ),
+    ],
+)
+def test_the_default_contrast_is_of_arms_that_differ_in_one_setting(base, conditions, contrast):
+    config = plan_of(base).config.model_copy(update={"contrast": None, "conditions": conditions})
+    assert headline(config) == contrast
+
+
+def test_arms_whose_agents_have_other_options_differ(base):
+    edit(base, "variant: baseline\n", "agent: {name: codex, options: {config: [a=1]}}\n")
+    edit(base, "seed: 3", "seed: 3\nagent: {name: codex}")
+    with pytest.raises(StudyError, match=r"differ in agent \(codex, codex .*a=1"):
+        plan_of(base)
 
 
 def test_packaged_study_can_be_frozen():
