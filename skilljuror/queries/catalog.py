@@ -1,6 +1,7 @@
 """The head of a .sql file as data."""
 
 import re
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,6 +9,12 @@ from skilljuror.errors import QueryError
 
 _ENTRY = re.compile(r"-- ([a-z]+|(?:column|null) [a-z0-9_]+): (\S.*)")
 _CONTINUATION = re.compile(r"--   (\S.*)")
+
+
+NOT_USABLE = "not_usable"
+"""Last column of a question about arms: why an arm of the row is not whole."""
+CONTRAST = ("treatment", "control")
+"""Arms of a question whose header says `arms: contrast`."""
 
 
 class Query(NamedTuple):
@@ -33,8 +40,12 @@ class Query(NamedTuple):
     """What it means that a column is null in every row, and how to get values."""
     definitions: dict[str, str]
     """What single columns are."""
+    arms: tuple[str, ...]
+    """Columns that name the arms of a row, or "contrast"; () for a question without figures of arms."""
+    whole: tuple[str, ...]
+    """Columns that are null unless every planned trial of these arms is usable."""
     sql: str
-    """The whole file."""
+    """The whole file; with `arms`, its answer is marked with NOT_USABLE."""
 
 
 def read_query(path: Path) -> Query:
@@ -44,7 +55,7 @@ def read_query(path: Path) -> Query:
     missing = [name for name in ("question", "section", "grain", "columns") if name not in head]
     if missing:
         raise QueryError(f"{path.name!r} has no line '-- {missing[0]}: …'")
-    return Query(
+    made = Query(
         name=path.stem,
         question=head["question"],
         section=head["section"],
@@ -55,8 +66,51 @@ def read_query(path: Path) -> Query:
         empty=head.get("empty", ""),
         nulls=_of_columns(head, "null "),
         definitions=_of_columns(head, "column "),
+        arms=tuple(_listed(head.get("arms", ""))),
+        whole=tuple(_listed(head.get("whole", ""))),
         sql=sql,
     )
+    return _marked(made) if made.arms else made
+
+
+def meaning_of_mark(whole: tuple[str, ...]) -> str:
+    """What the column NOT_USABLE says."""
+    nulls = f"; while it has a value, these are null: {', '.join(whole)}" if whole else ""
+    return f"how many planned trials of the row's arms figures may use, and why not the others; null for all{nulls}"
+
+
+def _marked(made: Query) -> Query:
+    """The question with the column NOT_USABLE, which is the reason for its null columns in `whole`."""
+    head = "".join(takewhile(lambda line: line.startswith("-- "), made.sql.splitlines(keepends=True)))
+    body = made.sql[len(head) :].strip().removesuffix(";")
+    names = CONTRAST if made.arms == ("contrast",) else made.arms
+    task = "task" if "task" in made.columns else "NULL"
+    among = "CAST($tasks AS VARCHAR)" if "tasks" in made.params else "NULL"
+    words = [f"not_usable({_arm(made, name)}, {task}, {among})" for name in names]
+    null = [f"if({NOT_USABLE} IS NULL, {name}, NULL) AS {name}" for name in made.whole]
+    null += [
+        f"coalesce({NOT_USABLE}, {name}) AS {name}"
+        for name in (f"{column}_reason" for column in made.whole)
+        if name in made.columns
+    ]
+    replaced = f" REPLACE (\n    {f',{chr(10)}    '.join(null)}\n)" if null else ""
+    sql = (
+        f"{head}WITH answer AS (\n{body}\n),\nplaced AS (SELECT row_number() OVER () AS place, * FROM answer),\n"
+        f"marked AS (\n    SELECT *, nullif(concat_ws('; ', {', '.join(words)}), '') AS {NOT_USABLE} FROM placed\n)\n"
+        f"SELECT * EXCLUDE (place){replaced}\nFROM marked\nORDER BY place;\n"
+    )
+    said = {NOT_USABLE: meaning_of_mark(made.whole)}
+    return made._replace(
+        sql=sql, columns=(*made.columns, NOT_USABLE), definitions=made.definitions | said
+    )
+
+
+def _arm(made: Query, name: str) -> str:
+    """SQL of an arm's name: a column, or an arm of the contrast."""
+    if name in made.columns:
+        return name
+    given = f"CAST(${name} AS VARCHAR), " if name in made.params else ""
+    return f"coalesce({given}(SELECT max({name}) FROM study))"
 
 
 def _of_columns(head: dict[str, str], kind: str) -> dict[str, str]:

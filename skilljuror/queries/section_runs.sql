@@ -2,6 +2,7 @@
 -- section: RQ2
 -- grain: one row is one arm without a section, and one task
 -- columns: condition, whole, task, units, runs, shown, unplaced, used_low
+-- arms: condition, whole
 -- read: The section is what the baseline says and the arm does not. An arm without a section says something
 --   irrelevant of the same length.
 -- empty: No arm leaves out a section. `skilljuror init --sections` writes a study file with one arm for each.

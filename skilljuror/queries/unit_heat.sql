@@ -3,6 +3,7 @@
 -- grain: one row is one condition, task and knowledge unit of the offered layout
 -- columns: condition, task, file, first_line, last_line, kind, tokens, runs, seen, unplaced, ran, used_low,
 --   used_high, first_step, tokens_per_run, unit, text
+-- arms: condition
 -- params: condition=null, judge=null
 -- read: Units are the sentences, items, rows, code lines and headings of the text. A unit that none of n runs was
 --   shown, and none unplaced, is shown to at most 3/n of all runs, with 95 % confidence.

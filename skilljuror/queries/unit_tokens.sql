@@ -2,6 +2,7 @@
 -- section: RQ2
 -- grain: one row is one condition, task and knowledge unit that was shown, the most expensive of the condition
 -- columns: condition, task, file, first_line, last_line, kind, unit, runs, seen, seen_share, tokens, carried
+-- arms: condition
 -- params: condition=null, task=null, top=20
 -- read: A unit is sent again with each later request of the agent that was shown it, until a compaction removes it or
 --   the run ends. A unit that few runs were shown and that costs much is one to move out of the way of the others.
