@@ -13,6 +13,9 @@ _CONTINUATION = re.compile(r"--   (\S.*)")
 
 NOT_USABLE = "not_usable"
 """Last column of a question about arms: why an arm of the row is not whole."""
+_AMONG = (
+    "CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), task)"
+)
 CONTRAST = ("treatment", "control")
 """Arms of a question whose header says `arms: contrast`."""
 
@@ -84,9 +87,14 @@ def _marked(made: Query) -> Query:
     head = "".join(takewhile(lambda line: line.startswith("-- "), made.sql.splitlines(keepends=True)))
     body = made.sql[len(head) :].strip().removesuffix(";")
     names = CONTRAST if made.arms == ("contrast",) else made.arms
-    task = "task" if "task" in made.columns else "NULL"
-    among = "CAST($tasks AS VARCHAR)" if "tasks" in made.params else "NULL"
-    words = [f"not_usable({_arm(made, name)}, {task}, {among})" for name in names]
+    task = ", task" if "task" in made.columns else ""
+    among = f"\n    WHERE {_AMONG}" if "tasks" in made.params else ""
+    joins = "".join(
+        f"\n    LEFT JOIN arm_words AS {name}_arm ON {name}_arm.arm = {_arm(made, name)}"
+        + (task and f" AND {name}_arm.task = placed.task")
+        for name in names
+    )
+    words = ", ".join(f"{name}_arm.words" for name in names)
     null = [f"if({NOT_USABLE} IS NULL, {name}, NULL) AS {name}" for name in made.whole]
     null += [
         f"coalesce({NOT_USABLE}, {name}) AS {name}"
@@ -94,11 +102,24 @@ def _marked(made: Query) -> Query:
         if name in made.columns
     ]
     replaced = f" REPLACE (\n    {f',{chr(10)}    '.join(null)}\n)" if null else ""
-    sql = (
-        f"{head}WITH answer AS (\n{body}\n),\nplaced AS (SELECT row_number() OVER () AS place, * FROM answer),\n"
-        f"marked AS (\n    SELECT *, nullif(concat_ws('; ', {', '.join(words)}), '') AS {NOT_USABLE} FROM placed\n)\n"
-        f"SELECT * EXCLUDE (place){replaced}\nFROM marked\nORDER BY place;\n"
-    )
+    sql = f"""{head}WITH arm_runs AS MATERIALIZED (SELECT * FROM main.arm_runs),
+answer AS (
+{body}
+),
+placed AS (SELECT row_number() OVER () AS place, * FROM answer),
+arm_words AS MATERIALIZED (
+    SELECT condition AS arm{task}, usable_words(condition, list(unusable)) AS words
+    FROM arm_runs{among}
+    GROUP BY condition{task}
+),
+marked AS (
+    SELECT placed.*, nullif(concat_ws('; ', {words}), '') AS {NOT_USABLE}
+    FROM placed{joins}
+)
+SELECT * EXCLUDE (place){replaced}
+FROM marked
+ORDER BY place;
+"""
     said = {NOT_USABLE: meaning_of_mark(made.whole)}
     return made._replace(
         sql=sql, columns=(*made.columns, NOT_USABLE), definitions=made.definitions | said
@@ -108,7 +129,7 @@ def _marked(made: Query) -> Query:
 def _arm(made: Query, name: str) -> str:
     """SQL of an arm's name: a column, or an arm of the contrast."""
     if name in made.columns:
-        return name
+        return f"placed.{name}"
     given = f"CAST(${name} AS VARCHAR), " if name in made.params else ""
     return f"coalesce({given}(SELECT max({name}) FROM study))"
 

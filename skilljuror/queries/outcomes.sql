@@ -27,7 +27,7 @@ WITH frame AS (
         coalesce(reward > 0, false) AS broad,  -- (A-02)
         coalesce(reward, 0) AS earned,
         status <> 'missing' AND exception IS NULL AS clean
-    FROM runs
+    FROM arm_runs
     WHERE status <> 'observed'
         AND (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), task))
 ),
@@ -44,6 +44,7 @@ counts AS (
         position,
         count(*) AS planned,
         count(*) FILTER (WHERE final) AS final,
+        count(*) FILTER (WHERE usable) AS usable,
         count(*) FILTER (WHERE strict) AS strict_passes,
         count(*) FILTER (WHERE broad) AS broad_passes,
         count(*) FILTER (WHERE clean) AS runtime_successes,
@@ -53,7 +54,7 @@ counts AS (
 ),
 control AS (
     SELECT counts.* FROM counts JOIN conditions USING (condition)
-    WHERE role = 'control' AND not_usable(condition, NULL, CAST($tasks AS VARCHAR)) IS NULL
+    WHERE role = 'control' AND usable = planned
 )
 SELECT
     n.condition,

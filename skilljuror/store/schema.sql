@@ -954,18 +954,12 @@ SELECT
 FROM runs AS r
 LEFT JOIN (SELECT DISTINCT trial FROM contaminations) AS x ON x.trial = r.run;
 
--- Why an arm is not whole, over all tasks or one, or over some (names with spaces between them); null if all its planned trials are usable.
-CREATE MACRO not_usable(arm, of_task, among) AS (
-    SELECT
-        if(count(unusable) = 0, NULL, concat(
-            count(*) - count(unusable), ' of ', count(*), ' trials of ', any_value(condition), ' usable: ',
-            array_to_string(list_transform(map_entries(histogram(unusable)), lambda n: n.value || ' ' || n.key), ', ')
-        ))
-    FROM arm_runs
-    WHERE condition = arm
-        AND (of_task IS NULL OR task = of_task)
-        AND (among IS NULL OR list_contains(string_split(among, ' '), task))
-);
+-- Says how many trials of an arm are usable, from the reasons of all its trials; null if all are.
+CREATE MACRO usable_words(arm, reasons) AS if(list_count(reasons) = 0, NULL, concat(
+    len(reasons) - list_count(reasons), ' of ', len(reasons), ' trials of ', arm, ' usable (',
+    array_to_string(list_transform(list_sort(list_distinct(reasons)), lambda one:
+        len(list_filter(reasons, lambda each: each = one)) || ' ' || one), ', '), ')'
+));
 
 -- Verdicts of the gates on planted changes.
 
