@@ -13,9 +13,7 @@ _CONTINUATION = re.compile(r"--   (\S.*)")
 
 NOT_USABLE = "not_usable"
 """Last column of a question about arms: why an arm of the row is not whole."""
-_AMONG = (
-    "CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), task)"
-)
+_AMONG = "CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), task)"
 CONTRAST = ("treatment", "control")
 """Arms of a question whose header says `arms: contrast`."""
 
@@ -84,7 +82,9 @@ def meaning_of_mark(whole: tuple[str, ...]) -> str:
 
 def _marked(made: Query) -> Query:
     """The question with the column NOT_USABLE, which is the reason for its null columns in `whole`."""
-    head = "".join(takewhile(lambda line: line.startswith("-- "), made.sql.splitlines(keepends=True)))
+    head = "".join(
+        takewhile(lambda line: line.startswith("-- "), made.sql.splitlines(keepends=True))
+    )
     body = made.sql[len(head) :].strip().removesuffix(";")
     names = CONTRAST if made.arms == ("contrast",) else made.arms
     task = ", task" if "task" in made.columns else ""

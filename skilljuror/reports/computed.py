@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from skilljuror.queries.catalog import Query
+from skilljuror.queries.catalog import NOT_USABLE, Query, meaning_of_mark
 from skilljuror.queries.run import QueryResult, query
 from skilljuror.reports import judging
 from skilljuror.reports.ablation import SECTIONS, sections
@@ -23,15 +23,15 @@ from skilljuror.reports.rates import (
     largest_p,
     measure_arms,
     process_rates,
-    refusal,
     task_sums,
     yields,
 )  # fmt: skip
 from skilljuror.reports.times import TIMES, time_to_pass
+from skilljuror.reports.usable import contrast_mark, marked
 from skilljuror.stats.paired import Arm, geometric_ratio, paired_delta
 from skilljuror.stats.power import false_discovery_rates, holm
 from skilljuror.stats.verdicts import verdict
-from skilljuror.stats.yields import Yield, per_pass
+from skilljuror.stats.yields import per_pass
 
 PROCESS = {
     "agent_steps": "steps",
@@ -80,11 +80,20 @@ class ComputedTable(NamedTuple):
     """The question that it starts from."""
     grain: str = "one row is one measure"
     """What one row is."""
+    arms: tuple[str, ...] = ()
+    """Columns that name the arms of a row, or "contrast"; () without figures of arms."""
+    whole: tuple[str, ...] = ()
+    """Columns that are null unless every planned trial of these arms is usable."""
+
+    def rows(self, answers: Answers) -> QueryResult:
+        """Return its rows; with `arms`, each with the mark of a question."""
+        made = self.make(answers)
+        return marked(answers, made, self.arms, self.whole) if self.arms else made
 
 
 def answer(answers: Answers, name: str) -> QueryResult:
     """The rows of a computed table, or of a named question. Raises QueryError."""
-    return answers.made(name, COMPUTED[name].make) if name in COMPUTED else answers(name)
+    return answers.made(name, COMPUTED[name].rows) if name in COMPUTED else answers(name)
 
 
 def documentation(name: str) -> Query:
@@ -93,31 +102,29 @@ def documentation(name: str) -> Query:
     if name not in COMPUTED:
         return query(name)
     table = COMPUTED[name]
+    mark = {NOT_USABLE: meaning_of_mark(table.whole)} if table.arms else {}
     return query(table.source)._replace(
         name=name,
         question=table.question,
         grain=table.grain,
-        columns=table.columns,
+        columns=(*table.columns, *mark),
         read=table.read,
-        definitions=table.definitions,
+        definitions=table.definitions | mark,
+        whole=table.whole,
     )
 
 
 def ratios(answers: Answers) -> QueryResult:
     """Treatment / control in time, tokens and cost, as ratios of geometric means over tasks."""
     rows = []
-    setup, sums, why = answers.single("setup"), task_sums(answers), refusal(answers)
+    setup, sums = answers.single("setup"), task_sums(answers)
     for metric, (unit, *_) in COSTS.items():
         treatment, control = measure_arms(answers, metric)
         paired = geometric_ratio(control, treatment)
         counts = (_trials(treatment), _trials(control), paired.tasks)
         one, other = (sums.get((setup[arm], metric), {}) for arm in ("treatment", "control"))
         both = sorted(one.keys() & other.keys())
-        made = Yield(None, None, 0)
-        if not why:
-            made = per_pass(
-                {task: one[task] for task in both}, {task: other[task] for task in both}
-            )
+        made = per_pass({task: one[task] for task in both}, {task: other[task] for task in both})
         own = (made.value, *ends(made.interval, made.tasks))
         row = (metric, unit, *counts, paired.ratio, *ends(paired.interval, paired.tasks), *own)
         rows.append(row)
@@ -145,9 +152,19 @@ def effect(answers: Answers) -> QueryResult:
     for part in answers("effect_parts").records():
         arms = part["treatment"], part["control"]
         paired = outcome_contrast(answers, setup["primary_outcome"], *arms)
-        if paired is None or part["delta_rate"] is None:
-            reason = part["delta_rate_reason"]
-            rows.append((part["part"], *arms, 0, None, reason, None, None, None, None, None))
+        if paired is None or not part["tasks"]:
+            rows.append((
+                part["part"],
+                *arms,
+                0,
+                None,
+                part["delta_rate_reason"],
+                None,
+                None,
+                None,
+                None,
+                None,
+            ))
             continue
         rows.append((
             part["part"], *arms, paired.tasks, *difference(paired),
@@ -207,6 +224,7 @@ COMPUTED = {
         effect,
         "effect_parts",
         "one row is one part",
+        ("treatment", "control"),
     ),
     "ratios": ComputedTable(
         "How much more time, tokens and money does the treatment take?",
@@ -221,6 +239,8 @@ COMPUTED = {
             "per_pass_low": "lower end of its 95 % interval, by a jackknife over tasks",
         },
         ratios,
+        arms=("contrast",),
+        whole=("per_pass_ratio", "per_pass_low", "per_pass_high"),
     ),
     "yields": ComputedTable(
         "How often does each condition pass, and what does a pass cost?",
@@ -239,6 +259,8 @@ COMPUTED = {
         yields,
         "trials",
         "one row is one condition and measure",
+        ("condition",),
+        ("value", "low", "high"),
     ),
     "gains": ComputedTable(
         "How much of what was left did the treatment gain, and at what overhead?",
@@ -254,6 +276,8 @@ COMPUTED = {
         gains,
         "gain",
         "one row is one number",
+        ("contrast",),
+        ("value", "low", "high"),
     ),
     "time_to_pass": ComputedTable(
         "How long until a pass, if what fails never passes?",
@@ -275,6 +299,16 @@ COMPUTED = {
         time_to_pass,
         "trials",
         "one row is one condition",
+        ("condition",),
+        (
+            "limit_minutes",
+            "minutes",
+            "low",
+            "high",
+            "difference",
+            "difference_low",
+            "difference_high",
+        ),
     ),
     "process_rates": ComputedTable(
         "How sure are the rates of process, timing and uptake?",
@@ -291,6 +325,7 @@ COMPUTED = {
         process_rates,
         "task_rates",
         "one row is one condition, measure and judge",
+        ("condition",),
     ),
     "contrasts": ComputedTable(
         "By how much does the way of working differ, task by task?",
@@ -304,6 +339,7 @@ COMPUTED = {
             "q": "share of false discoveries among the rows with a q as small (Benjamini and Hochberg)",
         },
         contrasts,
+        arms=("contrast",),
     ),
     "interactions": ComputedTable(
         "Does the effect of the layout differ between kinds of task?",
@@ -316,9 +352,10 @@ COMPUTED = {
             "p_reason": "reason for a missing p",
             "p_holm": "p adjusted by Holm's method for the number of attributes",
         },
-        lambda answers: interactions(answers, refusal(answers)),
+        lambda answers: interactions(answers, contrast_mark(answers)),
         "strata",
         "one row is one attribute of tasks",
+        ("contrast",),
     ),
     "patterns": ComputedTable(
         "Where does more uptake go with more success, and where not?",
@@ -335,9 +372,10 @@ COMPUTED = {
             "control as yes",
             "minutes_per_pass_ratio": "minutes per strict pass, treatment / control",
         },
-        lambda answers: patterns(answers, refusal(answers)),
+        lambda answers: patterns(answers, contrast_mark(answers)),
         "strata",
         "one row is one value of a task attribute, and one judge",
+        ("contrast",),
     ),
     "sections": ComputedTable(
         "Which sections of the Skill earn their place?",
@@ -358,6 +396,7 @@ COMPUTED = {
         sections,
         "section_runs",
         "one row is one arm without a section",
+        ("condition",),
     ),
     "uptake_rates": ComputedTable(
         "What is the uptake rate of each condition, corrected for the judge's errors?",
@@ -381,6 +420,8 @@ COMPUTED = {
         judging.uptake_rates,
         "judged_cells",
         "one row is one judge and condition",
+        ("condition",),
+        judging.RATES[5:],
     ),
     "uptake_differences": ComputedTable(
         "Does uptake differ between the conditions, corrected for the judge's errors?",
@@ -398,6 +439,8 @@ COMPUTED = {
         judging.uptake_differences,
         "judged_cells",
         "one row is one judge",
+        ("contrast",),
+        judging.DIFFERENCES[4:],
     ),
     "judge_accuracy": ComputedTable(
         "How often is a judge's yes right, and how many does it miss?",
