@@ -43,7 +43,7 @@ cells AS (
     FROM arm_runs AS r
     CROSS JOIN kinds AS k
     LEFT JOIN measures AS m ON r.usable AND m.trial = r.run AND m.metric = k.metric AND m.key = ''
-    LEFT JOIN measures AS d ON d.trial = r.run AND d.metric = 'price_date' AND d.key = ''
+    LEFT JOIN measures AS d ON r.usable AND d.trial = r.run AND d.metric = 'price_date' AND d.key = ''
     WHERE r.status <> 'observed'
         AND (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), r.task))
 ),

@@ -5,7 +5,8 @@
 --   control_trials, delta_pass, delta_pass_reason, sd_pass, delta_runtime, sd_runtime, delta_yes_low, delta_yes_high, delta_events,
 --   delta_fanout, treatment_minutes_per_pass, control_minutes_per_pass
 -- arms: contrast
--- whole: delta_pass, sd_pass, delta_runtime, sd_runtime, treatment_minutes_per_pass, control_minutes_per_pass
+-- whole: treatment_passes, control_passes, delta_pass, sd_pass, delta_runtime, sd_runtime,
+--   treatment_minutes_per_pass, control_minutes_per_pass
 -- params: attributes=validation_type workflow_type domain, treatment=null, control=null, judge=null
 -- read: Strata are small and numerous: use them as hints, not as tests. Uptake follows from the layout, so
 --   its correlation with success here is not an effect of uptake.

@@ -119,7 +119,7 @@ def ratios(answers: Answers) -> QueryResult:
     rows = []
     setup, sums = answers.single("setup"), task_sums(answers)
     for metric, (unit, *_) in COSTS.items():
-        treatment, control = measure_arms(answers, metric)
+        treatment, control = measure_arms(answers, metric, " ".join(COSTS))
         paired = geometric_ratio(control, treatment)
         counts = (_trials(treatment), _trials(control), paired.tasks)
         one, other = (sums.get((setup[arm], metric), {}) for arm in ("treatment", "control"))
@@ -134,8 +134,9 @@ def ratios(answers: Answers) -> QueryResult:
 def contrasts(answers: Answers) -> QueryResult:
     """Treatment minus control in how agents worked, as paired means over tasks."""
     rows = []
-    for metric, unit in (PROCESS | _of_other_packages(answers)).items():
-        treatment, control = measure_arms(answers, metric)
+    units = PROCESS | _of_other_packages(answers)
+    for metric, unit in units.items():
+        treatment, control = measure_arms(answers, metric, " ".join(units))
         paired = paired_delta(control, treatment, unit=unit)
         counts = (_trials(treatment), _trials(control), paired.tasks)
         row = (metric, unit, *counts, paired.delta, *ends(paired.t, paired.tasks))
@@ -287,7 +288,7 @@ COMPUTED = {
         {
             "trials": "planned trials",
             "timeouts": "trials that ran out of time without a pass",
-            "limit_minutes": "mean over tasks of the minutes of the longest trial in any condition",
+            "limit_minutes": "mean over tasks of the minutes of the longest usable trial in any condition",
             "minutes": "mean over tasks of the mean minutes without a pass up to this limit (restricted mean of "
             "Kaplan and Meier's curve)",
             "low": "lower end of the 95 % interval, by a jackknife over tasks on the log scale",
@@ -421,7 +422,7 @@ COMPUTED = {
         "judged_cells",
         "one row is one judge and condition",
         ("condition",),
-        judging.RATES[5:],
+        tuple(name for name in judging.RATES[5:] if not name.endswith("_reason")),
     ),
     "uptake_differences": ComputedTable(
         "Does uptake differ between the conditions, corrected for the judge's errors?",
@@ -440,7 +441,7 @@ COMPUTED = {
         "judged_cells",
         "one row is one judge",
         ("contrast",),
-        judging.DIFFERENCES[4:],
+        tuple(name for name in judging.DIFFERENCES[4:] if not name.endswith("_reason")),
     ),
     "judge_accuracy": ComputedTable(
         "How often is a judge's yes right, and how many does it miss?",

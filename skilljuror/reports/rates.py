@@ -200,11 +200,12 @@ def _overhead(answers: Answers) -> Yield:
     return Yield(made.value - 1, interval, made.tasks)
 
 
-def measure_arms(answers: Answers, metric: str) -> tuple[Arm, Arm]:
-    """Values of a measure in usable trials per task, of (treatment, control); nulls are left out."""
+def measure_arms(answers: Answers, metric: str, among: str = "") -> tuple[Arm, Arm]:
+    """Values of a measure in usable trials per task, of (treatment, control); nulls are left out.
+    With `among`, the measures with spaces between them, all of these are asked for once."""
     values: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
-    for row in answers(SOURCE, metrics=metric).records():
-        if row["value"] is not None and row["unusable"] is None:
+    for row in answers(SOURCE, metrics=among or metric).records():
+        if row["metric"] == metric and row["value"] is not None and row["unusable"] is None:
             values[row["treated"]][row["task"]].append(row["value"])
     return values[True], values[False]
 

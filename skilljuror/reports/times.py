@@ -41,10 +41,10 @@ def time_to_pass(answers: Answers) -> QueryResult:
 
 
 def _limits(trials: Rows) -> dict[str, float]:
-    """Task -> minutes of its longest trial in any condition."""
+    """Task -> minutes of its longest usable trial in any condition."""
     found: dict[str, float] = defaultdict(float)
     for row in trials:
-        if row["minutes"] is not None:
+        if row["minutes"] is not None and row["unusable"] is None:
             found[row["task"]] = max(found[row["task"]], row["minutes"])
     return dict(found)
 
@@ -65,6 +65,8 @@ class _Arm:
         self.limit = sum(limits.get(task, 0.0) for task in self.means)
 
     def _reason(self, limits: dict[str, float]) -> str:
+        if any(row["unusable"] for row in self.trials):
+            return "not whole"
         unknown = sum(
             row["minutes"] is None if row["strict"] or _ran_out(row) else row["task"] not in limits
             for row in self.trials
