@@ -38,8 +38,8 @@ sizes AS (
 ),
 of_whole AS (
     SELECT r.condition, r.task, r.run, t.trajectory
-    FROM runs AS r
-    JOIN trajectories AS t ON t.trial = r.run
+    FROM arm_runs AS r
+    JOIN trajectories AS t ON r.usable AND t.trial = r.run
     WHERE t.units IS NOT NULL AND r.condition IN (SELECT whole FROM arms)
 ),
 judged AS (

@@ -21,8 +21,8 @@
 -- column tokens_per_run: tokens of the unit's text, each time it was shown, over all runs
 WITH of_task AS (
     SELECT r.condition, r.position, r.task, r.run, t.trajectory
-    FROM runs AS r
-    JOIN trajectories AS t ON t.trial = r.run
+    FROM arm_runs AS r
+    JOIN trajectories AS t ON r.usable AND t.trial = r.run
     WHERE t.units IS NOT NULL
         AND (CAST($condition AS VARCHAR) IS NULL OR r.condition = CAST($condition AS VARCHAR))
 ),

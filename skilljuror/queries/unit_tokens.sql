@@ -18,7 +18,7 @@
 WITH logs AS (
     SELECT r.condition, r.position, r.task, r.run, t.trajectory, c.variant
     FROM trajectories AS t
-    JOIN runs AS r ON r.run = t.trial
+    JOIN arm_runs AS r ON r.usable AND r.run = t.trial
     JOIN trials AS c ON c.trial = t.trial
     WHERE t.units > 0
         AND (CAST($condition AS VARCHAR) IS NULL OR r.condition = CAST($condition AS VARCHAR))

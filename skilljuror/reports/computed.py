@@ -384,6 +384,7 @@ COMPUTED = {
         "The whole Skill minus an arm in which the section says something irrelevant of the same length.",
         {
             "condition": "arm without the section",
+            "whole": "arm with the whole Skill",
             "runs": "runs of the arm with the whole Skill whose log could be read",
             "shown_rate": "share of these that were shown any of the section",
             "used_rate_low": "share in which a line of it proves a use; null unless every use is judged",
@@ -397,7 +398,7 @@ COMPUTED = {
         sections,
         "section_runs",
         "one row is one arm without a section",
-        ("condition",),
+        ("condition", "whole"),
     ),
     "uptake_rates": ComputedTable(
         "What is the uptake rate of each condition, corrected for the judge's errors?",
