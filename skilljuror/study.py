@@ -54,10 +54,10 @@ _ALL_ROWS = "SELECT * FROM query_table($name)"
 _UNIT = "SELECT unit FROM metrics WHERE metric = $metric"
 _TIMES = """
 SELECT coalesce(m.value, e.value * $scale) AS time, m.value IS NOT NULL AS happened
-FROM runs AS r
+FROM arm_runs AS r
 JOIN measures AS m ON m.trial = r.run AND m.metric = $metric AND m.key = ''
 JOIN measures AS e ON e.trial = r.run AND e.metric = $end AND e.key = ''
-WHERE r.condition = $condition AND (m.value IS NOT NULL OR m.reason = 'never')
+WHERE r.usable AND r.condition = $condition AND (m.value IS NOT NULL OR m.reason = 'never')
     AND coalesce(m.value, e.value) IS NOT NULL
 """
 _ENDS = {
@@ -159,14 +159,17 @@ class StudyReader:
 
     def contrasts(self, a: str, b: str, metrics: Sequence[str]) -> Table:
         """`contrast` of several measures, one row each: the difference, its t interval over tasks (null
-        for a single task and if all tasks have the same difference), p by sign flips over tasks, and
-        p_holm, adjusted by Holm's method for the number of measures. `refusal` is the reason not to
-        quote a row, or "".
+        for a single task and if all tasks have the same difference), p by sign flips over tasks (the larger of
+        with and without contaminated trials), and p_holm, adjusted by Holm's method for the number of
+        measures. `refusal` is the reason not to quote a row, or "".
 
         Declare the family in advance. Raises QueryError for a measure without values.
         """
         deltas = [self.contrast(a, b, metric) for metric in metrics]
-        p_values = [sign_flip([value for _, value in delta.by_task]).p for delta in deltas]
+        p_values = [
+            max(sign_flip([v for _, v in one.by_task]).p for one in (delta, delta.clean or delta))
+            for delta in deltas
+        ]
         ends = [(delta.t.low, delta.t.high) if delta.t else (None, None) for delta in deltas]
         counts = [
             (d.coverage.planned, d.coverage.final, d.coverage.contaminated, d.refusal)

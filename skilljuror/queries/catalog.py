@@ -1,6 +1,7 @@
 """The head of a .sql file as data."""
 
 import re
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,6 +9,13 @@ from skilljuror.errors import QueryError
 
 _ENTRY = re.compile(r"-- ([a-z]+|(?:column|null) [a-z0-9_]+): (\S.*)")
 _CONTINUATION = re.compile(r"--   (\S.*)")
+
+
+NOT_USABLE = "not_usable"
+"""Last column of a question about arms: why an arm of the row is not whole."""
+_AMONG = "CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), task)"
+CONTRAST = ("treatment", "control")
+"""Arms of a question whose header says `arms: contrast`."""
 
 
 class Query(NamedTuple):
@@ -33,8 +41,12 @@ class Query(NamedTuple):
     """What it means that a column is null in every row, and how to get values."""
     definitions: dict[str, str]
     """What single columns are."""
+    arms: tuple[str, ...]
+    """Columns that name the arms of a row, or "contrast"; () for a question without figures of arms."""
+    whole: tuple[str, ...]
+    """Columns that are null unless every planned trial of these arms is usable."""
     sql: str
-    """The whole file."""
+    """The whole file; with `arms`, its answer is marked with NOT_USABLE."""
 
 
 def read_query(path: Path) -> Query:
@@ -44,7 +56,7 @@ def read_query(path: Path) -> Query:
     missing = [name for name in ("question", "section", "grain", "columns") if name not in head]
     if missing:
         raise QueryError(f"{path.name!r} has no line '-- {missing[0]}: …'")
-    return Query(
+    made = Query(
         name=path.stem,
         question=head["question"],
         section=head["section"],
@@ -55,8 +67,71 @@ def read_query(path: Path) -> Query:
         empty=head.get("empty", ""),
         nulls=_of_columns(head, "null "),
         definitions=_of_columns(head, "column "),
+        arms=tuple(_listed(head.get("arms", ""))),
+        whole=tuple(_listed(head.get("whole", ""))),
         sql=sql,
     )
+    return _marked(made) if made.arms else made
+
+
+def meaning_of_mark(whole: tuple[str, ...]) -> str:
+    """What the column NOT_USABLE says."""
+    nulls = f"; while it has a value, these are null: {', '.join(whole)}" if whole else ""
+    return f"how many planned trials of the row's arms figures may use, and why not the others; null for all{nulls}"
+
+
+def _marked(made: Query) -> Query:
+    """The question with the column NOT_USABLE, which is the reason for its null columns in `whole`."""
+    head = "".join(
+        takewhile(lambda line: line.startswith("-- "), made.sql.splitlines(keepends=True))
+    )
+    body = made.sql[len(head) :].strip().removesuffix(";")
+    names = CONTRAST if made.arms == ("contrast",) else made.arms
+    task = ", task" if "task" in made.columns else ""
+    among = f"\n    WHERE {_AMONG}" if "tasks" in made.params else ""
+    joins = "".join(
+        f"\n    LEFT JOIN arm_words AS {name}_arm ON {name}_arm.arm = {_arm(made, name)}"
+        + (task and f" AND {name}_arm.task = placed.task")
+        for name in names
+    )
+    words = ", ".join(f"{name}_arm.words" for name in names)
+    null = [f"if({NOT_USABLE} IS NULL, {name}, NULL) AS {name}" for name in made.whole]
+    null += [
+        f"coalesce({NOT_USABLE}, {name}) AS {name}"
+        for name in (f"{column}_reason" for column in made.whole)
+        if name in made.columns
+    ]
+    replaced = f" REPLACE (\n    {f',{chr(10)}    '.join(null)}\n)" if null else ""
+    sql = f"""{head}WITH arm_runs AS MATERIALIZED (SELECT * FROM main.arm_runs),
+answer AS (
+{body}
+),
+placed AS (SELECT row_number() OVER () AS place, * FROM answer),
+arm_words AS MATERIALIZED (
+    SELECT condition AS arm{task}, usable_words(condition, list(unusable)) AS words
+    FROM arm_runs{among}
+    GROUP BY condition{task}
+),
+marked AS (
+    SELECT placed.*, nullif(concat_ws('; ', {words}), '') AS {NOT_USABLE}
+    FROM placed{joins}
+)
+SELECT * EXCLUDE (place){replaced}
+FROM marked
+ORDER BY place;
+"""  # noqa: S608  names of our own files
+    said = {NOT_USABLE: meaning_of_mark(made.whole)}
+    return made._replace(
+        sql=sql, columns=(*made.columns, NOT_USABLE), definitions=made.definitions | said
+    )
+
+
+def _arm(made: Query, name: str) -> str:
+    """SQL of an arm's name: a column, or an arm of the contrast."""
+    if name in made.columns:
+        return f"placed.{name}"
+    given = f"CAST(${name} AS VARCHAR), " if name in made.params else ""
+    return f"coalesce({given}(SELECT max({name}) FROM study))"  # noqa: S608  names of our own files
 
 
 def _of_columns(head: dict[str, str], kind: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 -- section: RQ3
 -- grain: one row is one condition and file of a Skill that was in the context before a compaction
 -- columns: condition, skill, resource, runs, held, stayed, lost, unknown, came_back, median_steps_back
+-- arms: condition
 -- params: skill=null
 -- read: A file is in the context while any of its text that was shown to the main agent is. What the summary of a
 --   compaction says of it does not count.
@@ -17,7 +18,7 @@
 WITH shown AS (
     SELECT r.condition, r.position, n.name, s.*
     FROM trajectories AS t
-    JOIN runs AS r ON r.run = coalesce(t.trial, t.trajectory)
+    JOIN arm_runs AS r ON r.usable AND r.run = coalesce(t.trial, t.trajectory)
     JOIN stays AS s ON s.trajectory = t.trajectory AND s.agent = 'main'
     JOIN skill_names AS n ON n.trajectory = s.trajectory AND n.skill = s.skill
     WHERE CAST($skill AS VARCHAR) IS NULL OR CAST($skill AS VARCHAR) IN (n.name, regexp_extract(n.name, '[^:]*$'))

@@ -2,6 +2,7 @@
 -- section: RQ2
 -- grain: one row is one condition, agent program, and file or kind of unit; or all input, or all but Skill text
 -- columns: condition, agent, skill, source, basis, readable, measured, reason, tokens, share, uncached, cached
+-- arms: condition
 -- params: by=file, condition=null
 -- read: Text that was shown is sent again with each later request of that agent, until a compaction removes it or the
 --   run ends: it costs its tokens times these requests. All numbers are means over the measured runs. `by=kind` sums by
@@ -29,7 +30,7 @@ WITH logs AS (
         max(m.value) FILTER (WHERE m.key = 'cache_read') AS cached,
         max(m.reason) FILTER (WHERE m.key = 'input') AS reason
     FROM trajectories AS t
-    JOIN runs AS r ON r.run = coalesce(t.trial, t.trajectory)
+    JOIN arm_runs AS r ON r.usable AND r.run = coalesce(t.trial, t.trajectory)
     LEFT JOIN measures AS m ON m.trial = r.run AND m.metric = 'tokens'
     WHERE CAST($condition AS VARCHAR) IS NULL OR r.condition = CAST($condition AS VARCHAR)
     GROUP BY ALL

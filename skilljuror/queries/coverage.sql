@@ -2,9 +2,8 @@
 -- section: RQ2
 -- grain: one row is one condition
 -- columns: condition, planned, scored, timeout, unscored, no_answer, error, missing, final,
---   coverage, attempts, rerun, accepted, readable, judged, decided
--- read: A rate divides by every planned trial. With coverage below 1, some trials have no final outcome yet
---   and count as not passed: do not quote the headline.
+--   contaminated, usable, coverage, attempts, rerun, accepted, readable, judged, decided
+-- read: Figures use usable trials only, and rates of passes need all: see docs/formulas.md.
 -- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
 --   `skilljuror query STUDY source_counts` shows how much was read.
 -- column scored: the verifier gave a reward in time
@@ -14,6 +13,8 @@
 -- column error: the trial failed, or an agent that writes a log left none
 -- column missing: planned, never finished
 -- column final: trials with a final outcome: a reward, a timeout, or accepted by a person
+-- column contaminated: trials that are invalid for their arm (question quality_flags gives the reason)
+-- column usable: trials that figures may use: final and not contaminated
 -- column coverage: final / planned
 -- column attempts: attempts at these trials, including earlier ones (question attempts)
 -- column rerun: trials that were run more than once
@@ -31,6 +32,8 @@ SELECT
     count(*) FILTER (WHERE status = 'error') AS error,
     count(*) FILTER (WHERE status = 'missing') AS missing,
     count(*) FILTER (WHERE final) AS final,
+    count(*) FILTER (WHERE unusable = 'contaminated') AS contaminated,
+    count(*) FILTER (WHERE unusable IS NULL) AS usable,
     count(*) FILTER (WHERE final) / count(*) AS coverage,
     CAST(count(*) FILTER (WHERE status <> 'missing') + coalesce(sum(t.earlier), 0) AS BIGINT) AS attempts,
     count(*) FILTER (WHERE t.earlier + CAST(status <> 'missing' AS INTEGER) > 1) AS rerun,
@@ -46,6 +49,7 @@ SELECT
         )
     ) AS decided
 FROM runs AS r
+JOIN (SELECT run, unusable FROM arm_runs) AS x USING (run)
 LEFT JOIN (SELECT trial, count(*) AS earlier FROM attempts GROUP BY trial) AS t ON t.trial = r.run
 WHERE status <> 'observed'
 GROUP BY r.condition, r.position

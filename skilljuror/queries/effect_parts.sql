@@ -2,6 +2,8 @@
 -- section: RQ2
 -- grain: one row is one part
 -- columns: part, treatment_variant, control_variant, treatment, control, tasks, delta_rate, delta_rate_reason
+-- arms: treatment, control
+-- whole: delta_rate
 -- read: executability, cues and disclosure add up to all if every arm has the same tasks. A part without its two
 --   arms is unknown, not zero. The report adds interval and verdict.
 -- empty: No condition offers the variant flat-files or flat-toc, so nothing parts disclosure from executability.

@@ -3,13 +3,15 @@
 -- grain: one row is one condition and one resource (time, display tokens, cost)
 -- columns: condition, resource, unit, planned, measured, coverage, passes, total, attempt,
 --   attempt_reason, success, success_reason, yield, yield_reason, yield_at_least, price_dates
+-- arms: condition
+-- whole: success, yield, yield_at_least
 -- params: tasks=null
 -- read: `attempt` is the mean over trials, `success` the mean over passing trials, and `yield` the cost of
 --   one strict pass including the failed attempts. A condition can be cheaper per attempt and more expensive
 --   per pass.
 -- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
 --   `skilljuror query STUDY trajectories` shows minutes and tokens of each run.
--- column measured: planned trials with a known value; the others are unknown, not zero
+-- column measured: usable trials with a known value; the others are unknown, not zero
 -- column total: sum over the measured trials
 -- column attempt: total / measured trials
 -- column success: mean over strict passes; null unless every one of them was measured
@@ -32,16 +34,16 @@ cells AS (
         k.unit,
         coalesce(r.reward = 1, false) AS strict,  -- a missing reward is no pass
         m.value,
-        if(m.trial IS NULL, 'missing', m.reason) AS reason,
+        coalesce(r.unusable, if(m.trial IS NULL, 'missing', m.reason)) AS reason,
         if(
             k.metric = 'cost_usd',
             strftime(strptime(CAST(CAST(d.value AS INTEGER) AS VARCHAR), '%Y%m%d'), '%Y-%m-%d'),
             NULL
         ) AS price_date
-    FROM runs AS r
+    FROM arm_runs AS r
     CROSS JOIN kinds AS k
-    LEFT JOIN measures AS m ON m.trial = r.run AND m.metric = k.metric AND m.key = ''
-    LEFT JOIN measures AS d ON d.trial = r.run AND d.metric = 'price_date' AND d.key = ''
+    LEFT JOIN measures AS m ON r.usable AND m.trial = r.run AND m.metric = k.metric AND m.key = ''
+    LEFT JOIN measures AS d ON r.usable AND d.trial = r.run AND d.metric = 'price_date' AND d.key = ''
     WHERE r.status <> 'observed'
         AND (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), r.task))
 ),

@@ -2,6 +2,7 @@
 -- section: RQ3
 -- grain: one row is one condition, kind and way
 -- columns: condition, kind, via, events, trajectories, failed, phantom, counted
+-- arms: condition
 -- column kind: kind of access; edit, write and mention are not uses
 -- column via: means of access, for example a tool or a command
 -- column failed: events whose call failed
@@ -18,7 +19,7 @@ SELECT
     bool_and(e.counted) AS counted
 FROM events AS e
 JOIN trajectories AS t ON t.trajectory = e.trajectory
-JOIN runs AS r ON r.run = coalesce(t.trial, t.trajectory)
+JOIN arm_runs AS r ON r.usable AND r.run = coalesce(t.trial, t.trajectory)
 WHERE NOT e.bundled
 GROUP BY r.condition, r.position, e.kind, e.via
 ORDER BY r.position, events DESC, e.kind, e.via;

@@ -3,6 +3,7 @@
 -- grain: one row is one condition
 -- columns: condition, trials, units_share, repeats, bytes, tokens, tokens_per_unit, never,
 --   median_step, median_seconds
+-- arms: condition
 -- read: All layouts are measured in the same knowledge units, so a flat Skill and one with many files are
 --   comparable. Empty without a knowledge map.
 -- empty: These runs have no knowledge map (`skilljuror build` and `run` create one). For bytes of Skill text
@@ -29,8 +30,8 @@ WITH found AS (
         max(m.value) FILTER (WHERE metric = 'first_exposure_seconds') AS seconds,
         bool_or(metric = 'first_exposure_step' AND m.reason = 'never') AS never,
         bool_or(metric = 'first_exposure_seconds' AND m.reason = 'no_timestamps') AS untimed
-    FROM runs AS r
-    JOIN measures AS m ON m.trial = r.run AND m.key = ''
+    FROM arm_runs AS r
+    JOIN measures AS m ON r.usable AND m.trial = r.run AND m.key = ''
     GROUP BY r.condition, r.position, r.run
     HAVING max(m.value) FILTER (WHERE metric = 'units_offered') IS NOT NULL
 ),

@@ -2,6 +2,7 @@
 -- section: RQ3
 -- grain: one row is one condition and one point of the run
 -- columns: condition, position, trajectories, units_share, units_share_low, units_share_high
+-- arms: condition
 -- read: A flat layout delivers everything at once. A layout with progressive disclosure rises later and may
 --   stay lower, because the agent reads only the parts that it needs.
 -- empty: These runs have no knowledge map (`skilljuror build` and `run` create one). For bytes of Skill text
@@ -41,6 +42,6 @@ SELECT
     quantile_cont(s.share, 0.25) AS units_share_low,
     quantile_cont(s.share, 0.75) AS units_share_high
 FROM shares AS s
-JOIN runs AS r ON r.run = s.run
+JOIN arm_runs AS r ON r.usable AND r.run = s.run
 GROUP BY r.condition, r.position, s.point
 ORDER BY r.position, s.point;

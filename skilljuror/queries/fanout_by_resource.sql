@@ -2,12 +2,13 @@
 -- section: RQ3
 -- grain: one row is one opened resource of a condition and a task
 -- columns: condition, task, skill, resource, resource_class, opened, searched, trials, share
+-- arms: condition
 -- column opened: trials in which it was activated, read, searched, run or imported, as for fanout
 -- column searched: of these, trials in which only a search printed lines of it
 -- column trials: readable trials of the condition and the task
 WITH frame AS (
     SELECT condition, position, task, count(*) AS trials
-    FROM runs WHERE readable GROUP BY ALL
+    FROM arm_runs WHERE readable GROUP BY ALL
 )
 SELECT
     f.condition, f.task, u.skill, u.resource,
@@ -17,7 +18,7 @@ SELECT
     f.trials,
     count(DISTINCT u.run) / f.trials AS share
 FROM uses AS u
-JOIN runs AS r ON r.run = u.run
+JOIN arm_runs AS r ON r.usable AND r.run = u.run
 JOIN frame AS f ON f.condition = r.condition AND f.task IS NOT DISTINCT FROM r.task
 WHERE u.kind <> 'list' AND NOT u.phantom
 GROUP BY f.condition, f.position, f.task, f.trials, u.skill, u.resource

@@ -4,6 +4,9 @@
 -- columns: treatment, control, tasks, strict_treatment, strict_control, strict_gain, reward_treatment,
 --   reward_control, reward_gain, token_tasks, tokens_treatment, tokens_control, token_overhead,
 --   cost_efficiency, quadrant
+-- arms: treatment, control
+-- whole: strict_treatment, strict_control, strict_gain, reward_treatment, reward_control, reward_gain,
+--   cost_efficiency, quadrant
 -- params: treatment=null, control=null
 -- read: For comparison with benchmarks that print these numbers. Do not rank by cost_efficiency: a treatment
 --   that is worse and cheaper has a positive value too, so read it with the quadrant.
@@ -27,8 +30,8 @@ cells AS (
         avg(if(r.reward = 1, 1, 0)) AS strict,  -- a missing reward is no pass
         avg(coalesce(r.reward, 0)) AS reward,  -- the planned frame: a missing reward is 0
         avg(m.value) AS tokens
-    FROM runs AS r
-    LEFT JOIN measures AS m ON m.trial = r.run AND m.metric = 'total_tokens' AND m.key = ''
+    FROM arm_runs AS r
+    LEFT JOIN measures AS m ON r.usable AND m.trial = r.run AND m.metric = 'total_tokens' AND m.key = ''
     WHERE r.status <> 'observed'
     GROUP BY r.condition, r.task
 ),

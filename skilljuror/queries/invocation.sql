@@ -3,6 +3,7 @@
 -- grain: one row is one condition
 -- columns: condition, readable, invoked, invocation_rate, reward_invoked, reward_not_invoked,
 --   never, median_step, median_seconds
+-- arms: condition
 -- read: A Skill that is never opened cannot help, whatever its layout. The difference of the two mean rewards
 --   is not an effect: the agent itself chooses to open the Skill.
 -- column invoked: readable trials in which an agent (main or sub-agent) activated a Skill or read content of
@@ -20,9 +21,9 @@ WITH found AS (
         max(m.value) FILTER (WHERE metric = 'invocation_seconds') AS seconds,
         bool_or(metric = 'invocation_step' AND m.reason = 'never') AS never,
         bool_or(metric = 'invocation_seconds' AND m.reason = 'no_timestamps') AS untimed
-    FROM runs AS r
+    FROM arm_runs AS r
     LEFT JOIN measures AS m
-        ON m.trial = r.run
+        ON r.usable AND m.trial = r.run
         AND m.key IN ('', 'sub')
         AND m.metric IN ('skill_invoked', 'invocation_step', 'invocation_seconds')
     GROUP BY r.condition, r.position, r.run, r.reward, r.readable

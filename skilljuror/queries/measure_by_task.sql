@@ -2,6 +2,7 @@
 -- section: lists
 -- grain: one row is one task with a value in both arms
 -- columns: task, metric, treatment_mean, treatment_trials, control_mean, control_trials, difference
+-- arms: contrast
 -- params: metric=reward, key=null, treatment=null, control=null
 -- empty: The database has no two conditions of a study to compare, or no task has a value of this measure in
 --   both arms. For foreign logs, `skilljuror query STUDY metrics` lists the measures and the number of runs
@@ -14,8 +15,8 @@ WITH contrast AS (
 ),
 means AS (
     SELECT r.condition, r.task, m.metric, avg(m.value) AS mean, count(m.value) AS trials
-    FROM runs AS r
-    JOIN measures AS m ON m.trial = r.run
+    FROM arm_runs AS r
+    JOIN measures AS m ON r.usable AND m.trial = r.run
     WHERE m.metric = CAST($metric AS VARCHAR) AND m.key = coalesce(CAST($key AS VARCHAR), '')
     GROUP BY ALL
 )

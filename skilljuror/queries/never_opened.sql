@@ -2,13 +2,14 @@
 -- section: RQ3
 -- grain: one row is one offered resource that no readable run opened
 -- columns: condition, task, skill, resource, resource_class, runs
+-- arms: condition
 -- read: A support file that nobody opens is knowledge hidden by the layout; in a flat layout the same text
 --   would have been read with the root.
 -- column resource: path inside the skill; null for a whole skill of which only the offer is known
 -- column runs: readable runs that were offered it
 WITH opened AS (
     SELECT DISTINCT r.condition, r.task, u.skill, u.resource
-    FROM uses AS u JOIN runs AS r ON r.run = u.run
+    FROM uses AS u JOIN arm_runs AS r ON r.usable AND r.run = u.run
     WHERE u.opens
 ),
 planned AS (
@@ -18,7 +19,7 @@ planned AS (
         regexp_replace(f.path, '^[^/]*/', '') AS resource,
         f.resource_class,
         count(*) AS runs
-    FROM runs AS r
+    FROM arm_runs AS r
     JOIN conditions AS c ON c.condition = r.condition
     JOIN variant_files AS f ON f.build = r.task AND f.variant = c.variant
     WHERE r.readable
@@ -31,7 +32,7 @@ observed AS (
         NULL AS resource,
         NULL AS resource_class,
         count(DISTINCT r.run) AS runs
-    FROM runs AS r
+    FROM arm_runs AS r
     JOIN offered AS o ON o.trajectory = r.run
     JOIN skill_names AS n ON n.trajectory = o.trajectory AND n.skill = o.skill
     WHERE r.status = 'observed' AND NOT o.bundled

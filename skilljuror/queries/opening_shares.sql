@@ -2,10 +2,10 @@
 -- section: RQ3
 -- grain: one row is one opened file of a skill, by condition and variant
 -- columns: skill, condition, variant, resource, resource_class, opened, runs, clusters, share
+-- arms: condition
 -- params: skill=null
 -- read: The share is over runs that opened anything of the skill, so that it is the share of its text that a
 --   run pays for. Runs of one cluster resemble each other: many runs of one cluster are little evidence.
---   Contaminated trials are left out.
 -- empty: No run opened this skill, or the study is not ingested; `skilljuror query STUDY skills_opened` lists
 --   the skills that runs opened.
 -- column variant: null for foreign runs, whose logs do not name the text that they were offered
@@ -17,11 +17,10 @@ WITH opened AS (
         u.skill, r.condition, r.position, t.variant, u.resource, u.resource_class, u.run,
         coalesce(r.task, regexp_replace(l.source, '[/\\][^/\\]*$', '')) AS cluster
     FROM uses AS u
-    JOIN runs AS r ON r.run = u.run
+    JOIN arm_runs AS r ON r.usable AND r.run = u.run
     JOIN trajectories AS l ON l.trajectory = u.trajectory
     LEFT JOIN trials AS t ON t.trial = r.run
     WHERE u.opens AND u.ok IS NOT false AND r.readable
-        AND r.run NOT IN (SELECT trial FROM contaminations)
         AND (
             CAST($skill AS VARCHAR) IS NULL
             OR CAST($skill AS VARCHAR) IN (u.skill, regexp_extract(u.skill, '[^:]*$'))

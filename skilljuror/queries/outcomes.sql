@@ -4,16 +4,17 @@
 -- columns: condition, variant, tasks, planned, final, coverage, strict_passes, strict_rate,
 --   delta_passes, broad_passes, broad_rate, mean_reward, runtime_successes,
 --   runtime_rate, strict_and_runtime, strict_given_runtime
+-- arms: condition
+-- whole: strict_rate, delta_passes, broad_rate, mean_reward, runtime_rate, strict_given_runtime
 -- params: tasks=null
--- read: Compare the strict rate. It divides by the planned trials, so a trial without an outcome counts
---   against its condition: check coverage before you rely on a difference.
+-- read: Compare the strict rate. It divides by the planned trials; counts include trials that are not usable.
 -- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
 --   `skilljuror query STUDY observed_outcomes` shows the outcomes of their trials, and `skills_opened` the
 --   resources that they opened.
 -- column strict_passes: trials with a reward of exactly 1 (a missing reward is not a pass)
 -- column strict_rate: strict passes / planned trials
--- column delta_passes: strict passes minus those of the control; null if the planned trials differ, and for an arm
---   besides the treatment that differs in more than the Skill
+-- column delta_passes: strict passes minus those of the control; null if the planned trials differ, one of the
+--   control is not usable, and for an arm besides the treatment that differs in more than the Skill
 -- column broad_passes: trials with a reward above 0
 -- column mean_reward: mean over tasks of the mean reward per planned trial, counting a missing reward as 0
 -- column runtime_successes: finished trials without a recorded exception
@@ -26,7 +27,7 @@ WITH frame AS (
         coalesce(reward > 0, false) AS broad,  -- (A-02)
         coalesce(reward, 0) AS earned,
         status <> 'missing' AND exception IS NULL AS clean
-    FROM runs
+    FROM arm_runs
     WHERE status <> 'observed'
         AND (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), task))
 ),
@@ -43,6 +44,7 @@ counts AS (
         position,
         count(*) AS planned,
         count(*) FILTER (WHERE final) AS final,
+        count(*) FILTER (WHERE usable) AS usable,
         count(*) FILTER (WHERE strict) AS strict_passes,
         count(*) FILTER (WHERE broad) AS broad_passes,
         count(*) FILTER (WHERE clean) AS runtime_successes,
@@ -51,7 +53,8 @@ counts AS (
     GROUP BY condition, position
 ),
 control AS (
-    SELECT counts.*, setting FROM counts JOIN conditions USING (condition) WHERE role = 'control'
+    SELECT counts.*, setting FROM counts JOIN conditions USING (condition)
+    WHERE role = 'control' AND usable = planned
 )
 SELECT
     n.condition,

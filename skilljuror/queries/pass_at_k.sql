@@ -2,6 +2,8 @@
 -- section: RQ2
 -- grain: one row is one condition
 -- columns: condition, k, tasks, short_tasks, pass_at_k
+-- arms: condition
+-- whole: pass_at_k
 -- params: k=3
 -- read: A planned trial without an outcome is not a pass. Tasks with fewer than k planned trials are left
 --   out.

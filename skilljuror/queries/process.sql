@@ -4,12 +4,13 @@
 -- columns: condition, trials, readable, skill_step_share, skill_step_share_pooled,
 --   skill_token_share, skill_token_share_pooled, token_share_trials, skill_text_share,
 --   support_read_trials, script_trials, helper_trials, fanout, fanout_support
+-- arms: condition
 -- read: These numbers come from the logs alone, by fixed rules. They count the resources that were touched,
 --   not whether they helped; for that, see uptake.
 -- null skill_token_share: tokens were not counted. Run `skilljuror ingest --count-tokens --study STUDY` (with
 --   the paths of foreign logs); skill_text_share is the share in bytes, which is a different number
 -- column trials: planned trials; in observed mode, runs and trials without a log
--- column readable: trials with a readable log; every mean and count is over these
+-- column readable: usable trials with a readable log; every mean and count is over these
 -- column skill_step_share: mean over trials of Skill-related steps / all steps of the main agent
 -- column skill_step_share_pooled: the same share over the steps of all trials together
 -- column skill_token_share: mean over trials of tokens of Skill-related steps / tokens of all steps
@@ -23,9 +24,9 @@
 -- column fanout_support: the same without SKILL.md
 WITH found AS (
     SELECT r.condition, r.position, r.run, r.readable, m.metric, m.value
-    FROM runs AS r
+    FROM arm_runs AS r
     LEFT JOIN measures AS m
-        ON m.trial = r.run
+        ON r.usable AND m.trial = r.run
         AND m.key = ''
         AND m.metric IN (
             'agent_steps', 'skill_steps', 'skill_step_share', 'step_tokens', 'skill_step_tokens',

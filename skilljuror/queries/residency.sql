@@ -3,6 +3,7 @@
 -- grain: one row is one condition, agent program and kind of item
 -- columns: condition, agent, item, readable, compacted, compactions, showed, unknown, third_share,
 --   two_thirds_share, resident_share, resident_share_reason, lost, came_back, median_steps_back
+-- arms: condition
 -- read: A compaction replaces the context of an agent by a summary. Text counts as resident if it was shown after the
 --   agent's last compaction, or stayed or was shown again in that compaction; what the summary says of it does not
 --   count. Only the main agent counts. Items are knowledge units, or files where there is no knowledge map.
@@ -26,7 +27,7 @@ WITH logs AS (
         r.condition, r.position, t.trajectory, coalesce(t.agent, 'unknown') AS agent, t.steps,
         if(t.units > 0, 'unit', 'file') AS item
     FROM trajectories AS t
-    JOIN runs AS r ON r.run = coalesce(t.trial, t.trajectory)
+    JOIN arm_runs AS r ON r.usable AND r.run = coalesce(t.trial, t.trajectory)
     WHERE EXISTS (SELECT 1 FROM compactions WHERE agent = 'main')
 ),
 shown AS (

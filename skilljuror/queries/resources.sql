@@ -3,6 +3,7 @@
 -- grain: one row is one resource of a condition, a task and a judge
 -- columns: condition, task, skill, resource, resource_class, judge, events, trajectories,
 --   first_step, yes, no, unknown, open, eru_low, eru_high, eru_rate
+-- arms: condition
 -- params: judge=null
 -- null judge: these uses are not judged yet; run `skilljuror judge STUDY`
 -- column events: uses of it
@@ -22,7 +23,7 @@ firsts AS (
 ),
 medians AS (
     SELECT r.condition, r.task, f.skill, f.resource, median(f.step) AS first_step
-    FROM firsts AS f JOIN runs AS r ON r.run = f.run GROUP BY ALL
+    FROM firsts AS f JOIN arm_runs AS r ON r.usable AND r.run = f.run GROUP BY ALL
 ),
 sums AS (
     SELECT
@@ -38,7 +39,7 @@ sums AS (
         avg(v.low) AS low,
         avg(v.high) AS high
     FROM uses AS u
-    JOIN runs AS r ON r.run = u.run
+    JOIN arm_runs AS r ON r.usable AND r.run = u.run
     LEFT JOIN judges AS j ON true
     LEFT JOIN uptake_verdicts AS v ON v.event = u.event AND v.judge = j.judge
     GROUP BY r.condition, r.position, r.task, u.skill, u.resource, j.judge

@@ -3,6 +3,7 @@
 -- grain: one row is one condition, agent and version of the agent
 -- columns: condition, agent, agent_version, readable, opened, whole, whole_rate_low, whole_rate_high, mean_share,
 --   lowest_share, unknown
+-- arms: condition
 -- read: A flat Skill is flat only if its SKILL.md is read whole; many agents read the first 200 lines or so. If
 --   the share differs between two conditions, the difference of their outcomes mixes layout with what was cut off.
 -- column readable: trials or runs whose log could be read
@@ -17,7 +18,7 @@ WITH found AS (
     SELECT
         r.condition, r.position, t.agent, t.agent_version, m.value,
         coalesce(m.reason = 'unknown_lines', false) AS unknown
-    FROM runs AS r
+    FROM arm_runs AS r
     JOIN (
         SELECT coalesce(trial, trajectory) AS run, min(agent) AS agent,
             min(agent_version) AS agent_version

@@ -2,6 +2,7 @@
 -- section: RQ2
 -- grain: one row is one arm without a section, and one task
 -- columns: condition, whole, whole_reason, task, units, runs, shown, unplaced, used_low
+-- arms: condition, whole
 -- read: The section is what the baseline says and the arm does not. An arm without a section says something
 --   irrelevant of the same length.
 -- empty: No arm leaves out a section. `skilljuror init --sections` writes a study file with one arm for each.
@@ -41,8 +42,8 @@ sizes AS (
 ),
 of_whole AS (
     SELECT r.condition, r.task, r.run, t.trajectory
-    FROM runs AS r
-    JOIN trajectories AS t ON t.trial = r.run
+    FROM arm_runs AS r
+    JOIN trajectories AS t ON r.usable AND t.trial = r.run
     WHERE t.units IS NOT NULL AND r.condition IN (SELECT whole FROM arms)
 ),
 judged AS (

@@ -3,6 +3,7 @@
 -- grain: one row is one counting rule
 -- columns: rule, tasks, treatment_passes, treatment_trials, control_passes, control_trials, delta,
 --   delta_reason, wins, losses
+-- arms: contrast
 -- params: treatment=null, control=null
 -- read: The first row is the strict pass rate over all planned trials. If another row has a different sign,
 --   the difference depends on how trials that are not final, broken or contaminated are counted. The two worst

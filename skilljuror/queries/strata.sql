@@ -5,14 +5,15 @@
 --   control_trials, delta_pass, delta_pass_reason, sd_pass, delta_runtime, sd_runtime,
 --   tasks_given, delta_given, sd_given, delta_yes_low, delta_yes_high, delta_events,
 --   delta_fanout, treatment_minutes_per_pass, control_minutes_per_pass
+-- arms: contrast
+-- whole: treatment_passes, control_passes, delta_pass, sd_pass, delta_runtime, sd_runtime, tasks_given,
+--   delta_given, sd_given, treatment_minutes_per_pass, control_minutes_per_pass
 -- params: attributes=validation_type workflow_type domain, treatment=null, control=null, judge=null
 -- read: Strata are small and numerous: use them as hints, not as tests. Uptake follows from the layout, so
 --   its correlation with success here is not an effect of uptake.
 -- empty: The database has no two conditions of a study to compare, or no task has one of these attributes.
 --   For foreign logs, `skilljuror query STUDY observed_outcomes` shows the outcomes of their trials.
 -- column tasks: tasks planned in both arms; all other columns are over these
--- column treatment_passes: null, as all columns of passes and of runtime success, while a trial of either arm is
---   not final: it would count as a failure
 -- column delta_pass: mean over tasks of the difference of strict pass rates, a fraction
 -- column sd_pass: standard deviation of this difference over tasks; null for one task
 -- column delta_runtime: mean over tasks of the difference of runtime success rates, a fraction
@@ -43,7 +44,6 @@ per_run AS (
     SELECT
         r.run, r.task, r.readable, j.judge,
         r.condition = k.treatment AS treated,
-        r.final,
         coalesce(r.reward = 1, false) AS strict,  -- a missing reward is no pass
         r.status <> 'missing' AND r.exception IS NULL AS clean,
         any_value(minutes.value) AS minutes,
@@ -53,7 +53,7 @@ per_run AS (
         coalesce(sum(v.low), 0) AS low,
         coalesce(sum(v.high), 0) AS high
     FROM contrast AS k
-    JOIN runs AS r ON r.condition IN (k.treatment, k.control)
+    JOIN arm_runs AS r ON r.condition IN (k.treatment, k.control)
     JOIN both_arms AS b ON b.task = r.task
     LEFT JOIN judges AS j ON true
     LEFT JOIN uses AS u ON u.run = r.run
@@ -61,7 +61,7 @@ per_run AS (
     LEFT JOIN measures AS minutes
         ON minutes.trial = r.run AND minutes.metric = 'agent_minutes' AND minutes.key = ''
     LEFT JOIN measures AS fanout
-        ON fanout.trial = r.run AND fanout.metric = 'fanout' AND fanout.key = ''
+        ON r.usable AND fanout.trial = r.run AND fanout.metric = 'fanout' AND fanout.key = ''
     GROUP BY ALL
 ),
 per_task AS (
@@ -93,10 +93,9 @@ arms AS (
         a.attribute, a.value, r.judge, r.treated,
         count(*) AS trials,
         count(*) FILTER (WHERE r.strict) AS passes,
-        count(*) FILTER (WHERE NOT r.final) AS unfinished,
         avg(r.events) FILTER (WHERE r.readable) AS events,
         avg(r.fanout) AS fanout,
-        bool_and(r.judged = r.events) AND r.judge IS NOT NULL AS all_judged,
+        bool_and(r.judged = r.events) FILTER (WHERE r.readable) AND r.judge IS NOT NULL AS all_judged,
         if(all_judged, avg(r.low) FILTER (WHERE r.readable), NULL) AS low,
         if(all_judged, avg(r.high) FILTER (WHERE r.readable), NULL) AS high,
         if(count(r.minutes) = count(*), sum(r.minutes), NULL) / nullif(count(*) FILTER (WHERE r.strict), 0)
@@ -107,24 +106,24 @@ arms AS (
 )
 SELECT
     m.attribute, m.value, m.judge, m.tasks,
-    if(lacking = 0, t.passes, NULL) AS treatment_passes,
+    t.passes AS treatment_passes,
     t.trials AS treatment_trials,
-    if(lacking = 0, c.passes, NULL) AS control_passes,
+    c.passes AS control_passes,
     c.trials AS control_trials,
-    if(lacking = 0, m.delta_pass, NULL) AS delta_pass,
-    if(lacking > 0, lacking || ' of ' || (t.trials + c.trials) || ' trials not final', NULL) AS delta_pass_reason,
-    if(lacking = 0, m.sd_pass, NULL) AS sd_pass,
-    if(lacking = 0, m.delta_runtime, NULL) AS delta_runtime,
-    if(lacking = 0, m.sd_runtime, NULL) AS sd_runtime,
-    if(lacking = 0, m.tasks_given, NULL) AS tasks_given,
-    if(lacking = 0, m.delta_given, NULL) AS delta_given,
-    if(lacking = 0, m.sd_given, NULL) AS sd_given,
+    m.delta_pass,
+    NULL::VARCHAR AS delta_pass_reason,
+    m.sd_pass,
+    m.delta_runtime,
+    m.sd_runtime,
+    m.tasks_given,
+    m.delta_given,
+    m.sd_given,
     t.low - c.high AS delta_yes_low,
     t.high - c.low AS delta_yes_high,
     t.events - c.events AS delta_events,
     t.fanout - c.fanout AS delta_fanout,
-    if(lacking = 0, t.minutes_per_pass, NULL) AS treatment_minutes_per_pass,
-    if(lacking = 0, c.minutes_per_pass, NULL) AS control_minutes_per_pass
+    t.minutes_per_pass AS treatment_minutes_per_pass,
+    c.minutes_per_pass AS control_minutes_per_pass
 FROM means AS m
 JOIN arms AS t
     ON t.treated AND t.attribute = m.attribute AND t.value = m.value
@@ -132,6 +131,5 @@ JOIN arms AS t
 JOIN arms AS c
     ON NOT c.treated AND c.attribute = m.attribute AND c.value = m.value
     AND c.judge IS NOT DISTINCT FROM m.judge
-CROSS JOIN LATERAL (SELECT t.unfinished + c.unfinished AS lacking)
 WHERE list_contains(string_split(CAST($attributes AS VARCHAR), ' '), m.attribute)
 ORDER BY m.attribute, m.tasks DESC, m.value, m.judge;

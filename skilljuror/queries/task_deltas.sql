@@ -4,6 +4,8 @@
 -- columns: task, treatment, control, treatment_passes, treatment_trials, control_passes,
 --   control_trials, delta_passes, delta_rate, result, treatment_reward, control_reward,
 --   treatment_final, control_final
+-- arms: treatment, control
+-- whole: delta_passes, delta_rate, result, treatment_reward, control_reward
 -- params: treatment=null, control=null
 -- read: Trials of one task are exchangeable, so only their counts are compared. Most tasks of a study tie and
 --   a few decide the mean; therefore the interval is taken over tasks.

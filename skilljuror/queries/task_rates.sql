@@ -2,6 +2,7 @@
 -- section: RQ3
 -- grain: one row is one condition, measure, judge and task
 -- columns: condition, measure, judge, task, part, whole
+-- arms: condition
 -- read: A rate is the sum of part / the sum of whole. Tasks differ more than trials of one task, so intervals are
 --   over tasks: see the table process_rates of the report.
 -- empty: No readable log has a measure. `skilljuror query STUDY nulls` gives the reasons.
@@ -18,13 +19,13 @@ WITH names (place, measure, metric) AS (
     (4, 'skill step share', 'skill_step_share'),
     (8, 'distributed', 'distributed')
 ),
-frame AS (SELECT condition, position, run, coalesce(task, run) AS task, readable FROM runs),
+frame AS (SELECT condition, position, run, coalesce(task, run) AS task, readable, usable FROM arm_runs),
 shares AS (
     SELECT
         n.place, n.measure, f.condition, f.position, f.task, NULL::VARCHAR AS judge,
         sum(m.value) AS part, count(m.value) AS whole
     FROM frame AS f
-    JOIN measures AS m ON m.trial = f.run AND m.key = ''
+    JOIN measures AS m ON f.usable AND m.trial = f.run AND m.key = ''
     JOIN names AS n ON n.metric = m.metric
     GROUP BY ALL
 ),
@@ -35,7 +36,7 @@ thirds AS (
         coalesce(sum(m.value) FILTER (WHERE m.key = k.third::VARCHAR), 0) AS part,
         coalesce(sum(m.value), 0) AS whole
     FROM frame AS f
-    JOIN measures AS m ON m.trial = f.run AND m.metric = 'skill_steps_in_third'
+    JOIN measures AS m ON f.usable AND m.trial = f.run AND m.metric = 'skill_steps_in_third'
     CROSS JOIN range(3) AS k (third)
     GROUP BY ALL
 ),

@@ -3,6 +3,7 @@
 -- grain: one row is one condition
 -- columns: condition, readable, skill_steps, early_share, middle_share, late_share,
 --   exposed_trials, distributed_trials, distributed_rate, distributed_rate_all, short_trials
+-- arms: condition
 -- read: Early, middle and late are thirds of the main agent's steps; the three shares add up to 1.
 --   A run is distributed when its Skill-related steps occupy two or more thirds: the agent used it again later.
 -- column skill_steps: Skill-related steps of the main agent over all trials
@@ -13,9 +14,9 @@
 -- column short_trials: trials with fewer than three steps, for which thirds mean little
 WITH found AS (
     SELECT r.condition, r.position, r.run, r.readable, m.metric, m.key, m.value
-    FROM runs AS r
+    FROM arm_runs AS r
     LEFT JOIN measures AS m
-        ON m.trial = r.run
+        ON r.usable AND m.trial = r.run
         AND m.metric IN ('skill_steps_in_third', 'exposed', 'distributed', 'fewer_than_three_steps')
 ),
 sums AS (

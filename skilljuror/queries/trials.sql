@@ -2,13 +2,14 @@
 -- section: lists
 -- grain: one row is one planned trial
 -- columns: trial, task, condition, number, status, reward, strict, exception, minutes,
---   display_tokens, cost_usd, agent_steps, skill_steps, fanout, trajectory, source, message
+--   display_tokens, cost_usd, agent_steps, skill_steps, fanout, trajectory, source, message, unusable
 -- params: task=null, condition=null, tasks=null
 -- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
 --   `skilljuror query STUDY observed_trials` shows the outcomes of their trials, and `trajectories` lists the
 --   runs.
 -- column minutes: wall-clock time of the agent
 -- column source: main raw log
+-- column unusable: why no figure may use the trial; null if usable
 WITH wide AS (
     SELECT
         trial,
@@ -44,9 +45,11 @@ SELECT
     CAST(w.fanout AS BIGINT) AS fanout,
     l.trajectory,
     l.source,
-    t.message
+    t.message,
+    r.unusable
 FROM planned_trials AS p
 LEFT JOIN trials AS t ON t.trial = p.trial
+LEFT JOIN arm_runs AS r ON r.run = p.trial
 LEFT JOIN wide AS w ON w.trial = p.trial
 LEFT JOIN logs AS l ON l.trial = p.trial
 WHERE (CAST($task AS VARCHAR) IS NULL OR p.task = CAST($task AS VARCHAR))

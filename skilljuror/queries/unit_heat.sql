@@ -3,6 +3,7 @@
 -- grain: one row is one condition and knowledge unit of a Skill in the offered layout
 -- columns: condition, tasks, file, first_line, last_line, kind, tokens, runs, seen, unplaced, ran, used_low,
 --   used_high, first_step, tokens_per_run, unit, text
+-- arms: condition
 -- params: condition=null, judge=null
 -- read: Units are the sentences, items, rows, code lines and headings of the text. A unit that none of n runs was
 --   shown, and none unplaced, is shown to at most 3/n of all runs, with 95 % confidence.
@@ -21,8 +22,8 @@
 -- column tokens_per_run: tokens of the unit's text, each time it was shown, over all runs
 WITH of_task AS (
     SELECT r.condition, r.position, r.task, r.run, t.trajectory
-    FROM runs AS r
-    JOIN trajectories AS t ON t.trial = r.run
+    FROM arm_runs AS r
+    JOIN trajectories AS t ON r.usable AND t.trial = r.run
     WHERE t.units IS NOT NULL
         AND (CAST($condition AS VARCHAR) IS NULL OR r.condition = CAST($condition AS VARCHAR))
 ),

@@ -2,6 +2,7 @@
 -- section: RQ2
 -- grain: one row is one condition, task and knowledge unit that was shown, the most expensive of the condition
 -- columns: condition, task, file, first_line, last_line, kind, unit, runs, seen, seen_share, tokens, carried
+-- arms: condition
 -- params: condition=null, task=null, top=20
 -- read: A unit is sent again with each later request of the agent that was shown it, until a compaction removes it or
 --   the run ends. A unit that few runs were shown and that costs much is one to move out of the way of the others.
@@ -17,7 +18,7 @@
 WITH logs AS (
     SELECT r.condition, r.position, r.task, r.run, t.trajectory, c.variant
     FROM trajectories AS t
-    JOIN runs AS r ON r.run = t.trial
+    JOIN arm_runs AS r ON r.usable AND r.run = t.trial
     JOIN trials AS c ON c.trial = t.trial
     WHERE t.units > 0
         AND (CAST($condition AS VARCHAR) IS NULL OR r.condition = CAST($condition AS VARCHAR))

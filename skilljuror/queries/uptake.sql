@@ -4,6 +4,7 @@
 -- columns: condition, judge, trajectories, events, judged, coverage, yes, no, unknown, open, eru_low, eru_high,
 --   eru_rate, eru_rate_reason, without_navigation_low, without_navigation_high, mean_events, mean_yes_low,
 --   mean_yes_high, ge1_yes_low, ge1_yes_high, ge2_yes_low, ge2_yes_high, ge5_yes_low, ge5_yes_high
+-- arms: condition
 -- params: judge=null, tasks=null
 -- read: The ERU rate (Effective Resource Uptake) is the share of accesses that the agent acted on; the mean
 --   of yes events is the amount of such work. A use is open if its content was shown and the judge could not
@@ -32,7 +33,7 @@ WITH judges AS (
 ),
 judged_uses AS (
     SELECT r.condition, r.position, r.run, j.judge, u.event, v.label, v.category, v.open, v.low, v.high
-    FROM runs AS r
+    FROM arm_runs AS r
     LEFT JOIN judges AS j ON true
     LEFT JOIN uses AS u ON u.run = r.run
     LEFT JOIN uptake_verdicts AS v ON v.event = u.event AND v.judge = j.judge

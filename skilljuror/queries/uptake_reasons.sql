@@ -2,6 +2,7 @@
 -- section: RQ3
 -- grain: one row is one condition, judge, label and reason
 -- columns: condition, judge, label, category, events, share
+-- arms: condition
 -- empty: No uses, or none judged yet. Judge them with `skilljuror judge STUDY`.
 -- column share: of this judge's verdicts in this condition
 SELECT
@@ -13,6 +14,6 @@ SELECT
     count(*) / sum(count(*)) OVER (PARTITION BY r.condition, v.judge) AS share
 FROM verdicts AS v
 JOIN uses AS u ON u.event = v.event
-JOIN runs AS r ON r.run = u.run
+JOIN arm_runs AS r ON r.usable AND r.run = u.run
 GROUP BY r.condition, r.position, v.judge, v.label, v.category
 ORDER BY r.position, v.judge, v.label DESC, events DESC, v.category;

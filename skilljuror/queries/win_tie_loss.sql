@@ -2,6 +2,8 @@
 -- section: RQ2
 -- grain: one row is the contrast
 -- columns: treatment, control, tasks, wins, ties, losses, won, lost
+-- arms: treatment, control
+-- whole: wins, ties, losses, won, lost
 -- params: treatment=null, control=null
 -- read: Wins, ties and losses add up to the number of tasks. A gain from few tasks is a weak gain.
 -- empty: The database has no two conditions of a study to compare. For foreign logs, `skilljuror query STUDY

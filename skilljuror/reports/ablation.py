@@ -12,7 +12,7 @@ from skilljuror.stats.power import holm
 from skilljuror.stats.verdicts import ALPHA, Verdict, verdict
 
 SECTIONS = (
-    "condition", "tasks", "runs", "shown_rate", "used_rate_low", "delta_rate", "delta_rate_reason",
+    "condition", "whole", "tasks", "runs", "shown_rate", "used_rate_low", "delta_rate", "delta_rate_reason",
     "delta_low", "delta_low_reason", "delta_high", "p", "p_holm", "verdict",
 )  # fmt: skip
 EARNS, SHAM, ASLEEP, OPEN = (
@@ -55,9 +55,9 @@ def _row(
     )
     if delta is None:
         none = (rows[0]["whole_reason"] or "no trial of both arms", None, None, None)
-        return (name, 0, runs, *shares, None, *none, p, p_holm, OPEN)
+        return (name, rows[0]["whole"], 0, runs, *shares, None, *none, p, p_holm, OPEN)
     return (
-        name, delta.tasks, runs, *shares, *difference(delta), p, p_holm,
+        name, rows[0]["whole"], delta.tasks, runs, *shares, *difference(delta), p, p_holm,
         _word(verdict(delta, margin), p_holm, runs, _shown(rows) + sum(row["unplaced"] for row in rows)),
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from skilljuror.reports.headline import Headline, headline
 from skilljuror.reports.page import write_page
 
 CONDITION_COLUMNS = (
-    "condition", "planned", "coverage", "strict_passes", "strict_rate", "mean_reward",
+    "condition", "planned", "coverage", "strict_passes", "strict_rate", "mean_reward", "not_usable",
 )  # fmt: skip
 SKILL_COLUMNS = ("skill", "offered", "opened", "resources", "uses")
 MOST_SKILLS = 12

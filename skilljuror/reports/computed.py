@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from skilljuror.queries.catalog import Query
+from skilljuror.queries.catalog import NOT_USABLE, Query, meaning_of_mark
 from skilljuror.queries.run import QueryResult, query
 from skilljuror.reports import judging
 from skilljuror.reports.ablation import SECTIONS, sections
@@ -23,15 +23,15 @@ from skilljuror.reports.rates import (
     largest_p,
     measure_arms,
     process_rates,
-    refusal,
     task_sums,
     yields,
 )  # fmt: skip
 from skilljuror.reports.times import TIMES, time_to_pass
+from skilljuror.reports.usable import contrast_mark, marked
 from skilljuror.stats.paired import Arm, GeometricRatio, PairedDelta, geometric_ratio, paired_delta
 from skilljuror.stats.power import false_discovery_rates, holm
 from skilljuror.stats.verdicts import verdict
-from skilljuror.stats.yields import Yield, per_pass
+from skilljuror.stats.yields import per_pass
 
 PROCESS = {
     "agent_steps": "steps",
@@ -80,11 +80,20 @@ class ComputedTable(NamedTuple):
     """The question that it starts from."""
     grain: str = "one row is one measure"
     """What one row is."""
+    arms: tuple[str, ...] = ()
+    """Columns that name the arms of a row, or "contrast"; () without figures of arms."""
+    whole: tuple[str, ...] = ()
+    """Columns that are null unless every planned trial of these arms is usable."""
+
+    def rows(self, answers: Answers) -> QueryResult:
+        """Return its rows; with `arms`, each with the mark of a question."""
+        made = self.make(answers)
+        return marked(answers, made, self.arms, self.whole) if self.arms else made
 
 
 def answer(answers: Answers, name: str) -> QueryResult:
     """The rows of a computed table, or of a named question. Raises QueryError."""
-    return answers.made(name, COMPUTED[name].make) if name in COMPUTED else answers(name)
+    return answers.made(name, COMPUTED[name].rows) if name in COMPUTED else answers(name)
 
 
 def documentation(name: str) -> Query:
@@ -93,31 +102,29 @@ def documentation(name: str) -> Query:
     if name not in COMPUTED:
         return query(name)
     table = COMPUTED[name]
+    mark = {NOT_USABLE: meaning_of_mark(table.whole)} if table.arms else {}
     return query(table.source)._replace(
         name=name,
         question=table.question,
         grain=table.grain,
-        columns=table.columns,
+        columns=(*table.columns, *mark),
         read=table.read,
-        definitions=table.definitions,
+        definitions=table.definitions | mark,
+        whole=table.whole,
     )
 
 
 def ratios(answers: Answers) -> QueryResult:
     """Treatment / control in time, tokens and cost, as ratios of geometric means over tasks."""
     rows = []
-    setup, sums, why = answers.single("setup"), task_sums(answers), refusal(answers)
+    setup, sums = answers.single("setup"), task_sums(answers)
     for metric, (unit, *_) in COSTS.items():
-        treatment, control = measure_arms(answers, metric)
+        treatment, control = measure_arms(answers, metric, " ".join(COSTS))
         paired = geometric_ratio(control, treatment)
         counts = (*_trials(treatment, control, paired), paired.tasks)
         one, other = (sums.get((setup[arm], metric), {}) for arm in ("treatment", "control"))
         both = sorted(one.keys() & other.keys())
-        made = Yield(None, None, 0)
-        if not why:
-            made = per_pass(
-                {task: one[task] for task in both}, {task: other[task] for task in both}
-            )
+        made = per_pass({task: one[task] for task in both}, {task: other[task] for task in both})
         own = (made.value, *ends(made.interval, made.tasks))
         row = (metric, unit, *counts, paired.ratio, *ends(paired.interval, paired.tasks), *own)
         if treatment or control:
@@ -128,8 +135,9 @@ def ratios(answers: Answers) -> QueryResult:
 def contrasts(answers: Answers) -> QueryResult:
     """Treatment minus control in how agents worked, as paired means over tasks."""
     rows = []
-    for metric, unit in (PROCESS | _of_other_packages(answers)).items():
-        treatment, control = measure_arms(answers, metric)
+    units = PROCESS | _of_other_packages(answers)
+    for metric, unit in units.items():
+        treatment, control = measure_arms(answers, metric, " ".join(units))
         paired = paired_delta(control, treatment, unit=unit)
         counts = (*_trials(treatment, control, paired), paired.tasks)
         row = (metric, unit, *counts, paired.delta, *ends(paired.t, paired.tasks))
@@ -146,9 +154,19 @@ def effect(answers: Answers) -> QueryResult:
     for part in answers("effect_parts").records():
         arms = part["treatment"], part["control"]
         paired = outcome_contrast(answers, setup["primary_outcome"], *arms)
-        if paired is None or part["delta_rate"] is None:
-            reason = part["delta_rate_reason"]
-            rows.append((part["part"], *arms, 0, None, reason, None, None, None, None, None))
+        if paired is None or not part["tasks"]:
+            rows.append((
+                part["part"],
+                *arms,
+                0,
+                None,
+                part["delta_rate_reason"],
+                None,
+                None,
+                None,
+                None,
+                None,
+            ))
             continue
         rows.append((
             part["part"], *arms, paired.tasks, *difference(paired),
@@ -214,6 +232,7 @@ COMPUTED = {
         effect,
         "effect_parts",
         "one row is one part",
+        ("treatment", "control"),
     ),
     "ratios": ComputedTable(
         "How much more time, tokens and money does the treatment take?",
@@ -228,6 +247,8 @@ COMPUTED = {
             "per_pass_low": "lower end of its 95 % interval, by a jackknife over tasks",
         },
         ratios,
+        arms=("contrast",),
+        whole=("per_pass_ratio", "per_pass_low", "per_pass_high"),
     ),
     "yields": ComputedTable(
         "How often does each condition pass, and what does a pass cost?",
@@ -246,6 +267,8 @@ COMPUTED = {
         yields,
         "trials",
         "one row is one condition and measure",
+        ("condition",),
+        ("value", "low", "high"),
     ),
     "gains": ComputedTable(
         "How much of what was left did the treatment gain, and at what overhead?",
@@ -261,6 +284,8 @@ COMPUTED = {
         gains,
         "gain",
         "one row is one number",
+        ("contrast",),
+        ("value", "low", "high"),
     ),
     "time_to_pass": ComputedTable(
         "How long until a pass, if what fails never passes?",
@@ -270,7 +295,7 @@ COMPUTED = {
         {
             "trials": "planned trials",
             "timeouts": "trials that ran out of time without a pass",
-            "limit_minutes": "mean over tasks of the minutes of the longest trial in any condition",
+            "limit_minutes": "mean over tasks of the minutes of the longest usable trial in any condition",
             "minutes": "mean over tasks of the mean minutes without a pass up to this limit (restricted mean of "
             "Kaplan and Meier's curve)",
             "low": "lower end of the 95 % interval, by a jackknife over tasks on the log scale",
@@ -282,6 +307,16 @@ COMPUTED = {
         time_to_pass,
         "trials",
         "one row is one condition",
+        ("condition",),
+        (
+            "limit_minutes",
+            "minutes",
+            "low",
+            "high",
+            "difference",
+            "difference_low",
+            "difference_high",
+        ),
     ),
     "process_rates": ComputedTable(
         "How sure are the rates of process, timing and uptake?",
@@ -298,6 +333,7 @@ COMPUTED = {
         process_rates,
         "task_rates",
         "one row is one condition, measure and judge",
+        ("condition",),
     ),
     "contrasts": ComputedTable(
         "By how much does the way of working differ, task by task?",
@@ -311,6 +347,7 @@ COMPUTED = {
             "q": "share of false discoveries among the rows with a q as small (Benjamini and Hochberg)",
         },
         contrasts,
+        arms=("contrast",),
     ),
     "interactions": ComputedTable(
         "Does the effect of the layout differ between kinds of task?",
@@ -323,9 +360,10 @@ COMPUTED = {
             "p_reason": "reason for a missing p",
             "p_holm": "p adjusted by Holm's method for the number of attributes",
         },
-        lambda answers: interactions(answers, refusal(answers)),
+        lambda answers: interactions(answers, contrast_mark(answers)),
         "strata",
         "one row is one attribute of tasks",
+        ("contrast",),
     ),
     "patterns": ComputedTable(
         "Where does more uptake go with more success, and where not?",
@@ -345,9 +383,10 @@ COMPUTED = {
             "control as yes",
             "minutes_per_pass_ratio": "minutes per strict pass, treatment / control",
         },
-        lambda answers: patterns(answers, refusal(answers)),
+        lambda answers: patterns(answers, contrast_mark(answers)),
         "strata",
         "one row is one value of a task attribute, and one judge",
+        ("contrast",),
     ),
     "sections": ComputedTable(
         "Which sections of the Skill earn their place?",
@@ -355,6 +394,7 @@ COMPUTED = {
         "The whole Skill minus an arm in which the section says something irrelevant of the same length.",
         {
             "condition": "arm without the section",
+            "whole": "arm with the whole Skill",
             "runs": "runs of the arm with the whole Skill whose log could be read",
             "shown_rate": "share of these that were shown any of the section",
             "used_rate_low": "share in which a line of it proves a use; null unless every use is judged",
@@ -368,6 +408,7 @@ COMPUTED = {
         sections,
         "section_runs",
         "one row is one arm without a section",
+        ("condition", "whole"),
     ),
     "uptake_rates": ComputedTable(
         "What is the uptake rate of each condition, corrected for the judge's errors?",
@@ -391,6 +432,8 @@ COMPUTED = {
         judging.uptake_rates,
         "judged_cells",
         "one row is one judge and condition",
+        ("condition",),
+        tuple(name for name in judging.RATES[5:] if not name.endswith("_reason")),
     ),
     "uptake_differences": ComputedTable(
         "Does uptake differ between the conditions, corrected for the judge's errors?",
@@ -408,6 +451,8 @@ COMPUTED = {
         judging.uptake_differences,
         "judged_cells",
         "one row is one judge",
+        ("contrast",),
+        tuple(name for name in judging.DIFFERENCES[4:] if not name.endswith("_reason")),
     ),
     "judge_accuracy": ComputedTable(
         "How often is a judge's yes right, and how many does it miss?",

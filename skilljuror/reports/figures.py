@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from skilljuror.queries.catalog import NOT_USABLE
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.canvas import (
     MINUS,
@@ -36,8 +37,10 @@ DRAWN_STRATA = ("validation_type", "workflow_type")
 def drawings(answers: Answers, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
     """The named figures that have something to show, each for wide and for narrow screens."""
     drawn = []
+    marks = [row[NOT_USABLE] for row in answers("outcomes").records() if row[NOT_USABLE]]
     for name in names:
         wide = FIGURES[name](answers, Paper(scripted))
+        wide = wide and wide._replace(read=". ".join([wide.read.removesuffix("."), *marks]) + ".")
         narrow = FIGURES[name](answers, Paper(scripted, narrow=True)) if wide else None
         if wide and narrow:
             drawn.append(wide._replace(narrow=narrow.svg))
@@ -47,7 +50,8 @@ def drawings(answers: Answers, names: Sequence[str], *, scripted: bool) -> list[
 def task_deltas(answers: Answers, paper: Paper) -> Drawing | None:
     """Strict passes per task, treatment minus control (Figure 4)."""
     rows = sorted(
-        answers("task_deltas").records(), key=lambda row: (-row["delta_rate"], row["task"])
+        (row for row in answers("task_deltas").records() if row["delta_rate"] is not None),
+        key=lambda row: (-row["delta_rate"], row["task"]),
     )
     if not rows:
         return None

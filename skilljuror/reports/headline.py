@@ -318,8 +318,9 @@ def _interval_row(name: str, interval: Interval | None) -> MethodRow:
 def _facts(answers: Answers, delta: PairedDelta) -> list[tuple[str, str]]:
     if delta.refusal:
         return _attempts(answers)
-    found = answers.single("win_tie_loss")
-    counts = f"{found['wins']} won, {found['ties']} tied, {found['losses']} lost"
+    values = [value for _, value in delta.by_task]
+    wins, losses = sum(value > 0 for value in values), sum(value < 0 for value in values)
+    counts = f"{wins} won, {len(values) - wins - losses} tied, {losses} lost"
     facts = [("Tasks", counts)]
     if spread := leave_one_out(delta):
         words = (

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.formatting import format_points
 from skilljuror.reports.headline import Headline
-from skilljuror.stats.coverage import ArmCoverage
 
 WIDTH, MIDDLE = 640.0, 34.0
 
@@ -23,33 +22,22 @@ class Bar:
     role: str
     """treatment, control or ""."""
     lacking: str = ""
-    """What keeps the rate from being quoted: "3 contaminated, 2 without a final outcome"."""
+    """Why the arm is not whole."""
 
 
 def condition_bars(answers: Answers, first: Headline) -> tuple[Bar, ...]:
     """One bar per condition, in the order of the study file."""
     roles = {first.overview["treatment"]: "treatment", first.overview["control"]: "control"}
-    arms = {arm.condition: arm for arm in (first.delta.coverage.arms if first.delta else ())}
     return tuple(
         Bar(
             row["condition"],
             f"{row['strict_passes']} of {row['planned']}",
-            100 * row["strict_rate"],
+            100 * row["strict_passes"] / row["planned"],
             roles.get(row["condition"], ""),
-            _lacking(arms.get(row["condition"])),
+            row["not_usable"] or "",
         )
         for row in answers("outcomes").records()
     )
-
-
-def _lacking(arm: ArmCoverage | None) -> str:
-    if arm is None:
-        return ""
-    counts = {
-        "contaminated": arm.contaminated,
-        "without a final outcome": arm.planned - arm.final,
-    }
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
 
 def interval_picture(first: Headline) -> str:

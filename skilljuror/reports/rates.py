@@ -9,7 +9,7 @@ from typing import Any
 
 from skilljuror.queries.run import QueryResult, query
 from skilljuror.reports.answers import Answers
-from skilljuror.reports.headline import OUTCOMES, outcome_contrast, outcome_trials
+from skilljuror.reports.headline import OUTCOMES, outcome_trials
 from skilljuror.stats.coverage import NO_VARIATION, ONE_TASK
 from skilljuror.stats.intervals import Interval
 from skilljuror.stats.paired import Arm, PairedDelta
@@ -78,13 +78,6 @@ def largest_p(delta: PairedDelta) -> float | None:
     return max((p for p in known if p is not None), default=None)
 
 
-def refusal(answers: Answers) -> str:
-    """Reason not to quote what counts passes of both arms: open trials or contaminated ones; else ""."""
-    setup = answers.single("setup")
-    delta = outcome_contrast(answers, "strict_pass", setup.get("treatment"), setup.get("control"))
-    return delta.refusal or delta.coverage.contamination if delta else ""
-
-
 def yields(answers: Answers) -> QueryResult:
     """Strict pass rate, pass@k and use per strict pass of each condition, with intervals over tasks."""
     rows: list[tuple[Any, ...]] = []
@@ -92,15 +85,12 @@ def yields(answers: Answers) -> QueryResult:
     sums, passes = task_sums(answers), task_passes(answers)
     for condition in answers("outcomes").records():
         name = condition["condition"]
-        lacking = condition["planned"] - condition["final"]
-        open_trials = f"{lacking} of {condition['planned']} trials not final" if lacking else None
         for what, tasks, least in _rates(passes[name]):
             chances = {task: (chance, 1.0) for task, chance in tasks.items()}
             made = share(chances) if least > MIN_TASKS else mean_rate(tasks)
-            value = None if lacking or made.value is None else 100 * made.value
-            own = (None, None, None) if lacking else few_ends(made, least, 100)
+            value = None if made.value is None else 100 * made.value
             short = None if tasks else "no task has so many trials"
-            rows.append((name, what, "%", made.tasks, value, open_trials or short, *own))
+            rows.append((name, what, "%", made.tasks, value, short, *few_ends(made, least, 100)))
         for metric, (unit, _, resource) in COSTS.items():
             reason = used[name, resource]["yield_reason"]
             made = (
@@ -109,7 +99,6 @@ def yields(answers: Answers) -> QueryResult:
                 else Yield(None, None, len(passes[name]))
             )
             own = (None, None, None) if reason else ends(made.interval, made.tasks)
-            own = (None, open_trials, None) if open_trials and not reason else own
             what = f"{resource} per pass"
             rows.append((name, what, unit, made.tasks, made.value, reason, *own))
     known = {row[1] for row in rows if row[4] is not None}
@@ -168,19 +157,17 @@ def gains(answers: Answers) -> QueryResult:
     found = answers.single("gain")
     if not found:
         return QueryResult(GAINS, [])
-    why, rows = refusal(answers) or None, []
+    rows = []
     for outcome, name in OUTCOMES.items():
         made = normalised_gain(*_means(answers, outcome))
-        reason = why or (None if made.value is not None else "nothing was left to gain")
-        own = (None, None, None) if why else few_ends(made)
-        value = None if why else made.value
-        rows.append((f"normalised gain in {name}", made.tasks, value, reason, *own))
+        reason = None if made.value is not None else "nothing was left to gain"
+        rows.append((f"normalised gain in {name}", made.tasks, made.value, reason, *few_ends(made)))
     made = _overhead(answers)
     unknown = None if made.value is not None else "no task has tokens in both arms"
     own = few_ends(made, MIN_TASKS_SKEWED)
     rows.append(("token overhead", made.tasks, made.value, unknown, *own))
-    value = None if why else found["cost_efficiency"]
-    reason = why or unknown or (None if value is not None else "no difference, or no overhead")
+    value = found["cost_efficiency"]
+    reason = unknown or (None if value is not None else "no difference, or no overhead")
     own = (None, None if value is None else NO_INTERVAL_OF_CE, None)
     rows.append(("cost efficiency", found["tasks"], value, reason, *own))
     return QueryResult(GAINS, rows)
@@ -213,11 +200,12 @@ def _overhead(answers: Answers) -> Yield:
     return Yield(made.value - 1, interval, made.tasks)
 
 
-def measure_arms(answers: Answers, metric: str) -> tuple[Arm, Arm]:
-    """Values of a measure per task, of (treatment, control); nulls are left out."""
+def measure_arms(answers: Answers, metric: str, among: str = "") -> tuple[Arm, Arm]:
+    """Values of a measure in usable trials per task, of (treatment, control); nulls are left out.
+    With `among`, the measures with spaces between them, all of these are asked for once."""
     values: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
-    for row in answers(SOURCE, metrics=metric).records():
-        if row["value"] is not None:
+    for row in answers(SOURCE, metrics=among or metric).records():
+        if row["metric"] == metric and row["value"] is not None and row["unusable"] is None:
             values[row["treated"]][row["task"]].append(row["value"])
     return values[True], values[False]
 

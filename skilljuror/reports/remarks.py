@@ -105,7 +105,7 @@ def contrast_coverage(answers: Answers) -> list[Remark]:
     if delta.refusal:
         return [Remark(f"{delta.refusal}: do not quote differences between the arms.")]
     found = delta.coverage.contamination
-    return [Remark(f"{found}; the numbers below include them.")] if found else []
+    return [Remark(f"{found}; figures below leave them out or are not given.")] if found else []
 
 
 REVIEW = ("skilljuror review STUDY", "skilljuror report STUDY")

@@ -9,17 +9,18 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from skilljuror.files import write_atomic
+from skilljuror.queries.catalog import NOT_USABLE, meaning_of_mark
 from skilljuror.queries.csv_text import csv_text
 from skilljuror.queries.run import QueryResult, open_read
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.audit import escaped
 from skilljuror.reports.canvas import SCRIPTED
+from skilljuror.reports.computed import answer
 from skilljuror.reports.formatting import DASH, format_value, heading_of, is_number
 from skilljuror.reports.headline import outcome_contrast
 from skilljuror.reports.markdown import table_lines
 from skilljuror.reports.matching import matching
 from skilljuror.reports.page import TEMPLATES, templates
-from skilljuror.reports.rates import yields
 from skilljuror.reports.views import Cell, Column, TableView
 from skilljuror.stats.verdicts import verdict
 
@@ -36,6 +37,7 @@ _TOLD = ("agent", "model", "answered_by", "effort")
 COLUMNS = (
     "study", *_TOLD, "condition", "tasks", "trials",
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_reason", "_low", "_high")), "verdict",
+    NOT_USABLE,
 )  # fmt: skip
 DEFINITIONS = {
     "answered_by": "models that answered the main agent, by the logs",
@@ -49,6 +51,7 @@ DEFINITIONS = {
     "delta_rate": "of the study's own contrast: mean over tasks of the treatment's primary outcome minus the "
     "control's; interval over tasks, Student's t",
     "verdict": "on this difference, by the declared margin",
+    NOT_USABLE: meaning_of_mark(("strict_rate", *_USE)),
 }
 
 
@@ -92,7 +95,9 @@ def _opened(databases: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
 def _arms(answers: Answers) -> Iterator[dict[str, Any]]:
     """Yield a row of each condition of a study."""
     setup = answers.single("setup")
-    estimated = {(row["condition"], row["measure"]): row for row in yields(answers).records()}
+    estimated = {
+        (row["condition"], row["measure"]): row for row in answer(answers, "yields").records()
+    }
     reasons = {
         (row["condition"], row["resource"]): row["yield_reason"]
         for row in answers("efficiency").records()
@@ -103,7 +108,7 @@ def _arms(answers: Answers) -> Iterator[dict[str, Any]]:
         rate = estimated[name, "strict pass rate"]
         row = {
             "condition": name, "tasks": arm["tasks"], "trials": arm["planned"],
-            **{one: settings[name][one] for one in _TOLD},
+            **{one: settings[name][one] for one in _TOLD}, NOT_USABLE: arm[NOT_USABLE],
             **_estimate("strict_rate", rate["value"], rate["value_reason"] or rate["low_reason"], rate["low"], rate["high"], 100),
         }  # fmt: skip
         for column, resource in _USE.items():

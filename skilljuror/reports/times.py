@@ -6,7 +6,8 @@ from typing import Any
 
 from skilljuror.queries.run import QueryResult
 from skilljuror.reports.answers import Answers
-from skilljuror.reports.rates import ends, few_ends, refusal
+from skilljuror.reports.rates import ends, few_ends
+from skilljuror.reports.usable import contrast_mark
 from skilljuror.stats.paired import paired_delta
 from skilljuror.stats.survival import restricted_mean
 from skilljuror.stats.yields import MIN_TASKS_OF_TIMES, per_pass
@@ -26,11 +27,11 @@ def time_to_pass(answers: Answers) -> QueryResult:
     limits = _limits(trials)
     arms = {
         row["condition"]: _Arm(
-            [one for one in trials if one["condition"] == row["condition"]], row, limits
+            [one for one in trials if one["condition"] == row["condition"]], limits
         )
         for row in answers("outcomes").records()
     }
-    control, why, rows = arms.get(setup.get("control")), refusal(answers), []
+    control, why, rows = arms.get(setup.get("control")), contrast_mark(answers), []
     for name, arm in arms.items():
         compared: tuple[Any, ...] = (None,) * 5
         if name == setup.get("treatment") and control is not None:
@@ -40,10 +41,10 @@ def time_to_pass(answers: Answers) -> QueryResult:
 
 
 def _limits(trials: Rows) -> dict[str, float]:
-    """Task -> minutes of its longest trial in any condition."""
+    """Task -> minutes of its longest usable trial in any condition."""
     found: dict[str, float] = defaultdict(float)
     for row in trials:
-        if row["minutes"] is not None:
+        if row["minutes"] is not None and row["unusable"] is None:
             found[row["task"]] = max(found[row["task"]], row["minutes"])
     return dict(found)
 
@@ -56,16 +57,16 @@ def _ran_out(trial: dict[str, Any]) -> bool:
 class _Arm:
     """Trials of one condition, with the mean time of each task."""
 
-    def __init__(self, trials: Rows, outcome: dict[str, Any], limits: dict[str, float]) -> None:
+    def __init__(self, trials: Rows, limits: dict[str, float]) -> None:
         self.trials = trials
         self.timeouts = [*filter(_ran_out, trials)]
-        self.reason = self._reason(outcome, limits)
+        self.reason = self._reason(limits)
         self.means = {} if self.reason else self._means(limits)
         self.limit = sum(limits.get(task, 0.0) for task in self.means)
 
-    def _reason(self, outcome: dict[str, Any], limits: dict[str, float]) -> str:
-        if lacking := outcome["planned"] - outcome["final"]:
-            return f"{lacking} of {outcome['planned']} trials not final"
+    def _reason(self, limits: dict[str, float]) -> str:
+        if any(row["unusable"] for row in self.trials):
+            return "not whole"
         unknown = sum(
             row["minutes"] is None if row["strict"] or _ran_out(row) else row["task"] not in limits
             for row in self.trials

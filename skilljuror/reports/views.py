@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from skilljuror.queries.catalog import NOT_USABLE
 from skilljuror.queries.run import QueryResult, remarks_on
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.canvas import Drawing
@@ -113,6 +114,8 @@ def table_view(answers: Answers, panel: Panel) -> TableView:
     """One question with its answer."""
     found, about = answer(answers, panel.query), documentation(panel.query)
     wanted = panel.columns or found.columns
+    partial = any(row.get(NOT_USABLE) for row in found.records())
+    wanted = (*(one for one in wanted if one != NOT_USABLE), *([NOT_USABLE] if partial else []))
     names = [name for name in wanted if name in found.columns and not _is_reason(name, wanted)]
     rows = found.records()
     blank = [name for name in names if _is_blank(name, rows)] if len(names) > WIDE else []
@@ -131,7 +134,8 @@ def table_view(answers: Answers, panel: Panel) -> TableView:
         ),
         blank=tuple(map(heading_of, blank)),
         rows=tuple(
-            tuple(_cell(name, row, numeric[name]) for name in names) for row in rows[: panel.limit]
+            tuple(_cell(name, row, numeric[name], about.whole) for name in names)
+            for row in rows[: panel.limit]
         ),
         total=len(rows),
         folded=panel.folded or len(rows) > LONG,
@@ -171,9 +175,9 @@ def _is_reason(name: str, columns: tuple[str, ...]) -> bool:
     return name.endswith("_reason") and name.removesuffix("_reason") in columns
 
 
-def _cell(name: str, row: dict[str, Any], number: bool) -> Cell:
+def _cell(name: str, row: dict[str, Any], number: bool, whole: tuple[str, ...]) -> Cell:
     value = row[name]
-    reason = row.get(f"{name}_reason")
+    reason = row.get(f"{name}_reason") or (row[NOT_USABLE] if name in whole else None)
     if value is None and reason:
         return Cell(DASH, number, str(reason))
     return Cell(format_value(name, value), number)

@@ -1025,6 +1025,33 @@ WHERE NOT listed AND NOT accepted
         OR (is_whole_list(lists_every_skill, names) AND (lists_folder_names OR strangers < missing)))
 GROUP BY trial;
 
+-- One row per row of `runs`, as figures of an arm may use it: a planned trial is usable if its outcome is final and it is not contaminated, a foreign run always.
+CREATE VIEW arm_runs AS
+SELECT
+    r.run AS run,  -- Name of the trial, or key of the foreign run.
+    r.task AS task,  -- Name of the task.
+    r.condition AS condition,  -- Name of the condition.
+    r.position AS position,  -- Place of the condition in the study file.
+    r.status AS status,  -- As in `runs`.
+    r.reward AS reward,  -- Reward of the verifier; null for none.
+    r.exception AS exception,  -- Class of the agent's exception; null for a normal end.
+    r.final AS final,  -- Whether the outcome is final.
+    CASE
+        WHEN x.trial IS NOT NULL THEN 'contaminated'
+        WHEN r.status <> 'observed' AND NOT r.final THEN coalesce(r.reason, r.status)
+    END AS unusable,  -- Why no figure of its arm may use it: contaminated, missing, no_answer, unscored, error or no_log; null if usable.
+    unusable IS NULL AS usable,  -- Whether figures may use it.
+    r.readable AND unusable IS NULL AS readable  -- Whether it is usable and has a readable log.
+FROM runs AS r
+LEFT JOIN (SELECT DISTINCT trial FROM contaminations) AS x ON x.trial = r.run;
+
+-- Says how many trials of an arm are usable, from the reasons of all its trials; null if all are.
+CREATE MACRO usable_words(arm, reasons) AS if(list_count(reasons) = 0, NULL, concat(
+    len(reasons) - list_count(reasons), ' of ', len(reasons), ' trials of ', arm, ' usable (',
+    array_to_string(list_transform(list_sort(list_distinct(reasons)), lambda one:
+        len(list_filter(reasons, lambda each: each = one)) || ' ' || one), ', '), ')'
+));
+
 -- Verdicts of the gates on planted changes.
 
 -- One row per assayed build and kind of change. Builds of one source with the same variants count once, because the changes planted in them are the same.

@@ -16,27 +16,27 @@ from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import ALPHA, rows
 
 
-def test_outcomes_divide_by_the_planned_frame(study):
+def test_outcomes_divide_by_the_planned_frame(whole):
     """0.9999 is no pass; the unscored and the missing trial count in the denominator."""
     columns = ("condition", "planned", "final", "strict_passes", "strict_rate", "broad_passes")
-    assert rows(study, "outcomes", *columns) == [
+    assert rows(whole, "outcomes", *columns) == [
         ("no-skill", 4, 4, 1, 0.25, 2),
-        ("baseline", 4, 3, 2, 0.5, 3),
-        ("pd", 4, 3, 3, 0.75, 3),
+        ("baseline", 4, 4, 2, 0.5, 3),
+        ("pd", 4, 4, 3, 0.75, 3),
     ]
 
 
-def test_mean_reward_is_a_mean_over_tasks_with_missing_as_nothing(study):
+def test_mean_reward_is_a_mean_over_tasks_with_missing_as_nothing(whole):
     """no-skill: alpha (0+1)/2, beta (0.5+0)/2; pd: alpha 1, beta (1+0)/2."""
-    means = dict(rows(study, "outcomes", "condition", "mean_reward"))
+    means = dict(rows(whole, "outcomes", "condition", "mean_reward"))
     assert means["no-skill"] == pytest.approx((0.5 + 0.25) / 2)
     assert means["pd"] == pytest.approx((1.0 + 0.5) / 2)
 
 
-def test_a_pass_given_runtime_needs_both(study):
+def test_a_pass_given_runtime_needs_both(whole):
     """pd: three passes, one of them after an exception; two clean trials."""
     columns = ("runtime_successes", "strict_and_runtime", "strict_given_runtime")
-    assert rows(study, "outcomes", *columns)[2] == (2, 2, 1.0)
+    assert rows(whole, "outcomes", *columns)[2] == (2, 2, 1.0)
 
 
 def test_coverage_names_every_end(study):
@@ -76,10 +76,10 @@ def test_attempts_and_accepted_trials_are_counted(tmp_path):
     assert ("Trials run more than once", "baseline 1, pd 1") in told.facts
 
 
-def test_efficiency_views(study):
+def test_efficiency_views(whole):
     """baseline: 1+2+1+2 minutes over four trials and two passes, both of one minute."""
     columns = ("condition", "resource", "attempt", "success", "yield", "yield_reason")
-    found = {row[:2]: row[2:] for row in rows(study, "efficiency", *columns)}
+    found = {row[:2]: row[2:] for row in rows(whole, "efficiency", *columns)}
     assert found["baseline", "time"] == (1.5, 1.0, 3.0, None)
     assert found["pd", "time"] == (
         pytest.approx(4 / 3),
@@ -101,24 +101,24 @@ def test_a_condition_without_a_pass_has_no_yield(tmp_path):
     assert found["pd", "time"] == (3.0, "zero_passes", None, "zero_passes")
 
 
-def test_task_deltas_compare_counts(study):
+def test_task_deltas_compare_counts(whole):
     columns = ("task", "treatment_passes", "control_passes", "delta_rate", "result")
-    assert rows(study, "task_deltas", *columns) == [
+    assert rows(whole, "task_deltas", *columns) == [
         ("alpha", 2, 1, 0.5, "win"),
         ("beta", 1, 1, 0.0, "tie"),
     ]
 
 
-def test_any_two_conditions_may_be_contrasted(study):
+def test_any_two_conditions_may_be_contrasted(whole):
     found = rows(
-        study, "task_deltas", "task", "delta_passes", "result",
+        whole, "task_deltas", "task", "delta_passes", "result",
         treatment="no-skill", control="pd",
     )  # fmt: skip
     assert found == [("alpha", -1, "loss"), ("beta", -1, "loss")]
 
 
-def test_win_tie_loss_names_the_tasks(study):
-    assert rows(study, "win_tie_loss", "wins", "ties", "losses", "won", "lost") == [
+def test_win_tie_loss_names_the_tasks(whole):
+    assert rows(whole, "win_tie_loss", "wins", "ties", "losses", "won", "lost") == [
         (1, 1, 0, "alpha", None)
     ]
 

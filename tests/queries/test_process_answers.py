@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from skilljuror.models.measure import UptakeCategory
-from skilljuror.queries.run import run
+from skilljuror.queries.run import query, run
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import headline
 from skilljuror.store import open_read, open_write
@@ -15,9 +15,9 @@ from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
 
 
-def test_process_means_are_over_readable_trials(study):
+def test_process_means_are_over_readable_trials(whole):
     columns = ("condition", "readable", "skill_step_share", "support_read_trials", "fanout")
-    assert rows(study, "process", *columns) == [
+    assert rows(whole, "process", *columns) == [
         ("no-skill", 3, 0.0, 0, 0.0),
         ("baseline", 4, pytest.approx(0.1), 0, 1.0),
         ("pd", 3, pytest.approx(0.3), 3, 2.0),
@@ -44,17 +44,17 @@ def test_the_pooled_token_share_weighs_tokens_and_the_mean_weighs_trials(tmp_pat
     assert rows(path, "process", *columns) == [(pytest.approx(0.3), pytest.approx(0.46), 2)]
 
 
-def test_thirds_are_pooled_and_rates_name_their_denominator(study):
+def test_thirds_are_pooled_and_rates_name_their_denominator(whole):
     columns = ("skill_steps", "early_share", "late_share", "exposed_trials", "distributed_rate",
                "distributed_rate_all")  # fmt: skip
-    assert rows(study, "timing", *columns) == [
+    assert rows(whole, "timing", *columns) == [
         (0, None, None, 0, None, 0.0),
         (4, 1.0, 0.0, 4, 0.0, 0.0),
         (9, pytest.approx(1 / 3), pytest.approx(1 / 3), 3, 1.0, 1.0),
     ]
 
 
-def test_unknown_stays_outside_the_rate_and_inside_the_events(study):
+def test_unknown_stays_outside_the_rate_and_inside_the_events(whole):
     """pd: three SKILL.md yes, support yes/no/no, three listings unknown."""
     columns = (
         "events",
@@ -66,11 +66,11 @@ def test_unknown_stays_outside_the_rate_and_inside_the_events(study):
         "mean_yes_low",
         "ge2_yes_low",
     )
-    assert rows(study, "uptake", *columns)[2] == (9, 4, 2, 3, 4 / 6, 3.0, 4 / 3, 1)
+    assert rows(whole, "uptake", *columns)[2] == (9, 4, 2, 3, 4 / 6, 3.0, 4 / 3, 1)
 
 
-def test_an_unjudged_event_makes_the_mean_of_yes_null(study, tmp_path):
-    path = small_study(tmp_path)
+def test_an_unjudged_event_makes_the_mean_of_yes_null(tmp_path):
+    path = small_study(tmp_path, whole=True)
     with open_write(path) as store:
         extra = [fake.event("new", n) for n in range(2)]
         fake.put(store, [fake.run("new", trial="beta__pd__2", events=extra)])
@@ -79,8 +79,8 @@ def test_an_unjudged_event_makes_the_mean_of_yes_null(study, tmp_path):
     assert rows(path, "uptake", *columns)[2] == ("pd", 4, 11, 10, None, 5 / 7)
 
 
-def test_two_judges_stand_side_by_side(study, tmp_path):
-    path = small_study(tmp_path)
+def test_two_judges_stand_side_by_side(tmp_path):
+    path = small_study(tmp_path, whole=True)
     event = fake.event("log-alpha__pd__1", 0)
     with open_write(path) as store:
         fake.put_verdicts(store, [fake.verdict(event, "no", judge="other-2")])
@@ -228,7 +228,7 @@ def test_a_trial_of_which_nothing_was_decided_is_judged_and_not_decided(tmp_path
     assert after == (name, readable + 1, judged + 1, decided)
 
 
-def test_strata_pool_trajectories_and_average_tasks(study):
+def test_strata_pool_trajectories_and_average_tasks(whole):
     """Yes events per trajectory: pd 3 of 2 in alpha and 1 of 1 in beta, baseline 1 everywhere."""
     columns = (
         "value",
@@ -238,26 +238,19 @@ def test_strata_pool_trajectories_and_average_tasks(study):
         "delta_events",
         "control_minutes_per_pass",
     )
-    found = {row[0]: row[1:] for row in rows(study, "strata", *columns)}
+    found = {row[0]: row[1:] for row in rows(whole, "strata", *columns)}
     assert found["tests"] == (1, 0.5, 0.5, 2.0, 3.0)
-    assert found["tolerance"] == (1, None, 0.0, 2.0, None)
-    assert found["repair"] == (2, None, pytest.approx(1 / 3), 2.0, None)
+    assert found["tolerance"] == (1, 0.0, 0.0, 2.0, 3.0)
+    assert found["repair"] == (2, 0.25, pytest.approx(1 / 3), 2.0, 3.0)
 
 
-def test_a_kind_of_task_with_an_open_trial_has_no_passes(study):
-    """Of beta, one trial of pd is missing and one of baseline unscored."""
-    found = run(study, "strata").records()
-    reasons = {row["value"]: row["delta_pass_reason"] for row in found}
-    assert reasons == {
-        "tests": None, "tolerance": "2 of 4 trials not final", "repair": "2 of 8 trials not final",
-    }  # fmt: skip
-    of_passes = (
-        "treatment_passes", "control_passes", "delta_pass", "sd_pass", "delta_runtime", "sd_runtime",
-        "treatment_minutes_per_pass", "control_minutes_per_pass",
-    )  # fmt: skip
-    for row in found:
-        if row["delta_pass_reason"]:
-            assert {row[name] for name in of_passes} == {None}
+def test_while_a_trial_is_open_no_kind_of_task_has_passes(study):
+    """One trial of pd is missing and one of baseline unscored."""
+    mark = "3 of 4 trials of pd usable (1 missing); 3 of 4 trials of baseline usable (1 unscored)"
+    for row in run(study, "strata").records():
+        assert row["delta_pass_reason"] == row["not_usable"] == mark
+        assert {row[name] for name in query("strata").whole} == {None}
+        assert row["delta_events"] == 2.0
 
 
 def test_strata_of_another_attribute(study):
@@ -417,9 +410,9 @@ def test_a_chain_ends_in_the_outcome_of_its_trial(study):
     assert len(found) == len([row for row in rows(study, "evidence", "label") if row == ("yes",)])
 
 
-def test_invocation_rate_is_of_readable_trials(study):
+def test_invocation_rate_is_of_readable_trials(whole):
     columns = ("condition", "readable", "invoked", "invocation_rate", "reward_not_invoked")
-    assert rows(study, "invocation", *columns)[0] == ("no-skill", 3, 0, 0.0, 0.5)
+    assert rows(whole, "invocation", *columns)[0] == ("no-skill", 3, 0, 0.0, 0.5)
 
 
 def test_skills_of_two_plugins_are_two_and_a_search_is_no_opening(tmp_path):

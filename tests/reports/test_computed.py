@@ -19,9 +19,16 @@ def answers(tmp_path_factory):
         yield Answers(reader)
 
 
-def test_a_ratio_is_a_geometric_mean_over_tasks(answers):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The same with every trial usable."""
+    with open_read(small_study(tmp_path_factory.mktemp("whole"), whole=True)) as reader:
+        yield Answers(reader)
+
+
+def test_a_ratio_is_a_geometric_mean_over_tasks(whole):
     """alpha 1.5 / 1.5 minutes, beta 1.0 / 1.5; the trial without a log is left out."""
-    row = answer(answers, "ratios").records()[0]
+    row = answer(whole, "ratios").records()[0]
     assert (row["measure"], row["treatment_trials"], row["control_trials"]) == (
         "agent_minutes",
         3,
@@ -66,7 +73,7 @@ def test_a_difference_is_a_mean_over_tasks(answers):
 def test_nulls_are_left_out_of_both_arms(answers):
     treatment, control = measure_arms(answers, "agent_minutes")
     assert treatment == {"alpha": [1.0, 2.0], "beta": [1.0]}
-    assert control == {"alpha": [1.0, 2.0], "beta": [1.0, 2.0]}
+    assert control == {"alpha": [1.0, 2.0], "beta": [1.0]}  # the other one is not scored
 
 
 @pytest.mark.parametrize("name", COMPUTED)
@@ -77,12 +84,12 @@ def test_computed_tables_are_documented_like_questions(answers, name):
     assert set(found.definitions) <= set(found.columns)
 
 
-def test_a_yield_is_that_of_the_question(answers):
-    """pd is measured in 3 of its 4 trials: no yield, and no strict pass rate while one is open."""
-    rows = {(row["condition"], row["measure"]): row for row in answer(answers, "yields").records()}
+def test_a_yield_is_that_of_the_question(whole):
+    """pd is measured in 3 of its 4 trials: no yield."""
+    rows = {(row["condition"], row["measure"]): row for row in answer(whole, "yields").records()}
     yields = {
         (row["condition"], f"{row['resource']} per pass"): (row["yield"], row["yield_reason"])
-        for row in answers("efficiency").records()
+        for row in whole("efficiency").records()
     }
     valued = {what for (_, what), (value, _) in yields.items() if value is not None}
     assert valued == {"time per pass"}  # nothing to say of tokens and dollars
@@ -92,8 +99,6 @@ def test_a_yield_is_that_of_the_question(answers):
             continue
         assert rows[key]["value"] == (value and pytest.approx(value))
         assert rows[key]["value_reason"] == reason
-    pd = rows["pd", "strict pass rate"]
-    assert (pd["value"], pd["low"], pd["value_reason"]) == (None, None, "1 of 4 trials not final")
 
 
 def test_arms_with_other_tasks_are_compared_over_the_tasks_of_both(tmp_path):
@@ -129,14 +134,15 @@ def test_arms_with_other_tasks_are_compared_over_the_tasks_of_both(tmp_path):
 
 def test_while_trials_are_open_nothing_of_passes_has_an_interval(answers):
     """One trial of each arm has no outcome: an outage must not look like failures."""
-    rows = {(row["condition"], row["measure"]): row for row in answer(answers, "yields").records()}
-    baseline = rows["baseline", "time per pass"]
-    assert (baseline["low"], baseline["high"]) == (None, None)
-    assert baseline["low_reason"] == "1 of 4 trials not final"
+    baseline = next(
+        row for row in answer(answers, "yields").records() if row["condition"] == "baseline"
+    )
+    assert (baseline["value"], baseline["low"], baseline["high"]) == (None, None, None)
+    assert baseline["value_reason"] == "3 of 4 trials of baseline usable (1 unscored)"
     assert {row["per_pass_ratio"] for row in answer(answers, "ratios").records()} == {None}
     reasons = {row["pattern_reason"] for row in answer(answers, "patterns").records()}
     assert len(reasons) == 1
-    assert "no final outcome" in reasons.pop()
+    assert "3 of 4 trials of pd usable (1 missing)" in reasons.pop()
 
 
 def test_a_computed_table_is_made_once(answers):

@@ -96,12 +96,15 @@ def test_an_open_trial_or_a_contaminated_one_leaves_no_gain(tmp_path):
         odd = {"substrate_digest": "other"} if (task, condition, number) == ("t3", "pd", 1) else {}
         return {"reward": some(task, condition, number), **odd}
 
-    for name, ended, words in (("a", one_open, "no final"), ("b", one_changed, "contaminated")):
+    for name, ended, words in (("a", one_open, "1 error"), ("b", one_changed, "1 contaminated")):
         (tmp_path / name).mkdir()
         for row in records(made(tmp_path / name, 9, ended), "gains"):
-            if row["measure"] != "token overhead":
-                assert (row["value"], row["low"], row["high"]) == (None, None, None)
-                assert words in row["value_reason"]
+            assert (row["value"], row["low"], row["high"]) == (None, None, None)
+            assert (
+                row["value_reason"]
+                == row["not_usable"]
+                == f"17 of 18 trials of pd usable ({words})"
+            )
 
 
 def test_where_the_control_always_passes_nothing_was_left_to_gain(tmp_path):
@@ -210,7 +213,7 @@ def test_what_is_not_known_leaves_no_time(tmp_path):
         )
 
     for name, ended, words in (
-        ("a", one_missing, "1 of 6 trials not final"),
+        ("a", one_missing, "5 of 6 trials of pd usable (1 missing)"),
         ("b", lambda *_: 1.0, "time unknown in 1 of 6 trials"),
     ):
         (tmp_path / name).mkdir()

@@ -9,6 +9,7 @@ from skilljuror.ingest.ingest import ingest_logs
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import Ingested
 from skilljuror.models.measure import Verdict
+from skilljuror.models.review import Acceptance
 from skilljuror.models.study import TrialRecord
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
@@ -34,10 +35,11 @@ def ingested(folder: Path, which: str) -> Path:
     return folder / "study.duckdb"
 
 
-def small_study(folder: Path) -> Path:
+def small_study(folder: Path, *, whole: bool = False) -> Path:
     """Two tasks, three conditions, two trials each; see the comments for what was made up.
 
-    Strict passes: no-skill 1 of 4, baseline 2 of 4, pd 3 of 4; beta/pd/2 was never finished.
+    Strict passes: no-skill 1 of 4, baseline 2 of 4, pd 3 of 4; beta/pd/2 was never finished, no-skill trials list
+    the Skill. With `whole`, every trial is usable: beta/pd/2 broke, and a person accepted it and beta/baseline/2.
     """
     path = folder / "study.duckdb"
     plan = fake.plan(
@@ -52,6 +54,16 @@ def small_study(folder: Path) -> Path:
         store.put_builds([fake.build(ALPHA), fake.build(BETA, "review")])
         store.put_trials(_trials())
         runs = _runs()
+        if whole:
+            store.put_trials([
+                fake.trial(BETA, "pd", 2, status="error", reward=None, exception="OSError")
+            ])
+            accepted = [fake.name_of(BETA, condition, 2) for condition in ("baseline", "pd")]
+            at = "2026-01-02T03:04:05+00:00"
+            store.put_attempts(
+                [], [Acceptance(trial=one, reason="kept", by="Ann", at=at) for one in accepted]
+            )
+            runs = [run if run.events else fake.replaced(run, offered=()) for run in runs]
         fake.put(store, runs)
         fake.put_verdicts(store, _verdicts(runs))
     return path
