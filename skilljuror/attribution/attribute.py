@@ -18,6 +18,7 @@ from skilljuror.attribution.events.unclaimed_content import (
     may_show,
     unclaimed_reads,
 )
+from skilljuror.attribution.events.unknown_tools import unknown_tools
 from skilljuror.attribution.evidence.error_messages import says_file_missing
 from skilljuror.attribution.evidence.line_index import LineRanges
 from skilljuror.attribution.evidence.output_segments import Segments, has_file_headers
@@ -30,10 +31,10 @@ from skilljuror.attribution.evidence.read_evidence import (
     evidence_of_tool_read,
 )
 from skilljuror.attribution.resolution.resolver import MOST_ACCESSES, ResolvedAccess
-from skilljuror.attribution.resolution.skill_catalog import ResourceLocation
+from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name
 from skilljuror.attribution.resolution.skill_discovery import discover_catalog
 from skilljuror.attribution.run_context import AnalysedCall, RunContext, build_run_context
-from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
+from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, UnknownTool, Via
 from skilljuror.models.resource_class import class_of, is_root
 from skilljuror.models.trajectory import Trajectory
 
@@ -51,6 +52,8 @@ class Attribution(Struct, frozen=True, gc=False):
     events: tuple[ResourceEvent, ...]
     manifest: SkillManifest
     """The given manifest, or the one discovered in the log."""
+    unknown_tools: tuple[UnknownTool, ...] = ()
+    """Calls of tools of which nobody knows what they do."""
     warnings: tuple[str, ...] = ()
     """One line for each part of the run that was ignored."""
 
@@ -76,17 +79,21 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
     ordered = _with_lost_skills(_without_mentions_of_run_code(candidates))
     events = tuple(_resource_events(trajectory, ordered, run, manifest))
     given = manifest if manifest is not None and manifest.known else _discovered(run, events)
+    unknown = tuple(unknown_tools(trajectory, ordered, run))
     warnings = [
         *((line, _CUT) for line in run.cut),
         *((line, _UNREAD) for line in run.unread),
     ]
-    return Attribution(events, given, tuple(f"at {at}: {what}" for at, what in sorted(warnings)))
+    return Attribution(
+        events, given, unknown, tuple(f"at {at}: {what}" for at, what in sorted(warnings))
+    )
 
 
 def _call_events(
     analysed: AnalysedCall, run: RunContext, screens: SharedScreens
 ) -> Iterator[CandidateEvent]:
-    if analysed.call.action == "skill":
+    listed = bare_skill_name(analysed.call.skill or "") in run.catalog.names
+    if analysed.call.action == "skill" or (analysed.call.skill and listed):
         yield from skill_call_events(analysed, run)
         return
     if not analysed.accesses and not may_show(analysed, run):

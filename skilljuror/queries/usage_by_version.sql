@@ -21,7 +21,7 @@
 -- column first_seen: start of the first run that was shown it, over all runs
 -- column runs: runs that opened the skill and saw this version
 -- column offered: runs that were offered it, by their log, and started between those of the first and last sight;
---   these two, which opened it by definition, do not count
+--   these two, which opened it by definition, do not count, nor do runs in which that is unknown
 -- column opened: of these, runs that activated, read, ran or imported any of its resources
 -- column open_reason: unknown_version, no_times, other_version_between (also seen in that time) or no_offer_between
 -- column change: open_rate minus that of the version before, a fraction
@@ -84,7 +84,7 @@ facts AS (  -- what a run says of the version it saw, and of the one between who
     FROM asked AS a
     JOIN spans AS s ON s.skill = a.skill AND NOT s.mixed
         AND a.started_at > s.first_seen AND a.started_at < s.last_seen
-    WHERE a.offered
+    WHERE a.offered AND a.opened IS NOT NULL
 ),
 judges AS (
     SELECT DISTINCT judge FROM verdicts

@@ -19,7 +19,11 @@ from skilljuror.attribution.resolution.call_normalisation import (
 )
 from skilljuror.attribution.resolution.file_copies import FileCopies
 from skilljuror.attribution.resolution.glob_matches import paths_by_front_matter, paths_in_headings
-from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, SkillCatalog
+from skilljuror.attribution.resolution.skill_catalog import (
+    SKILL_SCHEME,
+    ResourceLocation,
+    SkillCatalog,
+)
 from skilljuror.attribution.shell.expansion import Environment
 from skilljuror.attribution.shell.reader import ShellReader
 from skilljuror.attribution.shell.syntax_tree import parse
@@ -213,6 +217,7 @@ class AccessResolver(Struct):
         for value in [*given, *(several if isinstance(several, list) else ())]:
             if isinstance(value, str) and 0 < len(value) < _LONGEST_PATH:
                 path = join(self.cwd, expand_home(value.removeprefix("file://"), self.home))
+                path = value if value.startswith(SKILL_SCHEME) else path
                 access = Access(
                     path, kind, "read-tool", shown=shown, glob=is_glob(path),
                     bundle_files_only=kind == "read", text=f"{call.name} {value}",

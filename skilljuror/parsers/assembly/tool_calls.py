@@ -53,6 +53,10 @@ _EDITOR_ACTIONS: dict[str, Action] = {
 }  # fmt: skip
 """Editor command -> action."""
 _EDITORS = {"developer__text_editor", "text_editor", "str_replace_editor", "str_replace_based_edit_tool", "edit", "file_editor"}  # fmt: skip
+_SKILL_TOOL = re.compile(
+    r"(?:get|load|read|use|activate|invoke|open|fetch|view)_?skill$", re.IGNORECASE
+)
+"""Tool of another server that hands out a Skill by name."""
 _PATCH_HEADS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 
 
@@ -61,7 +65,7 @@ def call_fields(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     action = TOOLS.get(name, "other")
     if name in _EDITORS and isinstance(command := arguments.get("command"), str):
         action = _EDITOR_ACTIONS.get(command, action)
-    reader = _READERS.get(action)
+    reader = _READERS.get("skill" if action == "other" and _SKILL_TOOL.search(name) else action)
     fields = reader(arguments, name) if reader else {}
     fields["action"], fields["unknown"] = action, action == "other" and name not in TOOLS
     if action == "shell" and (fields["command"] or "").lstrip().startswith("apply_patch"):
@@ -161,7 +165,11 @@ def _search(arguments: dict[str, Any], _: str) -> dict[str, Any]:
 
 
 def _skill(arguments: dict[str, Any], _: str) -> dict[str, Any]:
-    return {"skill": _first(arguments, ("skill", "name", "skill_name", "load_skill", "command"))}
+    return {
+        "skill": _first(
+            arguments, ("skill", "name", "skill_name", "skillName", "load_skill", "command")
+        )
+    }
 
 
 _READERS: dict[str, Any] = {
