@@ -20,8 +20,8 @@ from skilljuror.attribution.events.unclaimed_content import (
 )
 from skilljuror.attribution.events.unknown_tools import unknown_tools
 from skilljuror.attribution.evidence.error_messages import says_file_missing
-from skilljuror.attribution.evidence.line_index import LineRanges
-from skilljuror.attribution.evidence.output_segments import Segments, has_file_headers
+from skilljuror.attribution.evidence.line_index import LineRanges, ResourceKey
+from skilljuror.attribution.evidence.output_segments import Segments, has_file_headers, prints
 from skilljuror.attribution.evidence.read_evidence import (
     DISAGREE,
     CallOutput,
@@ -116,6 +116,8 @@ def _call_events(
 def _access_events(analysed: AnalysedCall, run: RunContext) -> Iterator[CandidateEvent]:
     """Events of a call's accesses except searches."""
     output, segments = analysed.output, analysed.segments(run.line_index)
+    done: set[ResourceKey] = set()
+    failed = False
     for resolved in analysed.resolved_accesses:
         access, location = resolved.access, resolved.location
         if access.kind == "search" or _is_unseen_listing(resolved):
@@ -127,6 +129,12 @@ def _access_events(analysed: AnalysedCall, run: RunContext) -> Iterator[Candidat
             evidence = replace(evidence, witness="command")
         if _is_unconfirmed_guess(resolved, evidence, output, run, segments):
             continue
+        if access.guarded and (
+            resolved.key in done or not (failed or _has_run(analysed, resolved, evidence, segments))
+        ):
+            continue
+        failed = evidence.ok is False
+        done.update(() if failed else (resolved.key,))
         if access.kind == "list" and location.folder:
             location = replace(location, resource=".")
         yield CandidateEvent.of_call(
@@ -159,6 +167,21 @@ def _is_unconfirmed_guess(
         return True
     hidden = output.cut or output.screen or access.selection.by_content
     return evidence.note == DISAGREE and ((known and not hidden) or evidence.exposed == "none")
+
+
+def _has_run(
+    analysed: AnalysedCall, resolved: ResolvedAccess, evidence: ReadEvidence, segments: Segments
+) -> bool:
+    """Whether the output shows that an access happened that depends on a test, or on the failure of
+    another one: text or an error of its own, or any text if nothing else prints."""
+    output = analysed.output
+    if resolved.access.kind in {"edit", "write"} or evidence.witness == "both":
+        return True
+    if segments.get(resolved.order) or output.error_for(resolved.access.path):
+        return True
+    return bool(output.text.strip()) and not any(
+        prints(one) for one in analysed.accesses if one is not resolved.access
+    )
 
 
 def _is_shown_by_another(resolved: ResolvedAccess, analysed: AnalysedCall) -> bool:

@@ -58,6 +58,8 @@ _IN_PART = "witnesses disagree: the command requests the whole file, the output 
 _NO_ANSWER = "no answer in the log"
 _NO_TEXT = "the log has no text of the result"
 _LONGEST_QUOTE = 120
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tiff", ".pdf")
+"""Files that a file tool shows as pictures, without lines."""
 
 
 class ReadEvidence(Struct, frozen=True, gc=False):
@@ -307,6 +309,8 @@ def evidence_of_tool_read(
         if output.cut:
             return ReadEvidence("none", None, ok=True)
         return ReadEvidence("full" if asked.whole else "partial", None, ok=True, note=_NO_TEXT)
+    if resolved.access.path.lower().endswith(_PICTURES):
+        return ReadEvidence("full" if asked.whole else "partial", None, ok=True)
     match = output.match(resolved.key, line_index)
     lines: LineRanges | None
     if result.first_line is not None:

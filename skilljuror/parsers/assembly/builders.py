@@ -75,7 +75,7 @@ class CallBuilder(Struct, eq=False):
         return action
 
     def build(self) -> ToolCall:
-        result = _of_resource(self.result) if self.fields["unknown"] else self.result
+        result = _of_resource(self.result) if self.fields.get("unknown") else self.result
         return ToolCall(
             call_id=self.call_id, name=self.name, line=self.line, agent=self.sub_agent,
             arguments=self.arguments, result=result, **self.fields,
