@@ -138,7 +138,7 @@ _LOOSE = _WORDS | _REDIRECTS
 _IN_COMMANDS = _LOOSE | {"variable_assignment", "comment"}
 _NO_WORDS = frozenset({"comment", "<<", ")", "`"})
 _HEREDOC_PARTS = frozenset({"<<", "<<-", "heredoc_start", "file_descriptor"})
-_TESTS = ("[", "[[", "test")
+_TESTS = tuple(((Text(name),),) for name in ("[", "[[", "test"))
 _OPERATORS = frozenset({"&&", "||", "|", "|&", "&", ";"})
 
 _NAME = rb"|\$(?P<name>[A-Za-z_]\w*|[0-9]|[@*#?$!-])|(?P<text>"
@@ -444,19 +444,22 @@ def _join(found: list[Pipeline], operator: str, statements: Script) -> str:
     if operator in {"|", "|&"} and found:
         found[-1] = replace(found[-1], stages=found[-1].stages + first.stages)
     else:
-        guarded = operator == "||" or (operator == "&&" and _is_guard(found[-1:]))
+        guarded = operator == "||" or (operator == "&&" and _follows_test(found))
         found.append(replace(first, guarded=True) if guarded else first)
     found.extend(rest)
     return ""
 
 
-def _is_guard(before: Sequence[Pipeline]) -> bool:
-    """Whether a pipeline is a test, or depends on one."""
-    if not before or before[0].guarded:
-        return bool(before)
-    stage = before[0].stages[-1]
-    first = stage.words[:1] if isinstance(stage, SimpleCommand) else ()
-    return first in (((Text(name),),) for name in _TESTS)
+def _follows_test(found: Sequence[Pipeline]) -> bool:
+    """Whether the pipelines end with a test, and what depends on it."""
+    for one in reversed(found):
+        stage = one.stages[-1]
+        first = stage.words[:1] if isinstance(stage, SimpleCommand) else ()
+        if first in _TESTS:
+            return True
+        if not one.guarded:
+            break
+    return False
 
 
 def _descend(nodes: Iterable[Node], kinds: Container[str]) -> Iterator[Node]:
