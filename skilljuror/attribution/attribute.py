@@ -18,9 +18,10 @@ from skilljuror.attribution.events.unclaimed_content import (
     may_show,
     unclaimed_reads,
 )
+from skilljuror.attribution.events.unknown_tools import unknown_tools
 from skilljuror.attribution.evidence.error_messages import says_file_missing
-from skilljuror.attribution.evidence.line_index import LineRanges
-from skilljuror.attribution.evidence.output_segments import Segments, has_file_headers
+from skilljuror.attribution.evidence.line_index import LineRanges, ResourceKey
+from skilljuror.attribution.evidence.output_segments import Segments, has_file_headers, prints
 from skilljuror.attribution.evidence.read_evidence import (
     DISAGREE,
     CallOutput,
@@ -30,10 +31,10 @@ from skilljuror.attribution.evidence.read_evidence import (
     evidence_of_tool_read,
 )
 from skilljuror.attribution.resolution.resolver import MOST_ACCESSES, ResolvedAccess
-from skilljuror.attribution.resolution.skill_catalog import ResourceLocation
+from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name
 from skilljuror.attribution.resolution.skill_discovery import discover_catalog
 from skilljuror.attribution.run_context import AnalysedCall, RunContext, build_run_context
-from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
+from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, UnknownTool, Via
 from skilljuror.models.resource_class import class_of, is_root
 from skilljuror.models.trajectory import Trajectory
 
@@ -51,6 +52,8 @@ class Attribution(Struct, frozen=True, gc=False):
     events: tuple[ResourceEvent, ...]
     manifest: SkillManifest
     """The given manifest, or the one discovered in the log."""
+    unknown_tools: tuple[UnknownTool, ...] = ()
+    """Calls of tools of which nobody knows what they do."""
     warnings: tuple[str, ...] = ()
     """One line for each part of the run that was ignored."""
 
@@ -76,17 +79,21 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
     ordered = _with_lost_skills(_without_mentions_of_run_code(candidates))
     events = tuple(_resource_events(trajectory, ordered, run, manifest))
     given = manifest if manifest is not None and manifest.known else _discovered(run, events)
+    unknown = tuple(unknown_tools(trajectory, ordered, run))
     warnings = [
         *((line, _CUT) for line in run.cut),
         *((line, _UNREAD) for line in run.unread),
     ]
-    return Attribution(events, given, tuple(f"at {at}: {what}" for at, what in sorted(warnings)))
+    return Attribution(
+        events, given, unknown, tuple(f"at {at}: {what}" for at, what in sorted(warnings))
+    )
 
 
 def _call_events(
     analysed: AnalysedCall, run: RunContext, screens: SharedScreens
 ) -> Iterator[CandidateEvent]:
-    if analysed.call.action == "skill":
+    listed = bare_skill_name(analysed.call.skill or "") in run.catalog.names
+    if analysed.call.action == "skill" or (analysed.call.skill and listed):
         yield from skill_call_events(analysed, run)
         return
     if not analysed.accesses and not may_show(analysed, run):
@@ -109,6 +116,8 @@ def _call_events(
 def _access_events(analysed: AnalysedCall, run: RunContext) -> Iterator[CandidateEvent]:
     """Events of a call's accesses except searches."""
     output, segments = analysed.output, analysed.segments(run.line_index)
+    done: set[ResourceKey] = set()
+    failed = False
     for resolved in analysed.resolved_accesses:
         access, location = resolved.access, resolved.location
         if access.kind == "search" or _is_unseen_listing(resolved):
@@ -120,6 +129,12 @@ def _access_events(analysed: AnalysedCall, run: RunContext) -> Iterator[Candidat
             evidence = replace(evidence, witness="command")
         if _is_unconfirmed_guess(resolved, evidence, output, run, segments):
             continue
+        if access.guarded and (
+            resolved.key in done or not (failed or _has_run(analysed, resolved, evidence, segments))
+        ):
+            continue
+        failed = evidence.ok is False
+        done.update(() if failed else (resolved.key,))
         if access.kind == "list" and location.folder:
             location = replace(location, resource=".")
         yield CandidateEvent.of_call(
@@ -152,6 +167,21 @@ def _is_unconfirmed_guess(
         return True
     hidden = output.cut or output.screen or access.selection.by_content
     return evidence.note == DISAGREE and ((known and not hidden) or evidence.exposed == "none")
+
+
+def _has_run(
+    analysed: AnalysedCall, resolved: ResolvedAccess, evidence: ReadEvidence, segments: Segments
+) -> bool:
+    """Whether the output shows that an access happened that depends on a test, or on the failure of
+    another one: text or an error of its own, or any text if nothing else prints."""
+    output = analysed.output
+    if resolved.access.kind in {"edit", "write"} or evidence.witness == "both":
+        return True
+    if segments.get(resolved.order) or output.error_for(resolved.access.path):
+        return True
+    return bool(output.text.strip()) and not any(
+        prints(one) for one in analysed.accesses if one is not resolved.access
+    )
 
 
 def _is_shown_by_another(resolved: ResolvedAccess, analysed: AnalysedCall) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from skilljuror.attribution.accesses.file_access import Access
-from skilljuror.attribution.evidence.line_index import LineIndex, ResourceKey
+from skilljuror.attribution.evidence.line_index import LineIndex, ResourceKey, without_numbers
 from skilljuror.attribution.evidence.output_segments import Segment, Segments, segment_output
 from skilljuror.attribution.evidence.read_evidence import CallOutput, call_succeeded, output_text
 from skilljuror.attribution.paths import absolute, folder_of, name_of
@@ -90,6 +90,7 @@ def build_run_context(
         if resource.text is not None
     }
     run = RunContext(catalog, LineIndex.of(sorted(texts.items())), cwd=trajectory.cwd, texts=texts)
+    run.line_index.complete = catalog.known
     run.skill_bodies = {
         message.call_id: message
         for message in trajectory.messages
@@ -197,6 +198,8 @@ def _learn_name(resolved: ResolvedAccess, analysed: AnalysedCall, catalog: Skill
     path, kind, output = resolved.access.path, resolved.access.kind, analysed.output
     if call_succeeded(analysed.result) is False or kind == "mention":
         return
+    if resolved.access.glob and is_root(resolved.location.resource):
+        learn_linked_names(output.text, resolved.location.skill, catalog)
     if kind == "list" and resolved.location.folder:
         catalog.add_folder(path, resolved.location)
         if resolved.access.shown:
@@ -231,6 +234,7 @@ def _pieces(
             ends = result.total_lines is not None and start + len(lines) > result.total_lines
             yield resolved, start, (lines, ends or end is None)
         elif end is None or len(lines) <= end - start + 1:
+            lines = without_numbers(lines, start)
             yield resolved, start, (lines, end is None or len(lines) < end - start + 1)
 
 

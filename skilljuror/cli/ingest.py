@@ -201,6 +201,8 @@ def ingest(
 
 
 def _print_ingest(summary: Any, study: Path, prune: bool) -> None:
+    from skilljuror.models.ingest import unknown_tools_note
+
     if not summary.trials:
         fate = "pruned" if prune else "their runs are kept without --prune"
         gone = f"; {summary.gone} missing, {fate}" if summary.gone else ""
@@ -215,6 +217,9 @@ def _print_ingest(summary: Any, study: Path, prune: bool) -> None:
         f"{summary.trajectories} trajectories, {summary.steps} steps,"
         f" {summary.skills} skills touched, {summary.events} resource events"
     )
+    if summary.unknown_tools:
+        listing = command_line("query", study, "unknown_tools")
+        print(f"{unknown_tools_note(summary.unknown_tools)} ({listing})")
     if summary.kept:
         print(
             f"{summary.kept} runs are kept although their files are shorter or missing (table kept_runs);"

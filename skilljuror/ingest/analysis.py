@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from skilljuror.attribution.attribute import attribute
+from skilljuror.attribution.attribute import Attribution, attribute
 from skilljuror.attribution.exposure import expose
 from skilljuror.errors import UsageError
 from skilljuror.files import path_of
@@ -72,6 +72,7 @@ def analyse(
         trajectory=trajectory,
         events=attribution.events,
         exposure=exposure,
+        unknown_use=_unknown_use(trajectory, attribution),
         manifest=attribution.manifest,
         step_bytes={(row.agent, row.step): row.text_bytes for row in steps},
         step_tokens=step_tokens(trajectory) if options.count_tokens else {},
@@ -87,7 +88,14 @@ def analyse(
         compactions=compaction_rows(trajectory, attribution.events),
         measures=measures_of(context, options.metrics),
         exposure=exposure,
+        unknown_tools=attribution.unknown_tools,
     )
+
+
+def _unknown_use(trajectory: Trajectory, attribution: Attribution) -> bool:
+    """Whether an unknown tool may have opened a Skill that is not the agent's own."""
+    own = {skill.name for skill in trajectory.offered or () if skill.bundled}
+    return any(skill not in own for one in attribution.unknown_tools for skill in one.skills)
 
 
 def size_of(files: Iterable[str]) -> int:

@@ -52,6 +52,8 @@ class IngestSummary(Struct, frozen=True):
     """Unchanged files, which are not read again."""
     gone: int = 0
     """Missing files; their runs are kept unless pruned."""
+    unknown_tools: tuple[tuple[str, int, int], ...] = ()
+    """(tool that skilljuror does not know, its calls, runs in which it may have opened a Skill)."""
     kept: int = 0
     """Runs kept although their files became shorter or are partly missing."""
 
@@ -62,6 +64,8 @@ class IngestCounter:
     def __init__(self) -> None:
         self.trials = self.trajectories = self.unlogged = self.steps = self.events = 0
         self.skills: set[str] = set()
+        self.unknown_calls: Counter[str] = Counter()
+        self.unknown_runs: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.failures: list[tuple[str, str]] = []
@@ -72,6 +76,12 @@ class IngestCounter:
         self.steps += sum(logged["steps"]) + sum(logged["sub_steps"])
         self.events += len(events["event"])
         self.skills.update(events["skill"])
+        unknown = runs["unknown_tools"]
+        for tool, calls, skills in zip(
+            *(unknown[c] for c in ("tool", "calls", "skills")), strict=True
+        ):
+            self.unknown_calls[tool] += calls
+            self.unknown_runs[tool] += bool(skills)
 
     def add_sources(self, rows: Iterable[SourceRow]) -> None:
         for row in rows:
@@ -96,6 +106,10 @@ class IngestCounter:
             unread=tuple(self.reasons.most_common()),
             failures=tuple(sorted(self.failures)),
             remade=remade,
+            unknown_tools=tuple(
+                (tool, calls, self.unknown_runs[tool])
+                for tool, calls in self.unknown_calls.most_common()
+            ),
         )
 
 
@@ -123,6 +137,7 @@ def summary_of(held: "Totals", counts: FileChanges) -> IngestSummary:
             sorted((path, reason or "unknown") for _, path, reason, _ in held.statuses if path)
         ),
         remade=False,
+        unknown_tools=tuple(held.unknown_tools),
         kept=held.kept,
         **counts._asdict(),
     )

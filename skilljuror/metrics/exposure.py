@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from skilljuror.metrics.base import (
     MAIN,
     Definition,
+    MeasureKey,
     ValueOrReason,
     defines,
     share,
     to_measures,
 )
-from skilljuror.metrics.scope import seconds_to
+from skilljuror.metrics.scope import seconds_to, with_unknown_use
 from skilljuror.models.events import Exposure
 from skilljuror.models.measure import Measure, TrialContext
 
@@ -40,7 +41,10 @@ def measure(context: TrialContext) -> Iterator[Measure]:
         return to_measures(context, dict.fromkeys(rows, "no_trajectory"))
     if context.exposure is None:
         return to_measures(context, dict.fromkeys(rows, "no_knowledge_map"))
-    return to_measures(context, dict(zip(rows, _values(context, context.exposure), strict=True)))
+    values: dict[MeasureKey, ValueOrReason] = dict(
+        zip(rows, _values(context, context.exposure), strict=True)
+    )
+    return to_measures(context, with_unknown_use(context, values))
 
 
 def _values(context: TrialContext, exposure: Exposure) -> tuple[ValueOrReason, ...]:

@@ -19,6 +19,7 @@ from skilljuror.metrics.scope import (
     seconds_to,
     task_events,
     used_events,
+    with_unknown_use,
 )
 from skilljuror.metrics.timing import THIRDS, part_of
 from skilljuror.models.events import FANOUT, OPENING, ResourceEvent, Via
@@ -67,7 +68,7 @@ def measure(context: TrialContext) -> Iterator[Measure]:
     }
     if context.trajectory is None:
         return to_measures(context, dict.fromkeys(values, "no_trajectory"))
-    return to_measures(context, values)
+    return to_measures(context, with_unknown_use(context, values))
 
 
 def is_invocation(event: ResourceEvent) -> bool:

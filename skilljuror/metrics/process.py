@@ -23,6 +23,7 @@ from skilljuror.metrics.scope import (
     resource_of,
     task_events,
     used_events,
+    with_unknown_use,
 )
 from skilljuror.models.events import FANOUT, EventKind, ResourceEvent
 from skilljuror.models.measure import Measure, TrialContext
@@ -84,7 +85,7 @@ def measure(context: TrialContext) -> Iterator[Measure]:
     values["log_complete", ""] = float(trajectory is not None and trajectory.complete)
     if trajectory is None:
         return to_measures(context, dict.fromkeys(values, "no_trajectory"))
-    return to_measures(context, values)
+    return to_measures(context, with_unknown_use(context, values))
 
 
 def step_texts(step: Step) -> list[str]:

@@ -4,7 +4,7 @@ The main agent's ordered steps are the headline; sub-agents have their own key. 
 program's own Skills are always excluded.
 """
 
-from skilljuror.metrics.base import MAIN, SUB, ValueOrReason
+from skilljuror.metrics.base import MAIN, SUB, MeasureKey, ValueOrReason
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import TrialContext
 from skilljuror.models.trajectory import Step
@@ -52,6 +52,30 @@ def seconds_to(context: TrialContext, step: int) -> ValueOrReason:
     if reached is None or start is None:
         return "no_timestamps"
     return max(0.0, reached - start)
+
+
+_WITHOUT_SKILLS = frozenset({
+    "agent_steps", "step_tokens", "log_complete", "fewer_than_three_steps", "offered_skills", "units_offered",
+})  # fmt: skip
+"""Measures of these families that no use of a Skill changes."""
+_EVER = frozenset({
+    "skill_invoked", "support_read", "script_exec", "helper_use", "exposed", "root_shown",
+})  # fmt: skip
+"""Measures that no further use changes once they are 1."""
+
+
+def with_unknown_use(
+    context: TrialContext, values: dict[MeasureKey, ValueOrReason]
+) -> dict[MeasureKey, ValueOrReason]:
+    """Values of measures of use; null where an unknown tool may have opened a Skill."""
+    if not context.unknown_use:
+        return values
+    return {
+        (name, key): value
+        if name in _WITHOUT_SKILLS or (name in _EVER and value == 1)
+        else "unknown_tool"
+        for (name, key), value in values.items()
+    }
 
 
 def resource_of(event: ResourceEvent) -> Resource:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from skilljuror.metrics.base import Definition, MeasureKey, ValueOrReason, defines, to_measures
-from skilljuror.metrics.scope import agent_steps, skill_positions, used_events
+from skilljuror.metrics.scope import agent_steps, skill_positions, used_events, with_unknown_use
 from skilljuror.models.measure import Measure, TrialContext
 
 THIRDS = 3
@@ -51,7 +51,7 @@ def measure(context: TrialContext) -> Iterator[Measure]:
     values |= _spread(positions, steps) | _first(context, positions, steps)
     if context.trajectory is None:
         return to_measures(context, dict.fromkeys(values, "no_trajectory"))
-    return to_measures(context, values)
+    return to_measures(context, with_unknown_use(context, values))
 
 
 def _by_part(

@@ -82,6 +82,20 @@ class ResourceEvent(Struct, frozen=True, gc=False):
         return self.kind not in UNCOUNTED
 
 
+class UnknownTool(Struct, frozen=True, gc=False):
+    """Calls of a tool of which nobody knows what it does."""
+
+    trajectory: str
+    """Key of the trajectory."""
+    tool: str
+    """Name of the tool in the log."""
+    calls: int
+    """Its calls that were not refused."""
+    skills: tuple[str, ...] = ()
+    """Skills that a call or its answer names a file of, without an event that explains it: whether
+    they were opened is unknown."""
+
+
 class Resource(Struct, frozen=True):
     """One file of the offered bundle."""
 

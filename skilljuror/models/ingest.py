@@ -1,10 +1,11 @@
 """Database rows of one parsed source, without message bodies."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
 
-from skilljuror.models.events import Exposure, ResourceEvent
+from skilljuror.models.events import Exposure, ResourceEvent, UnknownTool
 from skilljuror.models.measure import Measure
 
 SourceStatus = Literal["parsed", "part", "duplicate", "skipped", "error"]
@@ -243,6 +244,8 @@ class Ingested(Struct, frozen=True):
     """Its knowledge exposure."""
     compactions: tuple[CompactionRow, ...] = ()
     """Its compactions."""
+    unknown_tools: tuple[UnknownTool, ...] = ()
+    """Its calls of unknown tools."""
     leaks: tuple[LeakSearch, ...] = ()
     """Searches for texts that it should not have seen."""
 
@@ -274,3 +277,17 @@ class SeenFile(Struct, frozen=True, gc=False):
     """Names that it shares with related files."""
     read_with: str | None = None
     """Digest of the group of files that it was read with."""
+
+
+def unknown_tools_note(tools: Sequence[tuple[str, int, int]]) -> str:
+    """Say which tools are unknown; each is (tool, its calls, runs in which it may have opened a
+    Skill)."""
+    names = ", ".join(f"{tool} {calls}" for tool, calls, _ in tools[:5])
+    more = f" and {len(tools) - 5} more" if len(tools) > 5 else ""
+    note = f"calls of tools that skilljuror does not know: {names}{more}"
+    runs = sum(runs for _, _, runs in tools)
+    return (
+        f"{note}; in {runs} runs they may have opened a Skill, whose use is unknown"
+        if runs
+        else note
+    )

@@ -57,6 +57,8 @@ class TrialContext(Struct, frozen=True):
     """Resource events, in order."""
     exposure: Exposure | None = None
     """Knowledge exposure; None without a knowledge map."""
+    unknown_use: bool = False
+    """Whether an unknown tool may have opened a Skill."""
     manifest: SkillManifest | None = None
     """Offered Skills."""
     step_tokens: dict[tuple[str, int], int] = field(default_factory=dict)

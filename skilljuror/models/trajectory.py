@@ -68,6 +68,8 @@ class ToolResult(Struct, frozen=True, gc=False):
     """The harness said "unchanged" instead of showing content."""
     seconds: float | None = None
     """Duration of the call."""
+    partial: bool = False
+    """The text is what a program made of the tool's result: it may lack lines."""
 
 
 class ToolCall(Struct, frozen=True):
@@ -101,6 +103,8 @@ class ToolCall(Struct, frozen=True):
     """Id of the started sub-agent (agent), if logged."""
     arguments: dict[str, Any] = {}
     """The arguments as logged."""
+    unknown: bool = False
+    """Nobody knows what a tool of this name does."""
     result: ToolResult | None = None
     """Result; None if missing."""
 

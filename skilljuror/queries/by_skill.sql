@@ -1,7 +1,7 @@
 -- question: Week by week: which skills were offered, opened and used, and how much did they cost?
 -- section: RQ3
 -- grain: one row is one skill, week and judge
--- columns: skill, week, judge, offered, opened, open_rate, unlisted, opened_unlisted, uptake_low,
+-- columns: skill, week, judge, offered, opened, unknown, open_rate, unlisted, opened_unlisted, uptake_low,
 --   uptake_high, eru_low, eru_high, uses, failed, bytes_shown, tokens_shown
 -- params: since=null, skill=null, judge=null
 -- read: `opened` counts only runs whose log or variant lists the skill as offered. Many logs do not list what
@@ -11,8 +11,9 @@
 -- null judge: these uses are not judged yet; run `skilljuror judge STUDY`
 -- column week: Monday of the week in which the run started, UTC; null if the log has no times
 -- column offered: runs that were offered it, by their log or variant
--- column opened: of these, runs that activated, read, ran or imported any of its resources
--- column open_rate: opened / offered
+-- column opened: of these, runs that activated, read, ran or imported any of its resources; null if unknown in all
+-- column unknown: of these, runs in which only a tool that skilljuror does not know may have opened it
+-- column open_rate: opened / (offered - unknown)
 -- column unlisted: other runs that touched it; their log does not list it as offered
 -- column opened_unlisted: of these, runs that opened it
 -- column uptake_low: runs with at least one use labelled yes; null unless every use was judged
@@ -46,6 +47,7 @@ sums AS (
         skill, week, j.judge,
         count(*) FILTER (WHERE s.offered) AS offered,
         count(*) FILTER (WHERE s.offered AND s.opened) AS opened,
+        count(*) FILTER (WHERE s.offered AND s.opened IS NULL) AS unknown,
         count(*) FILTER (WHERE NOT s.offered) AS unlisted,
         count(*) FILTER (WHERE NOT s.offered AND s.opened) AS opened_unlisted,
         count(*) FILTER (WHERE l.low > 0) AS uptake_low,
@@ -61,8 +63,8 @@ sums AS (
     GROUP BY skill, week, j.judge
 )
 SELECT
-    skill, week, judge, offered, opened,
-    opened / nullif(offered, 0) AS open_rate,
+    skill, week, judge, offered, if(unknown > 0 AND unknown = offered, NULL, opened) AS opened, unknown,
+    opened / nullif(offered - unknown, 0) AS open_rate,
     unlisted, opened_unlisted,
     if(all_judged, uptake_low, NULL) AS uptake_low,
     if(all_judged, uptake_high, NULL) AS uptake_high,
@@ -73,4 +75,4 @@ SELECT
     CAST(bytes AS BIGINT) AS bytes_shown,
     CAST(round(bytes / 4) AS BIGINT) AS tokens_shown
 FROM sums
-ORDER BY week DESC NULLS LAST, opened + opened_unlisted DESC, skill, judge;
+ORDER BY week DESC NULLS LAST, sums.opened + opened_unlisted DESC, skill, judge;

@@ -1,7 +1,7 @@
 -- question: Which skills were invoked, and how?
 -- section: RQ3
 -- grain: one row is one skill known to at least one readable run of the condition
--- columns: condition, skill, bundled, known, invoked, invocation_rate, by_skill_tool, by_slash,
+-- columns: condition, skill, bundled, known, invoked, unknown, invocation_rate, by_skill_tool, by_slash,
 --   by_read_tool, by_shell, by_python, by_injected, by_reinjected
 -- arms: condition
 -- read: A skill whose description does not attract the agent is never invoked, however often it is offered. A
@@ -10,8 +10,9 @@
 -- column bundled: part of the agent program itself
 -- column known: readable runs that were offered it, by their log or variant, or touched it
 -- column invoked: of these, runs in which an agent (main or sub-agent) activated it successfully or read
---   content of its SKILL.md; a path that is not in the variant does not count
--- column invocation_rate: invoked / known; null if no run is known to have been offered it, because the runs
+--   content of its SKILL.md; a path that is not in the variant does not count; null if unknown in all
+-- column unknown: of these, runs in which only a tool that skilljuror does not know may have opened it
+-- column invocation_rate: invoked / (known - unknown); null if no run is known to have been offered it, because the runs
 --   that had it and ignored it are then unknown
 -- column by_skill_tool: invoked runs whose first invocation was a call of a skill tool; the seven ways add up
 --   to invoked
@@ -63,8 +64,9 @@ SELECT
     skill,
     bool_and(bundled) AS bundled,
     count(*) AS known,
-    count(via) AS invoked,
-    if(bool_or(offered), count(via) / count(*), NULL) AS invocation_rate,
+    if(count(u.run) = count(*), NULL, count(via)) AS invoked,
+    count(u.run) AS unknown,
+    if(bool_or(offered), count(via) / nullif(count(*) - count(u.run), 0), NULL) AS invocation_rate,
     count(*) FILTER (WHERE via = 'skill-tool') AS by_skill_tool,
     count(*) FILTER (WHERE via = 'slash') AS by_slash,
     count(*) FILTER (WHERE via = 'read-tool') AS by_read_tool,
@@ -73,5 +75,9 @@ SELECT
     count(*) FILTER (WHERE via = 'injected') AS by_injected,
     count(*) FILTER (WHERE via = 'reinjected') AS by_reinjected
 FROM found
+LEFT JOIN (
+    SELECT coalesce(l.trial, l.trajectory) AS run, s.skill
+    FROM skill_runs AS s JOIN trajectories AS l USING (trajectory) WHERE s.opened IS NULL
+) AS u USING (run, skill)
 GROUP BY condition, position, skill
 ORDER BY position, condition, skill;

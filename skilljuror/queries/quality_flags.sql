@@ -56,6 +56,13 @@ flags AS (
     FROM about AS a
     WHERE a.readable AND a.variant IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM uses AS u WHERE u.run = a.trial AND u.opens)
+        AND NOT EXISTS (FROM unknown_tools AS u WHERE u.trajectory = a.trial AND len(u.skills) > 0)
+    UNION ALL BY NAME
+    SELECT
+        'unknown_tool' AS flag, 'circumstance' AS kind, a.*,
+        u.tool || ' may have opened ' || array_to_string(u.skills, ', ') AS detail
+    FROM about AS a JOIN trajectories AS l ON l.trial = a.trial
+    JOIN unknown_tools AS u ON u.trajectory = l.trajectory WHERE len(u.skills) > 0
     UNION ALL BY NAME
     SELECT 'activation_failed' AS flag, 'behaviour' AS kind, a.*, count(*) || ' times' AS detail
     FROM about AS a JOIN uses AS u ON u.run = a.trial

@@ -1,7 +1,7 @@
 -- question: Which skills did agents open?
 -- section: RQ3
 -- grain: one row is one skill
--- columns: skill, bundled, trajectories, offered, activated, read, opened, searched, resources, uses,
+-- columns: skill, bundled, trajectories, offered, activated, read, opened, unknown, searched, resources, uses,
 --   scripts_run, failed
 -- read: Offered does not mean opened. A skill that is often offered and rarely opened has a description that
 --   does not attract agents, or is not needed.
@@ -10,7 +10,8 @@
 -- column offered: runs whose log lists it; a log without a list adds no offer
 -- column activated: runs in which the harness put its SKILL.md into the context, by the log
 -- column read: runs that read content of its SKILL.md
--- column opened: runs that activated, read, ran or imported any of its resources
+-- column opened: runs that activated, read, ran or imported any of its resources; null if unknown in all
+-- column unknown: other runs, in which a tool that skilljuror does not know may have opened it
 -- column searched: other runs, in which only a search printed lines of it
 -- column resources: distinct resources opened, over all runs
 -- column uses: resource events except authoring and mentions
@@ -55,7 +56,8 @@ SELECT
     count(o.trajectory) AS offered,
     count(*) FILTER (WHERE t.activated) AS activated,
     count(*) FILTER (WHERE t.read) AS read,
-    count(*) FILTER (WHERE t.opened) AS opened,
+    if(bool_and(s.opened IS NULL), NULL, count(*) FILTER (WHERE t.opened)) AS opened,
+    count(*) FILTER (WHERE s.opened IS NULL) AS unknown,
     count(*) FILTER (WHERE t.searched AND NOT t.opened) AS searched,
     -- a skill that nobody opened has no list: zero
     coalesce(len(list_distinct(flatten(list(t.resources)))), 0) AS resources,
@@ -64,5 +66,6 @@ SELECT
     CAST(coalesce(sum(t.failed), 0) AS BIGINT) AS failed  -- likewise
 FROM touches AS t
 FULL JOIN offers AS o USING (skill, trajectory)
+LEFT JOIN skill_runs AS s USING (skill, trajectory)
 GROUP BY skill
 ORDER BY opened DESC, offered DESC, skill;

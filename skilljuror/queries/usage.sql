@@ -1,8 +1,8 @@
 -- question: Which skills were opened more, or less, than in the period before?
 -- section: RQ3
 -- grain: one row is one skill that was offered or touched in either period
--- columns: skill, offered, opened, open_rate, offered_before, opened_before, open_rate_before, change, change_low,
---   change_high, opened_unlisted, opened_unlisted_before, uses, tokens_shown, tokens_shown_before
+-- columns: skill, offered, opened, unknown, open_rate, offered_before, opened_before, unknown_before, open_rate_before,
+--   change, change_low, change_high, opened_unlisted, opened_unlisted_before, uses, tokens_shown, tokens_shown_before
 -- params: days=28, until=null, skill=null
 -- read: The interval treats runs as independent: it is too narrow if a few people or projects made most of them.
 --   A skill with few offers has a wide one. `--alert 'change_high < 0'` tells which skills are opened less.
@@ -10,6 +10,8 @@
 -- column offered: runs of the last `days` days before `until` (default: the day of the latest run that is not dated
 --   in the future) that were offered it, by their log or variant
 -- column opened: of these, runs that activated, read, ran or imported any of its resources
+-- column unknown: of these, runs in which only a tool that skilljuror does not know may have opened it; they are in no
+--   rate, and `opened` is null if all are
 -- column offered_before: the same in as many days before
 -- column change: open_rate - open_rate_before, a fraction; null unless it was offered in both periods
 -- column change_low: lower end of Newcombe's 95 % interval of the change
@@ -35,8 +37,10 @@ sums AS (
         skill,
         count(*) FILTER (WHERE s.offered AND NOT earlier) AS offered,
         count(*) FILTER (WHERE s.offered AND s.opened AND NOT earlier) AS opened,
+        count(*) FILTER (WHERE s.offered AND s.opened IS NULL AND NOT earlier) AS unknown,
         count(*) FILTER (WHERE s.offered AND earlier) AS offered_before,
         count(*) FILTER (WHERE s.offered AND s.opened AND earlier) AS opened_before,
+        count(*) FILTER (WHERE s.offered AND s.opened IS NULL AND earlier) AS unknown_before,
         count(*) FILTER (WHERE NOT s.offered AND s.opened AND NOT earlier) AS opened_unlisted,
         count(*) FILTER (WHERE NOT s.offered AND s.opened AND earlier) AS opened_unlisted_before,
         sum(s.uses) FILTER (WHERE NOT earlier) AS uses,
@@ -48,14 +52,16 @@ sums AS (
     GROUP BY skill
 )
 SELECT
-    skill, offered, opened, opened / nullif(offered, 0) AS open_rate,
-    offered_before, opened_before, opened_before / nullif(offered_before, 0) AS open_rate_before,
-    opened / nullif(offered, 0) - opened_before / nullif(offered_before, 0) AS change,
-    newcombe_low(opened, offered, opened_before, offered_before) AS change_low,
-    newcombe_high(opened, offered, opened_before, offered_before) AS change_high,
+    skill, offered, if(unknown > 0 AND unknown = offered, NULL, opened) AS opened, unknown,
+    opened / nullif(known, 0) AS open_rate, offered_before,
+    if(unknown_before > 0 AND unknown_before = offered_before, NULL, opened_before) AS opened_before, unknown_before,
+    opened_before / nullif(known_before, 0) AS open_rate_before,
+    opened / nullif(known, 0) - opened_before / nullif(known_before, 0) AS change,
+    newcombe_low(opened, known, opened_before, known_before) AS change_low,
+    newcombe_high(opened, known, opened_before, known_before) AS change_high,
     opened_unlisted, opened_unlisted_before,
     CAST(coalesce(uses, 0) AS BIGINT) AS uses,  -- a period without a row has no event: zero
     CAST(round(coalesce(bytes, 0) / 4) AS BIGINT) AS tokens_shown,  -- likewise
     CAST(round(coalesce(bytes_before, 0) / 4) AS BIGINT) AS tokens_shown_before  -- likewise
-FROM sums
-ORDER BY opened + opened_unlisted DESC, offered DESC, skill;
+FROM (SELECT *, offered - unknown AS known, offered_before - unknown_before AS known_before FROM sums) AS s
+ORDER BY s.opened + opened_unlisted DESC, offered DESC, skill;

@@ -1,7 +1,7 @@
 -- question: In which projects, and by whom, was each skill offered and opened?
 -- section: RQ3
 -- grain: one row is one skill and project, and person if asked for
--- columns: skill, project, person, offered, opened, open_rate, unlisted, opened_unlisted, last_opened, run_usd,
+-- columns: skill, project, person, offered, opened, unknown, open_rate, unlisted, opened_unlisted, last_opened, run_usd,
 --   run_usd_known, run_usd_reason
 -- params: since=null, skill=null, people=false
 -- read: Names come from paths in logs: projects in folders of the same name are one. A run's dollars are those of
@@ -12,6 +12,8 @@
 -- column person: name of its home folder, with `people=true`
 -- column offered: runs that were offered it, by their log
 -- column opened: of these, runs that activated, read, ran or imported any of its resources
+-- column unknown: of these, runs in which only a tool that skilljuror does not know may have opened it; they are not in
+--   the rate, and `opened` is null if all are
 -- column unlisted: other runs that touched it; their log does not list it as offered
 -- column opened_unlisted: of these, runs that opened it
 -- column last_opened: start of the latest run that opened it
@@ -24,8 +26,9 @@ WITH costs AS (
 SELECT
     s.skill, t.project, if(CAST($people AS BOOLEAN), t.person, NULL) AS person,
     count(*) FILTER (WHERE s.offered) AS offered,
-    count(*) FILTER (WHERE s.offered AND s.opened) AS opened,
-    count(*) FILTER (WHERE s.offered AND s.opened) / nullif(count(*) FILTER (WHERE s.offered), 0) AS open_rate,
+    if(bool_and(s.opened IS NULL) FILTER (WHERE s.offered), NULL, count(*) FILTER (WHERE s.offered AND s.opened)) AS opened,
+    count(*) FILTER (WHERE s.offered AND s.opened IS NULL) AS unknown,
+    count(*) FILTER (WHERE s.offered AND s.opened) / nullif(count(s.opened) FILTER (WHERE s.offered), 0) AS open_rate,
     count(*) FILTER (WHERE NOT s.offered) AS unlisted,
     count(*) FILTER (WHERE NOT s.offered AND s.opened) AS opened_unlisted,
     max(t.started_at) FILTER (WHERE s.opened) AS last_opened,

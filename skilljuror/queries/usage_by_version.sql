@@ -21,7 +21,8 @@
 -- column first_seen: start of the first run that was shown it, over all runs
 -- column runs: runs that opened the skill and saw this version
 -- column offered: runs that were offered it, by their log, and started between those of the first and last sight;
---   these two, which opened it by definition, do not count. Of the newest version, all after the first sight
+--   these two, which opened it by definition, do not count, nor do runs in which that is unknown. Of the newest
+--   version, all after the first sight
 -- column opened: of these, runs that activated, read, ran or imported any of its resources
 -- column open_reason: unknown_version, no_times, other_version_between (also seen in that time) or no_offer_between
 -- column offered_after: runs that were offered it after the last sight and before the first of the next version; of
@@ -92,7 +93,7 @@ facts AS (  -- what a run says of the version it saw, of the one between whose s
     FROM asked AS a
     JOIN spans AS s ON s.skill = a.skill AND NOT s.mixed
         AND a.started_at > s.first_seen AND (a.started_at < s.last_seen OR s.next_seen IS NULL)
-    WHERE a.offered
+    WHERE a.offered AND a.opened IS NOT NULL
     UNION ALL
     SELECT a.skill, s.version, NULL, a.week, a.trajectory, 0, 0, a.opened, NULL
     FROM asked AS a

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from skilljuror.models.ingest import unknown_tools_note
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.computed import answer
 from skilljuror.reports.formatting import format_points, format_value
@@ -239,11 +240,20 @@ def roots_shown(answers: Answers) -> str:
     return words if cut else ""
 
 
+def unknown_tools(answers: Answers) -> list[Remark]:
+    """Return which tools are unknown, and in how many runs that hides whether a Skill was opened."""
+    rows = answers("unknown_tools").records()
+    counts = [(row["tool"], row["calls"], row["runs_unknown"]) for row in rows]
+    note = unknown_tools_note(counts)
+    return [Remark(f"{note[0].upper()}{note[1:]}.")] if counts else []
+
+
 REMARKS: dict[str, Callable[[Answers], list[Remark]]] = {
     "contrast_coverage": contrast_coverage,
     "gate_power": gate_power,
     "judge_trust": judge_trust,
     "price_dates": price_dates,
     "roots_cut": roots_cut,
+    "unknown_tools": unknown_tools,
 }
 """Name in `Section.remarks` -> function."""

@@ -173,7 +173,7 @@ STUDY = (
             ), folded=True, limit=60),
         ),
         ("timing_bins", "exposure_curve"),
-        ("contrast_coverage",),
+        ("contrast_coverage", "unknown_tools"),
     ),
     Section(
         "rq4", "RQ4 · Where does uptake turn into success?",
@@ -238,7 +238,7 @@ OBSERVED = (
         (
             Panel("skills_opened", limit=30),
             Panel("by_skill", (
-                "skill", "week", "offered", "opened", "open_rate", "unlisted", "opened_unlisted",
+                "skill", "week", "offered", "opened", "unknown", "open_rate", "unlisted", "opened_unlisted",
                 "uptake_low", "uptake_high", "eru_low", "eru_high", "uses", "failed", "tokens_shown",
             ), limit=60, folded=True),
             Panel("invocation_by_skill", (
@@ -249,9 +249,10 @@ OBSERVED = (
                 "skill", "resource", "resource_class", "events", "trajectories", "first_step", "yes",
                 "no", "unknown", "eru_low", "eru_high",
             ), limit=40),
-            Panel("never_opened", ("skill", "resource", "runs"), folded=True),
+            Panel("never_opened", ("skill", "resource", "runs", "unknown"), folded=True),
         ),
         ("skills_opened",),
+        ("unknown_tools",),
     ),
     Section(
         "ends", "Trial outcomes",

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import compress
 from typing import Any
 
-from skilljuror.models.events import Exposure, ResourceEvent
+from skilljuror.models.events import Exposure, ResourceEvent, UnknownTool
 from skilljuror.models.ingest import (
     CompactionRow,
     Ingested,
@@ -39,6 +39,7 @@ RUN_TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
         ),
     ),
     (tables.COMPACTIONS, CompactionRow.__struct_fields__),
+    (tables.UNKNOWN_TOOLS, UnknownTool.__struct_fields__),
     (tables.LEAK_SEARCHES, LeakSearch.__struct_fields__),
     (
         tables.EXPOSURE,
@@ -114,6 +115,7 @@ def _records(runs: Sequence[Ingested]) -> dict[str, list[Any]]:
         tables.OFFERED.name: [skill for run in logged for skill in run.offered or ()],
         tables.EVENTS.name: [event for run in logged for event in run.events],
         tables.COMPACTIONS.name: [one for run in logged for one in run.compactions],
+        tables.UNKNOWN_TOOLS.name: [tool for run in logged for tool in run.unknown_tools],
         tables.LEAK_SEARCHES.name: [leak for run in logged for leak in run.leaks],
         tables.EXPOSURE.name: [row for pair in exposures for row in _units(*pair)],
         tables.EXPOSURE_TOTALS.name: [row for pair in exposures for row in _totals(*pair)],

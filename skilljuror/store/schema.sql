@@ -439,6 +439,14 @@ CREATE TABLE offered (
     bundled BOOLEAN NOT NULL  -- Whether it is the agent's own, not the task's.
 );
 
+-- One row per run and tool of an unknown name that it called, and was not refused.
+CREATE TABLE unknown_tools (
+    trajectory VARCHAR NOT NULL,  -- Key of the run.
+    tool VARCHAR NOT NULL,  -- Name of the tool in the log.
+    calls INTEGER NOT NULL,  -- Its calls.
+    skills VARCHAR[] NOT NULL  -- Skills that such a call, or its answer, names a file of: whether they were opened is unknown.
+);
+
 -- One row per access of an agent to a resource in one call.
 CREATE TABLE events (
     event VARCHAR NOT NULL,  -- Id: trajectory, "#", ordinal.
@@ -782,16 +790,20 @@ touches AS (
         count(*) FILTER (WHERE ok = false) AS failed,
         sum(shown_bytes) FILTER (WHERE content_exposed <> 'none' AND NOT phantom) AS bytes
     FROM events JOIN skill_names USING (trajectory, skill) WHERE counted GROUP BY ALL
+),
+unknowns AS (
+    SELECT DISTINCT u.trajectory, coalesce(n.name, u.skill) AS skill
+    FROM (SELECT trajectory, unnest(skills) AS skill FROM unknown_tools) AS u LEFT JOIN skill_names AS n USING (trajectory, skill)
 )
 SELECT
     trajectory AS trajectory,  -- Key of the run.
     skill AS skill,  -- Name of the Skill in tables.
     o.trajectory IS NOT NULL AS offered,  -- Whether log or variant lists it; many logs list nothing.
-    coalesce(t.opened, false) AS opened,  -- Whether any of its resources was activated, read, run or imported.
-    coalesce(t.uses, 0) AS uses,  -- Resource events except authoring and mentions.
+    coalesce(t.opened, false) OR if(u.skill IS NULL, false, NULL) AS opened,  -- Whether any of its resources was activated, read, run or imported; null if only an unknown tool may have.
+    coalesce(t.uses, if(u.skill IS NULL, 0, NULL)) AS uses,  -- Resource events except authoring and mentions; null if an unknown tool may have made the only ones.
     coalesce(t.failed, 0) AS failed,  -- Uses that failed.
     coalesce(t.bytes, 0) AS bytes  -- Bytes of its text that reached a context, repeats included.
-FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory);
+FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory) LEFT JOIN unknowns AS u USING (skill, trajectory);
 
 
 -- One row per planned trial, per foreign run, and per foreign trial without a log (both with condition "observed"): the frame of every rate.

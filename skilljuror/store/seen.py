@@ -42,6 +42,10 @@ SELECT
     (SELECT count(*) FROM events WHERE trajectory IN (FROM selected_runs)),
     (SELECT count(*) FROM kept_runs WHERE trajectory IN (FROM selected_runs))
 """
+_UNKNOWN_TOOLS = """
+SELECT tool, CAST(sum(calls) AS BIGINT) AS calls, count(*) FILTER (WHERE len(skills) > 0)
+FROM unknown_tools WHERE trajectory IN (FROM selected_runs) GROUP BY tool ORDER BY calls DESC, tool
+"""
 
 
 class KnownFile(NamedTuple):
@@ -89,6 +93,8 @@ class Totals(NamedTuple):
     """Resource events."""
     kept: int
     """Runs missing from their files."""
+    unknown_tools: list[tuple[str, int, int]]
+    """(tool that skilljuror does not know, its calls, runs in which it may have opened a Skill)."""
 
 
 class SeenFiles:
@@ -166,7 +172,7 @@ class SeenFiles:
         """Return the contents from some files."""
         self._connection.execute(_RUNS, {"paths": paths})
         statuses = self._rows(_STATUSES, {"paths": paths})
-        return Totals(statuses, *self._rows(_COUNTS, None)[0])
+        return Totals(statuses, *self._rows(_COUNTS, None)[0], self._rows(_UNKNOWN_TOOLS, None))
 
     def contested(self) -> list[set[str]]:
         """Return the sets of groups that have the same run, as digests."""

@@ -133,6 +133,7 @@ EVENTS = Table(
     {"counted": attrgetter("counts"), "lines": lambda event: line_ranges(event.lines)},
 )
 COMPACTIONS = Table("compactions", ("trajectory",))
+UNKNOWN_TOOLS = Table("unknown_tools", ("trajectory",))
 LEAK_SEARCHES = Table("leak_searches", ("trajectory",))
 EXPOSURE = Table("exposure", ("trajectory",), take=itemgetter)
 EXPOSURE_TOTALS = Table("exposure_totals", ("trajectory",), take=itemgetter)

@@ -31,6 +31,8 @@ class Access(Struct, frozen=True, gc=False):
     """Only valid if the path is a file of a bundle (an operand of an unknown program)."""
     needs_evidence: bool = False
     """Path or choice among files is partly unknown: only valid if the output confirms it."""
+    guarded: bool = False
+    """It may not have happened: its command depends on a test, or on the failure of another one."""
     text: str = ""
     """Source text of the access."""
     note: str = ""

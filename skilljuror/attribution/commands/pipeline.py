@@ -93,6 +93,7 @@ class Pipeline(Struct):
             kind=kind,
             glob=word.glob,
             needs_evidence=word.glob and not word.known,
+            guarded=command.guarded,
             shown=not command.captured,
             text=command.text[:160],
             pipeline=command.pipeline,

@@ -13,6 +13,7 @@ from skilljuror.attribution.evidence.line_index import (
     text_digest,
     utf8_size,
 )
+from skilljuror.attribution.evidence.loader_text import with_placeholders, without_arguments
 from skilljuror.attribution.evidence.read_evidence import ReadEvidence, first_filled, output_text
 from skilljuror.attribution.paths import name_of
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name
@@ -46,6 +47,8 @@ _SHORTEST_PROMPT = 40
 """Minimum characters of a message that may contain a Skill's text."""
 _FEWEST_LINES = 3
 """Minimum distinctive lines of a SKILL.md in such a message."""
+_APPENDED = "\nARGUMENTS: "
+"""Before the arguments at the end of a body that does not say where they belong."""
 _NO_BODY = "no text of the body in the log"
 _NAMES_ONLY = "file names only"
 
@@ -86,13 +89,16 @@ def body_text(text: str) -> str:
 
 def _without_arguments(text: str) -> str:
     """A body without the harness's line of arguments at its end."""
-    at = text.rfind("\nARGUMENTS: ")
+    at = text.rfind(_APPENDED)
     last = at >= 0 and not text[at + 1 :].partition("\n")[2].strip()
     return text[:at] if last else text
 
 
-def _evidence_of_body(text: str, location: ResourceLocation, run: RunContext) -> ReadEvidence:
-    """An injected body is the whole SKILL.md, unless its known text differs."""
+def _evidence_of_body(
+    text: str, location: ResourceLocation, run: RunContext, arguments: str = ""
+) -> ReadEvidence:
+    """An injected body is the whole SKILL.md, unless its known text differs. `arguments` are those
+    that the loader put into it."""
     if _LOADED_BEFORE.match(text):
         note = "loaded before, not shown again"
         return ReadEvidence("none", None, ok=True, witness="content", note=note)
@@ -104,14 +110,18 @@ def _evidence_of_body(text: str, location: ResourceLocation, run: RunContext) ->
         return ReadEvidence("none", None, ok=True, witness="content")
     key = location.skill, location.resource
     quote = first_filled(lines)
+    file = run.line_index.files.get(key)
+    lines = with_placeholders(lines, file.lines) if file is not None else lines
+    arguments = "" if file is not None or _APPENDED in text else arguments
     match = run.line_index.match(key, TextLines.of(lines))
     if match is not None:
         evidence = _evidence_of_match(match, location, run, quote)
         whole = evidence.exposed == "full"
         return replace(evidence, digest=_digest_of_body(text, lines) if whole else None)
-    note = "the body is not the text known for this skill" if key in run.line_index.files else ""
+    note = "the body is not the text known for this skill" if file is not None else ""
     ranges = ((1, len(lines)),) if front_matter(lines) else None
     exposed: Exposed = "partial" if _CUT_BODY.search(body[-300:]) else "full"
+    lines = without_arguments("\n".join(lines), arguments).splitlines()
     digest = _digest_of_body(text, lines) if exposed == "full" else None
     return ReadEvidence(exposed, ranges, True, "content", note, quote, utf8_size(body), digest)
 
@@ -203,7 +213,8 @@ def _evidence_of_skill_call(
     result = analysed.call.result
     body = run.skill_bodies.get(analysed.call.call_id or "")
     if body is not None:
-        return _evidence_of_body(body.text, location, run)
+        given = analysed.call.arguments.get("args")
+        return _evidence_of_body(body.text, location, run, given if isinstance(given, str) else "")
     if result is None:
         return ReadEvidence("none", None, ok=None, note="no answer in the log")
     text = output_text(result)

@@ -31,6 +31,7 @@ _NUMBER_MARKS = frozenset("0123456789<>")
 _NUMBER_STARTS = frozenset("0123456789<>L \t")
 """The same with leading blanks."""
 _NUMBERED = re.compile(r"^[ \t]{0,12}L?\d{1,7}(?:→|\t|[ \t]?[|│] ?|[:.)-] ?| {1,4})", re.ASCII)
+_NUMBER = re.compile(r"^[ \t]{0,12}(\d{1,7})(?:→|\t|[ \t]?[|│] ?| |$)", re.ASCII)
 _LOCATED = re.compile(r"^[^\s:][^:\n]{0,300}:(?:\d{1,7}:)?")
 
 
@@ -145,6 +146,8 @@ class TextLines(NamedTuple):
 class LineIndex(Struct):
     """Lines of all resources of a bundle."""
 
+    complete: bool = False
+    """Whether the bundle is known to have no other files."""
     files: dict[ResourceKey, IndexedFile] = field(default_factory=dict)
     places: dict[str, list[tuple[ResourceKey, int]]] = field(default_factory=dict)
     """Distinctive line -> its first occurrences."""
@@ -251,6 +254,16 @@ def without_line_prefix(line: str) -> str:
     if not prefix and ":" in line:
         prefix = _LOCATED.match(line)
     return line[prefix.end() :].strip() if prefix else line.strip()
+
+
+def without_numbers(lines: tuple[str, ...], first: int) -> tuple[str, ...]:
+    """Remove the line numbers that a program printed before each line, if these are they."""
+    marked = [(_NUMBER.match(line), number) for number, line in enumerate(lines, first)]
+    if len(lines) < 2 or not all(found and int(found[1]) == at for found, at in marked):
+        return lines
+    return tuple(
+        line[found.end() :] for line, (found, _) in zip(lines, marked, strict=True) if found
+    )
 
 
 def _runs(hits: list[tuple[int, int]], lines: Sequence[str], text: TextLines) -> list[_MatchedRun]:

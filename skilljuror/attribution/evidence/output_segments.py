@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from skilljuror.attribution.accesses.file_access import OTHER_OUTPUT, UNCERTAIN, Access
 from skilljuror.attribution.evidence.line_index import LineIndex, TextLines
-from skilljuror.attribution.paths import absolute, is_glob
+from skilljuror.attribution.paths import absolute, is_glob, name_of
 from skilljuror.attribution.resolution.resolver import ResolvedAccess
 from skilljuror.attribution.resolution.skill_catalog import bare_skill_name
 from skilljuror.attribution.shell.printed_text import lines_matching, separator_line
@@ -50,7 +50,11 @@ def segment_output(
     if by_headers:
         return by_headers
     own = {id(resolved.access) for resolved in reads}
-    others = any(_prints(access) and id(access) not in own for access in accesses)
+    others = any(prints(access) and id(access) not in own for access in accesses)
+    sure = [one for one in reads if line_index.complete or not _may_match_others(one)]
+    if len(sure) < len(reads):
+        separators = _separators(accesses, lines)
+        return _by_separators(sure, accesses, lines, separators) if separators else {}
     if not others and len(reads) == 1:
         return {reads[0].order: lines}
     separators = _separators(accesses, lines)
@@ -61,7 +65,13 @@ def segment_output(
     return _by_front_matter(reads, lines) or _by_known_texts(reads, lines, line_index)
 
 
-def _prints(access: Access) -> bool:
+def _may_match_others(read: ResolvedAccess) -> bool:
+    """Whether only a glob names the file, which may match files that nothing else names."""
+    return read.access.glob and is_glob(name_of(read.access.path))
+
+
+def prints(access: Access) -> bool:
+    """Whether text of an access, or of a program beside it, reaches the output."""
     if access.kind == "mention":
         return bool(access.printed) or access.note == OTHER_OUTPUT
     return access.shown and access.kind in {"read", "search", "exec", "list"}
@@ -154,7 +164,7 @@ def _by_separators(
     segments: Segments = {}
     for (first, start), (last, end) in pairwise(bounds):
         between = accesses[first + 1 : last]
-        printing = [access for access in between if _prints(access) and access.note != UNCERTAIN]
+        printing = [access for access in between if prints(access) and access.note != UNCERTAIN]
         owners = [read for read in reads if any(read.access is access for access in printing)]
         if len(owners) == 1 and len(printing) == 1:
             segments[owners[0].order] = lines[start + 1 : end]
@@ -190,7 +200,7 @@ def _after_other_output(
 ) -> Segments:
     """A SKILL.md printed last begins at its front matter, whatever precedes it."""
     last = reads[-1]
-    printing = [access for access in accesses if _prints(access)]
+    printing = [access for access in accesses if prints(access)]
     if len(reads) != 1 or printing[-1] is not last.access or not _is_root_from_start(last):
         return {}
     starts = _front_matter_starts(lines)

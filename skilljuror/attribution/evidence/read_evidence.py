@@ -58,6 +58,8 @@ _IN_PART = "witnesses disagree: the command requests the whole file, the output 
 _NO_ANSWER = "no answer in the log"
 _NO_TEXT = "the log has no text of the result"
 _LONGEST_QUOTE = 120
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tiff", ".pdf")
+"""Files that a file tool shows as pictures, without lines."""
 
 
 class ReadEvidence(Struct, frozen=True, gc=False):
@@ -107,6 +109,7 @@ class CallOutput:
         if self.screen:
             self.text = screen_output(self.text, command)
         self._head = result.text[:600] if result is not None else ""
+        self._partial = result is not None and result.partial
         self.ok = call_succeeded(result)
         self._matches: dict[ResourceKey, ContentMatch | None] = {}
         self.answered = result is not None
@@ -124,7 +127,9 @@ class CallOutput:
 
     @cached_property
     def cut(self) -> bool:
-        """Whether the harness reports omitted output."""
+        """Whether the harness reports omitted output, or a program may have omitted some."""
+        if self._partial:
+            return True
         text = f"{self._head}\n{self.text}".lower()
         return any(word in text for word in _CUT_WORDS) and bool(_CUT_NOTICE.search(text))
 
@@ -252,7 +257,7 @@ def _silent(access: Access, output: CallOutput) -> ReadEvidence:
     errors."""
     asked = access.selection
     from_start = asked.ranges[:1] and asked.ranges[0][0] == 1 and not asked.by_content
-    if output.ok and from_start and not _HIDES_ERRORS.search(access.text):
+    if output.ok and from_start and not output.cut and not _HIDES_ERRORS.search(access.text):
         exposed: Exposed = "full" if asked.whole else "partial"
         return ReadEvidence(exposed, None, True, note=_NO_TEXT)
     return ReadEvidence("none", None, output.ok)
@@ -301,7 +306,11 @@ def evidence_of_tool_read(
     if not output.text:
         if not result.ok:
             return ReadEvidence("none", None, ok=None, note="no result in the log")
+        if output.cut:
+            return ReadEvidence("none", None, ok=True)
         return ReadEvidence("full" if asked.whole else "partial", None, ok=True, note=_NO_TEXT)
+    if resolved.access.path.lower().endswith(_PICTURES):
+        return ReadEvidence("full" if asked.whole else "partial", None, ok=True)
     match = output.match(resolved.key, line_index)
     lines: LineRanges | None
     if result.first_line is not None:

@@ -19,12 +19,17 @@ from skilljuror.attribution.resolution.call_normalisation import (
 )
 from skilljuror.attribution.resolution.file_copies import FileCopies
 from skilljuror.attribution.resolution.glob_matches import paths_by_front_matter, paths_in_headings
-from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, SkillCatalog
+from skilljuror.attribution.resolution.skill_catalog import (
+    SKILL_SCHEME,
+    ResourceLocation,
+    SkillCatalog,
+)
 from skilljuror.attribution.shell.expansion import Environment
 from skilljuror.attribution.shell.reader import ShellReader
 from skilljuror.attribution.shell.syntax_tree import parse
 from skilljuror.attribution.shell.wrappers import unwrap
 from skilljuror.models.events import EventKind
+from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import ToolCall
 from skilljuror.work_budget import FEW_TURNS, charge
 
@@ -198,7 +203,7 @@ class AccessResolver(Struct):
             return [Access(path, "search", "read-tool", lines, glob=is_glob(path), text=text)]
         start = call.start or 1
         end = start + call.count - 1 if call.count else None
-        lines = LineSelection(((start, end),))
+        lines = LineSelection(((start, end),), by_content="pages" in call.arguments)
         kind: EventKind = "edit"
         if call.action in {"read", "write"}:
             kind = "read" if call.action == "read" else "write"
@@ -213,6 +218,7 @@ class AccessResolver(Struct):
         for value in [*given, *(several if isinstance(several, list) else ())]:
             if isinstance(value, str) and 0 < len(value) < _LONGEST_PATH:
                 path = join(self.cwd, expand_home(value.removeprefix("file://"), self.home))
+                path = value if value.startswith(SKILL_SCHEME) else path
                 access = Access(
                     path, kind, "read-tool", shown=shown, glob=is_glob(path),
                     bundle_files_only=kind == "read", text=f"{call.name} {value}",
@@ -289,14 +295,14 @@ class AccessResolver(Struct):
     def _named_in_output(self, pattern: str, output: str) -> tuple[str, ...]:
         """Paths that match a glob and that an output names by headings or front matter."""
         if self.last_glob[:2] != (pattern, output):
-            roots = [
-                path
-                for path in paths_by_front_matter(pattern, output)
-                if (place := self.catalog.locate(path)) and place.resource == "SKILL.md"
-            ]
-            named = {*paths_in_headings(pattern, output), *roots}
-            self.last_glob = pattern, output, tuple(sorted(named))
+            named = {*paths_in_headings(pattern, output), *paths_by_front_matter(pattern, output)}
+            self.last_glob = pattern, output, tuple(sorted(filter(self._is_plausible, named)))
         return self.last_glob[2]
+
+    def _is_plausible(self, path: str) -> bool:
+        """A SKILL.md is in its Skill's own folder."""
+        place = self.catalog.locate(path) if is_root(name_of(path)) else None
+        return place is None or place.resource == "SKILL.md"
 
     # What earlier calls wrote and copied.
 

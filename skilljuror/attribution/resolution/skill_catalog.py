@@ -26,6 +26,8 @@ _PATH_SIGNS = ("skills", "skill/", "SKILL.md", "skill.md", "SKILL_", "Begin Patc
 """Any text with a path below an unlisted root contains one of these."""
 _OWN_SKILLS = "/skills/.system"
 """Folder of Codex's own Skills."""
+SKILL_SCHEME = "skill://"
+"""Scheme of servers that offer Skills: `skill://NAME/SKILL.md`."""
 BUNDLE_FOLDERS = frozenset(
     {"references", "reference", "scripts", "assets", "templates", "steps", "examples", "docs", "resources"}
 )  # fmt: skip
@@ -142,6 +144,12 @@ class SkillCatalog(Struct):
 
     def locate(self, path: str) -> ResourceLocation | None:
         """Skill and resource of a path, or None if it is outside all Skills."""
+        if path.startswith(SKILL_SCHEME):
+            name, _, inner = path[len(SKILL_SCHEME) :].partition("/")
+            known = bare_skill_name(name) in self.names
+            skill = self.name(name)
+            bundled = skill in self.bundled
+            return self._location(skill, inner or "SKILL.md", bundled=bundled) if known else None
         path = normalised(path)
         if len(self.roots) > FEW_TURNS:
             charge(len(self.roots))

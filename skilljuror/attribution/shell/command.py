@@ -43,7 +43,7 @@ class Command(Struct, frozen=True, gc=False):
     piped: bool = False
     """Its output goes into the next command."""
     guarded: bool = False
-    """Runs only if the previous command failed."""
+    """May not run: see `Pipeline` of the syntax tree."""
     feeds: int | None = None
     """Pipeline that takes its output, if not its own."""
 

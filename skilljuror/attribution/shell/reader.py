@@ -76,7 +76,7 @@ class ShellReader(Struct):
     def _pipeline(self, pipeline: Pipeline) -> None:
         number, self._joined = self._joined, None
         number = self._new_pipeline() if number is None else number
-        self._guarded = self._guarded or pipeline.on_failure
+        guarded, self._guarded = self._guarded, self._guarded or pipeline.guarded
         first = len(self.commands)
         for at, stage in enumerate(pipeline.stages):
             piped = at + 1 < len(pipeline.stages)
@@ -89,6 +89,7 @@ class ShellReader(Struct):
                 number = self._new_pipeline()
                 self._feed(start, number)
                 first = len(self.commands)
+        self._guarded = guarded
 
     def _feed(self, start: int, number: int) -> None:
         """Feed the output of the commands from `start` on into a pipeline."""
@@ -132,7 +133,6 @@ class ShellReader(Struct):
 
     def _simple(self, stage: SimpleCommand, number: int, first: int, *, piped: bool) -> None:
         """Read a simple command of the pipeline whose commands begin at `first`."""
-        guarded, self._guarded = self._guarded, False
         start = len(self.commands)
         redirects = self._redirects(stage, number)
         words: list[Word] = []
@@ -161,7 +161,7 @@ class ShellReader(Struct):
             captured=self.captured,
             text=stage.source,
             piped=piped,
-            guarded=guarded,
+            guarded=self._guarded,
         )  # fmt: skip
         if first < start:  # Commands in its words run before the pipeline, not inside it.
             inner, self.commands[start:] = self.commands[start:], []

@@ -105,8 +105,8 @@ class Pipeline(Struct, frozen=True):
     """Stages, each of which feeds the next."""
 
     stages: "tuple[SimpleCommand | Compound, ...]"
-    on_failure: bool = False
-    """Runs only if the previous one failed (`||`)."""
+    guarded: bool = False
+    """May not run: after `||`, after a test with `&&`, in the body of an `if` or `case`."""
 
 
 Script = tuple[Pipeline, ...]
@@ -138,6 +138,7 @@ _LOOSE = _WORDS | _REDIRECTS
 _IN_COMMANDS = _LOOSE | {"variable_assignment", "comment"}
 _NO_WORDS = frozenset({"comment", "<<", ")", "`"})
 _HEREDOC_PARTS = frozenset({"<<", "<<-", "heredoc_start", "file_descriptor"})
+_TESTS = tuple(((Text(name),),) for name in ("[", "[[", "test"))
 _OPERATORS = frozenset({"&&", "||", "|", "|&", "&", ";"})
 
 _NAME = rb"|\$(?P<name>[A-Za-z_]\w*|[0-9]|[@*#?$!-])|(?P<text>"
@@ -310,7 +311,12 @@ class _TreeReader(Struct):
         elif kind == "case_statement":
             items = [one.children for one in children if one.type == "case_item"]
             children = [one for item in items for one in _behind(item, ")")]
-        return Compound("subshell" if kind == "subshell" else "group", self.script(children))
+        script = self.script(children)
+        if kind in {"if_statement", "case_statement"}:
+            condition = kind == "if_statement"
+            inner = (replace(one, guarded=True) for one in script[condition:])
+            script = (*script[:condition], *inner)
+        return Compound("subshell" if kind == "subshell" else "group", script)
 
     def _command(self, nodes: Sequence[Node]) -> SimpleCommand:
         words: list[list[Node]] = []
@@ -438,9 +444,22 @@ def _join(found: list[Pipeline], operator: str, statements: Script) -> str:
     if operator in {"|", "|&"} and found:
         found[-1] = replace(found[-1], stages=found[-1].stages + first.stages)
     else:
-        found.append(replace(first, on_failure=True) if operator == "||" else first)
+        guarded = operator == "||" or (operator == "&&" and _follows_test(found))
+        found.append(replace(first, guarded=True) if guarded else first)
     found.extend(rest)
     return ""
+
+
+def _follows_test(found: Sequence[Pipeline]) -> bool:
+    """Whether the pipelines end with a test, and what depends on it."""
+    for one in reversed(found):
+        stage = one.stages[-1]
+        first = stage.words[:1] if isinstance(stage, SimpleCommand) else ()
+        if first in _TESTS:
+            return True
+        if not one.guarded:
+            break
+    return False
 
 
 def _descend(nodes: Iterable[Node], kinds: Container[str]) -> Iterator[Node]:

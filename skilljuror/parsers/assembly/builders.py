@@ -28,6 +28,7 @@ from skilljuror.models.trajectory import (
 )
 from skilljuror.parsers.assembly.tool_calls import call_fields
 from skilljuror.parsers.base import Parser
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_str, json_of
 from skilljuror.parsers.raw_logs.jsonl import JsonLines
 
 _SKILLS_BLOCK = re.compile(r"<available_skills>(.*?)</available_skills>", re.DOTALL)
@@ -74,10 +75,21 @@ class CallBuilder(Struct, eq=False):
         return action
 
     def build(self) -> ToolCall:
+        result = _of_resource(self.result) if self.fields.get("unknown") else self.result
         return ToolCall(
             call_id=self.call_id, name=self.name, line=self.line, agent=self.sub_agent,
-            arguments=self.arguments, result=self.result, **self.fields,
+            arguments=self.arguments, result=result, **self.fields,
         )  # fmt: skip
+
+
+def _of_resource(result: ToolResult | None) -> ToolResult | None:
+    """Unwrap the text of a server's resource: `{"contents": [{"uri": …, "text": …}]}`."""
+    text = result and (result.clean or result.text)
+    if result is None or not text or text[:1] != "{":
+        return result
+    found = as_list(as_dict(json_of(text)).get("contents"))
+    texts = [text for one in found if (text := as_str(as_dict(one).get("text")))]
+    return replace(result, clean="\n".join(texts)) if texts else result
 
 
 class StepBuilder(Struct, eq=False):

@@ -32,9 +32,16 @@ _NAMES: dict[Action, str] = {
     "list": "Glob glob LS ls list list_directory list_dir find list_files ListDir listDirectory",
     "skill": "Skill skill activate_skill load_skill use_skill invoke_skill",
     "agent": "Agent agent Task task spawn_agent invoke_agent collab_tool_call delegate_to_agent",
+    "other": "TodoWrite TodoRead todo_write todo_read todowrite todoread write_todos SetTodoList TaskCreate TaskUpdate"
+    " TaskGet TaskList TaskStop update_plan update_goal get_goal create_goal report_intent think finish"
+    " complete_task mark_task_complete task_complete attempt_completion submit AskUserQuestion ask_question ask_user"
+    " ask_followup_question question request_user_input EnterPlanMode ExitPlanMode exit_plan_mode web_search_call"
+    " tool_search_call ToolSearch WebSearch WebFetch web_search web_fetch websearch webfetch google_web_search wait"
+    " wait_agent close_agent send_input send_message resume_agent list_agents SendMessage KillShell KillBash stop_bash"
+    " list_bash save_memory request_permissions list_mcp_resources ListMcpResourcesTool StructuredOutput",
 }
 TOOLS = {name: action for action, names in _NAMES.items() for name in names.split()}
-"""Tool name -> action."""
+"""Tool name -> action; "other" tools do not open files."""
 _SCRIPT_OPTIONS = {
     **dict.fromkeys(("bash", "sh", "zsh", "dash", "ksh", "fish"), re.compile(r"-[a-z]*c")),
     **dict.fromkeys(("powershell", "pwsh"), re.compile(r"-c(?:ommand)?", re.IGNORECASE)),
@@ -46,6 +53,10 @@ _EDITOR_ACTIONS: dict[str, Action] = {
 }  # fmt: skip
 """Editor command -> action."""
 _EDITORS = {"developer__text_editor", "text_editor", "str_replace_editor", "str_replace_based_edit_tool", "edit", "file_editor"}  # fmt: skip
+_SKILL_TOOL = re.compile(
+    r"(?:get|load|read|use|activate|invoke|open|fetch|view)_?skill$", re.IGNORECASE
+)
+"""Tool of another server that hands out a Skill by name."""
 _PATCH_HEADS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 
 
@@ -54,9 +65,9 @@ def call_fields(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     action = TOOLS.get(name, "other")
     if name in _EDITORS and isinstance(command := arguments.get("command"), str):
         action = _EDITOR_ACTIONS.get(command, action)
-    reader = _READERS.get(action)
+    reader = _READERS.get("skill" if action == "other" and _SKILL_TOOL.search(name) else action)
     fields = reader(arguments, name) if reader else {}
-    fields["action"] = action
+    fields["action"], fields["unknown"] = action, action == "other" and name not in TOOLS
     if action == "shell" and (fields["command"] or "").lstrip().startswith("apply_patch"):
         fields.update(_patch_fields(fields["command"]), action="edit")
     return fields
@@ -154,7 +165,11 @@ def _search(arguments: dict[str, Any], _: str) -> dict[str, Any]:
 
 
 def _skill(arguments: dict[str, Any], _: str) -> dict[str, Any]:
-    return {"skill": _first(arguments, ("skill", "name", "skill_name", "load_skill", "command"))}
+    return {
+        "skill": _first(
+            arguments, ("skill", "name", "skill_name", "skillName", "load_skill", "command")
+        )
+    }
 
 
 _READERS: dict[str, Any] = {

@@ -22,6 +22,8 @@ from skilljuror.parsers.assembly.builders import (
 from skilljuror.parsers.assembly.tool_calls import arguments_of
 from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
 from skilljuror.parsers.codex import AGENT, TRAITS
+from skilljuror.parsers.codex.code_cell import CodeCell, command_of
+from skilljuror.parsers.codex.code_mode import MAX_PROGRAM, read_program
 from skilljuror.parsers.codex.messages import (
     SKILL_LIST_CUT,
     add_developer_message,
@@ -146,6 +148,12 @@ class _Thread:
         self._last: StepBuilder | None = None
         self._running: dict[str, CallBuilder] = {}
         """Running commands by the session id that write_stdin polls."""
+        self._cells: dict[str, CodeCell] = {}
+        """Id of a call that awaits output of a program -> the program."""
+        self._waited: dict[str, CodeCell] = {}
+        """Id of a program that runs on -> the program."""
+        self._cell: CodeCell | None = None
+        """The program that ran last, until it ends."""
         self.over = False
         """Whether the last turn ended, by the agent or a person."""
 
@@ -232,13 +240,32 @@ class _Thread:
     def _function_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         arguments = arguments_of(payload.get("arguments"))
         call = self._add_call(line, stamp, payload, arguments)
-        polled = self._running.get(str(arguments.get("session_id")))
+        self._join_poll(call)
+        cell = self._waited.get(str(arguments.get("cell_id")))
+        if cell is not None:
+            self._cells[str(payload.get("call_id"))] = cell
+
+    def _join_poll(self, call: CallBuilder) -> None:
+        polled = self._running.get(str(call.arguments.get("session_id")))
         if call.action == "poll" and polled is not None:
             call.fields["command"] = polled.fields.get("command")
             call.fields["workdir"] = polled.fields.get("workdir")
 
     def _custom_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
-        self._add_call(line, stamp, payload, {"input": payload.get("input")})
+        given = payload.get("input")
+        if payload.get("name") != "exec" or not isinstance(given, str):
+            self._add_call(line, stamp, payload, {"input": given})
+            return
+        program = read_program(given[:MAX_PROGRAM])
+        calls = []
+        for name, arguments in program.calls:
+            calls.append(self._add_call(line, stamp, {**payload, "name": name}, arguments))
+            self._join_poll(calls[-1])
+        if program.unread or not calls:
+            calls.append(self._add_call(line, stamp, payload, {"input": given}))
+            calls[-1].fields["unknown"] = program.unread
+        self._cell = CodeCell(line, calls, program.shown)
+        self._cells[str(payload.get("call_id"))] = self._cell
 
     def _local_shell(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         action = as_dict(payload.get("action"))
@@ -260,6 +287,10 @@ class _Thread:
         if call is None:
             self.run.skipped["response_item/output without call"] += 1
             return
+        cell = self._cells.pop(str(payload.get("call_id")), None)
+        if cell is not None:
+            self._cell_output(line, cell, call, payload)
+            return
         earlier = call.result
         call.result, running = read_output(text_of(payload.get("output")), line)
         if call.action == "read":
@@ -272,6 +303,20 @@ class _Thread:
         if running is not None:
             self._running.setdefault(running, call)
         self._finish_polled(call)
+
+    def _cell_output(
+        self, line: int, cell: CodeCell, call: CallBuilder, payload: dict[str, Any]
+    ) -> None:
+        cell.add_output(payload.get("output"), line)
+        if call not in cell.calls:
+            call.result = ToolResult(text="", line=line)
+        self._running = {**cell.running, **self._running}
+        for one in cell.calls:
+            self._finish_polled(one)
+        if cell.name is not None:
+            self._waited[cell.name] = cell
+        elif cell is self._cell:
+            self._cell = None
 
     def _finish_polled(self, poll: CallBuilder) -> None:
         """A poll's exit status is that of the command."""
@@ -301,12 +346,28 @@ class _Thread:
     def _item(self, line: int, item: dict[str, Any]) -> None:
         call = self.run.find_call(item.get("id"))
         if call is None:
+            if item.get("type") == "CommandExecution" and self._cell is not None:
+                self._add_to_cell(self._cell, item)
             return
         if item.get("type") == "CommandExecution":
             self._command_execution(line, call, item)
         for child in as_list(item.get("receiver_thread_ids"))[:1]:
             if item.get("tool") == "spawn_agent":
                 call.sub_agent = as_str(child)
+
+    def _add_to_cell(self, cell: CodeCell, item: dict[str, Any]) -> None:
+        """Join a command that a program ran to its call, or add the call."""
+        number = cell.call_of(item)
+        if number is None and self._open is not None:
+            number = len(cell.calls)
+            first = cell.calls[0]
+            cell.calls.append(
+                self.run.add_call(
+                    self._open, first.call_id, "exec_command", command_of(item), cell.line
+                )
+            )
+        if number is not None:
+            cell.items[number] = item
 
     def _command_execution(self, line: int, call: CallBuilder, item: dict[str, Any]) -> None:
         code = as_int(item.get("exit_code"))

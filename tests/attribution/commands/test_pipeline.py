@@ -7,7 +7,18 @@ print; the expectations are those of the events (kind, resource, exposure).
 import pytest
 
 from skilljuror.attribution.commands.pipeline import command_accesses
-from tests.support.attribution_runs import BUNDLE, FORMAT, REFERENCES, SKILL, TAXES, observed
+from tests.support.attribution_runs import (
+    BUNDLE,
+    FORMAT,
+    FRONT,
+    REFERENCES,
+    SKILL,
+    TAXES,
+    observed,
+    observed_events,
+    ran,
+    ran_each,
+)
 from tests.support.shell_texts import read_shell
 
 READ_TAXES = ("read", "references/taxes.md", "full")
@@ -30,7 +41,7 @@ def short(command, output="", **more):
         ("{ cat @/format.md; cat @/taxes.md; } > both.md", "none"),
         ("for f in format taxes; do cat @/$f.md; done > both.md", "none"),
         ("(cat @/format.md; cat @/taxes.md) | wc -l", "none"),
-        ("if true; then cat @/format.md @/taxes.md; fi > /dev/null", "none"),
+        ("while true; do cat @/format.md @/taxes.md; done > /dev/null", "none"),
     ],
 )
 def test_what_a_group_prints_goes_through_what_follows_it(command, exposed):
@@ -41,6 +52,48 @@ def test_what_a_group_prints_goes_through_what_follows_it(command, exposed):
         ("read", "references/format.md", exposed),
         ("read", "references/taxes.md", exposed),
     }
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "files"),
+    [
+        ("[ -f @/no.md ] && cat @/no.md; cat @/taxes.md", TAXES, ["taxes"]),
+        ("test -f @/no.md && cat @/no.md && echo; cat @/taxes.md", TAXES, ["taxes"]),
+        ("if [ -f @/no.md ]; then cat @/no.md; fi; cat @/taxes.md", TAXES, ["taxes"]),
+        ("[ -f @/taxes.md ] && cat @/taxes.md", TAXES, ["taxes"]),
+        ("cat @/taxes.md || cat @/no.md", TAXES, ["taxes"]),
+        ("cat ./notes.md || cat @/taxes.md", TAXES, []),
+        ("cat @/no.md || cat @/taxes.md", f"cat: @/no.md: No such file or directory\n{TAXES}", ["no", "taxes"]),
+        ("cat /root/.codex/skills/ledger/references/taxes.md 2>/dev/null || cat @/taxes.md", TAXES, ["taxes"]),
+        ("grep -q x a || { cat @/taxes.md; echo; }", "", []),
+    ],
+)  # fmt: skip
+def test_a_command_that_may_not_run_needs_a_witness(command, output, files):
+    found = short(command.replace("@", REFERENCES), output.replace("@", REFERENCES))
+    assert [path for _, path, _ in found] == [f"references/{name}.md" for name in files]
+
+
+def test_a_loop_over_a_glob_finds_no_root_in_an_inner_folder():
+    loop = 'for f in references/*.md SKILL.md; do echo "== $f"; cat "$f"; done'
+    output = f"== references/taxes.md\n{TAXES}== SKILL.md\n{FRONT}# Ledger\n"
+    found = short(f"cd {BUNDLE} && {loop}", output)
+    assert found == [READ_TAXES, ("read", "SKILL.md", "full")]
+
+
+def test_a_glob_that_may_match_other_files_gives_none_their_lines():
+    find = f"find {BUNDLE} -name '*.md' -exec cat {{}} +"
+    (root,) = observed_events(ran(find, f"{SKILL}{TAXES}"))
+    assert (root.resource, root.content_exposed) == ("SKILL.md", "full")
+    assert (root.lines, root.text_digest) == (None, None)
+
+
+def test_line_numbers_are_not_learned_as_text():
+    shown = "".join(f"{n:4} {line}\n" for n, line in enumerate(TAXES.splitlines(), 1))
+    calls = ran_each(
+        (f"bat --style=numbers {REFERENCES}/taxes.md", shown), (f"cat {REFERENCES}/taxes.md", TAXES)
+    )
+    first, again = observed_events(*calls)
+    assert (first.lines, again.lines, again.note) == (((1, 3),), ((1, 3),), "")
 
 
 @pytest.mark.parametrize(

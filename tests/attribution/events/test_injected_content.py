@@ -1,9 +1,11 @@
 """What the harness put into the context: bodies, files, trees of names."""
 
 import pytest
+from msgspec.structs import replace
 
 from skilljuror.attribution.events.injected_content import body_text
 from skilljuror.attribution.evidence.line_index import text_digest
+from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.trajectory import Message, ToolCall, ToolResult
 from tests.support.attribution_runs import BODY, BUNDLE, SKILL, TAXES, events_of
 from tests.support.generated_texts import SIZE, soon
@@ -133,3 +135,56 @@ def test_a_text_that_was_cut_or_is_not_in_the_log_has_no_digest():
     (whole,) = events_of(skill(BODY), manifest=None)
     assert (cut.text_digest, dropped.text_digest) == (None, None)
     assert whole.text_digest == text_digest(BODY.splitlines())
+
+
+ASKED = """# Ledger
+Close the books of $0 with care.
+Today: !`date +%F`
+
+```bash
+awk '{ print $1, $2 }' $ARGUMENTS
+```
+All is written down once, in whole cents.
+Run ${CLAUDE_SKILL_DIR}/scripts/total.py over the entries.
+"""
+
+
+def loaded(arguments: str, today: str):
+    first, *others = words = arguments.split()
+    text = ASKED.replace("$ARGUMENTS", arguments).replace("$0", first).replace("!`date +%F`", today)
+    for number, word in enumerate(others, 1):
+        text = text.replace(f"${number}", word)
+    text = text.replace("${CLAUDE_SKILL_DIR}", BUNDLE)
+    call = ToolCall(
+        "c1", "Skill", "skill", 2, skill="ledger", result=ToolResult("Launching skill: ledger", 3),
+        arguments={"skill": "ledger", "args": " ".join(words)},
+    )  # fmt: skip
+    message = body(
+        text=f"Base directory for this skill: {BUNDLE}\n\n{text}", call_id="c1", path=BUNDLE
+    )
+    return call, message
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_body_with_arguments_is_shown_whole_and_is_one_version(known):
+    text = f"---\nname: ledger\ndescription: d\n---\n{ASKED}"
+    resource = Resource("ledger", "SKILL.md", "root", text)
+    given = SkillManifest((resource,), (BUNDLE.rpartition("/")[0],), ("ledger",)) if known else None
+    digests = set()
+    for arguments in ("march north fast", "april south slow"):
+        call, message = loaded(arguments, "2026-03-01")
+        (event,) = events_of(call, messages=(message,), manifest=given)
+        assert event.content_exposed == "full"
+        assert event.lines == (((5, 13),) if known else None)
+        digests.add(event.text_digest)
+    assert len(digests) == 1
+    if known:
+        assert digests == {text_digest(text.splitlines())}
+
+
+def test_words_of_arguments_stay_where_the_loader_appended_them():
+    call, message = loaded("march", "x")
+    appended = replace(message, text=f"{BASE}\n\nARGUMENTS: whole cents")
+    asked = replace(call, arguments={"args": "whole cents"})
+    (event,) = events_of(asked, messages=(appended,), manifest=None)
+    assert event.text_digest == text_digest(BODY.splitlines())

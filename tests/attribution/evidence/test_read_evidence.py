@@ -41,6 +41,22 @@ def test_a_whole_read_is_full_and_both_witnesses_agree():
 
 
 @pytest.mark.parametrize(
+    ("name", "arguments", "exposed"),
+    [
+        ("map.png", {}, "full"),
+        ("manual.pdf", {}, "full"),
+        ("manual.pdf", {"pages": "1-3"}, "partial"),
+    ],
+)
+def test_a_picture_has_no_lines(name, arguments, exposed):
+    result = ToolResult("[image]", 3, ok=True)
+    (event,) = observed_events(
+        file_tool("read", result, path=f"{BUNDLE}/assets/{name}", arguments=arguments)
+    )
+    assert (event.content_exposed, event.lines) == (exposed, None)
+
+
+@pytest.mark.parametrize(
     "result",
     [
         ToolResult("Wasted call", 3, ok=False, unchanged=True),

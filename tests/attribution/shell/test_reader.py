@@ -93,7 +93,9 @@ def test_loops_inside_loops_are_bounded():
         pytest.param("a | b; c", [("a", "piped"), ("b", ""), ("c", "")], id="pipe"),
         pytest.param("a || b && c", [("a", ""), ("b", "guarded"), ("c", "")], id="second try"),
         pytest.param(
-            "a || { b; c; }", [("a", ""), ("b", "guarded"), ("c", "")], id="second try of a group"
+            "a || { b; c; }",
+            [("a", ""), ("b", "guarded"), ("c", "guarded")],
+            id="second try of a group",
         ),
         pytest.param("x $(a) && b", [("a", "captured"), ("x", ""), ("b", "")], id="substitution"),
         pytest.param("echo $(a)", [("a", ""), ("echo", "")], id="echoed substitution"),

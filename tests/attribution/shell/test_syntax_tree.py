@@ -39,7 +39,7 @@ def _piece(part) -> str:
 def tree(script: Script) -> str:
     """A script in short."""
     return "; ".join(
-        ("|| " if one.on_failure else "") + " | ".join(map(_stage, one.stages)) for one in script
+        ("|| " if one.guarded else "") + " | ".join(map(_stage, one.stages)) for one in script
     )
 
 
@@ -73,12 +73,12 @@ def _stage(stage: SimpleCommand | Compound) -> str:
         pytest.param("! a | b", "a | b", id="negation"),
         pytest.param("a & b", "subshell(a); b", id="background"),
         pytest.param("(a; b) > c", "subshell(a; b) >c", id="streams of a sub-shell"),
-        pytest.param("if a; then b; elif c; then d; else e; fi", "group(a; b; c; d; e)", id="if"),
+        pytest.param("if a; then b; elif c; then d; else e; fi", "group(a; || b; || c; || d; || e)", id="if"),
         pytest.param("while a; do b; done < c", "group(a; b) <c", id="while"),
         pytest.param("for a in b $c; do d; done", "loop a(b {c})(d)", id="for"),
         pytest.param("for a; do d; done", "loop a({@})(d)", id="for of the arguments"),
         pytest.param("for ((i=0;i<3;i++)); do a; done", "group(a)", id="counted for"),
-        pytest.param("case $a in b|c) d;; *) e; f;; esac", "group(d; e; f)", id="case"),
+        pytest.param("case $a in b|c) d;; *) e; f;; esac", "group(|| d; || e; || f)", id="case"),
         pytest.param("f() { a; }; function g { b; }", "", id="functions"),
         pytest.param("if ((n<5)); then a; fi", "group(a)", id="arithmetic command"),
         pytest.param("[[ -f a && b == c ]]", "[[ -f a b == c ]]", id="test"),
