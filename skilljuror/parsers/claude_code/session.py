@@ -36,7 +36,7 @@ _HELD = {"progress": "data", "attachment": "attachment"}
 _TYPE_FIRST = b'{"type":"'
 _PARENT = b'"parentUuid"'
 """Member of every conversation record."""
-_WANTED = frozenset({"agent_progress", "skill_listing", "file", "invoked_skills"})
+_WANTED = frozenset({"agent_progress", "skill_listing", "file", "invoked_skills", "queued_command"})
 
 
 def session_record(head: bytes) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class ClaudeSession(Parser):
 
 def _model(run: TrajectoryBuilder) -> str | None:
     """First model of the main agent, else of a sub-agent."""
-    known = [step for step in run.steps if step.model]
+    known = [step for step in run.steps if step.model and not step.inherited]
     return next((step for step in known if step.agent == MAIN), known[0]).model if known else None
 
 
@@ -204,6 +204,7 @@ class _Reader:
         elif kind in _HELD and (name := _unread(kind, entry)) is not None:
             self.run.skipped[name] += 1
         elif self._is_new(entry, line):
+            self.run.inheriting = isinstance(entry.get("forkedFrom"), dict)
             self.note(entry)
             reader(self, line, entry)
 
