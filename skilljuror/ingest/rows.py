@@ -53,6 +53,7 @@ def trajectory_row(
         steps=len(trajectory.steps) - len(others),
         sub_agents=len(set(others)),
         sub_steps=len(others),
+        inherited_steps=trajectory.inherited,
         input=_fresh(usage),
         cache_write=usage.cache_write,
         cache_read=usage.cache_read,

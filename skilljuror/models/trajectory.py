@@ -265,6 +265,8 @@ class Trajectory(Struct, frozen=True):
     """Session id that several captures of one run share."""
     outcome: Outcome | None = None
     """End of the trial; None without a harness."""
+    inherited: int = 0
+    """Steps of the main agent in the log that repeat another session; they are not among `steps`."""
     fault: str | None = None
     """Provider error that is not followed by an answer to the main agent; None if there is none."""
 

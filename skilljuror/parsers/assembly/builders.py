@@ -319,6 +319,7 @@ def inherit(run: Trajectory, counts: Mapping[str, int]) -> Trajectory:
             if one.step >= first[one.agent]
         ]),
         usage=total_usage(step.usage for step in own) if summed else run.usage,
+        inherited=run.inherited + first[MAIN],
     )  # fmt: skip
 
 

@@ -103,7 +103,8 @@ class ClaudeSession(Parser):
 
     def session_link(self, source: Source) -> SessionLink | None:
         """A sub-agent's file belongs to its session. A session continues under the same name in
-        another project folder when its agent changes directory."""
+        another project folder when its agent changes directory. A session that goes on under a new
+        id may begin with the records of the old one."""
         record = session_record(source.head)
         session = as_str(record.get("sessionId"))
         if session is None:
@@ -111,7 +112,8 @@ class ClaudeSession(Parser):
         if record.get("isSidechain") is True:
             return SessionLink(session, as_str(record.get("agentId")))
         moves = name_of_log(source.path) == session
-        return SessionLink(session, parts_below=source.path.parent.parent if moves else None)
+        below = source.path.parent.parent if moves else None
+        return SessionLink(session, parts_below=below, origin=as_str(record.get("uuid")))
 
     def neighbours(self, path: Path) -> Iterator[Path]:
         """Logs of sub-agents, and files of the same name in other project folders."""
