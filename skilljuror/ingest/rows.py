@@ -88,8 +88,8 @@ def person_of(run: Trajectory) -> str | None:
 
 
 def _fresh(usage: Usage) -> int | None:
-    """Uncached input; 0 if the log's count excluded its cache."""
-    return None if usage.input is None else max(0, usage.input)
+    """Uncached input; None if the log counts more cached tokens than input."""
+    return None if usage.input is None or usage.input < 0 else usage.input
 
 
 def step_rows(trajectory: Trajectory, events: tuple[ResourceEvent, ...]) -> tuple[StepRow, ...]:

@@ -343,6 +343,8 @@ def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
 
 def _sum(values: Iterable[Any]) -> Any:
     stated = [value for value in values if value is not None]
+    if stated and min(stated) < 0:
+        return min(stated)  # unknown, and so is the sum
     return sum(stated) if stated else None
 
 

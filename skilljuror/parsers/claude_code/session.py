@@ -179,6 +179,8 @@ class _Reader:
         """Whether the log holds attachments; older versions do not write what they restore."""
         self._seen: dict[str, tuple[int, int]] = {}
         """Id of a record -> its file and line."""
+        self._queue: list[tuple[int, str | None]] = []
+        """Waiting prompts with their lines; without their text if another record has it."""
 
     def read(self, parts: Sequence[tuple[int, Path]]) -> None:
         """Read all records of a file, or of the files of one conversation."""
@@ -201,7 +203,9 @@ class _Reader:
         kind = entry.get("type")
         reader = self._readers.get(kind) if isinstance(kind, str) else None
         self._attaches = self._attaches or kind == "attachment"
-        if reader is None:
+        if kind == "queue-operation":
+            self._queue_operation(line, entry)
+        elif reader is None:
             self.run.skipped[str(kind)] += 1
         elif kind in _HELD and (name := _unread(kind, entry)) is not None:
             self.run.skipped[name] += 1
@@ -311,8 +315,31 @@ class _Reader:
             self._listing(line, agent, held)
         elif kind == "file":
             self._file(line, agent, held)
+        elif kind == "queued_command":
+            self._queued(line, agent, held)
         else:
             self._invoked(line, agent, held)
+
+    def _queued(self, line: int, agent: str, held: dict[str, Any]) -> None:
+        """A prompt given while a tool ran."""
+        text = as_str(held.get("prompt")) or text_of(held.get("prompt"))
+        by_user = held.get("commandMode") in {None, "prompt"} and held.get("isMeta") is not True
+        by_user = by_user and nested(held, "origin", "kind") in {None, "human"}
+        self._queue = [(at, None if one == text else one) for at, one in self._queue]
+        self.messages.add_queued(agent, line, text, by_user=by_user)
+
+    def _queue_operation(self, line: int, entry: dict[str, Any]) -> None:
+        """A prompt that waits for the agent. One that is removed was given to it within its turn, in
+        older versions without any other record."""
+        operation = entry.get("operation")
+        if operation == "enqueue":
+            self._queue.append((line, as_str(entry.get("content"))))
+        elif operation == "popAll":  # back to the person, to edit
+            self._queue.clear()
+        elif self._queue and operation in {"dequeue", "remove"}:
+            at, text = self._queue.pop(0)
+            if operation == "remove" and text:
+                self.messages.add_queued(MAIN, at, text)
 
     def _listing(self, line: int, agent: str, held: dict[str, Any]) -> None:
         text = as_str(held.get("content")) or ""
