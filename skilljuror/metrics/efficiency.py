@@ -134,7 +134,8 @@ def _cost(context: TrialContext, usage: Usage) -> dict[MeasureKey, ValueOrReason
     if reason:
         return {("cost_usd", ""): reason, ("price_date", ""): reason}
     date = min(float(price.as_of.replace("-", "")) for price, _ in bills if price)
-    return {("cost_usd", ""): float(sum(dollars for _, dollars in bills)), ("price_date", ""): date}
+    total = sum(dollars for _, dollars in bills if not isinstance(dollars, str))
+    return {("cost_usd", ""): total, ("price_date", ""): date}
 
 
 def _by_price(context: TrialContext, usage: Usage) -> Iterator[tuple[Price | None, Usage]]:

@@ -183,8 +183,10 @@ class _Thread:
             elif line < self._own_from:
                 self._copy(reader, line, stamp, payload)
             else:
+                self._end_copy()
                 self._turns.update(filter(None, [turn_of(payload)]))
                 reader(self, line, stamp, payload)
+        self._end_copy()
         self.run.include_time(as_epoch(first))
         self.run.include_time(as_epoch(stamp))
         self.run.add_diagnostics(lines)
@@ -207,11 +209,14 @@ class _Thread:
 
     def _copy(self, reader: Any, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         """Read a record of the other thread as context."""
+        self.run.inheriting = True
         if payload.get("type") == "token_count":
             self.meter.inherit(as_dict(payload.get("info")))
         elif reader in {self._readers["response_item"], self._readers["turn_context"]}:
-            self.run.inheriting = True
             reader(self, line, stamp, payload)
+
+    def _end_copy(self) -> None:
+        if self.run.inheriting:
             self.run.inheriting, self._open, self._last = False, None, None
 
     def _turn_context(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
