@@ -53,7 +53,11 @@ def own_start(
         elif entry.get("type") == "turn_context" or payload.get("type") == "task_started":
             turns.setdefault(turn_of(payload) or f"line {line}", line)
     born = _TIMED.match(str(meta.get("id")))
-    older = [turn for turn in turns if turn in known or (born and _time(turn, born[1]) < born[1])]
+    older = [
+        turn
+        for turn in turns
+        if (copied and turn in known) or (born and _time(turn, born[1]) < born[1])
+    ]
     if not (copied or older) and ordinal is None:
         return 0, False
     names, ends = list(turns), [*turns.values(), line + 1]
