@@ -170,7 +170,7 @@ def _steps(session: int, known: int, steps: int, more: dict[str, Any]) -> list[s
     lines: list[str] = []
     for step in range(known, known + steps):
         call = tool_use(f"c{step}", command="cat /w/.claude/skills/tide-table/SKILL.md")
-        name = f"{more.get('agentId', 'm')}{step}"
+        name = f"{more.get('agentId', 'm')}{session}.{step}"
         of = {**_of(session), **more}
         said = assistant(step % 50 + 1, call, id=name, **of, uuid=f"{name}-said")
         shown = [tool_result(f"c{step}", SKILL_TEXT)]
