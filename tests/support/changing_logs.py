@@ -145,7 +145,8 @@ class ChangingLogs:
         lines = (
             path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
         )
-        first = [] if lines else [json.dumps(user(0, "say now", **_of(session), **more))]
+        begun = user(0, "say now", **_of(session), **more, uuid=f"{path.stem} begins")
+        first = [] if lines else [json.dumps(begun)]
         known = max(0, len(lines) - 1) // 2
         self.write(path, lines + first + _steps(session, known, steps, more))
 
