@@ -71,12 +71,14 @@ def cost(usage: Usage, price: Price) -> float | str:
     """
     if usage.input is None or usage.output is None:
         return "no_input_or_output"
+    if usage.input < 0:
+        return "cache_above_input"
     if usage.cache_read is None:
         return "no_cache_read"
     if usage.cache_write is None and price.cache_write != price.input:
         return "no_cache_write"
     return (
-        price.input * max(0, usage.input)
+        price.input * usage.input
         + price.cache_write * (usage.cache_write or 0)
         + price.cache_read * usage.cache_read
         + price.output * usage.output

@@ -84,7 +84,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "atif": {"assembly", "base", "claude_code", "codex", "gemini_cli", "mini_swe_agent",
                  "openhands", "raw_logs", "read", "terminus2"},
         "qwen_code": {"assembly", "base", "gemini_cli", "json_lines", "raw_logs"},  # its fork
-        "discovery": {"__init__", "base", "raw_logs", "read", "unread_kinds"},
+        "discovery": {"__init__", "assembly", "base", "raw_logs", "read", "unread_kinds"},
         "harbor": {"base", "discovery", "raw_logs", "read"},
         "field_coverage": {"base", "discovery", "raw_logs", "read"},
     },

@@ -67,7 +67,10 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
     """
     run = build_run_context(trajectory, discover_catalog(trajectory, manifest), manifest)
     candidates = [
-        event for message in trajectory.messages for event in message_events(message, run)
+        event
+        for message in trajectory.messages
+        if not message.inherited
+        for event in message_events(message, run)
     ]
     screens = SharedScreens.of(run.analysed_calls)
     for analysed in run.analysed_calls:

@@ -158,13 +158,16 @@ def _texts_of(step: Step) -> Iterator[str]:
 def _shown(run: Trajectory) -> Iterator[_Shown]:
     for message in run.messages:
         of_agent = message.kind == "prompt" and message.agent != "main"
-        if message.kind != "summary" and not of_agent:
+        if message.kind != "summary" and not of_agent and not message.inherited:
             yield _Shown(message.agent, message.step, message.text, message.path or "", 0)
     for number, step in enumerate(run.steps, 1):
         for call in step.calls:
             if call.result is not None:
                 asked = " ".join(map(str, (call.command, call.path, call.workdir, call.arguments)))
                 yield _Shown(step.agent, step.index, call.result.text, asked, number)
+    for message in run.messages:  # a history that a sub-agent was given, with words of its parent
+        if message.inherited:
+            yield _Shown(message.agent, message.step, message.text, "", len(run.steps))
 
 
 def _row(trajectory: str, kind: ProtectedKind, arm: _Arm, seen: dict[int, _Seen]) -> LeakSearch:

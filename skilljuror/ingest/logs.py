@@ -23,6 +23,7 @@ from skilljuror.parsers.discovery.deduplication import (
     CaptureDecision,
     capture_of,
     deduplicate,
+    own_part,
 )
 from skilljuror.parsers.discovery.find_logs import discover, folder_source_around
 from skilljuror.parsers.read import parser, read
@@ -45,7 +46,8 @@ _LOGGED = """
 WITH members AS (SELECT read_with AS digest, list(path ORDER BY path) AS files FROM seen GROUP BY ALL),
 provided AS (SELECT unnest(keys) AS trajectory, digest, files FROM groups LEFT JOIN members USING (digest))
 SELECT
-    trajectory, source, format, if(starts_with(min(digest), '-'), NULL, min(digest)) AS "group",
+    trajectory, source, format, inherited_steps AS inherited,
+    if(starts_with(min(digest), '-'), NULL, min(digest)) AS "group",
     coalesce(arg_min(files, digest), []) AS files, trajectory IN (FROM kept_runs) AS kept
 FROM trajectories LEFT JOIN provided USING (trajectory)
 WHERE trajectory IN (SELECT unnest($names::VARCHAR[])) GROUP BY ALL
@@ -122,10 +124,22 @@ def _events(choice: CaptureDecision, run: Trajectory, manifest: SkillManifest | 
 
 
 def group_captures(found: Iterable[FoundSource]) -> list[LogGroup]:
-    """Group sources by the session in their first bytes, ordered by the first of each."""
+    """Group sources by the session in their first bytes, and by the first record that copies share;
+    ordered by the first of each."""
+    joined: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while (above := joined.setdefault(name, name)) != name:
+            name = above
+        return name
+
+    sources = [*found]
+    for one in sources:
+        if one.link is not None and one.link.origin:
+            joined[root(one.link.origin)] = root(session_hint(one))
     groups: dict[str, list[FoundSource]] = {}
-    for one in found:
-        groups.setdefault(session_hint(one), []).append(one)
+    for one in sources:
+        groups.setdefault(root(session_hint(one)), []).append(one)
     return [LogGroup(tuple(members)) for members in groups.values()]
 
 
@@ -233,7 +247,7 @@ def _kept(choice: CaptureDecision, parsed: Trajectory | _Place) -> Trajectory:
     if isinstance(parsed, _Place):
         runs = read(parsed.found.source, parsed.found.format or "")
         parsed = next(islice(runs, parsed.at, None))
-    return replace(parsed, trajectory=choice.key)
+    return replace(own_part(parsed, choice.inherited), trajectory=choice.key)
 
 
 def _parse(found: FoundSource) -> tuple[list[Trajectory], SourceRow]:
@@ -273,6 +287,8 @@ class LoggedRun(Struct, frozen=True):
     trajectory: str
     source: str
     format: str
+    inherited: int = 0
+    """First steps that another session counts."""
     group: str | None = None
     """Digest of its files; None if they may have changed."""
     files: tuple[str, ...] = ()
@@ -295,7 +311,8 @@ def read_logged(logged: LoggedRun) -> Trajectory:
     """Read an ingested foreign run again from its raw log. Raises TrajectoryError if it is missing."""
     for trajectory in _runs_again(logged):
         if trajectory.trajectory == logged.trajectory.partition(BRANCH)[0]:
-            return replace(trajectory, trajectory=logged.trajectory)
+            own = own_part(trajectory, logged.inherited - trajectory.inherited)
+            return replace(own, trajectory=logged.trajectory)
     raise TrajectoryError(
         f"the log of {logged.trajectory!r} is missing or has changed; rerun ingest",
         file=logged.source,

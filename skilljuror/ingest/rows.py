@@ -57,6 +57,7 @@ def trajectory_row(
         steps=len(trajectory.steps) - len(others),
         sub_agents=len(set(others)),
         sub_steps=len(others),
+        inherited_steps=trajectory.inherited,
         input=_fresh(usage),
         cache_write=usage.cache_write,
         cache_read=usage.cache_read,
@@ -101,8 +102,8 @@ def person_of(run: Trajectory) -> str | None:
 
 
 def _fresh(usage: Usage) -> int | None:
-    """Uncached input; 0 if the log's count excluded its cache."""
-    return None if usage.input is None else max(0, usage.input)
+    """Uncached input; None if the log counts more cached tokens than input."""
+    return None if usage.input is None or usage.input < 0 else usage.input
 
 
 def step_rows(trajectory: Trajectory, events: tuple[ResourceEvent, ...]) -> tuple[StepRow, ...]:

@@ -1,13 +1,16 @@
 """Efficiency: time, tokens and money of one trial (measures §2)."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from skilljuror.metrics.base import Definition, MeasureKey, ValueOrReason, defines, to_measures
-from skilljuror.models.measure import Measure, TrialContext
+from skilljuror.models.measure import Measure, Price, TrialContext
 from skilljuror.models.trajectory import Trajectory, Usage
 from skilljuror.prices import cost, price_of
 
 CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning")
+CACHE_ABOVE_INPUT = "cache_above_input"
+"""Reason for counts of a log with more cached tokens than input."""
 
 
 @defines({
@@ -19,7 +22,6 @@ CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning")
     ),
     "display_tokens": Definition("Uncached input, cache writes and output", "tokens", "§2.2"),
     "total_tokens": Definition("All input, cached or not, and output", "tokens", "§2.5"),
-    "token_clamps": Definition("The log's input count excluded its cache and was clamped", "flag", "§2.2"),
     "cost_usd": Definition("Tokens at the dated list price of the model", "USD", "§2.3"),
     "price_date": Definition("Date of the price used for cost_usd", "YYYYMMDD", "§2.3"),
     "cost_usd_logged": Definition("Cost as reported by the log", "USD", "own"),
@@ -36,12 +38,14 @@ def usage_of(trajectory: Trajectory) -> Usage | None:
     usages = [step.usage for step in trajectory.steps if step.usage is not None]
     if not usages or len(usages) < len(trajectory.steps):
         return None
-    return Usage(**{name: _sum(usages, name) for name in CLASSES})
+    return _total_of(usages)
 
 
 def _sum(usages: list[Usage], name: str) -> int | None:
     values: list[int | None] = [getattr(usage, name) for usage in usages]
     known = [value for value in values if value is not None]
+    if known and min(known) < 0:
+        return min(known)  # unknown, and so is the sum
     return sum(known) if len(known) == len(values) else None
 
 
@@ -70,7 +74,6 @@ def _tokens(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
         **{("tokens", name): _class(usage, name) for name in CLASSES},
         ("display_tokens", ""): _display(usage),
         ("total_tokens", ""): _total(usage),
-        ("token_clamps", ""): float(usage.input is not None and usage.input < 0),
         **_cost(context, usage),
         ("cost_usd_logged", ""): "not_reported" if usage.cost_usd is None else usage.cost_usd,
     }
@@ -78,7 +81,7 @@ def _tokens(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
 
 def _without_usage(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
     names = (
-        "display_tokens", "total_tokens", "token_clamps", "cost_usd", "price_date", "cost_usd_logged",
+        "display_tokens", "total_tokens", "cost_usd", "price_date", "cost_usd_logged",
     )  # fmt: skip
     keys = [("tokens", name) for name in CLASSES] + [(name, "") for name in names]
     missing = "no_usage" if context.trajectory else "no_trajectory"
@@ -92,7 +95,9 @@ def _record_reason(context: TrialContext) -> str | None:
 
 def _class(usage: Usage, name: str) -> ValueOrReason:
     value: int | None = getattr(usage, name)
-    return "not_reported" if value is None else max(0, value)
+    if value is None:
+        return "not_reported"
+    return value if value >= 0 else CACHE_ABOVE_INPUT
 
 
 def _display(usage: Usage) -> ValueOrReason:
@@ -103,25 +108,58 @@ def _display(usage: Usage) -> ValueOrReason:
     """
     if usage.input is None or usage.output is None:
         return "no_input_or_output"
+    if usage.input < 0:
+        return CACHE_ABOVE_INPUT
     if usage.cache_read is None:
         return "no_cache_read"
-    return max(0, usage.input) + (usage.cache_write or 0) + usage.output
+    return usage.input + (usage.cache_write or 0) + usage.output
 
 
 def _total(usage: Usage) -> ValueOrReason:
     """Every token once, cache included (measures §2.5)."""
     if usage.input is None or usage.output is None:
         return "no_input_or_output"
-    cached = (usage.cache_write or 0) + (usage.cache_read or 0)
-    return max(0, usage.input) + cached + usage.output
+    if usage.input < 0:
+        return CACHE_ABOVE_INPUT
+    return usage.input + (usage.cache_write or 0) + (usage.cache_read or 0) + usage.output
 
 
 def _cost(context: TrialContext, usage: Usage) -> dict[MeasureKey, ValueOrReason]:
-    trajectory = context.trajectory
-    model = context.record.model if context.record else None
-    price = price_of(model or (trajectory.model if trajectory else None), context.prices)
-    dollars = cost(usage, price) if price else "no_price"
-    date = dollars
-    if price and not isinstance(dollars, str):
-        date = float(price.as_of.replace("-", ""))
-    return {("cost_usd", ""): dollars, ("price_date", ""): date}
+    """Each model's tokens at its own price, with the oldest of their dates."""
+    bills = [
+        (price, cost(part, price) if price else "no_price")
+        for price, part in _by_price(context, usage)
+    ]
+    reason = next((dollars for _, dollars in bills if isinstance(dollars, str)), None)
+    if reason:
+        return {("cost_usd", ""): reason, ("price_date", ""): reason}
+    date = min(float(price.as_of.replace("-", "")) for price, _ in bills if price)
+    total = sum(dollars for _, dollars in bills if not isinstance(dollars, str))
+    return {("cost_usd", ""): total, ("price_date", ""): date}
+
+
+def _by_price(context: TrialContext, usage: Usage) -> Iterator[tuple[Price | None, Usage]]:
+    """The run's tokens by price. Steps of other models than the main one have their own price, if the
+    steps account for all tokens."""
+    steps = context.trajectory.steps if context.trajectory else ()
+    model = context.trajectory.model if context.trajectory else None
+    named = (context.record.model if context.record else None) or model
+    main = [price_of(name, context.prices) for name in (named, model)]
+    parts: dict[str | None, list[Usage]] = {None: []}
+    for step in steps:
+        if step.usage:
+            other = step.model if price_of(step.model, context.prices) not in main else None
+            parts.setdefault(other, []).append(step.usage)
+    own = parts.pop(None)
+    every = _total_of([*own, *chain.from_iterable(parts.values())])
+    split = parts and all(getattr(usage, name) == getattr(every, name) for name in CLASSES[:4])
+    if split:
+        yield from (
+            (price_of(name, context.prices), _total_of(part)) for name, part in parts.items()
+        )
+    if own or not split:
+        yield main[0], _total_of(own) if split else usage
+
+
+def _total_of(usages: list[Usage]) -> Usage:
+    return Usage(**{name: _sum(usages, name) for name in CLASSES})

@@ -60,6 +60,8 @@ class TrajectoryRow(Struct, frozen=True, gc=False):
     """Number of sub-agents with steps."""
     sub_steps: int
     """Steps of sub-agents."""
+    inherited_steps: int
+    """Further steps of the main agent in the log, which repeat another session and count there."""
     input: int | None
     """Input tokens, neither read from nor written to a cache."""
     cache_write: int | None

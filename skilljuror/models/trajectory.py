@@ -33,8 +33,8 @@ class Usage(Struct, frozen=True, gc=False):
     """Tokens of four disjoint classes, plus reasoning; null if unknown."""
 
     input: int | None = None
-    """Input tokens that were neither read from nor written to a cache; below 0 if the log's
-    input count excludes its cache; computations treat that as 0."""
+    """Input tokens that were neither read from nor written to a cache; below 0 if the log counts
+    more cached tokens than input, so that the total is unknown."""
     cache_write: int | None = None
     """Input tokens written to a cache."""
     cache_read: int | None = None
@@ -167,6 +167,8 @@ class Message(Struct, frozen=True, gc=False):
     """Place of the slash command that caused it, if different."""
     file: int = 0
     """Index into `Trajectory.files`."""
+    inherited: bool = False
+    """Repeated from another session: it is in the context, but no event of this run."""
 
 
 class Compaction(Struct, frozen=True, gc=False):
@@ -267,6 +269,8 @@ class Trajectory(Struct, frozen=True):
     """Session id that several captures of one run share."""
     outcome: Outcome | None = None
     """End of the trial; None without a harness."""
+    inherited: int = 0
+    """Steps of the main agent in the log that repeat another session; they are not among `steps`."""
     fault: str | None = None
     """Provider error that is not followed by an answer to the main agent; None if there is none."""
 

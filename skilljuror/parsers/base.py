@@ -55,6 +55,8 @@ class SessionLink(Struct, frozen=True):
     first."""
     by_path: bool = False
     """Whether the key is a path rather than the session's own id."""
+    origin: str | None = None
+    """Identity of its first record, which a copy in another session shares."""
 
 
 class FoundSource(Struct, frozen=True):

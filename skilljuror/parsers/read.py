@@ -34,19 +34,25 @@ def read(source: Source, format: str) -> Iterator[Trajectory]:
     itself fails.
 
     A format may yield nothing (a Harbor trial without a log). A run without messages and steps is
-    incomplete; it is an error if all runs are.
+    incomplete; it is an error if all runs are. A log that only repeats another session has no run.
     """
     empty: list[Trajectory] = []
     found = 0
     with _parser_errors(source, format):
         for found, run in enumerate(parser(format).parse(source), 1):  # noqa: B007
-            if run.steps or run.messages:
-                yield run
-            else:
+            if not (run.steps or run.messages):
                 empty.append(replace(run, complete=False))
                 yield empty[-1]
+            elif run.steps or not _repeats(run):
+                yield run
     if empty and len(empty) == found:
         raise unreadable(source.path, _nothing_read(format, empty))
+
+
+def _repeats(run: Trajectory) -> bool:
+    """Whether a run without steps only repeats another session: it adds no prompt."""
+    own = [message.kind for message in run.messages if not message.inherited]
+    return len(own) < len(run.messages) and "prompt" not in own
 
 
 @contextmanager

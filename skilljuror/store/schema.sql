@@ -373,6 +373,7 @@ CREATE TABLE trajectories (
     steps INTEGER NOT NULL,  -- Steps of the main agent.
     sub_agents INTEGER NOT NULL,  -- Number of sub-agents with steps.
     sub_steps INTEGER NOT NULL,  -- Steps of sub-agents.
+    inherited_steps INTEGER NOT NULL,  -- Further steps of the main agent in the log, which repeat another session and count there.
     input BIGINT,  -- Input tokens, neither read from nor written to a cache.
     cache_write BIGINT,  -- Input tokens written to a cache.
     cache_read BIGINT,  -- Input tokens read from a cache.

@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from skilljuror.metrics.efficiency import measure
 from skilljuror.models.measure import Price, TrialContext
@@ -15,29 +16,50 @@ def efficiency(usage=None, steps=(), prices=None, model="gpt-5.4", **fields):
     return {(row.metric, row.key): row for row in measure(context)}
 
 
-# Inclusive input, writes, reads, output -> uncached input, display tokens, USD, clamped.
+# Inclusive input, writes, reads, output -> uncached input, display tokens, USD.
 SPLITS = [
-    (1_000_000, 0, 800_000, 10_000, 200_000, 210_000, 0.85, False),
-    (1_000_000, 100_000, 800_000, 10_000, 100_000, 210_000, 0.85, False),
-    (0, 0, 0, 0, 0, 0, 0.0, False),
-    (500, 0, 800, 10, 0, 10, 0.00035, True),
+    (1_000_000, 0, 800_000, 10_000, 200_000, 210_000, 0.85),
+    (1_000_000, 100_000, 800_000, 10_000, 100_000, 210_000, 0.85),
+    (0, 0, 0, 0, 0, 0, 0.0),
 ]
 
 
-@pytest.mark.parametrize(("total", "write", "read", "out", "fresh", "shown", "usd", "cut"), SPLITS)
-def test_split_display_and_cost(total, write, read, out, fresh, shown, usd, cut):
+@pytest.mark.parametrize(("total", "write", "read", "out", "fresh", "shown", "usd"), SPLITS)
+def test_split_display_and_cost(total, write, read, out, fresh, shown, usd):
     usage = Usage(input=total - write - read, cache_write=write, cache_read=read, output=out)
     rows = efficiency(usage)
-    assert (rows["tokens", "input"].value, rows["token_clamps", ""].value) == (fresh, cut)
+    assert rows["tokens", "input"].value == fresh
     assert rows["display_tokens", ""].value == shown
     assert rows["cost_usd", ""].value == pytest.approx(usd)
 
 
-def test_a_negative_count_is_clamped_and_flagged():
-    rows = efficiency(Usage(input=-300, cache_read=800, output=10))
-    assert rows["token_clamps", ""].value == 1
-    assert rows["tokens", "input"].value == 0
-    assert rows["display_tokens", ""].value == 10
+def test_more_cached_tokens_than_input_leave_the_input_unknown():
+    part, whole = (
+        Usage(input=-300, cache_read=800, output=10),
+        Usage(input=900, cache_read=0, output=1),
+    )
+    summed = efficiency(steps=(step(1, usage=part), step(2, usage=whole)))
+    for rows in (efficiency(part), summed):
+        for key in [
+            ("tokens", "input"),
+            ("display_tokens", ""),
+            ("total_tokens", ""),
+            ("cost_usd", ""),
+        ]:
+            assert (rows[key].value, rows[key].reason) == (None, "cache_above_input")
+    assert summed["tokens", "cache_read"].value == 800
+
+
+def test_steps_of_another_model_have_its_price():
+    main = step(1, usage=Usage(input=1_000_000, cache_write=0, cache_read=0, output=0))
+    other = replace(main, agent="advisor", model="claude-haiku-4-5")
+    twice = Usage(input=2_000_000, cache_write=0, cache_read=0, output=0)
+    for usage in (None, twice):
+        assert efficiency(usage, (main, other))["cost_usd", ""].value == 2.5 + 1
+    unknown = efficiency(twice, (main, replace(other, model="of nobody")))
+    assert (unknown["cost_usd", ""].value, unknown["cost_usd", ""].reason) == (None, "no_price")
+    stated = efficiency(Usage(input=9, cache_write=0, cache_read=0, output=0), (main, other))
+    assert stated["cost_usd", ""].value == pytest.approx(2.5 * 9e-6)
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ NOT_LOGS = {
 TRIALS_WITHOUT_LOG = 8
 CHATS_OF_NOTHING = 1
 """A chat that holds a warning of a hook and no word of anybody."""
+FORKS_OF_NOTHING = 1
+"""A session that only repeats the older entries of the one that it branched from."""
 STOPPED = {"claude-session": 3, "codex-rollout": 5, "gemini-chat": 1}
 """Runs whose log ends before the run did."""
 LABELS = sorted(places.LABELS.glob("*.json")) if places.LABELS.is_dir() else []
@@ -99,7 +101,8 @@ def test_what_nothing_claims_is_no_log():
 
 def test_everything_claimed_is_read():
     empty = [one.format for one, parsed in runs() if not parsed]
-    assert Counter(empty) == {"harbor-trial": TRIALS_WITHOUT_LOG, "gemini-chat": CHATS_OF_NOTHING}
+    nothing = {"gemini-chat": CHATS_OF_NOTHING, "pi": FORKS_OF_NOTHING}
+    assert Counter(empty) == {"harbor-trial": TRIALS_WITHOUT_LOG, **nothing}
 
 
 def test_only_runs_that_were_stopped_or_copied_midway_are_incomplete():

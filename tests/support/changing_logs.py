@@ -145,7 +145,8 @@ class ChangingLogs:
         lines = (
             path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
         )
-        first = [] if lines else [json.dumps(user(0, "say now", **_of(session), **more))]
+        begun = user(0, "say now", **_of(session), **more, uuid=f"{path.stem} begins")
+        first = [] if lines else [json.dumps(begun)]
         known = max(0, len(lines) - 1) // 2
         self.write(path, lines + first + _steps(session, known, steps, more))
 
@@ -170,7 +171,7 @@ def _steps(session: int, known: int, steps: int, more: dict[str, Any]) -> list[s
     lines: list[str] = []
     for step in range(known, known + steps):
         call = tool_use(f"c{step}", command="cat /w/.claude/skills/tide-table/SKILL.md")
-        name = f"{more.get('agentId', 'm')}{step}"
+        name = f"{more.get('agentId', 'm')}{session}.{step}"
         of = {**_of(session), **more}
         said = assistant(step % 50 + 1, call, id=name, **of, uuid=f"{name}-said")
         shown = [tool_result(f"c{step}", SKILL_TEXT)]

@@ -49,19 +49,24 @@ def plain(trajectory: Trajectory, base: Path) -> dict[str, Any]:
     """A trajectory as JSON data: paths relative to the case, defaults left out."""
     shown: dict[str, Any] = msgspec.to_builtins(trajectory)
     shown["files"] = [str(Path(file).relative_to(base)) for file in trajectory.files]
-    return {key: _short(value) for key, value in shown.items() if not _empty(value)}
+    short: dict[str, Any] = _short(shown)
+    return short
 
 
 def _short(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _short(item) for key, item in value.items() if not _empty(item)}
+        return {
+            key: _short(item)
+            for key, item in value.items()
+            if not _empty(item) and (item or key != "inherited")
+        }
     if isinstance(value, list | tuple):
         return [_short(item) for item in value]
     return value
 
 
 def _empty(value: Any) -> bool:
-    """Unknown, or an empty object; False, 0, "" and an empty list are said."""
+    """Unknown, or an empty object; False, 0, "" and an empty list are said, but for `inherited`."""
     return value is None or value == {}
 
 

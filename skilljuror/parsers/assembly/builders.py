@@ -2,11 +2,15 @@
 
 Calls and results are joined by call id in file order, never along parent links, which lose the
 results of parallel calls.
+
+A log may repeat records of another session (a fork, a resumed session, a replay for a sub-agent).
+These are *inherited*: context of the run, which its agent has read, and no work of it. They leave
+its steps, tokens, compactions and events at one place, `inherit`.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +109,8 @@ class StepBuilder(Struct, eq=False):
     reasoning: list[str] = []
     calls: list[CallBuilder] = []
     usage: Usage | None = None
+    inherited: bool = False
+    """Repeated from another session."""
 
     def build(self, index: int) -> Step:
         return Step(
@@ -132,13 +138,15 @@ class TrajectoryBuilder:
         self.fault: str | None = None
         self.file = 0
         """Index of the raw file being read."""
+        self.inheriting = False
+        """Whether the record being read is repeated from another session."""
         self._counts: Counter[str] = Counter()
         self._calls: dict[str, CallBuilder] = {}
         self._steps: dict[tuple[str, str], StepBuilder] = {}
 
     def include_time(self, timestamp: float | None) -> None:
-        """Extend the run's start and end to include a record's timestamp."""
-        if timestamp is None:
+        """Extend the run's start and end to include an own record's timestamp."""
+        if timestamp is None or self.inheriting:
             return
         if self.started_at is None or timestamp < self.started_at:
             self.started_at = timestamp
@@ -146,7 +154,7 @@ class TrajectoryBuilder:
             self.finished_at = timestamp
 
     def add_step(self, agent: str, line: int, timestamp: float | None = None) -> StepBuilder:
-        step = StepBuilder(agent, line, self.file, timestamp)
+        step = StepBuilder(agent, line, self.file, timestamp, inherited=self.inheriting)
         if agent == MAIN:
             self.fault = None
         self.steps.append(step)
@@ -174,7 +182,7 @@ class TrajectoryBuilder:
             is_fault = status in _PROVIDER_STATUSES or 500 <= status < 600
         else:
             is_fault = _PROVIDER_WORDS.search(text) is not None
-        if is_fault and agent == MAIN:
+        if is_fault and agent == MAIN and not self.inheriting:
             self.fault = " ".join(text.split())[:200]
 
     def remove_step(self, step: StepBuilder) -> None:
@@ -202,12 +210,15 @@ class TrajectoryBuilder:
     def add_message(self, agent: str, kind: MessageKind, text: str, line: int, **more: Any) -> None:
         """Add content that reached an agent's context without a call."""
         step = self._counts[agent]
-        self.messages.append(Message(agent, kind, text, line, step, file=self.file, **more))
+        more |= {"file": self.file, "inherited": self.inheriting}
+        self.messages.append(Message(agent, kind, text, line, step, **more))
 
     def add_compaction(
         self, agent: str, line: int, kept: Iterable[tuple[int, int]] | None = None
     ) -> None:
         """Record that an agent's context was compacted here; `kept` are the places that stay."""
+        if self.inheriting:
+            return
         ranges = None if kept is None else tuple(kept)
         self.compactions.append(Compaction(agent, self._counts[agent], line, ranges, self.file))
 
@@ -269,7 +280,7 @@ class TrajectoryBuilder:
         for step in self.steps:
             counts[step.agent] += 1
             steps.append(step.build(counts[step.agent]))
-        return Trajectory(
+        run = Trajectory(
             trajectory=trajectory or session or "",
             session=session,
             format=parser.format,
@@ -288,6 +299,49 @@ class TrajectoryBuilder:
             fault=self.fault,
             **{"agent": parser.agent, "traits": parser.traits, **fields},
         )
+        return inherit(run, Counter(step.agent for step in self.steps if step.inherited))
+
+
+def inherit(run: Trajectory, counts: Mapping[str, int]) -> Trajectory:
+    """Turn the first `counts[agent]` steps of each agent into inherited messages; own steps are
+    numbered from 1.
+
+    The usage becomes that of the own steps if it is the sum over the steps, else it stays.
+    """
+    first = Counter(counts)
+    if not first.total() and not any(message.inherited for message in run.messages):
+        return run
+    old = [step for step in run.steps if step.index <= first[step.agent]]
+    own = [step for step in run.steps if step.index > first[step.agent]]
+    calls = {call.call_id for step in old for call in step.calls if call.call_id}
+    messages = [_message_of(step) for step in old]
+    for message in run.messages:
+        copied = message.inherited or message.step < first[message.agent]
+        copied = copied or message.call_id in calls
+        step = max(0, message.step - first[message.agent])
+        messages.append(replace(message, step=step, inherited=copied))
+    summed = run.usage == total_usage(step.usage for step in run.steps)
+    return replace(
+        run,
+        steps=tuple([replace(step, index=step.index - first[step.agent]) for step in own]),
+        messages=tuple(sorted(messages, key=lambda one: (not one.inherited, one.file, one.line))),
+        compactions=tuple([
+            replace(one, step=one.step - first[one.agent])
+            for one in run.compactions
+            if one.step >= first[one.agent]
+        ]),
+        usage=total_usage(step.usage for step in own) if summed else run.usage,
+        inherited=run.inherited + first[MAIN],
+    )  # fmt: skip
+
+
+def _message_of(step: Step) -> Message:
+    """A step as text in the context."""
+    texts = [step.text]
+    for call in step.calls:
+        texts += [call.asked, call.result.text if call.result else ""]
+    text = "\n".join(filter(None, texts))
+    return Message(step.agent, "other", text, step.line, 0, file=step.file, inherited=True)
 
 
 def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
@@ -301,6 +355,8 @@ def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
 
 def _sum(values: Iterable[Any]) -> Any:
     stated = [value for value in values if value is not None]
+    if stated and min(stated) < 0:
+        return min(stated)  # unknown, and so is the sum
     return sum(stated) if stated else None
 
 

@@ -29,7 +29,9 @@ SYNTHETIC = "<synthetic>"
 _COMMAND = re.compile(r"\s*<command-(?:name>|(?:message|args)>.*<command-name>)", re.DOTALL)
 """A slash command's record; other texts may quote one."""
 _ORPHAN = "user/tool_result without call"
-_LOCAL = ("<local-command-", "[Request interrupted", "<bash-", "<task-notification>")
+_LOCAL = (
+    "<local-command-", "[Request interrupted", "<bash-", "<task-notification>", '{"task_id":',
+)  # fmt: skip
 
 
 class ClaudeRecord(Struct):
@@ -76,6 +78,16 @@ class ClaudeMessages:
             step.texts.append(content)
         for block in as_list(content):
             self._block(entry, step, as_dict(block))
+        for number, part in enumerate(as_list(nested(message, "usage", "iterations"))):
+            if nested(part, "type") == "advisor_message":
+                self._advisor(entry, key and f"{key}/{number}", as_dict(part))
+
+    def _advisor(self, entry: ClaudeRecord, key: str | None, usage: dict[str, Any]) -> None:
+        """Add a response of the model that advises the agent within a message of its own; the
+        message's usage leaves it out."""
+        step = self.run.step_of("advisor", key, entry.line, entry.timestamp)
+        step.model = as_str(usage.get("model"))
+        step.usage = usage_of(usage, output=self._output_tokens)
 
     def _block(self, entry: ClaudeRecord, step: StepBuilder, block: dict[str, Any]) -> None:
         kind = as_str(block.get("type"))
@@ -121,6 +133,11 @@ class ClaudeMessages:
                 self._text(entry, text_of(block))
             elif kind == "image":
                 self._text(entry, IMAGE)
+
+    def add_queued(self, agent: str, line: int, text: str, *, by_user: bool = True) -> None:
+        """Read what was said to an agent while it worked."""
+        harness = not by_user or text.startswith(_LOCAL)
+        self.run.add_message(agent, "other" if harness else "prompt", text, line)
 
     def _tool_result(self, entry: ClaudeRecord, block: dict[str, Any]) -> None:
         call_id = as_str(block.get("tool_use_id"))

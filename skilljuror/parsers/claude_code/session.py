@@ -36,7 +36,7 @@ _HELD = {"progress": "data", "attachment": "attachment"}
 _TYPE_FIRST = b'{"type":"'
 _PARENT = b'"parentUuid"'
 """Member of every conversation record."""
-_WANTED = frozenset({"agent_progress", "skill_listing", "file", "invoked_skills"})
+_WANTED = frozenset({"agent_progress", "skill_listing", "file", "invoked_skills", "queued_command"})
 
 
 def session_record(head: bytes) -> dict[str, Any]:
@@ -103,7 +103,8 @@ class ClaudeSession(Parser):
 
     def session_link(self, source: Source) -> SessionLink | None:
         """A sub-agent's file belongs to its session. A session continues under the same name in
-        another project folder when its agent changes directory."""
+        another project folder when its agent changes directory. A session that goes on under a new
+        id may begin with the records of the old one."""
         record = session_record(source.head)
         session = as_str(record.get("sessionId"))
         if session is None:
@@ -111,7 +112,8 @@ class ClaudeSession(Parser):
         if record.get("isSidechain") is True:
             return SessionLink(session, as_str(record.get("agentId")))
         moves = name_of_log(source.path) == session
-        return SessionLink(session, parts_below=source.path.parent.parent if moves else None)
+        below = source.path.parent.parent if moves else None
+        return SessionLink(session, parts_below=below, origin=as_str(record.get("uuid")))
 
     def neighbours(self, path: Path) -> Iterator[Path]:
         """Logs of sub-agents, and files of the same name in other project folders."""
@@ -123,7 +125,7 @@ class ClaudeSession(Parser):
 
 def _model(run: TrajectoryBuilder) -> str | None:
     """First model of the main agent, else of a sub-agent."""
-    known = [step for step in run.steps if step.model]
+    known = [step for step in run.steps if step.model and not step.inherited]
     return next((step for step in known if step.agent == MAIN), known[0]).model if known else None
 
 
@@ -177,6 +179,8 @@ class _Reader:
         """Whether the log holds attachments; older versions do not write what they restore."""
         self._seen: dict[str, tuple[int, int]] = {}
         """Id of a record -> its file and line."""
+        self._queue: list[tuple[int, str | None]] = []
+        """Waiting prompts with their lines; without their text if another record has it."""
 
     def read(self, parts: Sequence[tuple[int, Path]]) -> None:
         """Read all records of a file, or of the files of one conversation."""
@@ -199,11 +203,14 @@ class _Reader:
         kind = entry.get("type")
         reader = self._readers.get(kind) if isinstance(kind, str) else None
         self._attaches = self._attaches or kind == "attachment"
-        if reader is None:
+        if kind == "queue-operation":
+            self._queue_operation(line, entry)
+        elif reader is None:
             self.run.skipped[str(kind)] += 1
         elif kind in _HELD and (name := _unread(kind, entry)) is not None:
             self.run.skipped[name] += 1
         elif self._is_new(entry, line):
+            self.run.inheriting = isinstance(entry.get("forkedFrom"), dict)
             self.note(entry)
             reader(self, line, entry)
 
@@ -308,8 +315,31 @@ class _Reader:
             self._listing(line, agent, held)
         elif kind == "file":
             self._file(line, agent, held)
+        elif kind == "queued_command":
+            self._queued(line, agent, held)
         else:
             self._invoked(line, agent, held)
+
+    def _queued(self, line: int, agent: str, held: dict[str, Any]) -> None:
+        """A prompt given while a tool ran."""
+        text = as_str(held.get("prompt")) or text_of(held.get("prompt"))
+        by_user = held.get("commandMode") in {None, "prompt"} and held.get("isMeta") is not True
+        by_user = by_user and nested(held, "origin", "kind") in {None, "human"}
+        self._queue = [(at, None if one == text else one) for at, one in self._queue]
+        self.messages.add_queued(agent, line, text, by_user=by_user)
+
+    def _queue_operation(self, line: int, entry: dict[str, Any]) -> None:
+        """A prompt that waits for the agent. One that is removed was given to it within its turn, in
+        older versions without any other record."""
+        operation = entry.get("operation")
+        if operation == "enqueue":
+            self._queue.append((line, as_str(entry.get("content"))))
+        elif operation == "popAll":  # back to the person, to edit
+            self._queue.clear()
+        elif self._queue and operation in {"dequeue", "remove"}:
+            at, text = self._queue.pop(0)
+            if operation == "remove" and text:
+                self.messages.add_queued(MAIN, at, text)
 
     def _listing(self, line: int, agent: str, held: dict[str, Any]) -> None:
         text = as_str(held.get("content")) or ""

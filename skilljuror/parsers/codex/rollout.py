@@ -24,6 +24,7 @@ from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
 from skilljuror.parsers.codex import AGENT, TRAITS
 from skilljuror.parsers.codex.code_cell import CodeCell, command_of
 from skilljuror.parsers.codex.code_mode import MAX_PROGRAM, read_program
+from skilljuror.parsers.codex.inherited import COPY_UNSURE, own_start, parent_thread, turn_of
 from skilljuror.parsers.codex.messages import (
     SKILL_LIST_CUT,
     add_developer_message,
@@ -42,17 +43,12 @@ from skilljuror.parsers.raw_logs.coercion import (
     nested,
 )
 from skilljuror.parsers.raw_logs.content import text_of
-from skilljuror.parsers.raw_logs.file_head import parse_head
+from skilljuror.parsers.raw_logs.decoded import name_of_log
+from skilljuror.parsers.raw_logs.file_head import parse_head, read_head
 from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
 
 _EVENTS = frozenset({"token_count", "turn_aborted", "task_complete", "item_completed", "warning"})
 _ITEMS = frozenset({"CommandExecution", "CollabAgentToolCall"})
-
-
-def parent_thread(meta: dict[str, Any]) -> str | None:
-    """Thread that spawned this one."""
-    spawn = as_dict(nested(meta, "source", "subagent", "thread_spawn"))
-    return as_str(meta.get("parent_thread_id")) or as_str(spawn.get("parent_thread_id"))
 
 
 def session_meta(head: bytes) -> dict[str, Any]:
@@ -76,18 +72,21 @@ class CodexRollout(Parser):
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         run = TrajectoryBuilder()
-        main = _Thread(run, MAIN)
+        turns: set[str] = set()
+        main = _Thread(run, MAIN, turns)
         main.read(source.path)
         if main.meta.get("id") is None:
             raise unreadable(source.path, "has no session_meta record with an id")
-        usages = [main.meter.total]
+        usages, over = [main.meter.total], main.over
+        thread = str(main.meta["id"])
         for index, path in enumerate(source.siblings, 1):
             run.file = index
-            child = _Thread(run, None)
+            goes_on = session_meta(read_head(path)).get("id") == thread
+            child = _Thread(run, MAIN if goes_on else None, turns)
             child.read(path)
             usages.append(child.meter.total)
-        thread = str(main.meta["id"])
-        run.complete = run.complete and (main.over or run.ends_with_answer())
+            over = child.over if goes_on else over
+        run.complete = run.complete and (over or run.ends_with_answer())
         yield run.build(
             self,
             source.files,
@@ -100,14 +99,17 @@ class CodexRollout(Parser):
         )
 
     def session_link(self, source: Source) -> SessionLink | None:
-        """A sub-agent's thread is read with the root thread."""
+        """A sub-agent's thread is read with the root thread, and a thread's later file, whose history
+        is based on an earlier one, with the first."""
         meta = session_meta(source.head)
         thread = as_str(meta.get("id"))
         if thread is None:
             return None
         parent = parent_thread(meta)
         if parent is None:
-            return SessionLink(thread)
+            file, base = name_of_log(source.path), nested(meta, "history_base", "thread_id")
+            goes_on = base and (base == thread or not file.endswith(thread))
+            return SessionLink(thread, file if goes_on else None)
         return SessionLink(as_str(meta.get("session_id")) or parent, thread)
 
     def neighbours(self, path: Path) -> Iterator[Path]:
@@ -136,10 +138,16 @@ def _unread_event(payload: dict[str, Any]) -> str | None:
 class _Thread:
     """Reads one rollout file into the run."""
 
-    def __init__(self, run: TrajectoryBuilder, agent: str | None) -> None:
+    def __init__(self, run: TrajectoryBuilder, agent: str | None, turns: set[str]) -> None:
         self.run = run
         self.agent = agent
         """Id of the agent; None before session_meta."""
+        self._turns = turns
+        """Turns of the run's threads read so far."""
+        self._own_from = 0
+        """First line that is no copy of another thread's history."""
+        self._unsure = False
+        """Whether that is a guess, so that the thread's tokens are unknown."""
         self.meta: dict[str, Any] = {}
         self.model: str | None = None
         self.cwd: str | None = None
@@ -178,15 +186,46 @@ class _Thread:
             stamp = entry.get("timestamp")
             if first is None:
                 first = stamp
-            reader(self, line, stamp, payload)
+            if kind == "session_meta":
+                self._meta(path, line, payload)
+            elif line < self._own_from:
+                self._copy(reader, line, stamp, payload)
+            else:
+                self._end_copy()
+                self._turns.update(filter(None, [turn_of(payload)]))
+                reader(self, line, stamp, payload)
+        self._end_copy()
         self.run.include_time(as_epoch(first))
         self.run.include_time(as_epoch(stamp))
         self.run.add_diagnostics(lines)
 
-    def _session_meta(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
-        if not self.meta:
+    def _meta(self, path: Path, line: int, payload: dict[str, Any]) -> None:
+        """Read the thread's session_meta; one of another thread begins a copy of that one's history."""
+        first = not self.meta
+        if first:
             self.meta = payload
             self.agent = self.agent or as_str(payload.get("id"))
+            self.meter.forked = bool(payload.get("forked_from_id") or payload.get("history_base"))
+        copy = payload.get("id") != self.meta.get("id")
+        if self._own_from or not (
+            copy or (first and (self.meter.forked or parent_thread(payload)))
+        ):
+            return
+        self._own_from, self._unsure = own_start(path, self.meta, self._turns, copied=copy)
+        if self._unsure:
+            self.run.warnings.append(f"line {line}: {COPY_UNSURE}")
+
+    def _copy(self, reader: Any, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        """Read a record of the other thread as context."""
+        self.run.inheriting = True
+        if payload.get("type") == "token_count":
+            self.meter.inherit(as_dict(payload.get("info")))
+        elif reader in {self._readers["response_item"], self._readers["turn_context"]}:
+            reader(self, line, stamp, payload)
+
+    def _end_copy(self) -> None:
+        if self.run.inheriting:
+            self.run.inheriting, self._open, self._last = False, None, None
 
     def _turn_context(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         self.model = as_str(payload.get("model")) or self.model
@@ -330,7 +369,7 @@ class _Thread:
 
     def _event(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         kind = payload.get("type")
-        if kind == "token_count":
+        if kind == "token_count" and not self._unsure:
             self._book(self.meter.token_count(as_dict(payload.get("info"))))
         elif kind == "item_completed":
             self._item(line, as_dict(payload.get("item")))
@@ -430,7 +469,7 @@ class _Thread:
         "tool_search_output": _hosted_output,
     }
     _readers: ClassVar = {
-        "session_meta": _session_meta,
+        "session_meta": _turn_context,  # read by _meta
         "turn_context": _turn_context,
         "response_item": _response_item,
         "event_msg": _event,

@@ -24,6 +24,8 @@ class UsageMeter:
     """Collects the usage of one thread."""
 
     def __init__(self) -> None:
+        self.forked = False
+        """Whether the totals include those of another thread, whose history this one inherits."""
         self._records: dict[str, Usage] = {}
         self._differences: list[Usage] = []
         self._before: Counts = ()
@@ -42,6 +44,11 @@ class UsageMeter:
         self._records[response] = usage
         return usage
 
+    def inherit(self, info: dict[str, Any]) -> None:
+        """Take the total of a repeated token_count event as the one before the thread's own."""
+        total = _counts(as_dict(info.get("total_token_usage")))
+        self._before = total if total[0] is not None else self._before
+
     def token_count(self, info: dict[str, Any]) -> Usage | None:
         """Count a token_count event; None for a repeated total or if usage records exist."""
         total = _counts(as_dict(info.get("total_token_usage")))
@@ -58,7 +65,7 @@ class UsageMeter:
     def _change(self, total: Counts, info: dict[str, Any]) -> Counts:
         """Difference to the previous total; after a reset (a resumed thread) the last response."""
         if not self._before:
-            return total
+            return _counts(as_dict(info.get("last_token_usage"))) if self.forked else total
         changes: list[int | None] = []
         for now, before in zip(total, self._before, strict=True):
             if now is not None and now < (before or 0):

@@ -6,10 +6,15 @@ corpus is never in memory.
 
 from collections.abc import Iterable
 from hashlib import blake2b
+from itertools import takewhile, zip_longest
+from math import inf
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skilljuror.models.trajectory import Step, Trajectory
+from skilljuror.parsers.assembly.builders import MAIN, inherit
 from skilljuror.parsers.base import LogKind
 from skilljuror.parsers.read import parser
 
@@ -29,6 +34,11 @@ class Capture(Struct, frozen=True):
     """Steps of all agents."""
     chain: tuple[bytes, ...]
     """Per step of the main agent, a digest of everything up to it: equal digests mean equal history."""
+    copied: tuple[bytes, ...] = ()
+    """Likewise for its first steps with an id and a time of their own, by which a copy in another
+    session is known."""
+    times: tuple[float, float] = (inf, inf)
+    """Start and end; infinite if unknown."""
 
 
 class CaptureDecision(Struct, frozen=True):
@@ -43,6 +53,8 @@ class CaptureDecision(Struct, frozen=True):
     branch: str | None = None
     """Name of its branch, after its last step, if the session was rewound and continued differently,
     else None: the main line keeps its key. It is stored as `<trajectory>~<branch>`."""
+    inherited: int = 0
+    """First steps of its main agent that an earlier capture counts."""
 
     @property
     def key(self) -> str:
@@ -53,21 +65,39 @@ class CaptureDecision(Struct, frozen=True):
 def capture_of(source: str, trajectory: Trajectory, *, alone: bool = False) -> Capture:
     """Return a run's comparison key; for a run that has no other captures (`alone`) the chain stays
     empty."""
+    steps = () if alone else trajectory.steps_of(MAIN)
+    dated = takewhile(lambda step: step.key and step.timestamp, steps)
     return Capture(
         source=source,
         trajectory=trajectory.trajectory,
         session=trajectory.session or trajectory.trajectory,
         kind=parser(trajectory.format).kind,
         steps=len(trajectory.steps),
-        chain=() if alone else _chain(trajectory.steps_of("main")),
+        chain=_chain(map(_identity, steps)),
+        copied=_chain(f"{step.timestamp} {step.key}" for step in dated),
+        times=(trajectory.started_at or inf, trajectory.finished_at or inf),
     )
+
+
+def own_part(run: Trajectory, inherited: int) -> Trajectory:
+    """Return a run without its main agent's first steps, and the sub-agents that these started, as
+    another capture counts them. Its usage is unknown if the log states it for the whole only."""
+    if not inherited:
+        return run
+    calls = (call for step in run.steps_of(MAIN)[:inherited] for call in step.calls)
+    children = {call.agent: len(run.steps) for call in calls if call.agent}
+    own = inherit(run, {**children, MAIN: inherited})
+    begun = min((step.timestamp for step in own.steps if step.timestamp), default=run.started_at)
+    usage = None if own.usage is run.usage else own.usage
+    return replace(own, started_at=begun, usage=usage)
 
 
 def deduplicate(captures: Iterable[Capture]) -> list[CaptureDecision]:
     """Return one decision per capture, in the given order.
 
     Per session the most native kind wins; among these, a capture that is a prefix of another is
-    dropped, and diverging captures are kept as branches.
+    dropped, and diverging captures are kept as branches. Of captures that begin alike, the first by
+    time counts what they share.
     """
     given = list(captures)
     sessions: dict[str, list[int]] = {}
@@ -76,7 +106,27 @@ def deduplicate(captures: Iterable[Capture]) -> list[CaptureDecision]:
     decisions: dict[int, CaptureDecision] = {}
     for group in sessions.values():
         decisions.update(_decide(given, group))
-    return [decisions[index] for index in range(len(given))]
+    return _shared([decisions[index] for index in range(len(given))])
+
+
+def _shared(decisions: list[CaptureDecision]) -> list[CaptureDecision]:
+    """Add the number of steps that an earlier kept capture counts."""
+
+    def by_time(at: int) -> tuple[Any, ...]:
+        one = decisions[at]
+        start, end = one.capture.times
+        return start, one.branch is not None, end, one.capture.source, one.capture.trajectory
+
+    owned: set[tuple[str, bytes]] = set()
+    for at in sorted(range(len(decisions)), key=by_time):
+        one = decisions[at].capture
+        if decisions[at].kept:
+            alike = [(one.session, digest) for digest in one.chain]
+            copies = [("", digest) for digest in one.copied]
+            inherited = sum(a in owned or b in owned for a, b in zip_longest(alike, copies))
+            decisions[at] = replace(decisions[at], inherited=inherited)
+            owned.update(alike, copies)
+    return decisions
 
 
 def _decide(given: list[Capture], group: list[int]) -> dict[int, CaptureDecision]:
@@ -111,8 +161,8 @@ def _is_prefix(short: tuple[bytes, ...], long: tuple[bytes, ...]) -> bool:
     return not short or short[-1] == long[len(short) - 1]
 
 
-def _chain(steps: Iterable[Step]) -> tuple[bytes, ...]:
-    names = [_identity(step) for step in steps]
+def _chain(identities: Iterable[str]) -> tuple[bytes, ...]:
+    names = [*identities]
     while names and not names[-1]:
         names.pop()  # cut off before any distinguishing content
     chain: list[bytes] = []

@@ -81,7 +81,7 @@ def names_of(found: FoundSource) -> tuple[str, ...]:
     link, path = found.link, path_text(found.source.path)
     names = {found.session or path}
     if link is not None:
-        names |= {path, link.session, "" if link.by_path else link.child or ""}
+        names |= {path, link.session, "" if link.by_path else link.child or "", link.origin or ""}
         names.add(path_text(link.continuation) if link.continuation else "")
     return tuple(sorted({name.encode("utf-8", "replace").decode() for name in names - {""}}))
 

@@ -14,7 +14,7 @@ from skilljuror.models.harbor import HarborResult
 from skilljuror.models.ingest import UnloggedTrial
 from skilljuror.models.trajectory import Outcome, Trajectory, Usage
 from skilljuror.parsers.base import FoundSource, Parser, Source
-from skilljuror.parsers.discovery.deduplication import capture_of, deduplicate
+from skilljuror.parsers.discovery.deduplication import capture_of, deduplicate, own_part
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.harbor.result import in_local_time, is_trial, read_result
 from skilljuror.parsers.raw_logs.coercion import remainder
@@ -115,7 +115,11 @@ def _try(log: FoundSource, failures: list[TrajectoryError]) -> list[tuple[str, T
 
 def _distinct(runs: list[tuple[str, Trajectory]]) -> list[Trajectory]:
     decisions = deduplicate(capture_of(path, run) for path, run in runs)
-    kept = [run for (_, run), decision in zip(runs, decisions, strict=True) if decision.kept]
+    kept = [
+        own_part(run, decision.inherited)
+        for (_, run), decision in zip(runs, decisions, strict=True)
+        if decision.kept
+    ]
     return sorted(kept, key=lambda run: (-len(run.steps), run.trajectory))
 
 

@@ -69,10 +69,15 @@ class OpenCode(Parser):
         )
 
     def session_link(self, source: Source) -> SessionLink | None:
-        """A sub-agent's export names its parent."""
+        """A sub-agent's export names its parent. A fork does not, but its copies keep their times."""
         info = session_info(source.head)
         session, parent = as_str(info.get("id")), as_str(info.get("parentID"))
-        return SessionLink(parent or session, session if parent else None) if session else None
+        if session is None:
+            return None
+        messages = as_list(parse_head(source.head).first.get("messages"))
+        begun = nested(messages[0], "info", "time", "created") if messages else None
+        origin = f"{info.get('directory')} {begun}" if begun and not parent else None
+        return SessionLink(parent or session, session if parent else None, origin=origin)
 
     def neighbours(self, path: Path) -> Iterator[Path]:
         """Exports in the same folder."""
@@ -134,7 +139,7 @@ def _assistant(
         if step is None or (kind == "step-start" and (step.calls or step.texts)):
             step = run.add_step(agent, element.number, started)
             step.model = as_str(info.get("modelID"))
-            step.key = as_str(info.get("id"))
+            step.key = str(started or info.get("id"))  # a fork's copies have ids of their own
         if kind == "step-finish":
             step.usage = _usage(as_dict(part.get("tokens")), part.get("cost"))
         else:

@@ -4,6 +4,7 @@ Entries are read in the order of the file: a branch that was left ran all the sa
 """
 
 import re
+from math import inf
 from typing import Any
 
 from skilljuror.models.trajectory import AgentTraits, ToolResult, Usage
@@ -13,6 +14,7 @@ from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
 from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
+    as_epoch,
     as_float,
     as_list,
     as_str,
@@ -41,8 +43,14 @@ class _Reader(RecordReader):
         """Id of the entry before."""
         self._lines: dict[str, int] = {}
         """Id of an entry -> its line."""
+        self._forked_at: float | None = None
+        """Start of a session that begins with a copy of another one's older entries."""
 
     def read(self, line: int, record: dict[str, Any]) -> None:
+        moment = as_epoch(record.get("timestamp"))
+        if record.get("type") == "session" and (record.get("parentSession") or record.get("branchedFrom")):  # fmt: skip
+            self._forked_at = moment
+        self.run.inheriting = (moment or inf) < (self._forked_at or -inf)
         parent = as_str(record.get("parentId"))
         if parent is not None and self._last is not None and parent != self._last:
             self.run.add_rewind(line)

@@ -63,8 +63,8 @@ def as_float(value: Any) -> float | None:
 
 
 def remainder(total: int | None, *parts: int | None) -> int | None:
-    """`total` without its known parts; None if the total is unknown. Negative if the total did not
-    include its parts: callers then use 0 and count a clamp."""
+    """`total` without its known parts; None if the total is unknown. Negative if the total does not
+    include its parts, so that it says nothing."""
     return None if total is None else total - sum(part or 0 for part in parts)
 
 

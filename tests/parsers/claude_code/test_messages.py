@@ -1,6 +1,7 @@
 """Messages of Claude Code: steps, results, prompts and commands."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -8,9 +9,11 @@ from skilljuror.models.trajectory import Usage
 from tests.support import goldens
 from tests.support.claude_logs import (
     SESSION,
+    Row,
     assistant,
     parsed,
     results_by_call,
+    row,
     runs,
     tool_result,
     tool_use,
@@ -106,3 +109,60 @@ def test_claude_tells_thinking_tokens_only_where_the_log_does():
     assert new.usage is not None
     assert old.usage is not None
     assert (new.usage.reasoning, old.usage.reasoning) == (12, None)
+
+
+def queued(number: int, prompt: Any, **more: Any) -> Row:
+    """A record of what was said to the agent while it worked."""
+    held = {"type": "queued_command", "commandMode": "prompt", "prompt": prompt}
+    return row(number, "attachment", attachment={**held, **more})
+
+
+def queue(operation: str, **more: Any) -> Row:
+    return {"type": "queue-operation", "operation": operation, "sessionId": SESSION, **more}
+
+
+def test_what_is_typed_while_a_tool_runs_is_a_prompt(tmp_path):
+    run = parsed(
+        tmp_path,
+        user(1, "Fire it."),
+        assistant(2, tool_use("c1")),
+        queue("enqueue", content="Hold 12 minutes."),
+        queued(3, "Hold 12 minutes."),
+        queue("remove"),
+        queue("enqueue", content="At cone 6."),
+        queue("enqueue", content="Cool slowly."),
+        queue("remove"),
+        queue("popAll"),
+        queue("remove"),
+        queued(4, [{"type": "text", "text": "No lustre."}]),
+        queued(5, "<task-notification>done</task-notification>", commandMode="task-notification"),
+        queued(6, "I am another agent.", origin={"kind": "peer"}),
+        user(7, [tool_result("c1")]),
+        assistant(8, {"type": "text", "text": "Fired."}),
+    )
+    said = {
+        kind: [one.text for one in run.messages if one.kind == kind] for kind in ("prompt", "other")
+    }
+    assert said["prompt"] == ["Fire it.", "Hold 12 minutes.", "At cone 6.", "No lustre."]
+    assert len(said["other"]) == 2
+    assert {one.step for one in run.messages} == {0, 1}
+
+
+def test_tokens_of_an_advising_model_belong_to_the_run(tmp_path):
+    advice = {
+        "type": "advisor_message",
+        "model": "claude-y",
+        "input_tokens": 70,
+        "output_tokens": 7,
+    }
+    usage = {"input_tokens": 9, "output_tokens": 1, "iterations": [{"type": "message"}, advice]}
+    parts = [{"type": "text", "text": text} for text in ("So", "be it.")]
+    run = parsed(
+        tmp_path, user(1, "Go."), *(assistant(n, part, id="m", usage=usage) for n, part in enumerate(parts, 2))
+    )  # fmt: skip
+    assert run.usage is not None
+    assert (run.usage.input, run.usage.output) == (79, 8)
+    assert [(step.agent, step.model) for step in run.steps] == [
+        ("main", "claude-x"),
+        ("advisor", "claude-y"),
+    ]

@@ -57,7 +57,7 @@ def test_an_input_count_that_leaves_its_cache_out_is_handed_on(tmp_path):
     assert run.usage is not None
     assert (run.usage.input, run.usage.cache_read) == (-470, 500)
     row = trajectory_row(run, None)
-    assert (row.input, row.cache_read, row.output) == (0, 500, 7)
+    assert (row.input, row.cache_read, row.output) == (None, 500, 7)
 
 
 def test_codex_counts_the_lines_of_its_own_reader_from_one(tmp_path):
