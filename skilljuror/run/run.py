@@ -364,4 +364,17 @@ def _job(
         variant_digest=manifest.tree_digest if manifest else None,
         announced=manifest.announced if manifest else (),
         disclosed=DISCLOSURE.format(", ".join(manifest.skills)) if named and manifest else None,
+        hidden=(run.folder.root, *study_places(run.base, run.plan)),
     )
+
+
+def study_places(base: Path, plan: StudyPlan) -> Iterator[Path]:
+    """Yield the study file's folder, and those of its tasks and Skills."""
+    yield base
+    for task in plan.tasks:
+        yield base / task.path
+        if task.skills:
+            yield base / task.skills
+        for arm in plan.config.conditions:
+            if arm.skill:
+                yield base / arm.skill.at(task.name)

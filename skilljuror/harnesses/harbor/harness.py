@@ -208,7 +208,7 @@ class HarborHarness:
         tasks = {job.task.name: job for job in pending}
         folders = {name: prepare_task(job, batch.folder / "tasks") for name, job in tasks.items()}
         roots = self._roots(folders, batch.scratch)
-        hidden = sorted({str(job.task_dir) for job in pending} | {str(data_dir("examples"))})
+        hidden = sorted({*map(str, (path for job in pending for path in (*job.hidden, job.task_dir))), str(data_dir("examples"))})
         environment = partial(self._environment, roots, hidden, batch.scratch)
         job = write_job(batch.folder, pending, folders, environment, batch.at_once)
         running = RunningJob(job, program, batch.scratch, batch.lock)

@@ -92,30 +92,50 @@ def next_user() -> int:
 
 
 def bwrap_words(
-    root: Path, user: int, host: dict[str, Any], *, network: bool, hide: Iterable[str] = ()
+    root: Path,
+    user: int,
+    host: dict[str, Any],
+    *,
+    network: bool,
+    hide: Iterable[str] = (),
+    size: int | None = None,
 ) -> list[str]:
     """Return bubblewrap's command line with new namespaces and no capability, over the files below
-    `root`.
+    `root`, or over an empty file system of `size` bytes in memory with /etc of `root`.
 
     `host` lists the host's shared parts (`host_parts`); `hide` are folders that appear empty inside
     shown ones. Programs of root still have to become `user`.
     """
-    words = [*namespaces(network), "--hostname", "sandbox", "--bind", str(root), "/"]
+    words = [*namespaces(network), "--hostname", "sandbox"]
+    words += ["--size", str(size), "--tmpfs", "/"] if size else ["--bind", str(root), "/"]
     for path in host["show"]:
         words += ["--ro-bind-try", path, path]
     words += ["--bind", str(root / "etc"), "/etc"]
     for path in host["host_etc"]:
         words += ["--ro-bind-try", path, path]
     words += ["--remount-ro", "/etc"]
-    for folder in hide:
-        if any(Path(folder).is_relative_to(place) for place in host["show"]):
-            words += ["--tmpfs", folder, "--remount-ro", folder]
+    for folder in masked(host["show"], hide):
+        words += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
     words += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev"]
     for path in filter(Path.exists, map(Path, _UNSEEN)):
         words += ["--ro-bind", "/dev/null", str(path)]
     words += ["--perms", "1777", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     words += ["--remount-ro", "/dev"]
     return words if is_root() else [*words, "--uid", str(user), "--gid", str(user)]
+
+
+def masked(show: Iterable[str], hide: Iterable[str]) -> list[Path]:
+    """Return where the folders `hide` are seen through the folders `show`, by any link: the outermost
+    ones. Raises ValueError for a folder that holds a shown one."""
+    shown = {Path(place): Path(place).resolve() for place in show}
+    found: set[Path] = set()
+    for folder in filter(Path.is_dir, (Path(one).resolve() for one in hide)):
+        inside = [place for place, real in shown.items() if folder.is_relative_to(real)]
+        needed = next((place for place, real in shown.items() if real.is_relative_to(folder)), None)
+        if inside and needed:
+            raise ValueError(f"{str(folder)!r} holds {str(needed)!r}, which trials need")
+        found |= {place / folder.relative_to(shown[place]) for place in inside}
+    return sorted(path for path in found if not found & {*path.parents})
 
 
 def namespaces(network: bool) -> list[str]:
