@@ -122,13 +122,16 @@ def _with_packages(file: Path) -> list[Path]:
 
 
 def _python_of(venv: Path) -> list[Path]:
-    """The links from a virtual environment to its Python, and the folder of that Python: a link may be
-    in ~/.local/bin, next to files that no agent may read."""
+    """Links from a virtual environment to its Python, and the folder of that Python. A link may be in
+    ~/.local/bin, next to files that no agent may read."""
     python, links = venv / "bin/python", list[Path]()
     while python.is_symlink():
         python = python.parent / python.readlink()
         links.append(python)
-    return [*filter(Path.is_symlink, links), python.resolve().parents[1]]
+    prefix = python.resolve().parents[1]
+    own = (venv, prefix)
+    outside = [one for one in links if not any(one.is_relative_to(folder) for folder in own)]
+    return [*filter(Path.is_symlink, outside), prefix]
 
 
 def _version(agent: str, argv: tuple[str, ...]) -> str:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from skilljuror.errors import HarnessError
+
 MEGABYTE = 1_000_000
 _LOOK_SECONDS = 0.05
 """Minimum seconds between checks."""
@@ -25,6 +27,8 @@ _BYTES_PER_FILE = 16_384
 """One file or folder per so many bytes of storage, as on a new ext4 disk."""
 _OPEN_FILES = 32_768
 """Open files of all processes together."""
+_SPARE = 200 * MEGABYTE
+"""Memory of the machine that trials leave free: buffers of sockets and the like are in no other sum."""
 
 
 class Limits(Struct, frozen=True):
@@ -62,7 +66,8 @@ class Usage:
         self.next_look = self.next_count = time.monotonic()
 
     def exceeded(self) -> str | None:
-        """Describe an exceeded limit, or return None. Most calls return early."""
+        """Describe an exceeded limit, or return None. Most calls return early. Raises HarnessError if the
+        machine runs out of memory."""
         if time.monotonic() < self.next_look:
             return None
         said = self._exceeded()
@@ -70,6 +75,10 @@ class Usage:
         return said
 
     def _exceeded(self) -> str | None:
+        if _fields(Path("/proc/meminfo")).get("MemAvailable", _SPARE) < _SPARE:
+            raise HarnessError(
+                "this machine is out of memory, which holds the files of trials, too; run fewer at once (--jobs)"
+            )
         limits, disks = self.limits, [os.fstatvfs(mount) for mount in self.mounts]
         if sum(disk.f_files - disk.f_ffree for disk in disks) > limits.files:
             return f"it made more than {limits.files} files and folders"

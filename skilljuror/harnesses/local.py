@@ -467,6 +467,8 @@ def _message(job: TrialJob, outcome: tuple[ProcessOutcome, ProcessOutcome, Rewar
         parts.append(f"the verifier was stopped after {job.verifier_limit:g} s")
     if verifier.limit:
         parts.append(f"the verifier was stopped: {verifier.limit}")
+    elif verifier.exit_code:
+        parts.append(f"the verifier ended with status {verifier.exit_code}")
     if reward.problem:
         parts.append(reward.problem)
     return "; ".join(parts) or None

@@ -128,6 +128,15 @@ def host_parts(shown: Iterable[Path] = ()) -> dict[str, Any]:
     }
 
 
+def _private(shown: Iterable[Path]) -> str | None:
+    """Say which of these folders holds the files of this user, if any."""
+    with contextlib.suppress(RuntimeError):  # no HOME
+        for folder in shown:
+            if (Path.home() / ".local").is_relative_to(folder.resolve()):
+                return f"trials would see {str(folder)!r}, which holds your own files"
+    return None
+
+
 def python_home() -> Path:
     """Return the prefix of the interpreter that trials get as python3."""
     return Path(sys.base_prefix)
@@ -186,6 +195,8 @@ class BubblewrapSandbox:
         self.handle: int | None = None
         """Keeps the file system of `root` after its programs."""
         self.limits, self.hidden, self.host = limits or Limits(), hidden, host_parts(shown)
+        if private := _private(shown):
+            raise StudyError(f"{private}; show a folder inside it instead")
         try:
             masked(self.host["show"], map(str, hidden))
         except ValueError as error:
@@ -280,7 +291,16 @@ class BubblewrapSandbox:
             words += ["--cap-add", f"CAP_{capability}"]
         folder = os.open(source, os.O_PATH | os.O_DIRECTORY)
         script = "cd /proc/self/fd/$0 && cp -a . /proc/self/fd/$1/; [ $? -le 1 ]"
-        argv = (*namespaces(network=False), *words, "--", "sh", "-c", script, str(folder), str(target))
+        argv = (
+            *namespaces(network=False),
+            *words,
+            "--",
+            "sh",
+            "-c",
+            script,
+            str(folder),
+            str(target),
+        )
         env = {"PATH": search_path(), "LC_ALL": "C"}
         log = self.disk.with_suffix(".copy")
         output = OutputFiles(log, log)
@@ -316,7 +336,12 @@ class BubblewrapSandbox:
     def _command(self, command: Command, status: int, held: int) -> list[str]:
         hidden = map(str, self.hidden)
         words = bwrap_words(
-            self.disk, self.user, self.host, network=command.network, hide=hidden, size=self.limits.storage
+            self.disk,
+            self.user,
+            self.host,
+            network=command.network,
+            hide=hidden,
+            size=self.limits.storage,
         )
         if command.socket:
             words += ["--bind", str(host_path(self.disk, command.socket)), command.socket]
@@ -376,6 +401,8 @@ def bwrap_problem() -> str | None:
     """Describe why bubblewrap is unavailable, found by a probe, or return None."""
     if shutil.which("bwrap") is None:
         return f"bwrap is not installed; {INSTALL}"
+    if private := _private([] if python_home().is_relative_to("/usr") else [python_home()]):
+        return f"{private}; use a Python in another folder"
     with tempfile.TemporaryDirectory(prefix="skilljuror-probe-") as folder:
         root = Path(folder, "root")
         root.mkdir()
@@ -391,11 +418,16 @@ def bwrap_problem() -> str | None:
         )
 
 
+def isolation_problem(choice: str) -> str | None:
+    """Describe why isolation = bwrap or sealed is unavailable, or return None."""
+    return bwrap_problem() or (seal_problem() if choice == "sealed" else None)
+
+
 def sandbox_class(choice: str) -> type[BubblewrapSandbox] | type[PlainSandbox]:
     """Return the class for isolation = auto | bwrap | sealed | none. Raises HarnessError if unavailable."""
     if choice == "none":
         return PlainSandbox
-    problem = bwrap_problem() or (seal_problem() if choice == "sealed" else None)
+    problem = isolation_problem(choice)
     if problem is None:
         return BubblewrapSandbox
     if choice != "auto":

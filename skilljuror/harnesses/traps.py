@@ -20,21 +20,32 @@ def drop_traps(
     is / for them), and everything but files, folders and links. Note each in `reading`."""
     kept, others = [*map(Path, work)], [*map(Path, places)]
     for folder, folders, names in walk(root):
-        for name in folders:  # else its owner could hide a trap in it
-            with suppress(OSError):
-                if not os.access(path := Path(folder, name), os.R_OK | os.X_OK):
-                    path.chmod(path.stat().st_mode | 0o500)
+        for path in (Path(folder, name) for name in folders):
+            if not os.access(path, os.R_OK | os.X_OK):  # it could hide a trap
+                _allow(path, stat.S_IRUSR | stat.S_IXUSR)
         for path in (Path(folder, name) for name in names):
-            with suppress(OSError):
-                mode, what = path.lstat().st_mode, "not a regular file"
-                if stat.S_ISLNK(mode):
-                    end = _end(base, path)
-                    if end and _below(end, kept) and not _touches(end, others):
-                        continue
-                    what = f"a link out of the work, to {str(path.readlink())!r}"
-                if not stat.S_ISREG(mode):
-                    path.unlink()
-                    reading.leave_out(f"{path.relative_to(root)}: {what}; the verifier did not get it")
+            if why := _trap(path, base, kept, others):
+                _allow(path.parent, stat.S_IRWXU)
+                path.unlink()
+                reading.leave_out(f"{path.relative_to(root)}: {why}; the verifier did not get it")
+
+
+def _trap(path: Path, base: Path, kept: list[Path], others: list[Path]) -> str | None:
+    try:
+        mode = path.lstat().st_mode
+    except OSError:  # such as a path that is too long, which is not copied either
+        return None
+    if not stat.S_ISLNK(mode):
+        return None if stat.S_ISREG(mode) else "not a regular file"
+    end = _end(base, path)
+    if end and _below(end, kept) and not _touches(end, others):
+        return None
+    return f"a link out of the work, to {str(path.readlink())!r}"
+
+
+def _allow(folder: Path, what: int) -> None:
+    with suppress(OSError):
+        folder.chmod(folder.stat().st_mode | what)
 
 
 def _below(path: Path, folders: list[Path]) -> bool:

@@ -108,8 +108,10 @@ def bwrap_words(
     """
     words = [*namespaces(network), "--hostname", "sandbox"]
     words += ["--size", str(size), "--tmpfs", "/"] if size else ["--bind", str(root), "/"]
-    for path in host["show"]:
-        words += ["--ro-bind-try", path, path]
+    for path in map(Path, host["show"]):
+        link = path.is_symlink() and not path.is_dir()
+        words += ["--symlink", str(path.readlink())] if link else ["--ro-bind-try", str(path)]
+        words.append(str(path))
     words += ["--bind", str(root / "etc"), "/etc"]
     for path in host["host_etc"]:
         words += ["--ro-bind-try", path, path]
