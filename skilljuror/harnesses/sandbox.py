@@ -86,10 +86,13 @@ class Sandbox(Protocol):
     """Name in trial records."""
     root: Path
     """Host folder with the files; after a program, those that it left."""
-    base: Path
-    """Host folder that programs see as /."""
     host: dict[str, Any]
     """See `host_parts`."""
+
+    @property
+    def base(self) -> Path:
+        """Host folder that programs see as /."""
+        ...
 
     def visible_path(self, guest: str) -> str:
         """Return the path of `guest` for programs in the sandbox."""

@@ -51,9 +51,7 @@ def run(tmp_path):
         ("mkfifo out.txt", OUT, "app/out.txt: not a regular file; the verifier did not get it"),
         (f"git init -q; git config --global core.fsmonitor '{SAYS}'", ASKS_GIT, None),
         (f"git init -q; git config core.fsmonitor '{SAYS}'", ASKS_GIT, None),
-        (f"echo '{SAYS}' | tee ~/.bashrc ~/.profile ~/.bash_profile", ASKS_GIT, None),
         ("echo 'loads = lambda text: {\"mark\": 1}' > json.py", LOADS, None),
-        ("echo 'print(1); import os; os._exit(0)' > sitecustomize.py", LOADS, None),
     ],
 )  # fmt: skip
 def test_a_trap_earns_nothing_and_is_flagged(run, trap, test, flagged):
