@@ -156,7 +156,7 @@ class PlainSandbox:
     name: ClassVar[str] = "none"
 
     def __init__(self, root: Path) -> None:
-        self.root, self.base, self.host = root, Path("/"), host_parts()
+        self.root, self.base, self.host = root.resolve(), Path("/"), host_parts()
 
     def visible_path(self, guest: str) -> str:
         """Return the host path."""
@@ -413,7 +413,9 @@ def bwrap_problem() -> str | None:
         env = {"PATH": search_path()}
         try:
             probe = ("python3", "-c", "print(1)")
-            outcome = BubblewrapSandbox(root).run(Command(probe, env, "/"), 20.0, output)
+            sandbox = BubblewrapSandbox(root)
+            outcome = sandbox.run(Command(probe, env, "/"), 20.0, output)
+            sandbox.close()
         except HarnessError as error:
             return f"{error.message}; {ALLOW}"
         return (

@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from skilljuror.errors import HarnessError, StudyError
+from skilljuror.harnesses import limits
 from skilljuror.harnesses.artifacts import GONE, Reading
 from skilljuror.harnesses.limits import MEGABYTE, Limits, unnamed
 from skilljuror.harnesses.local import LocalHarness
@@ -54,13 +55,14 @@ def run(tmp_path):
 def box(tmp_path):
     """Run a script in a sandbox with some limits; the answer is (outcome, its output)."""
 
-    def go(script, seconds=20.0, *, hidden=(), shown=(), network=False, **limits):
+    def go(script, seconds=20.0, *, hidden=(), shown=(), network=False, **most):
         root = tmp_path / uuid4().hex
         root.mkdir()
         said = tmp_path / "said"
         command = Command(("bash", "-c", script), ENV, "/", network=network)
-        sandbox = BubblewrapSandbox(root, Limits(**limits), hidden, shown)
+        sandbox = BubblewrapSandbox(root, Limits(**most), hidden, shown)
         outcome = sandbox.run(command, seconds, OutputFiles(said, said))
+        sandbox.close()
         return outcome, said.read_text(encoding="utf-8", errors="replace")
 
     return go
@@ -399,6 +401,12 @@ def test_memory_of_all_processes_is_limited(box):
     assert outcome.seconds < 15
     outcome, _ = box("python3 -c 'x = b\"x\" * 60_000_000'", memory=100 * MEGABYTE)
     assert (outcome.exit_code, outcome.limit) == (0, None)
+
+
+def test_a_machine_without_memory_is_a_broken_machine(box, monkeypatch):
+    monkeypatch.setattr(limits, "_SPARE", 1e18)
+    with pytest.raises(HarnessError, match=r"out of memory.*run fewer at once \(--jobs\)"):
+        box("sleep 20")
 
 
 def test_shared_memory_is_limited(box):
