@@ -41,7 +41,13 @@ from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import (
     walk,
 )
 from skilljuror.harnesses.limits import MEGABYTE, Limits, Usage, bind
-from skilljuror.harnesses.process import Command, OutputFiles, ProcessOutcome, RunningProcess
+from skilljuror.harnesses.process import (
+    Command,
+    OutputFiles,
+    ProcessOutcome,
+    RunningProcess,
+    raise_if_stopped,
+)
 from skilljuror.harnesses.seal import seal_problem, syscall_filter
 
 HOME = "/root"
@@ -64,8 +70,8 @@ _COPY_SECONDS = 300.0
 """Time limit for copying a trial's files."""
 _DISK_FULL = re.compile(rb": No space left on device$", re.MULTILINE)
 """Message of `cp` after an untrusted file name."""
-_START_SECONDS = 0.002
-"""Polling interval of bubblewrap's setup."""
+_SETUP_SECONDS, _LOOK_SECONDS = 20.0, 0.002
+"""Time limit and polling interval of bubblewrap's setup."""
 _SETTLE_SECONDS = 5.0
 """Seconds to wait for the last process of a namespace."""
 INSTALL = "install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap"
@@ -201,7 +207,7 @@ class BubblewrapSandbox:
         if private := _private(shown):
             raise StudyError(f"{private}; show a folder inside it instead")
         try:
-            masked(self.host["show"], map(str, hidden))
+            masked(self.host, map(str, hidden))
         except ValueError as error:
             raise StudyError(f"{error}; move the study to another folder") from error
         try:
@@ -225,6 +231,7 @@ class BubblewrapSandbox:
         limits = replace(self.limits, storage=2 * self.limits.storage)
         other = BubblewrapSandbox(root, limits, self.hidden)
         other.user, other.below = self.user, self.root
+        other.handle, self.handle = self.handle, None
         return other
 
     def close(self) -> None:
@@ -268,10 +275,12 @@ class BubblewrapSandbox:
         handle = _root_of(process, first, self.limits.storage) if first else None
         if first is None or handle is None:
             return process.finish(*bounds)
-        self.close()
-        self.handle, self.root = handle, Path(f"/proc/self/fd/{handle}")
-        for source in filter(None, (self.below, self.disk)):
-            self._copy(source, handle)
+        try:
+            for source in filter(None, (self.below, self.disk)):
+                self._copy(source, handle)
+        finally:
+            self.close()
+            self.handle, self.root = handle, Path(f"/proc/self/fd/{handle}")
         bind(first, self.limits)
         shared = os.open(f"/proc/{first}/root/dev/shm", os.O_PATH)
         try:
@@ -293,17 +302,8 @@ class BubblewrapSandbox:
         for capability in ("DAC_OVERRIDE", "FOWNER", "CHOWN"):
             words += ["--cap-add", f"CAP_{capability}"]
         folder = os.open(source, os.O_PATH | os.O_DIRECTORY)
-        script = "cd /proc/self/fd/$0 && cp -a . /proc/self/fd/$1/; [ $? -le 1 ]"
-        argv = (
-            *namespaces(network=False),
-            *words,
-            "--",
-            "sh",
-            "-c",
-            script,
-            str(folder),
-            str(target),
-        )
+        script = f"cd /proc/self/fd/{folder} && cp -a . /proc/self/fd/{target}/; [ $? -le 1 ]"
+        argv = (*namespaces(network=False), *words, "--", "sh", "-c", script)
         env = {"PATH": search_path(), "LC_ALL": "C"}
         log = self.disk.with_suffix(".copy")
         output = OutputFiles(log, log)
@@ -328,8 +328,7 @@ class BubblewrapSandbox:
         folders = [""] if "/" in program else command.env["PATH"].split(":")
         for place in (Path(command.cwd, folder, program) for folder in folders):
             shown = any(place.is_relative_to(folder) for folder in self.host["show"])
-            roots = [Path("/")] if shown else [self.disk, *filter(None, [self.below])]
-            if any(os.access(host_path(root, str(place)), os.X_OK) for root in roots):
+            if os.access(place if shown else host_path(self.disk, str(place)), os.X_OK):
                 return
         raise HarnessError(
             f"the sandbox could not start {program!r}: not found on its PATH"
@@ -375,14 +374,17 @@ def _until_all_ended(process: RunningProcess, status: TextIO) -> Iterator[int | 
 
 def _root_of(process: RunningProcess, first: int, size: int) -> int | None:
     """Open the root of a new sandbox, once bubblewrap waits to start its program; None if it ended."""
-    blocks = -(-size // resource.getpagesize())
+    blocks, until = -(-size // resource.getpagesize()), time.monotonic() + _SETUP_SECONDS
     while process.process.poll() is None:
+        raise_if_stopped()
+        if time.monotonic() > until:
+            raise HarnessError(f"the files of a sandbox, /proc/{first}/root, cannot be reached")
         with contextlib.suppress(OSError):
             handle = os.open(f"/proc/{first}/root", os.O_PATH | os.O_DIRECTORY)
             if os.fstatvfs(handle).f_blocks == blocks:
                 return handle
             os.close(handle)
-        time.sleep(_START_SECONDS)
+        time.sleep(_LOOK_SECONDS)
     return None
 
 

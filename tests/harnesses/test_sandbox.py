@@ -147,6 +147,8 @@ def test_a_hidden_folder_of_the_system_is_empty(box):
     """The packaged tasks lie in /usr, or below Python's own folder, where pip installed them."""
     assert box("ls /usr/share | head -n 1")[1]
     assert box("ls /usr/share", hidden=(Path("/usr/share"),))[1] == ""
+    with pytest.raises(StudyError, match=r"'/usr/local' holds '.*', which trials need; move the"):
+        box("true", hidden=(Path("/usr/local"),))
 
 
 def test_certificates_and_the_settings_of_tls_can_be_read(box):

@@ -116,7 +116,7 @@ def bwrap_words(
     for path in host["host_etc"]:
         words += ["--ro-bind-try", path, path]
     words += ["--remount-ro", "/etc"]
-    for folder in masked(host["show"], hide):
+    for folder in masked(host, hide):
         words += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
     words += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev"]
     for path in filter(Path.exists, map(Path, _UNSEEN)):
@@ -126,14 +126,15 @@ def bwrap_words(
     return words if is_root() else [*words, "--uid", str(user), "--gid", str(user)]
 
 
-def masked(show: Iterable[str], hide: Iterable[str]) -> list[Path]:
-    """Return where the folders `hide` are seen through the folders `show`, by any link: the outermost
-    ones. Raises ValueError for a folder that holds a shown one."""
-    shown = {Path(place): Path(place).resolve() for place in show}
+def masked(host: dict[str, Any], hide: Iterable[str]) -> list[Path]:
+    """Return where the folders `hide` are seen through the shown ones, by any link: the outermost
+    places. Raises ValueError for a folder that holds a shown one, or one of PATH."""
+    shown = {Path(place): Path(place).resolve() for place in host["show"]}
+    needs = [*shown.values(), *map(Path, host["path"].split(":"))]
     found: set[Path] = set()
     for folder in filter(Path.is_dir, (Path(one).resolve() for one in hide)):
         inside = [place for place, real in shown.items() if folder.is_relative_to(real)]
-        needed = next((place for place, real in shown.items() if real.is_relative_to(folder)), None)
+        needed = next((one for one in needs if one.is_relative_to(folder)), None)
         if inside and needed:
             raise ValueError(f"{str(folder)!r} holds {str(needed)!r}, which trials need")
         found |= {place / folder.relative_to(shown[place]) for place in inside}
