@@ -116,15 +116,22 @@ def _with_packages(file: Path) -> list[Path]:
         if folder.name == "node_modules":
             return [folder]
     for folder in file.parents:
-        settings = folder / "pyvenv.cfg"
-        if settings.is_file():
-            said = dict(
-                line.partition("=")[::2] for line in settings.read_text("utf-8").splitlines()
-            )
-            homes = [Path(value.strip()) for name, value in said.items() if name.strip() == "home"]
-            pythons = {home.parent for home in (*homes, *(home.resolve() for home in homes))}
-            return [folder, *sorted(pythons)]
+        if (folder / "pyvenv.cfg").is_file():
+            return [folder, *_python_of(folder)]
     return [file]
+
+
+def _python_of(venv: Path) -> list[Path]:
+    """Links from a virtual environment to its Python, and the folder of that Python. A link may be in
+    ~/.local/bin, next to files that no agent may read."""
+    python, links = venv / "bin/python", list[Path]()
+    while python.is_symlink():
+        python = python.parent / python.readlink()
+        links.append(python)
+    prefix = python.resolve().parents[1]
+    own = (venv, prefix)
+    outside = [one for one in links if not any(one.is_relative_to(folder) for folder in own)]
+    return [*filter(Path.is_symlink, outside), prefix]
 
 
 def _version(agent: str, argv: tuple[str, ...]) -> str:

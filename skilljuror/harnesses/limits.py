@@ -1,12 +1,14 @@
 """Resource limits of a trial.
 
-The kernel limits the number of processes and the size of a file (`bind`). Total memory and storage are
-polled (`Usage`): control groups require privileges, and a limit on address space breaks runtimes that
-reserve more than they use (JavaScript, Java).
+The kernel limits processes, open files, the size of a file (`bind`), and the bytes of all files, which are in a
+file system in memory. Files and folders are counted and memory is added up by polling (`Usage`): control groups
+require privileges, and a limit on address space breaks runtimes that reserve more than they use (JavaScript,
+Java). No check takes longer for what a program did, beyond these limits.
 """
 
 import os
 import resource
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,26 +16,35 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import walk
+from skilljuror.errors import HarnessError
 
 MEGABYTE = 1_000_000
 _LOOK_SECONDS = 0.05
-"""Minimum seconds between memory checks."""
-_WALK_SECONDS = 1.0
-"""Minimum seconds between file checks."""
-_WALK_SHARE = 20
-"""File checks take at most 1/20 of the time."""
+"""Minimum seconds between checks."""
+_COUNT_SECONDS = 0.5
+"""The same of open files."""
+_BYTES_PER_FILE = 16_384
+"""One file or folder per so many bytes of storage, as on a new ext4 disk."""
+_OPEN_FILES = 32_768
+"""Open files of all processes together."""
+_SPARE = 200 * MEGABYTE
+"""Memory of the machine that trials leave free: buffers of sockets and the like are in no other sum."""
 
 
 class Limits(Struct, frozen=True):
     """Limits of one sandbox."""
 
     memory: int = 4_096 * MEGABYTE
-    """Bytes of memory of all processes together."""
+    """Bytes of memory of all processes together, page tables included."""
     storage: int = 4_096 * MEGABYTE
     """Bytes of all files together, and of any one."""
     processes: int = 512
     """Processes and threads."""
+
+    @property
+    def files(self) -> int:
+        """Files and folders together."""
+        return self.storage // _BYTES_PER_FILE
 
 
 def bind(process: int, limits: Limits) -> None:
@@ -48,36 +59,52 @@ def bind(process: int, limits: Limits) -> None:
 
 
 class Usage:
-    """Memory and storage of a process tree and its root folder."""
+    """Memory and files of a process tree; `mounts` are its file systems in memory, root first."""
 
-    def __init__(self, process: int, root: Path, limits: Limits) -> None:
-        self.process, self.root, self.limits = process, root, limits
-        self.next_look = self.next_walk = time.monotonic()
+    def __init__(self, process: int, mounts: tuple[int, ...], limits: Limits) -> None:
+        self.process, self.mounts, self.limits = process, mounts, limits
+        self.next_look = self.next_count = time.monotonic()
 
     def exceeded(self) -> str | None:
-        """Describe an exceeded limit, or return None. Most calls return early."""
-        now = time.monotonic()
-        if now < self.next_look:
+        """Describe an exceeded limit, or return None. Most calls return early. Raises HarnessError if the
+        machine runs out of memory."""
+        if time.monotonic() < self.next_look:
             return None
-        self.next_look = now + _LOOK_SECONDS
-        if memory_above(self.process, self.limits.memory):
-            return f"it used more than {self.limits.memory // MEGABYTE} MB of memory"
-        if now < self.next_walk:
-            return None
-        stored = disk_usage(self.root) + held_without_name(self.process)
-        spent = time.monotonic() - now
-        self.next_walk = now + max(_WALK_SECONDS, _WALK_SHARE * spent)
-        if stored > self.limits.storage:
-            return f"its files took more than {self.limits.storage // MEGABYTE} MB"
-        return None
+        said = self._exceeded()
+        self.next_look = time.monotonic() + _LOOK_SECONDS
+        return said
+
+    def _exceeded(self) -> str | None:
+        if _fields(Path("/proc/meminfo")).get("MemAvailable", _SPARE) < _SPARE:
+            raise HarnessError(
+                "this machine is out of memory, which holds the files of trials, too; run fewer at once (--jobs)"
+            )
+        limits, disks = self.limits, [os.fstatvfs(mount) for mount in self.mounts]
+        if sum(disk.f_files - disk.f_ffree for disk in disks) > limits.files:
+            return f"it made more than {limits.files} files and folders"
+        family = descendants(self.process)
+        if memory_above(family, limits.memory):
+            return f"it used more than {limits.memory // MEGABYTE} MB of memory"
+        full = not disks[0].f_bfree
+        if time.monotonic() >= self.next_count:
+            opened = unnamed(family, os.fstat(self.mounts[0]).st_dev)
+            if opened is None:
+                return f"it opened more than {_OPEN_FILES} files at once"
+            used = (disks[0].f_blocks - disks[0].f_bfree) * disks[0].f_frsize
+            full = full or used + opened > limits.storage
+            self.next_count = time.monotonic() + _COUNT_SECONDS
+        return f"its files took more than {limits.storage // MEGABYTE} MB" if full else None
 
 
-def memory_above(process: int, limit: int) -> bool:
-    """Whether a process tree uses more than `limit` bytes; shared memory counts once."""
-    family = descendants(process)
-    if sum(_resident(one) for one in family) <= limit:
+def memory_above(family: list[int], limit: int) -> bool:
+    """Whether processes use more than `limit` bytes; shared memory counts once, page tables in full."""
+    sizes = [_status(one) for one in family]
+    tables = sum(tables for _, tables in sizes)
+    if sum(resident for resident, _ in sizes) + tables <= limit:
         return False
-    return sum(_proportional(one) for one in family) > limit
+    if tables > limit:
+        return True
+    return tables + sum(map(_proportional, family)) > limit
 
 
 def descendants(process: int) -> list[int]:
@@ -91,44 +118,42 @@ def descendants(process: int) -> list[int]:
     return found
 
 
-def _resident(process: int) -> int:
-    with suppress(OSError, IndexError):
-        pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
-        return int(pages) * resource.getpagesize()
-    return 0
+def _status(process: int) -> tuple[int, int]:
+    """(resident bytes, bytes of page tables)."""
+    sizes = _fields(Path(f"/proc/{process}/status"))
+    return sizes.get("VmRSS", 0), sizes.get("VmPTE", 0)
 
 
 def _proportional(process: int) -> int:
     """Proportional set size, or resident size if it is not readable."""
+    return _fields(Path(f"/proc/{process}/smaps_rollup")).get("Pss") or _status(process)[0]
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """The sizes in a file of /proc, in bytes; empty if it cannot be read."""
+    sizes = {}
     with suppress(OSError):
-        for line in Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-    return _resident(process)
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if value.endswith(" kB"):
+                sizes[name] = int(value.split()[0]) * 1024
+    return sizes
 
 
-def disk_usage(folder: Path) -> int:
-    """Disk usage of a folder in bytes; unreadable files are skipped."""
-    total = 0
-    for base, _, names in walk(folder):
-        for name in names:
-            with suppress(OSError):
-                total += Path(base, name).lstat().st_blocks * 512
-    return total
-
-
-def held_without_name(process: int) -> int:
-    """Bytes of deleted files that a process tree still has open, including in-memory files."""
+def unnamed(family: list[int], counted: int) -> int | None:
+    """Bytes of files without a name that processes have open, but for those of the device `counted`; None
+    for too many open files."""
     held: dict[tuple[int, int], int] = {}
-    for one in descendants(process):
-        for info in _open_files(one):
-            if not info.st_nlink:
-                held[info.st_dev, info.st_ino] = info.st_blocks * 512
+    for count, info in enumerate(info for one in family for info in _open_files(one)):
+        if count >= _OPEN_FILES:
+            return None
+        if stat.S_ISREG(info.st_mode) and not info.st_nlink and info.st_dev != counted:
+            held[info.st_dev, info.st_ino] = info.st_blocks * 512
     return sum(held.values())
 
 
 def _open_files(process: int) -> Iterator[os.stat_result]:
-    with suppress(OSError):
-        for entry in Path(f"/proc/{process}/fd").iterdir():
+    with suppress(OSError), os.scandir(f"/proc/{process}/fd") as entries:
+        for entry in entries:
             with suppress(OSError):
                 yield entry.stat()

@@ -69,6 +69,7 @@ from skilljuror.harnesses.sandbox import (
     search_path,
 )
 from skilljuror.harnesses.seal import unsealed
+from skilljuror.harnesses.traps import drop_traps
 from skilljuror.harnesses.unsupported import UNSUPPORTED, tasks_requirement
 from skilljuror.models.harbor import Reward
 from skilljuror.models.study import TrialRecord, TrialStatus
@@ -78,7 +79,22 @@ ISOLATIONS = ("auto", "bwrap", "sealed", "none")
 AGENT_DIR = "/agent"
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
 """Keeps a Skill's folder unchanged when its scripts run."""
-LOGS, TESTS = "/logs", "/tests"
+LOGS, TESTS, VERIFIER = "/logs", "/tests", "/verifier"
+JUDGED = (TESTS, f"{LOGS}/verifier", VERIFIER)
+"""Places of the verifier alone; the last is its HOME."""
+_APPEND = """\
+import os, sys
+script = next((word for word in sys.orig_argv[1:] if word.endswith(".py")), "")
+sys.path += [os.path.dirname(os.path.abspath(script)), os.getcwd()]
+"""
+"""Makes a program's own modules importable after all others: none can replace one of Python."""
+_CLEAN = {
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONSAFEPATH": "1",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",  # a program that git starts, also from the work's own settings
+    "GIT_CONFIG_VALUE_0": "false",
+}
 _PLACEHOLDER = re.compile(r"\{(agent_dir|instruction|prompt|logs|skills|seed)\}")
 
 
@@ -176,7 +192,7 @@ class LocalHarness:
             self.agent_seconds = round(agent.seconds, 6)
             reading = Reading()
             update, artifacts = _read_artifacts(machine, job, target, reading)
-            verifier, reward = _judge(machine, job, target, artifacts["left_out"])
+            verifier, reward = _judge(machine, job, target, artifacts["left_out"], reading)
             _write_listing(target / "artifacts.json", artifacts)
             record = _record(job, machine, (agent, verifier, reward), started)
             update["left_out"] = reading.summary()
@@ -205,13 +221,14 @@ class LocalHarness:
         root = folder / "first"
         root.mkdir()
         allowance = read_allowance(job.task_dir)
+        sandbox: Sandbox = PlainSandbox(root)
         try:
-            sandbox: Sandbox = PlainSandbox(root)
             if sandbox_class(self.isolation) is BubblewrapSandbox:
-                hidden = (job.task_dir, data_dir("examples"))
+                hidden = (*job.hidden, job.task_dir, data_dir("examples"))
                 sandbox = BubblewrapSandbox(root, allowance.limits, hidden, job.agent.shown)
             yield _set_up(sandbox, allowance, job, self.hosts)
         finally:
+            sandbox.close()
             remove_tree(folder)
 
 
@@ -287,14 +304,16 @@ def _run_agent(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOu
     }
     argv = tuple(_PLACEHOLDER.sub(lambda match: values[match[1]], word) for word in job.agent.argv)
     env = {**machine.env, **NO_BYTECODE, **job.agent.env, **key_values(job.agent)}
-    network, root = _network(machine, job), machine.sandbox.root
+    network, root, socket = _network(machine, job), machine.sandbox.root, None
     way: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
     if machine.hosts is not None and network == "allowlist":
         shutil.copy(RELAY, own_file(root, f"{AGENT_DIR}/{RELAY.name}"))
         argv = ("python3", f"{AGENT_DIR}/{RELAY.name}", str(PORT), PLACE, *argv)
         env |= proxy_environment()
+        socket = PLACE
         way = proxy(own_file(root, PLACE), machine.hosts)
-    command = Command(argv, env, visible_path(machine.recipe.workdir), network=network == "host")
+    workdir = visible_path(machine.recipe.workdir)
+    command = Command(argv, env, workdir, network=network == "host", socket=socket)
     logs = OutputFiles(target / "agent-stdout.txt", target / "agent-stderr.txt")
     with way:
         outcome = machine.sandbox.run(command, job.agent_limit, logs)
@@ -334,20 +353,30 @@ def _read_artifacts(
 
 
 def _judge(
-    machine: _TrialMachine, job: TrialJob, target: Path, left_out: list[str]
+    machine: _TrialMachine, job: TrialJob, target: Path, left_out: list[str], dropped: Reading
 ) -> tuple[ProcessOutcome, Reward]:
     """Run the verifier on a copy of all files; return its outcome and reward."""
-    root = machine.sandbox.root.with_name("fresh")
-    root.mkdir()
-    try:
+    for guest in JUDGED:
+        remove_tree(machine.folder(guest))
+    sandbox, see = machine.sandbox, machine.sandbox.visible_path
+    work = (*map(see, (machine.recipe.workdir, HOME)), *sandbox.host["show"])
+    others = (*map(see, JUDGED), "/proc", "/dev", "/sys")
+    drop_traps(sandbox.root, sandbox.base, work, others, dropped)
+    with tempfile.TemporaryDirectory(prefix="verifier-") as folder:
+        root = Path(folder, "first")
+        root.mkdir()
+        _lay_out_verifier(root, job)
         judged = replace(machine, sandbox=machine.sandbox.fresh(root))
-    except TimeoutError as error:
-        return ProcessOutcome(OVER_LIMIT, 0.0, str(error)), Reward(None)
-    verifier = _run_verifier(judged, job, target)
-    answers, reading = judged.folder(f"{LOGS}/verifier"), Reading()
-    left_out += copy_logs(answers, target / "verifier", reading)
-    left_out += reading.summary()
-    return verifier, read_reward(answers, key_values(job.agent).values())
+        try:
+            verifier = _run_verifier(judged, job, target)
+            answers, reading = judged.folder(f"{LOGS}/verifier"), Reading()
+            left_out += copy_logs(answers, target / "verifier", reading)
+            left_out += reading.summary()
+            return verifier, read_reward(answers, key_values(job.agent).values())
+        except TimeoutError as error:
+            return ProcessOutcome(OVER_LIMIT, 0.0, str(error)), Reward(None)
+        finally:
+            judged.sandbox.close()
 
 
 @contextlib.contextmanager
@@ -359,20 +388,23 @@ def _redacted(target: Path, keys: Collection[str]) -> Iterator[None]:
         redact_files(target, keys)
 
 
-def _run_verifier(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOutcome:
-    """Copy and run the task's test only now, with an empty log folder."""
-    for guest in (TESTS, f"{LOGS}/verifier"):
-        remove_tree(machine.folder(guest))
-    tests = machine.folder(TESTS)
+def _lay_out_verifier(root: Path, job: TrialJob) -> None:
+    """Copy the task's tests only now, next to an empty log folder and HOME."""
+    for guest in JUDGED:
+        own_folder(root, guest)
+    tests = root / TESTS[1:]
     shutil.copytree(job.task_dir / "tests", tests, symlinks=True, dirs_exist_ok=True)
     test = tests / "test.sh"
     if test.resolve().is_relative_to(tests.resolve()):  # not through a link to the host's files
         test.chmod(0o755)
-    machine.folder(f"{LOGS}/verifier")
-    machine.folder(machine.recipe.workdir)
+    own_file(root, f"{VERIFIER}/python/sitecustomize.py").write_text(_APPEND, encoding="utf-8")
+
+
+def _run_verifier(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOutcome:
     visible_path = machine.sandbox.visible_path
     argv = ("bash", "-c", '"$0"', visible_path(f"{TESTS}/test.sh"))
-    env = {**machine.env, "PYTHONNOUSERSITE": "1", **NO_BYTECODE}
+    home = visible_path(VERIFIER)
+    env = {**machine.env, "HOME": home, "PYTHONPATH": f"{home}/python", **_CLEAN, **NO_BYTECODE}
     (target / "verifier").mkdir()
     output = target / "verifier" / "test-stdout.txt"
     command = Command(argv, env, visible_path(machine.recipe.workdir))
@@ -435,6 +467,8 @@ def _message(job: TrialJob, outcome: tuple[ProcessOutcome, ProcessOutcome, Rewar
         parts.append(f"the verifier was stopped after {job.verifier_limit:g} s")
     if verifier.limit:
         parts.append(f"the verifier was stopped: {verifier.limit}")
+    elif verifier.exit_code:
+        parts.append(f"the verifier ended with status {verifier.exit_code}")
     if reward.problem:
         parts.append(reward.problem)
     return "; ".join(parts) or None

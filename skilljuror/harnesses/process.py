@@ -55,6 +55,8 @@ class Command(Struct, frozen=True):
     cwd: str
     network: bool = False
     """Allow the host's network."""
+    socket: str | None = None
+    """Path of a socket that the host listens on."""
 
 
 class OutputFiles(Struct, frozen=True):
@@ -138,6 +140,10 @@ class RunningProcess:
             return ProcessOutcome(OVER_LIMIT, seconds, early)
         code = self.process.returncode
         return ProcessOutcome(128 - code if code < 0 else code, seconds)
+
+    def restart_clock(self) -> None:
+        """Count time from now: the program has only been prepared."""
+        self.started = time.monotonic()
 
     def kill(self) -> None:
         """Kill the whole group and wait for the process."""

@@ -1,7 +1,11 @@
-"""Read a verifier's reward.json or reward.txt."""
+"""Read a verifier's reward.json or reward.txt.
+
+Stricter than Harbor, which reads what Python's `float` and `json` read: 0_1, inf, the last of two equal keys.
+"""
 
 import json
 import math
+import re
 import stat
 from collections.abc import Collection
 from pathlib import Path
@@ -11,6 +15,7 @@ from skilljuror.models.harbor import REWARD, Reward, chosen_reward
 from skilljuror.redaction import MIN_SECRET
 
 MAX_BYTES = 1_000_000
+_NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 def read_reward(folder: Path, keys: Collection[str] = ()) -> Reward:
@@ -37,24 +42,28 @@ def read_reward(folder: Path, keys: Collection[str] = ()) -> Reward:
 
 
 def _from_text(data: bytes) -> Reward:
-    try:
-        value = float(data.decode("ascii").strip())
-    except ValueError:
+    if not _NUMBER.fullmatch(data.strip()):
         return Reward(None, problem=f"reward.txt is not a number: {data[:40]!r}")
-    return chosen_reward({REWARD: value})
+    return chosen_reward({REWARD: float(data)})
 
 
 def _from_json(data: bytes) -> Reward:
     try:
-        raw = json.loads(data)
+        raw = json.loads(data, object_pairs_hook=_unique)
     except (ValueError, RecursionError):
-        return Reward(None, problem=f"reward.json is not JSON: {data[:40]!r}")
+        return Reward(None, problem=f"reward.json is not JSON with different keys: {data[:40]!r}")
     if not isinstance(raw, dict) or not raw:
         return Reward(None, problem=f"reward.json is not an object of numbers: {data[:40]!r}")
     for key, value in raw.items():
         if not _is_finite(value):
             return Reward(None, problem=f"reward.json: {key[:40]!r} is not a finite number")
     return chosen_reward({key: float(value) for key, value in raw.items()})
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("equal keys")
+    return dict(pairs)
 
 
 def _is_finite(value: Any) -> bool:

@@ -15,30 +15,39 @@ import functools
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, ClassVar, Protocol, TextIO
 
 from msgspec.structs import replace
 
-from skilljuror.errors import HarnessError
+from skilljuror.errors import HarnessError, StudyError
 from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import (
     become,
     bwrap_words,
     is_root,
     lay_out,
+    masked,
     namespaces,
     next_user,
     sealed,
     walk,
 )
-from skilljuror.harnesses.limits import Limits, Usage, bind
-from skilljuror.harnesses.process import Command, OutputFiles, ProcessOutcome, RunningProcess
+from skilljuror.harnesses.limits import MEGABYTE, Limits, Usage, bind
+from skilljuror.harnesses.process import (
+    Command,
+    OutputFiles,
+    ProcessOutcome,
+    RunningProcess,
+    raise_if_stopped,
+)
 from skilljuror.harnesses.seal import seal_problem, syscall_filter
 
 HOME = "/root"
@@ -61,6 +70,8 @@ _COPY_SECONDS = 300.0
 """Time limit for copying a trial's files."""
 _DISK_FULL = re.compile(rb": No space left on device$", re.MULTILINE)
 """Message of `cp` after an untrusted file name."""
+_SETUP_SECONDS, _LOOK_SECONDS = 20.0, 0.002
+"""Time limit and polling interval of bubblewrap's setup."""
 _SETTLE_SECONDS = 5.0
 """Seconds to wait for the last process of a namespace."""
 INSTALL = "install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap"
@@ -80,7 +91,14 @@ class Sandbox(Protocol):
     name: ClassVar[str]
     """Name in trial records."""
     root: Path
-    """Host folder with the files."""
+    """Host folder with the files; after a program, those that it left."""
+    host: dict[str, Any]
+    """See `host_parts`."""
+
+    @property
+    def base(self) -> Path:
+        """Host folder that programs see as /."""
+        ...
 
     def visible_path(self, guest: str) -> str:
         """Return the path of `guest` for programs in the sandbox."""
@@ -91,7 +109,11 @@ class Sandbox(Protocol):
         ...
 
     def fresh(self, root: Path) -> "Sandbox":
-        """Return another sandbox with a copy of all files, in the empty folder `root`."""
+        """Return another sandbox with a copy of all files, and those of `root` over them."""
+        ...
+
+    def close(self) -> None:
+        """Delete files that are in memory."""
         ...
 
 
@@ -115,6 +137,15 @@ def host_parts(shown: Iterable[Path] = ()) -> dict[str, Any]:
     }
 
 
+def _private(shown: Iterable[Path]) -> str | None:
+    """Say which of these folders holds the files of this user, if any."""
+    with contextlib.suppress(RuntimeError):  # no HOME
+        for folder in shown:
+            if (Path.home() / ".local").is_relative_to(folder.resolve()):
+                return f"trials would see {str(folder)!r}, which holds your own files"
+    return None
+
+
 def python_home() -> Path:
     """Return the prefix of the interpreter that trials get as python3."""
     return Path(sys.base_prefix)
@@ -131,7 +162,7 @@ class PlainSandbox:
     name: ClassVar[str] = "none"
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root, self.base, self.host = root.resolve(), Path("/"), host_parts()
 
     def visible_path(self, guest: str) -> str:
         """Return the host path."""
@@ -142,13 +173,18 @@ class PlainSandbox:
         return RunningProcess(command, command.cwd).finish(timeout, output)
 
     def fresh(self, root: Path) -> "PlainSandbox":
-        """Return this sandbox: programs write host paths into their files."""
+        """Return this sandbox with the files of `root`: programs write host paths into their files."""
+        shutil.copytree(root, self.root, symlinks=True, dirs_exist_ok=True)
         return self
+
+    def close(self) -> None:
+        """Files are in a folder."""
 
 
 class BubblewrapSandbox:
     """bubblewrap: new root, process, ipc, network and host-name namespaces, under limits.
 
+    Files are in memory, so that the kernel bounds their bytes and their number is known at any time.
     `hidden` are host folders below the system's that appear empty; `shown` are further files and
     folders mounted read-only at their own paths.
     """
@@ -162,51 +198,53 @@ class BubblewrapSandbox:
         hidden: tuple[Path, ...] = (),
         shown: tuple[Path, ...] = (),
     ) -> None:
-        self.root, self.limits, self.hidden = root, limits or Limits(), hidden
-        self.host = host_parts(shown)
+        self.root = self.disk = root
+        self.below: Path | None = None
+        """Files that another sandbox left, below those of `disk`."""
+        self.handle: int | None = None
+        """Keeps the file system of `root` after its programs."""
+        self.limits, self.hidden, self.host = limits or Limits(), hidden, host_parts(shown)
+        if private := _private(shown):
+            raise StudyError(f"{private}; show a folder inside it instead")
+        try:
+            masked(self.host, map(str, hidden))
+        except ValueError as error:
+            raise StudyError(f"{error}; move the study to another folder") from error
         try:
             self.user = next_user()
         except (OSError, ValueError) as error:
             raise HarnessError(f"no separate user id for a trial is available: {error}") from error
+
+    @property
+    def base(self) -> Path:
+        """The trial's own files."""
+        return self.root
 
     def visible_path(self, guest: str) -> str:
         """Return the path itself."""
         return guest
 
     def fresh(self, root: Path) -> "BubblewrapSandbox":
-        """Return another sandbox with a copy of all files.
+        """Return another sandbox, for as much again: with a copy of all files, and those of `root` over
+        them."""
+        shutil.copytree(self.disk / "etc", root / "etc", symlinks=True, dirs_exist_ok=True)
+        limits = replace(self.limits, storage=2 * self.limits.storage)
+        other = BubblewrapSandbox(root, limits, self.hidden)
+        other.user, other.below = self.user, self.root
+        other.handle, self.handle = self.handle, None
+        return other
 
-        A separate sandbox copies them regardless of permissions; files that cannot be copied, such as
-        paths that are too long, are skipped. Raises HarnessError for a full disk or a failed copy,
-        TimeoutError for a slow one.
-        """
-        words = ["--bind", str(self.root), "/from", "--bind", str(root), "/to"]
-        for path in host_parts()["show"]:
-            words += ["--ro-bind", path, path]
-        words += [] if is_root() else ["--uid", "0", "--gid", "0"]
-        for capability in ("DAC_OVERRIDE", "FOWNER", "CHOWN"):
-            words += ["--cap-add", f"CAP_{capability}"]
-        copy = ("sh", "-c", "cp -a --reflink=auto /from/. /to; [ $? -le 1 ]")
-        env = {"PATH": search_path(), "LC_ALL": "C"}
-        log = root.with_suffix(".copy")
-        argv = (*namespaces(network=False), *words, "--", *copy)
-        copying = RunningProcess(Command(argv, env, "/"), None)
-        output = OutputFiles(log, log)
-        outcome = copying.finish(_COPY_SECONDS, output)
-        if _DISK_FULL.search(log.read_bytes()):
-            raise HarnessError("no space left on the disk to copy a trial's files; free some space")
-        if outcome.timed_out:
-            raise TimeoutError(f"copying the trial's files took more than {_COPY_SECONDS:g} s")
-        if outcome.exit_code != 0:
-            why = _tail(output)
-            raise HarnessError(f"copying a trial's files for its verifier failed: {why}")
-        limits = replace(self.limits, storage=2 * self.limits.storage)  # one half for the copy
-        return BubblewrapSandbox(root, limits, self.hidden)
+    def close(self) -> None:
+        """Delete the files that programs left."""
+        if self.handle is not None:
+            os.close(self.handle)
+            self.handle = None
 
     def run(self, command: Command, timeout: float, output: OutputFiles) -> ProcessOutcome:
-        """Run in fresh namespaces. Raises HarnessError if they cannot be created."""
+        """Run in fresh namespaces on a copy of the files in memory, which is `root` from then on. Raises
+        HarnessError if they cannot be created, TimeoutError if copying is slow."""
         self._refuse_missing(command)
-        lay_out(self.root, self.user, self.host, network=command.network)
+        lay_out(self.disk, self.user, self.host, network=command.network)
         reading, writing = os.pipe()
         held, release = os.pipe()
         with (
@@ -233,20 +271,64 @@ class BubblewrapSandbox:
     def _finish(
         self, process: RunningProcess, first: int | None, start: IO[bytes], bounds: _Bounds
     ) -> ProcessOutcome:
-        """Set limits on process 1, then let it start the program."""
-        if first is None:
+        """Set limits on process 1 and fill its file system, then let it start the program."""
+        handle = _root_of(process, first, self.limits.storage) if first else None
+        if first is None or handle is None:
             return process.finish(*bounds)
+        try:
+            for source in filter(None, (self.below, self.disk)):
+                self._copy(source, handle)
+        finally:
+            self.close()
+            self.handle, self.root = handle, Path(f"/proc/self/fd/{handle}")
         bind(first, self.limits)
-        with contextlib.suppress(BrokenPipeError):
-            start.write(b"1")
-        return process.finish(*bounds, Usage(first, self.root, self.limits).exceeded)
+        shared = os.open(f"/proc/{first}/root/dev/shm", os.O_PATH)
+        try:
+            process.restart_clock()
+            with contextlib.suppress(BrokenPipeError):
+                start.write(b"1")
+            usage = Usage(first, (handle, shared), self.limits)
+            return process.finish(*bounds, usage.exceeded)
+        finally:
+            os.close(shared)
+
+    def _copy(self, source: Path, target: int) -> None:
+        """Copy all files of a folder, whatever its programs locked; skip those that cannot be copied, such
+        as paths that are too long. Raises HarnessError for too many bytes or a failed copy, TimeoutError
+        for a slow one."""
+        words = ["--proc", "/proc", *([] if is_root() else ["--uid", "0", "--gid", "0"])]
+        for path in host_parts()["show"]:
+            words += ["--ro-bind", path, path]
+        for capability in ("DAC_OVERRIDE", "FOWNER", "CHOWN"):
+            words += ["--cap-add", f"CAP_{capability}"]
+        folder = os.open(source, os.O_PATH | os.O_DIRECTORY)
+        script = f"cd /proc/self/fd/{folder} && cp -a . /proc/self/fd/{target}/; [ $? -le 1 ]"
+        argv = (*namespaces(network=False), *words, "--", "sh", "-c", script)
+        env = {"PATH": search_path(), "LC_ALL": "C"}
+        log = self.disk.with_suffix(".copy")
+        output = OutputFiles(log, log)
+        try:
+            copying = RunningProcess(Command(argv, env, "/"), None, keep_open=(folder, target))
+            outcome = copying.finish(_COPY_SECONDS, output)
+        finally:
+            os.close(folder)
+        if _DISK_FULL.search(log.read_bytes()):
+            raise HarnessError(
+                f"the files of a trial take more than {self.limits.storage // MEGABYTE} MB; set"
+                " storage_mb in [environment] of its task.toml"
+            )
+        if outcome.timed_out:
+            raise TimeoutError(f"copying the trial's files took more than {_COPY_SECONDS:g} s")
+        if outcome.exit_code != 0:
+            why = _tail(output)
+            raise HarnessError(f"copying a trial's files failed: {why}")
 
     def _refuse_missing(self, command: Command) -> None:
         program = command.argv[0]
         folders = [""] if "/" in program else command.env["PATH"].split(":")
         for place in (Path(command.cwd, folder, program) for folder in folders):
             shown = any(place.is_relative_to(folder) for folder in self.host["show"])
-            if os.access(place if shown else host_path(self.root, str(place)), os.X_OK):
+            if os.access(place if shown else host_path(self.disk, str(place)), os.X_OK):
                 return
         raise HarnessError(
             f"the sandbox could not start {program!r}: not found on its PATH"
@@ -255,7 +337,16 @@ class BubblewrapSandbox:
 
     def _command(self, command: Command, status: int, held: int) -> list[str]:
         hidden = map(str, self.hidden)
-        words = bwrap_words(self.root, self.user, self.host, network=command.network, hide=hidden)
+        words = bwrap_words(
+            self.disk,
+            self.user,
+            self.host,
+            network=command.network,
+            hide=hidden,
+            size=self.limits.storage,
+        )
+        if command.socket:
+            words += ["--bind", str(host_path(self.disk, command.socket)), command.socket]
         words += ["--json-status-fd", str(status), "--block-fd", str(held), "--chdir", command.cwd]
         if is_root():  # required to change the user id inside
             for capability in ("SETUID", "SETGID", "SETPCAP"):
@@ -281,6 +372,22 @@ def _until_all_ended(process: RunningProcess, status: TextIO) -> Iterator[int | 
             os.close(handle)
 
 
+def _root_of(process: RunningProcess, first: int, size: int) -> int | None:
+    """Open the root of a new sandbox, once bubblewrap waits to start its program; None if it ended."""
+    blocks, until = -(-size // resource.getpagesize()), time.monotonic() + _SETUP_SECONDS
+    while process.process.poll() is None:
+        raise_if_stopped()
+        if time.monotonic() > until:
+            raise HarnessError(f"the files of a sandbox, /proc/{first}/root, cannot be reached")
+        with contextlib.suppress(OSError):
+            handle = os.open(f"/proc/{first}/root", os.O_PATH | os.O_DIRECTORY)
+            if os.fstatvfs(handle).f_blocks == blocks:
+                return handle
+            os.close(handle)
+        time.sleep(_LOOK_SECONDS)
+    return None
+
+
 def _first_process(line: str) -> int | None:
     """Parse bubblewrap's first status line."""
     try:
@@ -299,6 +406,8 @@ def bwrap_problem() -> str | None:
     """Describe why bubblewrap is unavailable, found by a probe, or return None."""
     if shutil.which("bwrap") is None:
         return f"bwrap is not installed; {INSTALL}"
+    if private := _private([] if python_home().is_relative_to("/usr") else [python_home()]):
+        return f"{private}; use a Python in another folder"
     with tempfile.TemporaryDirectory(prefix="skilljuror-probe-") as folder:
         root = Path(folder, "root")
         root.mkdir()
@@ -306,7 +415,9 @@ def bwrap_problem() -> str | None:
         env = {"PATH": search_path()}
         try:
             probe = ("python3", "-c", "print(1)")
-            outcome = BubblewrapSandbox(root).run(Command(probe, env, "/"), 20.0, output)
+            sandbox = BubblewrapSandbox(root)
+            outcome = sandbox.run(Command(probe, env, "/"), 20.0, output)
+            sandbox.close()
         except HarnessError as error:
             return f"{error.message}; {ALLOW}"
         return (
@@ -314,11 +425,16 @@ def bwrap_problem() -> str | None:
         )
 
 
+def isolation_problem(choice: str) -> str | None:
+    """Describe why isolation = bwrap or sealed is unavailable, or return None."""
+    return bwrap_problem() or (seal_problem() if choice == "sealed" else None)
+
+
 def sandbox_class(choice: str) -> type[BubblewrapSandbox] | type[PlainSandbox]:
     """Return the class for isolation = auto | bwrap | sealed | none. Raises HarnessError if unavailable."""
     if choice == "none":
         return PlainSandbox
-    problem = bwrap_problem() or (seal_problem() if choice == "sealed" else None)
+    problem = isolation_problem(choice)
     if problem is None:
         return BubblewrapSandbox
     if choice != "auto":

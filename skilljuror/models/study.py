@@ -482,7 +482,8 @@ class TrialRecord(Record):
     """Names of the agent's tools if it lists them at its start, else None."""
     left_out: tuple[str, ...] = ()
     """Output of the agent that was not read, with the reason: the limit of bytes, files or seconds was
-    reached, or the reader failed. The verifier still sees all files."""
+    reached, or the reader failed. Of these the verifier did not get links out of the work, pipes, sockets
+    and devices, which say so."""
 
     @property
     def strict_pass(self) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skilljuror.build.given_skills import GivenSkills
 from skilljuror.files import StudyFolder
@@ -23,7 +24,7 @@ from skilljuror.models.study import AgentChoice, PlannedTask, StudyConfig, Trial
 from skilljuror.registry import resolve
 from skilljuror.run.lock import exclusive_run, workers_lock
 from skilljuror.run.preflight import refuse_unsupported
-from skilljuror.run.run import agents_of
+from skilljuror.run.run import agents_of, study_places
 from skilljuror.run.trial import RunSetup, run_trial, stop_trial
 from skilljuror.runtime.workers import Listener, Progress, silent, worker_pool
 from skilljuror.studies.plan import freeze, planned_trial
@@ -94,7 +95,10 @@ def check_study(
     online = not all(agent.scripted for agent in agents_of(config, harness).values())
     own = harness.own_agent if isinstance(harness, BatchHarness) else None
     wanted = [
-        _job(config, task, base / task.path, kind, own, online=online)
+        replace(
+            _job(config, task, base / task.path, kind, own, online=online),
+            hidden=tuple(study_places(base, plan)),
+        )
         for task in plan.tasks
         for kind in (SOLUTION, EMPTY)
         if kind == EMPTY or _solution(base / task.path)

@@ -14,8 +14,7 @@ from skilljuror.errors import UsageError
 from skilljuror.extras import EXTRAS
 from skilljuror.files import data_dir
 from skilljuror.harnesses import HARNESSES
-from skilljuror.harnesses.sandbox import bwrap_problem
-from skilljuror.harnesses.seal import seal_problem
+from skilljuror.harnesses.sandbox import isolation_problem
 
 
 class MachineCheck(Struct, frozen=True):
@@ -43,6 +42,14 @@ LIBRARIES = {
     "pandas": "DataFrames in notebooks",
     "starlette": "the page of `review`",
 }
+ISOLATIONS = {
+    "bwrap": (
+        "bubblewrap",
+        "isolated trials, required by agents with a model (else plain temporary folders)",
+    ),
+    "sealed": ("sealed sandbox", "trials that cannot communicate (isolation: sealed)"),
+}
+"""Isolation -> (name, use)."""
 PROGRAMS = {
     "codex": (AGENTS, "codex", "real trials with Codex"),
     "claude": (AGENTS, "claude-code", "real trials with Claude Code"),
@@ -58,7 +65,8 @@ def inspect_machine() -> list[MachineCheck]:
     python = platform.python_version()
     rows = [MachineCheck("python", sys.version_info >= (3, 11), python, "everything", needed=True)]
     rows += [_library(name, use) for name, use in LIBRARIES.items()]
-    rows += [_data(), _tokenizer(), _sandbox(), _seal()]
+    rows += [_data(), _tokenizer()]
+    rows += [_isolation(choice, *row) for choice, row in ISOLATIONS.items()]
     used = {name: use for name, (registry, plugin, use) in PROGRAMS.items() if plugin in registry}
     return rows + [_program(name, use) for name, use in used.items()]
 
@@ -91,15 +99,9 @@ def _tokenizer() -> MachineCheck:
     return MachineCheck(name, True, tokens.tokenizer_name(), use, needed=True)
 
 
-def _sandbox() -> MachineCheck:
-    use = "isolated trials, required by agents with a model (else plain temporary folders)"
-    problem = bwrap_problem()
-    return MachineCheck("bubblewrap", problem is None, problem or "works (tested)", use)
-
-
-def _seal() -> MachineCheck:
-    problem, use = seal_problem(), "trials that cannot communicate (isolation: sealed)"
-    return MachineCheck("sealed sandbox", problem is None, problem or "works (tested)", use)
+def _isolation(choice: str, name: str, use: str) -> MachineCheck:
+    problem = isolation_problem(choice)
+    return MachineCheck(name, problem is None, problem or "works (tested)", use)
 
 
 def _program(name: str, use: str) -> MachineCheck:

@@ -7,6 +7,7 @@ from pathlib import Path
 from skilljuror.agents import refuse_missing_keys
 from skilljuror.errors import HarnessError, SkilljurorError
 from skilljuror.harnesses.base import CheckedHarness, Harness, Requirement
+from skilljuror.harnesses.sandbox import bwrap_problem
 from skilljuror.llm.answers import ModelChoice
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.study import StudyConfig
@@ -22,6 +23,16 @@ def refuse_unsupported(harness: Harness, tasks: Sequence[Path]) -> None:
             raise HarnessError(one.detail, field="harness")
 
 
+def refuse_unprotected(config: StudyConfig, agent: AgentProgram, harness: Harness) -> None:
+    """Raise HarnessError for an agent with a model and no sandbox, unless the study allows it."""
+    chosen = config.harness.name != "local" or config.harness.options.get("isolation") == "none"
+    if not agent.scripted and not chosen and harness.prepare() == "none":
+        raise HarnessError(
+            f"agent {agent.name!r} requires a sandbox, which is unavailable: {bwrap_problem()}; or set"
+            " harness.options.isolation: none to run it unprotected as this user"
+        )
+
+
 def preflight(
     config: StudyConfig,
     harness: Harness,
@@ -35,19 +46,22 @@ def preflight(
     if isinstance(harness, CheckedHarness):
         rows += harness.task_requirements(tasks)
         rows += harness.machine_requirements(tasks) if rows[0].ready else ()
-    rows += _agents(agents)
+    rows += _agents(config, agents, harness)
     if live:
         rows += _models(config, agents)
     return tuple(rows)
 
 
-def _agents(agents: Sequence[AgentProgram]) -> Iterator[Requirement]:
+def _agents(
+    config: StudyConfig, agents: Sequence[AgentProgram], harness: Harness
+) -> Iterator[Requirement]:
     for agent in {agent.name: agent for agent in agents}.values():
-        yield _tried(f"agent {agent.name}", partial(_keys, agent))
+        yield _tried(f"agent {agent.name}", partial(_agent, config, agent, harness))
 
 
-def _keys(agent: AgentProgram) -> str:
+def _agent(config: StudyConfig, agent: AgentProgram, harness: Harness) -> str:
     refuse_missing_keys(agent)
+    refuse_unprotected(config, agent, harness)
     version = f"version {agent.version}" if agent.version else "no version on this machine"
     return f"{version}; {', '.join(agent.keys) or 'no key'}"
 

@@ -13,7 +13,7 @@ from skilljuror.build.audit import load_gates
 from skilljuror.build.build import load_transform
 from skilljuror.build.given_skills import GivenSkills
 from skilljuror.build.protected_texts import fingerprints_of, save_fingerprints
-from skilljuror.errors import HarnessError, ModelError, StudyError, UsageError
+from skilljuror.errors import ModelError, StudyError, UsageError
 from skilljuror.files import (
     StudyFolder,
     digest_json,
@@ -29,6 +29,7 @@ from skilljuror.models.study import (
     AgentChoice,
     PlannedTrial,
     StudyConfig,
+    StudyPlan,
 )
 from skilljuror.prices import with_packaged
 from skilljuror.registry import resolve
@@ -37,7 +38,7 @@ from skilljuror.run.budget import Spending
 from skilljuror.run.exclusions import check_rules, decided, without_ruled_out
 from skilljuror.run.lock import exclusive_run, workers_lock
 from skilljuror.run.outcomes import OutcomeCounts, count_outcomes, uniform_rewards
-from skilljuror.run.preflight import refuse_unsupported
+from skilljuror.run.preflight import refuse_unprotected, refuse_unsupported
 from skilljuror.run.saved_plan import finished_records, plan_version, save_plan
 from skilljuror.run.scheduling import run_all
 from skilljuror.run.shards import Shard
@@ -168,7 +169,7 @@ def prepared(study_file: Path, folder: Path, listener: Listener = silent) -> tup
     refuse_unsupported(harness, [base / task.path for task in plan.tasks])
     isolation = harness.prepare()
     for agent in agents.values():
-        _refuse_unprotected(config, agent, isolation)
+        refuse_unprotected(config, agent, harness)
     prices = with_packaged(config.prices)
     builds = StudyBuilds(base, study, transforms, config.build, listener, prices)
     return StudyRun(base, builds, given, plan, study, agents, harness, listener), isolation
@@ -211,17 +212,6 @@ def _digest_of(agents: dict[str, AgentProgram]) -> str:
     """The digest of a single agent, or a digest over those of all conditions."""
     digests = {name: agent_digest(agent) for name, agent in agents.items()}
     return digest_json(digests) if len({*digests.values()}) > 1 else min(digests.values())
-
-
-def _refuse_unprotected(config: StudyConfig, agent: AgentProgram, isolation: str) -> None:
-    """Raise HarnessError for an agent with a model and no sandbox, unless the study allows it."""
-    if agent.scripted or isolation != "none" or config.harness.name != "local":
-        return
-    if config.harness.options.get("isolation") != "none":
-        raise HarnessError(
-            f"agent {agent.name!r} requires a sandbox, which is unavailable: {bwrap_problem()}; or set"
-            " harness.options.isolation: none to run it unprotected as this user"
-        )
 
 
 def _isolation_note(config: StudyConfig, isolation: str) -> list[str]:
@@ -364,4 +354,17 @@ def _job(
         variant_digest=manifest.tree_digest if manifest else None,
         announced=manifest.announced if manifest else (),
         disclosed=DISCLOSURE.format(", ".join(manifest.skills)) if named and manifest else None,
+        hidden=(run.folder.root, *study_places(run.base, run.plan)),
     )
+
+
+def study_places(base: Path, plan: StudyPlan) -> Iterator[Path]:
+    """Yield the study file's folder, and those of its tasks and Skills."""
+    yield base
+    for task in plan.tasks:
+        yield base / task.path
+        if task.skills:
+            yield base / task.skills
+        for arm in plan.config.conditions:
+            if arm.skill:
+                yield base / arm.skill.at(task.name)

@@ -42,11 +42,19 @@ def test_node_is_named_by_its_place_as_the_sandbox_may_not_have_it_on_its_path(
 
 
 def test_a_program_of_a_virtual_environment_is_shown_with_that_and_its_python(tmp_path):
-    place(tmp_path, "python/bin/python3")
-    settings = f"home = {tmp_path}/python/bin\nversion = 3.12\n"
-    write_tree(tmp_path, {"venv/pyvenv.cfg": settings})
-    found = installed("a", str(place(tmp_path, "venv/bin/tool")), "get it")
-    assert found.shown == (tmp_path / "venv", tmp_path / "python")
+    """A link to that Python may be in ~/.local/bin, next to what no agent may read."""
+    python, local = place(tmp_path, "python/bin/python3"), tmp_path / ".local/bin/python3"
+    settings = f"home = {local.parent}\nversion = 3.12\n"
+    write_tree(tmp_path, {"venv/pyvenv.cfg": settings, ".local/bin/secret": ""})
+    tool = place(tmp_path, "venv/bin/tool")
+    (tmp_path / "venv/bin/python").symlink_to("python3")
+    (tmp_path / "venv/bin/python3").symlink_to(local)
+    local.symlink_to(python)
+    assert installed("a", str(tool), "get it").shown == (
+        tmp_path / "venv",
+        local,
+        tmp_path / "python",
+    )
 
 
 def test_a_program_of_the_system_needs_nothing_shown():

@@ -309,6 +309,13 @@ def test_a_verifier_without_an_answer_leaves_the_trial_unscored(run, tmp_path):
     assert sorted(said.split()) == ["hello", "oops"]
 
 
+@pytest.mark.parametrize(("end", "status"), [("exit 3", 3), ("kill -SEGV $$", 139)])
+def test_a_verifier_that_dies_after_its_answer_is_on_the_record(run, tmp_path, end, status):
+    test = f'echo 1 > "$LOGS_DIR/verifier/reward.txt"; {end}\n'
+    record, _ = run(task=make_task(tmp_path / "task", test=test))
+    assert (record.reward, record.message) == (1.0, f"the verifier ended with status {status}")
+
+
 def test_a_verifier_that_hangs_is_stopped(run, tmp_path):
     test = 'echo 0 > "$LOGS_DIR/verifier/reward.txt"; sleep 300\n'
     record, _ = run(task=make_task(tmp_path / "task", test=test), verifier_timeout=0.4)

@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import socket
-import tempfile
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,9 +12,10 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.errors import HarnessError
+from skilljuror.errors import HarnessError, StudyError
+from skilljuror.harnesses import limits
 from skilljuror.harnesses.artifacts import GONE, Reading
-from skilljuror.harnesses.limits import MEGABYTE, Limits, Usage
+from skilljuror.harnesses.limits import MEGABYTE, Limits, unnamed
 from skilljuror.harnesses.local import LocalHarness
 from skilljuror.harnesses.process import OVER_LIMIT, Command, OutputFiles
 from skilljuror.harnesses.sandbox import BubblewrapSandbox, search_path
@@ -55,13 +55,14 @@ def run(tmp_path):
 def box(tmp_path):
     """Run a script in a sandbox with some limits; the answer is (outcome, its output)."""
 
-    def go(script, seconds=20.0, *, hidden=(), shown=(), network=False, **limits):
+    def go(script, seconds=20.0, *, hidden=(), shown=(), network=False, **most):
         root = tmp_path / uuid4().hex
         root.mkdir()
         said = tmp_path / "said"
         command = Command(("bash", "-c", script), ENV, "/", network=network)
-        sandbox = BubblewrapSandbox(root, Limits(**limits), hidden, shown)
+        sandbox = BubblewrapSandbox(root, Limits(**most), hidden, shown)
         outcome = sandbox.run(command, seconds, OutputFiles(said, said))
+        sandbox.close()
         return outcome, said.read_text(encoding="utf-8", errors="replace")
 
     return go
@@ -146,6 +147,8 @@ def test_a_hidden_folder_of_the_system_is_empty(box):
     """The packaged tasks lie in /usr, or below Python's own folder, where pip installed them."""
     assert box("ls /usr/share | head -n 1")[1]
     assert box("ls /usr/share", hidden=(Path("/usr/share"),))[1] == ""
+    with pytest.raises(StudyError, match=r"'/usr/local' holds '.*', which trials need; move the"):
+        box("true", hidden=(Path("/usr/local"),))
 
 
 def test_certificates_and_the_settings_of_tls_can_be_read(box):
@@ -164,6 +167,22 @@ def test_what_an_agent_needs_of_this_machine_is_shown_read_only_at_its_own_place
         assert said.startswith("12tool\ntool.bin\n")
         assert "Read-only file system" in said
         assert (base / "tool/run").read_text() == "1"
+
+
+def test_a_link_that_an_agent_needs_is_a_link_and_the_users_own_folder_is_never_shown(
+    box, monkeypatch
+):
+    with TemporaryDirectory(dir="/tmp") as place:
+        base = write_tree(Path(place), {"python/bin/tool": "1", ".local/secret": "3"})
+        (base / ".local/bin").mkdir()
+        (base / ".local/bin/tool").symlink_to(base / "python/bin/tool")
+        shown = (base / ".local/bin/tool", base / "python")
+        look = f"cd {base}; readlink .local/bin/tool; cat .local/bin/tool; ls -A .local"
+        assert box(look, shown=shown)[1] == f"{base}/python/bin/tool\n1bin\n"
+        monkeypatch.setenv("HOME", place)
+        for folder in (base, base / ".local"):
+            with pytest.raises(StudyError, match=r"would see .*, which holds your own files"):
+                box("true", shown=(folder,))
 
 
 def test_the_verifier_works_on_a_copy_in_a_machine_of_its_own(run, tmp_path):
@@ -188,16 +207,16 @@ def test_the_copy_holds_what_its_owner_locked(run):
     )
     record, raw = run(script)
     assert record.reward == 1.0
-    assert judged(raw).split() == ["deep", "input.txt", "link", "out.txt", "pipe"]
+    assert judged(raw).split() == ["deep", "input.txt", "out.txt"]
 
 
 def test_a_part_of_the_files_is_not_judged(tmp_path):
-    for name in ("first", "fresh"):
-        (tmp_path / name).mkdir()
-    sandbox = BubblewrapSandbox(tmp_path / "first")
-    (tmp_path / "first").rename(tmp_path / "elsewhere")
-    with pytest.raises(HarnessError, match=r"failed: bwrap: .*/first"):
-        sandbox.fresh(tmp_path / "fresh")
+    write_tree(tmp_path, {"first/big": "x" * 2 * MEGABYTE})
+    said = OutputFiles(tmp_path / "said", tmp_path / "said")
+    sandbox = BubblewrapSandbox(tmp_path / "first", Limits(storage=MEGABYTE))
+    with pytest.raises(HarnessError, match=r"take more than 1 MB; set storage_mb"):
+        sandbox.run(Command(("true",), ENV, "/"), 5.0, said)
+    sandbox.close()
 
 
 def test_a_reader_that_fails_is_told_and_a_fault_of_the_machine_raised():
@@ -327,16 +346,54 @@ def test_many_files_grow_to_the_limit_of_all(box):
     assert (outcome.exit_code, outcome.limit) == (OVER_LIMIT, "its files took more than 20 MB")
 
 
-def test_files_without_a_name_count_while_they_are_open(tmp_path):
-    limits = Limits(storage=20 * MEGABYTE)
-    assert Usage(os.getpid(), tmp_path, limits).exceeded() is None
-    with tempfile.TemporaryFile(dir=tmp_path) as file, os.fdopen(os.dup(file.fileno())):
-        file.truncate(30 * MEGABYTE)  # of which nothing is on the disk
-        os.posix_fallocate(file.fileno(), 0, 15 * MEGABYTE)
-        assert Usage(os.getpid(), tmp_path, limits).exceeded() is None
+def test_files_without_a_name_count_while_they_are_open():
+    with os.fdopen(os.memfd_create("x"), "w") as file, os.fdopen(os.dup(file.fileno())):
+        file.truncate(30 * MEGABYTE)  # of which nothing is in memory
+        before = unnamed([os.getpid()], 0) or 0
         os.posix_fallocate(file.fileno(), 0, 25 * MEGABYTE)
-        said = Usage(os.getpid(), tmp_path, limits).exceeded()
-        assert said == "its files took more than 20 MB"
+        after = unnamed([os.getpid()], 0) or 0
+        assert after - before == pytest.approx(25 * MEGABYTE, rel=0.01)
+
+
+FOLDERS = "import os\nfor n in range(100_000): os.mkdir(f'{n}')\nprint('all')"
+TABLES = """import ctypes, time
+c, size = ctypes.CDLL(None), 100 << 30
+c.mmap.restype, c.mmap.argtypes = ctypes.c_void_p, [ctypes.c_size_t] * 6
+c.madvise.argtypes = [ctypes.c_size_t] * 3
+place = c.mmap(0, size, 1, 0x4022, 2**64 - 1, 0)  # private, of no file, not reserved
+c.madvise(place, size, 15)  # no huge pages
+for step in range(0, size, 2 << 20): ctypes.string_at(place + step, 1)
+time.sleep(20)"""
+OPENED = """import os, resource, time
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+while os.fork(): pass
+for _ in range(most - 8): os.eventfd(0)
+time.sleep(20)"""
+
+
+@pytest.mark.parametrize(
+    ("program", "limit"),
+    [
+        (FOLDERS, "made more than 1220 files and folders"),
+        (FOLDERS.replace("'{n}'", "'/dev/shm/{n}'"), "made more than 1220 files and folders"),
+        (TABLES, "used more than 100 MB of memory"),
+        (OPENED, "opened more than 32768 files at once"),
+    ],
+)
+def test_what_takes_memory_of_the_kernel_is_limited(box, program, limit):
+    command = f'python3 -c "{program}"'
+    outcome, said = box(command, storage=20 * MEGABYTE, memory=100 * MEGABYTE, processes=40)
+    assert (outcome.limit, said) == (f"it {limit}", "")
+    assert outcome.seconds < 15
+
+
+def test_files_never_take_more_than_their_limit(box):
+    """However fast they come: the kernel refuses the next byte."""
+    fill = (
+        "for i in {1..400}; do head -c 1000000 /dev/zero > $i || exit; echo $i; done 2> /dev/null"
+    )
+    assert int(box(fill, storage=20 * MEGABYTE)[1].split()[-1]) in range(10, 20)
 
 
 def test_memory_of_all_processes_is_limited(box):
@@ -346,6 +403,12 @@ def test_memory_of_all_processes_is_limited(box):
     assert outcome.seconds < 15
     outcome, _ = box("python3 -c 'x = b\"x\" * 60_000_000'", memory=100 * MEGABYTE)
     assert (outcome.exit_code, outcome.limit) == (0, None)
+
+
+def test_a_machine_without_memory_is_a_broken_machine(box, monkeypatch):
+    monkeypatch.setattr(limits, "_SPARE", 1e18)
+    with pytest.raises(HarnessError, match=r"out of memory.*run fewer at once \(--jobs\)"):
+        box("sleep 20")
 
 
 def test_shared_memory_is_limited(box):

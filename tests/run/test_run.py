@@ -23,6 +23,8 @@ from skilljuror.harnesses.sandbox import bwrap_problem
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.study import StudyPlan, TrialRecord
+from skilljuror.run.doctor import inspect_machine
+from skilljuror.run.forecast import forecast
 from skilljuror.run.lock import exclusive_run
 from skilljuror.run.run import agent_digest, run_study
 from skilljuror.run.scheduling import _seconds
@@ -141,9 +143,16 @@ def test_an_agent_with_a_model_is_refused_without_a_sandbox(tmp_path, without_bw
     monkeypatch.setenv(KEY, "of no worth")
     agent = {"name": f"{PROGRAMS}:talkative", "options": {"script": "true"}}
     study = make_study(tmp_path, trials=1, harness={}, agent=agent)
-    with pytest.raises(HarnessError, match=r"'talkative' .* bwrap is not installed; .*apt install"):
+    with pytest.raises(
+        HarnessError, match=r"'talkative' .* bwrap is not installed; .*apt install"
+    ) as said:
         run_study(study, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    planned = {one.name: one for one in forecast(study).requirements}["agent talkative"]
+    assert (planned.ready, planned.detail) == (False, str(said.value))
+    checks = {row.name: row for row in inspect_machine()}
+    for name in ("bubblewrap", "sealed sandbox"):
+        assert (checks[name].found, "not installed" in checks[name].detail) == (False, True)
     edit_study(study, harness={"options": {"isolation": "none"}})
     assert run_study(study, tmp_path / "out").finished == 2
 

@@ -58,7 +58,7 @@ def trial(folder, name):
 
 
 def main(folder):
-    sandbox.search_path = lambda: f"/from/slow:{search_path()}"  # of a copy: the trial's own files
+    sandbox.search_path = lambda: f"slow:{search_path()}"  # of a copy: the trial's own files
     told: dict[str, object] = {}
     for number, name in enumerate(ATTACKS):
         module, limit, value = LIMITS.get(name, (artifacts, "MAX_FILES", 50_000))

@@ -41,8 +41,7 @@ from skilljuror.harnesses.harbor.job import (
 )
 from skilljuror.harnesses.harbor.program import HarborProgram, find_harbor
 from skilljuror.harnesses.harbor.tasks import prepare_task
-from skilljuror.harnesses.sandbox import bwrap_problem, host_parts
-from skilljuror.harnesses.seal import seal_problem
+from skilljuror.harnesses.sandbox import host_parts, isolation_problem
 from skilljuror.harnesses.unsupported import tasks_requirement
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.harbor import ENVIRONMENT_FIELDS, SCRIPTED
@@ -111,8 +110,7 @@ class HarborHarness:
         """Return the isolation of trials: bwrap, docker, … Raises HarnessError."""
         self._program()
         if self.environment == "bwrap":
-            problem = bwrap_problem() or _missing_programs()
-            problem = problem or (seal_problem() if self.isolation else None)
+            problem = isolation_problem(self.isolation or "bwrap") or _missing_programs()
             if problem:
                 raise HarnessError(
                     f"harness 'harbor': environment bwrap does not work here: {problem}; or choose"
@@ -209,7 +207,10 @@ class HarborHarness:
         tasks = {job.task.name: job for job in pending}
         folders = {name: prepare_task(job, batch.folder / "tasks") for name, job in tasks.items()}
         roots = self._roots(folders, batch.scratch)
-        hidden = sorted({str(job.task_dir) for job in pending} | {str(data_dir("examples"))})
+        hidden = sorted({
+            *map(str, (path for job in pending for path in (*job.hidden, job.task_dir))),
+            str(data_dir("examples")),
+        })
         environment = partial(self._environment, roots, hidden, batch.scratch)
         job = write_job(batch.folder, pending, folders, environment, batch.at_once)
         running = RunningJob(job, program, batch.scratch, batch.lock)

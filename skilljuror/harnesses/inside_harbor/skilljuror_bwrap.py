@@ -92,30 +92,53 @@ def next_user() -> int:
 
 
 def bwrap_words(
-    root: Path, user: int, host: dict[str, Any], *, network: bool, hide: Iterable[str] = ()
+    root: Path,
+    user: int,
+    host: dict[str, Any],
+    *,
+    network: bool,
+    hide: Iterable[str] = (),
+    size: int | None = None,
 ) -> list[str]:
     """Return bubblewrap's command line with new namespaces and no capability, over the files below
-    `root`.
+    `root`, or over an empty file system of `size` bytes in memory with /etc of `root`.
 
     `host` lists the host's shared parts (`host_parts`); `hide` are folders that appear empty inside
     shown ones. Programs of root still have to become `user`.
     """
-    words = [*namespaces(network), "--hostname", "sandbox", "--bind", str(root), "/"]
-    for path in host["show"]:
-        words += ["--ro-bind-try", path, path]
+    words = [*namespaces(network), "--hostname", "sandbox"]
+    words += ["--size", str(size), "--tmpfs", "/"] if size else ["--bind", str(root), "/"]
+    for path in map(Path, host["show"]):
+        link = path.is_symlink() and not path.is_dir()
+        words += ["--symlink", str(path.readlink())] if link else ["--ro-bind-try", str(path)]
+        words.append(str(path))
     words += ["--bind", str(root / "etc"), "/etc"]
     for path in host["host_etc"]:
         words += ["--ro-bind-try", path, path]
     words += ["--remount-ro", "/etc"]
-    for folder in hide:
-        if any(Path(folder).is_relative_to(place) for place in host["show"]):
-            words += ["--tmpfs", folder, "--remount-ro", folder]
+    for folder in masked(host, hide):
+        words += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
     words += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev"]
     for path in filter(Path.exists, map(Path, _UNSEEN)):
         words += ["--ro-bind", "/dev/null", str(path)]
     words += ["--perms", "1777", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     words += ["--remount-ro", "/dev"]
     return words if is_root() else [*words, "--uid", str(user), "--gid", str(user)]
+
+
+def masked(host: dict[str, Any], hide: Iterable[str]) -> list[Path]:
+    """Return where the folders `hide` are seen through the shown ones, by any link: the outermost
+    places. Raises ValueError for a folder that holds a shown one, or one of PATH."""
+    shown = {Path(place): Path(place).resolve() for place in host["show"]}
+    needs = [*shown.values(), *map(Path, host["path"].split(":"))]
+    found: set[Path] = set()
+    for folder in filter(Path.is_dir, (Path(one).resolve() for one in hide)):
+        inside = [place for place, real in shown.items() if folder.is_relative_to(real)]
+        needed = next((one for one in needs if one.is_relative_to(folder)), None)
+        if inside and needed:
+            raise ValueError(f"{str(folder)!r} holds {str(needed)!r}, which trials need")
+        found |= {place / folder.relative_to(shown[place]) for place in inside}
+    return sorted(path for path in found if not found & {*path.parents})
 
 
 def namespaces(network: bool) -> list[str]:
