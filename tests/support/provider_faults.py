@@ -11,8 +11,9 @@ TOO_LONG = {
     "claude-code": "prompt is too long: 250000 tokens > 200000 maximum",
     "codex": "Your input exceeds the context window of this model.",
 }
-ANSWERED = "answered"
-"""What of a table of faults is none."""
+RECOVERED = "two refusals, then an answer"
+OWN_ENDS = ("empty answer", "blank answer", "prompt too long")
+"""After an answer, these are ends of the agent's own."""
 
 
 def faults_of(agent: str) -> dict[str, Fault]:
@@ -34,7 +35,8 @@ def faults_of(agent: str) -> dict[str, Fault]:
         "stream cut": Fault(529, spoil=_half),
         "no reply": Fault(None),
         "empty answer": Fault(529, spoil=_without_content),
-        "two refusals, then an answer": Fault(529, times=2),
+        "blank answer": Fault(529, spoil=_blank),
+        RECOVERED: Fault(529, times=2),
         "prompt too long": _status(agent, 400, *refused, TOO_LONG[agent]),
     }
 
@@ -82,3 +84,24 @@ def _without_content(events: list[Any]) -> list[Any]:
         if one["type"] == "message_delta":
             one["delta"] = {"stop_reason": "end_turn", "stop_sequence": None}
     return kept
+
+
+def _blank(events: list[Any]) -> list[Any]:
+    """An answer that is whole and says a blank."""
+    first, *rest = _without_content(events)
+    item = {
+        "type": "message", "role": "assistant", "id": "msg_0", "status": "completed",
+        "content": [{"type": "output_text", "text": "", "annotations": []}],
+    }  # fmt: skip
+    said: list[Any] = [
+        {"type": f"response.output_item.{what}", "output_index": 0, "item": item}
+        for what in ("added", "done")
+    ]
+    if first["type"] == "message_start":
+        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": ""}
+        said = [
+            {"type": "content_block_start", "index": 0, "content_block": block},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "content_block_stop", "index": 0},
+        ]
+    return [first, *said, *rest]
