@@ -133,6 +133,18 @@ def log_of(raw: Path, record: TrialRecord) -> tuple[Trajectory | None, list[str]
     return run, [str(row.reason) for row in failed if row.reason != NO_RUN]
 
 
+def fault_in_output(raw: Path) -> str | None:
+    """Return the provider's fault at the end of an attempt's output, which holds retries that the log of
+    some agents omits; None without one."""
+    streams = [
+        found
+        for found in discover([raw])
+        if found.format and parser(found.format).kind is LogKind.STREAM
+    ]
+    runs = (_read_first_run(found, "")[0] for found in streams)
+    return next((run.fault for run in runs if run and run.fault), None)
+
+
 def _logs(raw: Path, record: TrialRecord) -> Path:
     whole = record.harness == "harbor"  # its result completes the log's metadata
     return raw if whole else raw / "agent"

@@ -275,6 +275,15 @@ class Trajectory(Struct, frozen=True):
     """Provider error that is not followed by an answer to the main agent; None if there is none."""
 
     @property
+    def answered(self) -> bool:
+        """Whether the main agent was ever answered: one of its steps says, thinks or calls something. In a
+        log that keeps no texts every step counts."""
+        steps = self.steps_of()
+        if not any(one.text for one in self.messages):
+            return bool(steps)
+        return any(step.text.strip() or step.reasoning.strip() or step.calls for step in steps)
+
+    @property
     def awaits_answer(self) -> bool:
         """Whether the main agent's last request has no answer in the log: nothing follows a prompt, or
         the result of every call of its last step."""

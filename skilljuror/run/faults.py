@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from skilljuror.harnesses.artifacts import Reading
-from skilljuror.ingest.trials import log_of
+from skilljuror.ingest.trials import fault_in_output, log_of
 from skilljuror.models.study import NO_ANSWER, NO_LOG, TrialRecord
 from skilljuror.models.trajectory import Trajectory
 
@@ -55,19 +55,26 @@ def retry_seconds(failed: int) -> float:
     return min(60.0, 4.0**failed)
 
 
-def answer_of(run: Trajectory | None, record: TrialRecord) -> Answer:
-    """Whether a model answered the agent, by its log.
+def answer_of(run: Trajectory | None, record: TrialRecord, raw: Path | None = None) -> Answer:
+    """Whether a model answered the agent: one rule for every agent and harness.
 
-    "unanswered": the log has no answer, or ends with a provider fault, or the trial timed out on a
-    request that took most of the time. "unknown" without a readable log or without a model.
+    Before the first answer (`Trajectory.answered`): a run that no model ever answered is "unanswered",
+    however its program ended. An empty answer is none.
+
+    After it, a run is "unanswered" if it ended in an outage: a provider's fault is the last that its log
+    or, while a request waits, its output in `raw` says of the model; or the harness names such a fault; or
+    the trial timed out on a request that took most of the time. A request that was refused for its own
+    content, such as a context that is too long, and an empty answer are ends of the agent's own.
+
+    "unknown" without a readable log or without a model, or if a waiting request has no known reason.
     """
     if run is None or record.scripted:
         return "unknown"
-    if not run.steps_of() or run.fault:
+    if not run.answered or run.fault:
         return "unanswered"
     if not run.awaits_answer:
         return "answered"
-    if record.exception in PROVIDER_FAULTS:
+    if record.exception in PROVIDER_FAULTS or (raw and fault_in_output(raw)):
         return "unanswered"
     return "unanswered" if record.status == "timeout" and _waited(run, record) else "unknown"
 
@@ -93,9 +100,10 @@ def checked_by_log(record: TrialRecord, raw: Path, *, writes_log: bool = False) 
         return record.model_copy(
             update={"left_out": (*(record.left_out or ()), *reading.summary())}
         )
-    if answer_of(run, record) == "unanswered":
-        fault = f": {run.fault}" if run and run.fault else ""
-        return _without_reward(record, "unscored", NO_ANSWER, f"no answer of the model{fault}")
+    if answer_of(run, record, raw) == "unanswered":
+        fault = (run.fault if run else None) or fault_in_output(raw)
+        why = f"no answer of the model{f': {fault}' if fault else ''}"
+        return _without_reward(record, "unscored", NO_ANSWER, why)
     if run is None and writes_log and not _left_log(raw / "agent", record):
         return _without_reward(record, "error", NO_LOG, "the agent left no log")
     return record

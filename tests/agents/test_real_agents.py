@@ -27,7 +27,7 @@ READS = "SELECT DISTINCT trajectory, skill, resource FROM events WHERE kind IN (
 
 @pytest.mark.live
 @needs_bwrap
-@pytest.mark.parametrize("agent", AGENTS, ids=[agent.name for agent in AGENTS])
+@pytest.mark.parametrize("agent", AGENTS, ids=str)
 def test_a_real_agent_in_two_conditions(agent, tmp_path):
     if why := why_not(agent):
         pytest.skip(why)

@@ -1,5 +1,6 @@
 """Attempts that the machine broke are tried again, as often as the study file says, and nothing else is."""
 
+import json
 import shutil
 
 import pytest
@@ -11,6 +12,7 @@ from skilljuror.models.study import TrialRecord
 from skilljuror.run.faults import checked_by_log, is_machine_fault
 from skilljuror.run.run import run_study
 from tests.support import fabricated_records as fake
+from tests.support.claude_logs import assistant, row, tool_result, tool_use, user, write_lines
 from tests.support.harbor_trials import TRIAL
 from tests.support.places import GOLDENS
 from tests.support.programs import KEY
@@ -100,6 +102,13 @@ def rollout(place, *, answered):
     (place / "rollout-2026-03-01.jsonl").write_text("".join(kept), encoding="utf-8")
 
 
+def add_item(place, item):
+    """Let such a log go on."""
+    with (place / "rollout-2026-03-01.jsonl").open("a", encoding="utf-8") as log:
+        entry = {"timestamp": "2026-03-01T09:00:18.000Z", "type": "response_item", "payload": item}
+        log.write(json.dumps(entry) + "\n")
+
+
 @pytest.mark.parametrize(
     ("status", "answered", "ended"),
     [(1, False, ("unscored", None)), (1, True, ("scored", 0.0)), (0, False, ("unscored", None)),
@@ -138,6 +147,80 @@ def test_so_it_is_in_harbor(tmp_path, answered):
     assert (record.status, record.reward) == (("scored", 0.0) if answered else ("unscored", None))
     scripted = failed.model_copy(update={"scripted": True})
     assert checked_by_log(scripted, raw) == scripted
+
+
+def api_error(kind, status=None, text="it went wrong"):
+    """What Claude Code says in place of an answer."""
+    error = {"isApiErrorMessage": True, "error": kind, "apiErrorStatus": status}
+    message = {"model": "<synthetic>", "role": "assistant", "content": text}
+    return row(9, "assistant", message=message, **error)
+
+
+def again(status):
+    """What it writes before it asks again."""
+    error = {"status": status, "formatted": "no luck", "message": "no luck"}
+    return row(8, "system", subtype="api_error", error=error, retryInMs=9)
+
+
+OUTAGE, OWN_END = ("unscored", None), ("timeout", 0.0)
+
+
+@pytest.mark.parametrize(("rows", "ended"), [
+    ([again(529)], OUTAGE),
+    ([again(None)], OUTAGE),
+    ([again(401)], OUTAGE),
+    ([again(529), assistant(9, {"type": "text", "text": "So it is."})], OWN_END),
+    ([api_error("unknown")], OUTAGE),
+    ([api_error("model_not_found", 404)], OUTAGE),
+    ([api_error("authentication_failed", 403)], OUTAGE),
+    ([api_error("billing_error", 400, "Credit balance is too low")], OUTAGE),
+    ([api_error("invalid_request", 400, "Prompt is too long")], OWN_END),
+    ([api_error("max_output_tokens")], OWN_END),
+    ([api_error("unknown", 400)], OWN_END),
+])  # fmt: skip
+def test_claude_codes_own_words_tell_an_outage_from_an_end_of_its_own(tmp_path, rows, ended):
+    """It had worked for most of its time: how long the last request waited says nothing."""
+    begun = [user(0, "Go."), assistant(1, tool_use("c1")), user(7, [tool_result("c1")])]
+    write_lines(tmp_path / "agent" / "s.jsonl", *begun, *rows)
+    record = fake.trial("tea", "a", status="timeout", reward=0.0, agent_seconds=540.0)
+    record = checked_by_log(record, tmp_path, writes_log=True)
+    assert (record.status, record.reward) == ended
+    assert (record.reason == "no_answer") == (ended == OUTAGE)  # the run's breaker counts by it
+
+
+@pytest.mark.parametrize(("said", "ended"), [
+    ("Reconnecting... 2/5 (unexpected status 503 Service Unavailable)", OUTAGE),
+    ("Reconnecting... 1/5 (We are experiencing high demand)", OUTAGE),
+    ("Codex ran out of room in the model's context window.", OWN_END),
+    (None, OWN_END),
+])  # fmt: skip
+def test_retries_that_only_the_output_holds_are_an_outage_too(tmp_path, said, ended):
+    rollout(tmp_path / "agent", answered=True)
+    done = {"type": "function_call_output", "call_id": "c3", "output": "7"}
+    add_item(tmp_path / "agent", done)
+    shown = [{"type": "thread.started", "thread_id": "t"}, {"type": "turn.started"}]
+    shown += [{"type": "error", "message": said}] if said else []
+    write_lines(tmp_path / "agent-stdout.txt", *shown)
+    record = fake.trial("tea", "a", status="timeout", reward=0.0, agent_seconds=20.0)
+    record = checked_by_log(record, tmp_path, writes_log=True)
+    assert (record.status, record.reward) == ended
+    assert (said in (record.message or "")) if said and ended == OUTAGE else not record.message
+
+
+def test_an_empty_first_answer_is_none_whatever_the_agent(tmp_path):
+    claude = [user(0, "Go."), assistant(1, {"type": "text", "text": " "})]
+    write_lines(tmp_path / "claude/agent/s.jsonl", *claude)
+    rollout(tmp_path / "codex/agent", answered=False)
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": ""}],
+    }
+    add_item(tmp_path / "codex/agent", said)
+    for agent in ("claude", "codex"):
+        scored = fake.trial("tea", "a", reward=0.0, agent_seconds=1.0)
+        record = checked_by_log(scored, tmp_path / agent, writes_log=True)
+        assert (record.status, record.reward) == OUTAGE, agent
 
 
 @pytest.fixture

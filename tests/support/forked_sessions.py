@@ -75,7 +75,9 @@ def _tokens(before: tuple[int, int], after: tuple[int, int]) -> Row:
 
 
 def dated(rows: list[Row], hour: int) -> list[Row]:
-    return [{"timestamp": f"2026-03-02T{hour:02}:00:{n:02}.000Z", **row} for n, row in enumerate(rows)]
+    return [
+        {"timestamp": f"2026-03-02T{hour:02}:00:{n:02}.000Z", **row} for n, row in enumerate(rows)
+    ]
 
 
 FIRST_TURN = codex_turn(

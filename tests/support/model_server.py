@@ -8,7 +8,8 @@ calls that a request answers, so that a request sent twice gets one answer.
 import json
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 from tests.support.serving import serving
 
 Json = dict[str, Any]
+_STREAM = "text/event-stream"
 _CALL = re.compile(r"call_s(\d\d)_\d+")
 _SHELL = {
     "codex": ("exec_command", "cmd"),
@@ -75,14 +77,23 @@ class Fault(NamedTuple):
     """Number of the turn, from 0, from which on it fails."""
     times: int = 1_000_000
     """Requests that fail before it answers again."""
+    body: bytes = b'{"error": {"message": "scripted fault", "type": "fault"}}'
+    kind: str = "application/json"
+    """Content type of `body`."""
+    spoil: Callable[[list[Any]], list[Any]] | None = None
+    """Makes the events of a broken stream of those of the answer; a request for no stream gets `body`."""
+
+
+Faults = Mapping[str, Fault]
+"""Words that a request holds -> its fault."""
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     scripts: Scripts
     requests: list[Request]
-    fault: Fault | None
-    failed: int
+    faults: Faults
+    failed: Counter[str]
     closing: threading.Event
 
 
@@ -96,30 +107,29 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append(Request(path, body, self._key()))
         for suffix, reply in _APIS.items():
             if suffix in path:
-                if self._fails(body):
-                    return
-                self._send(reply(body, *self._next(body)), "stream" in path)
+                made = reply(body, *self._next(body))
+                if not self._fails(body, made):
+                    self._send(made, "stream" in path)
                 return
         self.send_error(404)
 
-    def _fails(self, body: Json) -> bool:
-        """Whether this request gets no answer, by the fault that the server has."""
-        fault = self.server.fault
-        if fault is None or self._next(body)[1] < fault.after or self.server.failed >= fault.times:
+    def _fails(self, body: Json, made: "_Reply") -> bool:
+        """Whether this request gets no whole answer, by the fault that its words have."""
+        text, faults, failed = json.dumps(body), self.server.faults, self.server.failed
+        words = next((one for one in faults if one in text), None)
+        if words is None or failed[words] >= faults[words].times:
             return False
-        self.server.failed += 1
+        fault = faults[words]
+        if self._next(body)[1] < fault.after:
+            return False
+        failed[words] += 1
         if fault.status is None:
             self.server.closing.wait()
             self.close_connection = True
-            return True
-        data = _json({
-            "error": {"message": "scripted fault", "type": "fault", "code": fault.status}
-        })
-        self.send_response(fault.status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        elif fault.spoil and made.streamed:
+            self._send_data(200, _STREAM, b"".join(map(_event, fault.spoil(made.events))))
+        else:
+            self._send_data(fault.status, fault.kind, fault.body)
         return True
 
     def _next(self, body: Json) -> tuple[Step, int]:
@@ -147,10 +157,13 @@ class _Handler(BaseHTTPRequestHandler):
         return b"".join(parts)
 
     def _send(self, reply: "_Reply", streamed: bool) -> None:
-        streamed = streamed or reply.streamed
-        kind = "text/event-stream" if streamed else "application/json"
-        data = b"".join(_event(one) for one in reply.events) if streamed else _json(reply.whole)
-        self.send_response(200)
+        if streamed or reply.streamed:
+            self._send_data(200, _STREAM, b"".join(map(_event, reply.events)))
+        else:
+            self._send_data(200, "application/json", _json(reply.whole))
+
+    def _send_data(self, status: int, kind: str, data: bytes) -> None:
+        self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -330,12 +343,14 @@ _APIS = {
 
 @contextmanager
 def model_server(
-    scripts: Scripts, fault: Fault | None = None, port: int = 0
+    scripts: Scripts, fault: Fault | Faults | None = None, port: int = 0
 ) -> Iterator[tuple[str, list[Request]]]:
-    """(address, requests seen) of a model that plays scripts, and fails as `fault` says."""
+    """(address, requests seen) of a model that plays scripts, and fails as `fault` says: always, or where a
+    request holds its words."""
     server = _Server(("127.0.0.1", port), _Handler)
     server.scripts, server.requests = scripts, []
-    server.fault, server.failed, server.closing = fault, 0, threading.Event()
+    server.faults = {"": fault} if isinstance(fault, Fault) else fault or {}
+    server.failed, server.closing = Counter(), threading.Event()
     with serving(server) as address:
         try:
             yield address, server.requests

@@ -41,14 +41,17 @@ _SKILL_PLACE = re.compile(r"<location>([^<\n]*)</location>")
 _STATUS = re.compile(
     r"\b(?:status|error|code)\b\W{0,4}(?:code\W{0,3})?([1-5]\d\d)\b", re.IGNORECASE
 )
-_PROVIDER_STATUSES = frozenset({401, 402, 408, 429})
-"""HTTP statuses other than 5xx with which a provider rejects any request: key, account, rate."""
+_REFUSED_STATUSES = frozenset({400, 413, 422})
+"""HTTP statuses of a request that is refused for its own content."""
+_ACCOUNT_WORDS = re.compile(r"billing|quota|credit balance", re.IGNORECASE)
+"""Words of a refused account, whatever the status."""
 _PROVIDER_WORDS = re.compile(
     r"rate.?limit|usage.?limit|overloaded|server.?error|unavailable|connection|connect error"
-    r"|time.?d?.?out\b|stream.?(?:disconnected|closed)|authentication|unauthorized|billing|quota",
+    r"|time.?d?.?out\b|stream.?(?:disconnected|closed)|authentication|unauthorized"
+    r"|reconnecting|high demand",
     re.IGNORECASE,
 )
-"""Words of such an error without a status."""
+"""Words of a provider's fault without a status."""
 
 REWOUND = "the session was rewound; the undone steps are counted"
 """Warning that `quality_flags` looks for."""
@@ -171,18 +174,21 @@ class TrajectoryBuilder:
                 self._steps[agent, key] = step
         return step
 
-    def add_fault(self, agent: str, text: str, status: int | None = None) -> None:
+    def add_fault(
+        self, agent: str, text: str, status: int | None = None, *, api: bool = False
+    ) -> None:
         """Record an error from the model's provider; the main agent's next step clears it.
 
+        `api`: the log names it as an error of the API, so that it counts without a status or known words.
         Errors caused by the request itself, such as a context that is too long, do not count.
         """
         stated = _STATUS.search(text)
         status = status or (int(stated[1]) if stated else None)
         if status is not None:
-            is_fault = status in _PROVIDER_STATUSES or 500 <= status < 600
+            is_fault = status not in _REFUSED_STATUSES
         else:
-            is_fault = _PROVIDER_WORDS.search(text) is not None
-        if is_fault and agent == MAIN and not self.inheriting:
+            is_fault = api or _PROVIDER_WORDS.search(text) is not None
+        if agent == MAIN and not self.inheriting and (is_fault or _ACCOUNT_WORDS.search(text)):
             self.fault = " ".join(text.split())[:200]
 
     def remove_step(self, step: StepBuilder) -> None:

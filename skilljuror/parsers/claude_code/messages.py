@@ -19,6 +19,7 @@ from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
     as_float,
+    as_int,
     as_list,
     as_str,
     nested,
@@ -26,6 +27,8 @@ from skilljuror.parsers.raw_logs.coercion import (
 from skilljuror.parsers.raw_logs.content import IMAGE, text_of
 
 SYNTHETIC = "<synthetic>"
+_OWN_ERRORS = frozenset({"invalid_request", "max_output_tokens"})
+"""Kinds of API errors that the request or the answer itself caused."""
 _COMMAND = re.compile(r"\s*<command-(?:name>|(?:message|args)>.*<command-name>)", re.DOTALL)
 """A slash command's record; other texts may quote one."""
 _ORPHAN = "user/tool_result without call"
@@ -169,6 +172,12 @@ class ClaudeMessages:
             return True
         call = entry.source_call
         return call is not None and self._bodies.add_expansion(entry.agent, entry.line, text, call)
+
+
+def add_api_error(run: TrajectoryBuilder, agent: str, kind: Any, text: str, status: Any) -> None:
+    """Record an API error of Claude Code's `kind` (older versions name none), or a retry."""
+    if kind not in _OWN_ERRORS:
+        run.add_fault(agent, f"{kind or ''} {text}", as_int(status), api=isinstance(kind, str))
 
 
 def usage_of(usage: dict[str, Any], cost: Any = None, *, output: bool = True) -> Usage | None:

@@ -15,8 +15,8 @@ from skilljuror.models.trajectory import MessageKind, OfferedSkill, Trajectory
 from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder
 from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
 from skilljuror.parsers.claude_code import AGENT, TRAITS
-from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_int, as_list, as_str, nested
+from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord, add_api_error
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_list, as_str, nested
 from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.decoded import name_of_log
 from skilljuror.parsers.raw_logs.file_head import LONG_HEAD_BYTES, FileHead, parse_head, read_head
@@ -265,8 +265,8 @@ class _Reader:
             self.failed = failed
         if failed:
             text = text_of(nested(entry, "message", "content"))
-            status = as_int(entry.get("apiErrorStatus"))
-            self.run.add_fault(self._agent(entry), f"{entry.get('error') or ''} {text}", status)
+            status = entry.get("apiErrorStatus")
+            add_api_error(self.run, self._agent(entry), entry.get("error"), text, status)
             self.run.warnings.append(f"line {line}: API error: {text[:200]}")
         self.messages.add_assistant(self._record(line, entry, self._agent(entry)))
 
@@ -296,6 +296,10 @@ class _Reader:
             agent = self._agent(entry)
             self.run.add_compaction(agent, line, self._kept(as_dict(entry.get("compactMetadata"))))
             self._compacted.add(agent)
+        elif kind == "api_error":  # a retry
+            error = as_dict(entry.get("error"))
+            text = as_str(error.get("formatted")) or text_of(error.get("message"))
+            add_api_error(self.run, self._agent(entry), kind, text, error.get("status"))
         else:
             self.run.skipped[f"system/{kind}"] += 1
 

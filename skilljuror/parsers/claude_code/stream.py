@@ -9,14 +9,18 @@ from skilljuror.models.trajectory import OfferedSkill, Usage
 from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder, total_usage
 from skilljuror.parsers.base import LogKind, Source
 from skilljuror.parsers.claude_code import AGENT, TRAITS
-from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord, usage_of
+from skilljuror.parsers.claude_code.messages import (
+    ClaudeMessages,
+    ClaudeRecord,
+    add_api_error,
+    usage_of,
+)
 from skilljuror.parsers.claude_code.session import BUNDLED
 from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
 from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
     as_float,
-    as_int,
     as_list,
     as_str,
     nested,
@@ -56,7 +60,7 @@ class _Reader(RecordReader):
         entry.is_summary = self._is_summary(entry)
         if record["type"] == "assistant" and record.get("error"):
             text = text_of(entry.message.get("content"))
-            self.run.add_fault(agent, f"{record['error']} {text}")
+            add_api_error(self.run, agent, record["error"], text, None)
         if record["type"] == "assistant":
             self._messages.add_assistant(entry)
             return
@@ -87,8 +91,8 @@ class _Reader(RecordReader):
         else:
             self.run.skipped[f"system/{kind}"] += 1
         if kind == "api_retry":
-            status = as_int(record.get("error_status"))  # missing if the connection failed
-            self.run.add_fault(MAIN, f"{record.get('error')}, status {status}", status or 503)
+            status = record.get("error_status")  # missing if the connection failed
+            add_api_error(self.run, MAIN, kind, f"{record.get('error')}, status {status}", status)
 
     def _init(self, record: dict[str, Any]) -> None:
         """Read the start of a process; a resumed session has several."""

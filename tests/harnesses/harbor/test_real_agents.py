@@ -35,7 +35,7 @@ def options(agent, address):
 
 @pytest.mark.live
 @needs_harbor
-@pytest.mark.parametrize("agent", AGENTS[:2], ids=[agent.name for agent in AGENTS[:2]])
+@pytest.mark.parametrize("agent", AGENTS[:2], ids=str)
 def test_a_real_agent_in_harbor_in_two_conditions(agent, tmp_path):
     if why := why_not(agent):
         pytest.skip(why)
