@@ -51,7 +51,7 @@ def _from_json(data: bytes) -> Reward:
     try:
         raw = json.loads(data, object_pairs_hook=_unique)
     except (ValueError, RecursionError):
-        return Reward(None, problem=f"reward.json is not JSON with different keys: {data[:40]!r}")
+        return Reward(None, problem=f"reward.json is not JSON, or repeats a key: {data[:40]!r}")
     if not isinstance(raw, dict) or not raw:
         return Reward(None, problem=f"reward.json is not an object of numbers: {data[:40]!r}")
     for key, value in raw.items():

@@ -41,7 +41,7 @@ def test_rewards_that_count(tmp_path, name, text, value):
         ("reward.txt", "1.0000001", "outside"),
         ("reward.json", "{", "not JSON"),
         ("reward.json", "[" * 100_000, "not JSON"),
-        ("reward.json", '{"reward": 0, "reward": 1}', "not JSON with different keys"),
+        ("reward.json", '{"reward": 0, "reward": 1}', "not JSON, or repeats a key"),
         ("reward.json", "{}", "not an object of numbers"),
         ("reward.json", "1", "not an object of numbers"),
         ("reward.json", '{"reward": NaN}', "not a finite number"),
