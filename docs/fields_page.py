@@ -25,7 +25,7 @@ NOTES = {
     "did is judged by its text and its output, not by `parsed_cmd`, which gives up on lists and globs.",
     "codex-exec": "`item.started` repeats what `item.completed` says and is read only for calls that never "
     "ended; statuses are left to exit codes.",
-    "claude-session": "Bookkeeping and copies of messages (`api-request-*`, snapshots, queues, last "
+    "claude-session": "Bookkeeping and copies of messages (`api-request-*`, snapshots, last "
     "prompts, summaries of other sessions) are counted and never searched; results come from what the "
     "model saw, so that `stdout` and `stderr` beside it are not read twice; parent links are not "
     "followed, because they lose results of parallel calls; a session's own `attributionSkill` is not "

@@ -67,6 +67,8 @@ class RunContext(Struct):
     call_ids: set[str] = field(default_factory=set)
     skill_bodies: dict[str, Message] = field(default_factory=dict)
     """Call id -> its Skill body."""
+    skilled_agents: set[str] = field(default_factory=set)
+    """Agents that were shown a Skill body without a call of their own."""
     cwd: str | None = None
     """Working folder of the agent."""
     taught_by: dict[ResourceKey, set[int]] = field(default_factory=dict)
@@ -95,6 +97,11 @@ def build_run_context(
         message.call_id: message
         for message in trajectory.messages
         if message.kind == "skill_body" and message.call_id
+    }
+    run.skilled_agents = {
+        message.agent
+        for message in trajectory.messages
+        if message.kind == "skill_body" and not message.call_id
     }
     _read_calls(trajectory, run)
     if not catalog.known:

@@ -71,9 +71,9 @@ class Changes(NamedTuple):
     """Paths of all files in scope."""
     gone: list[str]
     """Known files that are missing."""
-    kept: dict[str, int]
-    """Key -> steps of runs that only longer ones replace: one of their files became shorter or is
-    missing."""
+    kept: dict[str, tuple[int, int]]
+    """Key -> steps, all and inherited, of runs that only longer ones replace: one of their files became
+    shorter or is missing."""
     counts: FileChanges
 
     def digest_of(self, group: LogGroup) -> str:

@@ -270,7 +270,8 @@ def _prune(store: "Store", changes: Changes, roots: Sequence[Path]) -> bool:
     lost = [key for key, source in store.runs() if source in gone or is_gone(source)]
     lost += store.seen.kept_runs()
     with store.transaction():
-        again = {*store.seen.groups_giving(lost), *store.seen.digests_of([*gone])}
+        heirs = store.seen.heirs() if lost else []  # what they repeat may count nowhere else now
+        again = {*store.seen.groups_giving([*lost, *heirs]), *store.seen.digests_of([*gone])}
         store.seen.read_again(again)
         store.forget(lost, [*gone])
         store.seen.forget([*gone])

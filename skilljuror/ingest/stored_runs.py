@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 class StoredRuns:
-    def __init__(self, held: Iterable[tuple[str, str]], kept: Mapping[str, int]) -> None:
+    def __init__(
+        self, held: Iterable[tuple[str, str]], kept: Mapping[str, tuple[int, int]]
+    ) -> None:
         self._keys: dict[str, list[str]] = {}
         """Source -> keys of its stored runs."""
         for key, source in held:
@@ -23,7 +25,7 @@ class StoredRuns:
         self._stored_now: set[str] = set()
         """Keys stored by this ingest."""
         self._kept = kept
-        """Key -> steps of runs that only longer ones replace."""
+        """Key -> steps, all and inherited, of runs that only longer ones replace."""
 
     def remove_replaced(
         self,
@@ -44,14 +46,22 @@ class StoredRuns:
         store.forget(stale)
 
     def without_shorter(self, store: "Store", runs: RunColumns) -> RunColumns:
-        """Drop runs that are stored with more steps although one of their files became shorter."""
+        """Drop runs that are stored with more steps although one of their files became shorter, and
+        those that only repeat more because the log of their first steps is missing."""
         logged = runs["trajectories"]
-        found = zip(logged["trajectory"], logged["steps"], logged["sub_steps"], strict=True)
-        steps = {key: main + others for key, main, others in found if key in self._kept}
-        shorter = [key for key, count in steps.items() if count < self._kept[key]]
+        counts = ("trajectory", "steps", "sub_steps", "inherited_steps")
+        steps = {
+            key: (main + others + inherited, inherited)
+            for key, main, others, inherited in zip(*map(logged.__getitem__, counts), strict=True)
+            if key in self._kept
+        }
+        shorter = [key for key, count in steps.items() if count[0] < self._kept[key][0]]
+        alike = [key for key, (all_, _) in steps.items() if all_ == self._kept[key][0]]
+        orphans = [key for key in alike if steps[key][1] < self._kept[key][1]]
         store.seen.keep(shorter)
         store.seen.release([*(steps.keys() - shorter)])
-        return without_runs(runs, frozenset(shorter)) if shorter else runs
+        dropped = frozenset(shorter + orphans)
+        return without_runs(runs, dropped) if dropped else runs
 
     def _inside(self, folder: str) -> Iterator[str]:
         """Sources of stored runs inside a folder."""

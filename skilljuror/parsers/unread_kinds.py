@@ -54,6 +54,12 @@ def _database(*tables: bytes) -> Callable[[Source], bool]:
     )
 
 
+def _is_opencode_v2(source: Source) -> bool:
+    """Whether a database has only OpenCode's new tables; beside the old ones it is read."""
+    only_new = not set(_TABLE.findall(source.head)) & {b"message", b"part"}
+    return only_new and _database(b"session_v2", b"session_message")(source)
+
+
 def _is_openhands_v1(first: dict[str, Any]) -> bool:
     """Whether it is an evaluation's row with a history of V1 events."""
     events = map(as_dict, as_list(first.get("history"))[:1])
@@ -115,6 +121,7 @@ def _is_benchflow(first: dict[str, Any]) -> bool:
 UNREAD_KINDS = (
     UnreadKind("Cursor database", _database(b"ItemTable", b"cursorDiskKV")),
     UnreadKind("Cursor database", _database(b"blobs", b"meta")),
+    UnreadKind("OpenCode v2 database", _is_opencode_v2),
     UnreadKind("Inspect .eval log", _is_inspect),
     UnreadKind("OpenHands V1 output", _first(_is_openhands_v1)),
     UnreadKind("Qwen Code chat", _any(_is_qwen_chat, b'"qwen"')),

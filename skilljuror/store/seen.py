@@ -17,7 +17,7 @@ SELECT DISTINCT list(DISTINCT ltrim(digest, '{AGAIN}')) AS digests
 FROM (SELECT digest, unnest(keys) AS key FROM groups) GROUP BY key HAVING len(digests) > 1
 """  # noqa: S608
 _HELD = """
-SELECT trajectory, steps + sub_steps FROM trajectories
+SELECT trajectory, steps + sub_steps + inherited_steps, inherited_steps FROM trajectories
 WHERE trajectory IN (
     SELECT unnest(keys) FROM groups WHERE digest IN (SELECT unnest($digests::VARCHAR[]))
     UNION ALL SELECT trajectory FROM kept_runs
@@ -164,9 +164,10 @@ class SeenFiles:
         """
         return self._rows(sql, {"names": list(names)})
 
-    def kept(self, digests: Iterable[str]) -> dict[str, int]:
-        """Key -> steps of the kept runs, and of the runs of some groups."""
-        return dict(self._rows(_HELD, {"digests": list(digests)}))
+    def kept(self, digests: Iterable[str]) -> dict[str, tuple[int, int]]:
+        """Key -> steps in the log, and those inherited, of the kept runs and of the runs of some
+        groups."""
+        return {key: steps for key, *steps in self._rows(_HELD, {"digests": list(digests)})}
 
     def totals(self, paths: Sequence[str]) -> Totals:
         """Return the contents from some files."""
@@ -203,6 +204,11 @@ class SeenFiles:
     def kept_runs(self) -> list[str]:
         """Return the keys of runs missing from their files."""
         return [row[0] for row in self._rows("SELECT trajectory FROM kept_runs", None)]
+
+    def heirs(self) -> list[str]:
+        """Return the keys of runs that repeat steps of another one."""
+        sql = "SELECT trajectory FROM trajectories WHERE inherited_steps > 0"
+        return [row[0] for row in self._rows(sql, None)]
 
     def leave(self, gone: Sequence[str]) -> None:
         """Mark files as missing; remove those without a run in the database, and groups without a file."""

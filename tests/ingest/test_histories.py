@@ -5,6 +5,7 @@ from itertools import chain
 
 import pytest
 
+from skilljuror.ingest.changes import ReadPolicy
 from skilljuror.ingest.ingest import ingest_logs
 from skilljuror.queries.run import run
 from tests.support.forked_sessions import (
@@ -29,10 +30,10 @@ WHOLE, OWN = (2, 2130, 1), (1, 505, 0)
 """(steps, tokens, events) of the first session, and of what its fork adds."""
 
 
-def counted(study, logs):
+def counted(study, logs, *, prune=False):
     for path in logs.rglob("*.json*"):
         os.utime(path, (1e9, 1e9))  # not written during the ingest
-    ingest_logs(study, [logs])
+    ingest_logs(study, [logs], policy=ReadPolicy(prune=prune))
     return [tuple(row) for row in run(study / "study.duckdb", COUNTED).rows]
 
 
@@ -43,12 +44,15 @@ def test_a_copied_history_counts_in_the_session_that_made_it(fork, tmp_path):
 
 
 @pytest.mark.parametrize("fork", ["opencode", "claude, not marked"])
-def test_which_of_them_is_found_first_changes_nothing(fork, tmp_path):
+def test_which_of_them_comes_or_goes_first_changes_nothing(fork, tmp_path):
     written, study = FORKS[fork](tmp_path / "logs"), tmp_path / "study"
     away = written.first.rename(tmp_path / "away")
     assert counted(study, tmp_path / "logs") == [(3, 2635, 1)]
     away.rename(written.first)
     assert counted(study, tmp_path / "logs") == [WHOLE, OWN]
+    written.first.unlink()
+    assert counted(study, tmp_path / "logs") == [WHOLE, OWN]
+    assert counted(study, tmp_path / "logs", prune=True) == [(3, 2635, 1)]
 
 
 @pytest.mark.parametrize("fork", sorted(FORKS.keys() - {"opencode", "claude, not marked"}))

@@ -68,6 +68,7 @@ DOCUMENTS = [
 DATABASES = [
     ("Cursor database", "state.vscdb", ["ItemTable", "cursorDiskKV"]),
     ("Cursor database", "store.db", ["blobs", "meta"]),
+    ("OpenCode v2 database", "opencode.db", ["session_v2", "session_message"]),
 ]
 """Kind, file name and tables."""
 

@@ -195,13 +195,13 @@ def pi_fork(folder: Path) -> Written:
     """A session, and one that began from it: its header is younger than the entries it copies."""
     call = {"type": "toolCall", "id": "t1", "name": "read", "arguments": {"path": SKILL}}
     shown = {"role": "toolResult", "toolCallId": "t1", "toolName": "read", "content": TEXT}
-    said = [
+    said: list[tuple[int, Row]] = [
         (1, {"role": "user", "content": "Fire it."}),
         (2, {"role": "assistant", "content": [call], "usage": _pi(1000, 10)}),
         (3, shown),
         (4, {"role": "assistant", "content": [{"type": "text", "text": "Fired."}], "usage": _pi(1100, 20)}),
     ]  # fmt: skip
-    own = [
+    own: list[tuple[int, Row]] = [
         (58, {"role": "user", "content": "Why?"}),
         (59, {"role": "assistant", "content": [{"type": "text", "text": "Cone 6."}], "usage": _pi(500, 5)}),
     ]  # fmt: skip

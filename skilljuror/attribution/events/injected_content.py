@@ -188,9 +188,10 @@ def _skill_text_in_prompt(message: Message, run: RunContext) -> Iterator[Candida
 
 
 def skill_call_events(analysed: AnalysedCall, run: RunContext) -> Iterator[CandidateEvent]:
-    """A call of the skill tool: the body is its result or a separate message."""
+    """A call of the skill tool: the body is its result or a separate message. One that runs in a
+    sub-agent is activated there, where the body is shown."""
     call = analysed.call
-    if not call.skill:
+    if not call.skill or call.agent in run.skilled_agents:
         return
     location = _skill_root(call.skill, run)
     evidence = _evidence_of_skill_call(analysed, location, run)

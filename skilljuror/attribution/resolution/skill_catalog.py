@@ -13,7 +13,7 @@ from skilljuror.work_budget import FEW_TURNS, charge
 _AGENT_FOLDERS = (
     r"\.claude|\.agents?|\.codex|\.gemini|\.github|\.copilot|\.cursor|\.opencode|\.config/opencode"
     r"|\.factory|\.goose|\.windsurf|\.qwen|\.kiro|\.junie|\.pi|\.pi/agent|\.openhands|\.amp|\.roo"
-    r"|\.kimi|\.config/agents"
+    r"|\.kimi(?:-code)?|\.config/agents"
 )
 _KNOWN_ROOT = re.compile(
     rf"^(.*?(?:(?:^|/)(?:{_AGENT_FOLDERS})/skills?(?:/\.system)?"

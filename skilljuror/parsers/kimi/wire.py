@@ -1,10 +1,11 @@
-"""Kimi CLI's `wire.jsonl`: what its user interface was sent, sub-agents nested (formats.md §13).
+"""Kimi CLI's `wire.jsonl`: what its user interface was sent, sub-agents nested (formats.md §13); and
+that of Kimi Code, its successor.
 
 The log names no session, model, version or folder; the session is the name of the log's folder.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.jsonl import JsonLines, file_key
 
-_SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|session_\w+")
 _SLASH = re.compile(r"/skill:([\w.-]{1,200})(?:\s|\Z)")
 _TOTAL = re.compile(r"Total lines in file: (\d{1,9})\.")
 _STATUS = re.compile(r"Command failed with exit code: (-?\d{1,9})\.")
@@ -30,11 +31,43 @@ def _event_of(record: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
     return None if kind is None or "payload" not in record else (kind, as_dict(record["payload"]))
 
 
+def _call_of(given: dict[str, Any]) -> dict[str, Any]:
+    function = {"name": given.get("name"), "arguments": given.get("args")}
+    return {"id": given.get("toolCallId"), "function": function}
+
+
+def _result_of(given: dict[str, Any]) -> dict[str, Any]:
+    value = as_dict(given.get("result"))
+    value = {**value, "is_error": value.get("isError")}
+    return {"tool_call_id": given.get("toolCallId"), "return_value": value}
+
+
+def _status_of(given: dict[str, Any]) -> dict[str, Any]:
+    used = as_dict(given.get("usage"))
+    names = {
+        "input_other": "inputOther", "input_cache_creation": "inputCacheCreation",
+        "input_cache_read": "inputCacheRead", "output": "output",
+    }  # fmt: skip
+    counts = {name: used.get(theirs) for name, theirs in names.items()} if used else {}
+    return {"message_id": given.get("uuid"), "token_usage": counts}
+
+
+_LOOP_EVENTS: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {
+    "step.begin": lambda given: ("StepBegin", given),
+    "content.part": lambda given: ("ContentPart", as_dict(given.get("part"))),
+    "tool.call": lambda given: ("ToolCall", _call_of(given)),
+    "tool.result": lambda given: ("ToolResult", _result_of(given)),
+    "step.end": lambda given: ("StatusUpdate", _status_of(given)),
+}
+"""Kimi Code's event -> Kimi CLI's event and its payload."""
+
+
 class _Reader:
     """Adds the events of one log to a run, one method `on_TYPE` per type of event."""
 
     def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
+        self.model: str | None = None
         self.agents: set[str] = set()
         """Sub-agents with events in a session's own log."""
         self._steps: dict[str, StepBuilder] = {}
@@ -44,14 +77,31 @@ class _Reader:
     def read(self, path: Path, agent: str) -> None:
         lines = JsonLines(path)
         for line, record in lines:
-            moment = as_epoch(record.get("timestamp"))
+            moment = as_epoch(record.get("timestamp") or record.get("time"))
             self.run.include_time(moment)
             event = _event_of(as_dict(record.get("message")))
             if event is not None:
                 self.event(agent, line, moment, *event)
+            elif "time" in record:
+                self._of_kimi_code(agent, line, moment, record)
             elif record.get("type") != "metadata":
                 self.run.skipped[str(record.get("type"))] += 1
         self.run.add_diagnostics(lines)
+
+    def _of_kimi_code(
+        self, agent: str, line: int, moment: float | None, record: dict[str, Any]
+    ) -> None:
+        """Read a record of Kimi Code (protocol 1.4) as the events of Kimi CLI that it stands for."""
+        kind, given = str(record.get("type")), as_dict(record.get("event"))
+        if kind == "config.update":
+            self.model = self.model or as_str(record.get("modelAlias"))
+        elif kind == "turn.prompt":
+            self.event(agent, line, moment, "TurnBegin", {"user_input": record.get("input")})
+        elif kind == "context.append_loop_event" and given.get("type") in _LOOP_EVENTS:
+            event, payload = _LOOP_EVENTS[str(given["type"])](given)
+            self.event(agent, line, moment, event, payload)
+        else:
+            self.run.skipped[kind] += 1
 
     def event(
         self, agent: str, line: int, moment: float | None, kind: str, payload: dict[str, Any]
@@ -200,18 +250,24 @@ class KimiWire(Parser):
             if path.parent.name not in reader.agents:
                 reader.read(path, path.parent.name)
         run.complete = run.complete and run.ends_with_answer()
-        folder = source.path.parent.name
+        folder = _session_folder(source.path).name
         session = folder if _SESSION.fullmatch(folder) else None
         key = session or file_key(source.path)
-        yield run.build(self, source.files, session=session, trajectory=key)
+        yield run.build(self, source.files, session=session, trajectory=key, model=reader.model)
 
     def session_link(self, source: Source) -> SessionLink:
         """A sub-agent's log is below the folder of its session."""
-        folder = source.path.parent
-        if folder.parent.name == "subagents":
-            return SessionLink(str(folder.parent.parent), folder.name, by_path=True)
-        return SessionLink(str(folder), by_path=True)
+        agent, session = source.path.parent, _session_folder(source.path)
+        is_child = agent != session and agent.name != MAIN
+        return SessionLink(str(session), agent.name if is_child else None, by_path=True)
 
     def neighbours(self, path: Path) -> Iterator[Path]:
         """Logs of sub-agents."""
-        return path.parent.glob("subagents/*/wire.jsonl*")
+        for folder in ("subagents", "agents"):
+            yield from _session_folder(path).glob(f"{folder}/*/wire.jsonl*")
+
+
+def _session_folder(path: Path) -> Path:
+    """Folder of a session; Kimi Code keeps the main agent's log below it, too."""
+    folder = path.parent
+    return folder.parent.parent if folder.parent.name in {"subagents", "agents"} else folder

@@ -39,6 +39,21 @@ def test_a_skill_call_and_its_body_are_one_activation():
     assert event.lines == ((5, 10),)
 
 
+def test_a_skill_that_runs_in_a_sub_agent_is_activated_there():
+    text = 'Skill "ledger" completed (forked execution).\n\nResult:\nDone.'
+    call = replace(skill(text), agent="a7")
+    shown = body(agent="a7", step=0, path=BUNDLE, skill="ledger", file=1)
+    assert [(one.agent, one.content_exposed) for one in events_of(call, messages=(shown,))] == [
+        ("a7", "full")
+    ]
+    (alone,) = events_of(call)
+    assert (alone.agent, alone.content_exposed) == ("main", "none")
+
+
+def test_what_another_session_was_shown_is_no_event():
+    assert events_of(messages=(body(path=BUNDLE, skill="ledger", inherited=True),)) == []
+
+
 def test_a_skill_call_whose_log_drops_the_body_is_still_full():
     (event,) = events_of(skill())
     assert (event.ok, event.content_exposed, event.note) == (
