@@ -174,7 +174,8 @@ class SeenFiles:
         """Return the contents from some files."""
         self._connection.execute(_RUNS, {"paths": paths})
         statuses = self._rows(_STATUSES, {"paths": paths})
-        return Totals(statuses, *self._rows(_COUNTS, None)[0], self._rows(_UNKNOWN_TOOLS, None))
+        tools = self._rows(_UNKNOWN_TOOLS, None)
+        return Totals._make([statuses, *self._rows(_COUNTS, None)[0], tools])
 
     def contested(self) -> set[str]:
         """Return the digests of groups with a run that another group has as well."""
