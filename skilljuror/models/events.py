@@ -90,7 +90,7 @@ class UnknownTool(Struct, frozen=True, gc=False):
     tool: str
     """Name of the tool in the log."""
     calls: int
-    """Its calls that were not refused."""
+    """Its calls that were neither refused nor gave an event."""
     skills: tuple[str, ...] = ()
     """Skills that a call or its answer names a file of, without an event that explains it: whether
     they were opened is unknown."""

@@ -6,7 +6,7 @@
 --   skill, the run says nothing about whether the skill was opened: its measures of use are null (unknown_tool).
 -- empty: Every tool that agents called is known.
 -- column tool: name in the log; `mcp__SERVER__NAME` is a tool of another server
--- column calls: its calls that were not refused
+-- column calls: its calls that were neither refused nor gave an event
 -- column runs: runs with such a call
 -- column runs_unknown: of these, runs in which it may have opened a skill
 -- column skills: these skills; null without any

@@ -440,7 +440,7 @@ CREATE TABLE offered (
     bundled BOOLEAN NOT NULL  -- Whether it is the agent's own, not the task's.
 );
 
--- One row per run and tool of an unknown name that it called, and was not refused.
+-- One row per run and tool of an unknown name that it called, where that was neither refused nor gave an event.
 CREATE TABLE unknown_tools (
     trajectory VARCHAR NOT NULL,  -- Key of the run.
     tool VARCHAR NOT NULL,  -- Name of the tool in the log.

@@ -174,7 +174,7 @@ class SeenFiles:
         self._connection.execute(_RUNS, {"paths": paths})
         statuses = self._rows(_STATUSES, {"paths": paths})
         tools = self._rows(_UNKNOWN_TOOLS, None)
-        return Totals(statuses, *(*self._rows(_COUNTS, None)[0], tools))
+        return Totals._make([statuses, *self._rows(_COUNTS, None)[0], tools])
 
     def contested(self) -> list[set[str]]:
         """Return the sets of groups that have the same run, as digests."""

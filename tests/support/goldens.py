@@ -53,12 +53,16 @@ def plain(trajectory: Trajectory, base: Path) -> dict[str, Any]:
     return short
 
 
+_ONLY_TRUE = {"inherited", "unknown", "partial"}
+"""Flags of calls and results that are said only where they hold."""
+
+
 def _short(value: Any) -> Any:
     if isinstance(value, dict):
         return {
             key: _short(item)
             for key, item in value.items()
-            if not _empty(item) and (item or key != "inherited")
+            if not _empty(item) and (item or key not in _ONLY_TRUE)
         }
     if isinstance(value, list | tuple):
         return [_short(item) for item in value]

@@ -21,22 +21,22 @@ def unknown_tools(
     trajectory: Trajectory, events: Iterable[CandidateEvent], run: RunContext
 ) -> Iterator[UnknownTool]:
     """The run's unknown tools, by name."""
-    explained: set[tuple[str | int, str]] = set()
+    explained: dict[str | int, set[str]] = {}
     for event in events:
-        explained |= {(event.call_id or event.call, event.location.skill)}
+        explained.setdefault(event.call_id or event.call, set()).add(event.location.skill)
     calls: dict[str, int] = {}
     skills: dict[str, set[str]] = {}
     for analysed in run.analysed_calls:
         call, result = analysed.call, analysed.result
         if not call.unknown or (result is not None and result.ok is False):
             continue
-        calls[call.name] = calls.get(call.name, 0) + 1
-        named = skills.setdefault(call.name, set())
-        place = call.call_id or analysed.number
-        named.update(s for s in _named_skills(analysed, run) if (place, s) not in explained)
+        known = explained.get(call.call_id or analysed.number, set())
+        named = set(_named_skills(analysed, run)) - known
+        if named or not known:
+            calls[call.name] = calls.get(call.name, 0) + 1
+            skills.setdefault(call.name, set()).update(named)
     for tool, count in sorted(calls.items()):
-        named_skills = tuple(sorted(skills[tool]))
-        yield UnknownTool(trajectory.trajectory, tool, count, named_skills)
+        yield UnknownTool(trajectory.trajectory, tool, count, tuple(sorted(skills[tool])))
 
 
 def _named_skills(analysed: AnalysedCall, run: RunContext) -> Iterator[str]:

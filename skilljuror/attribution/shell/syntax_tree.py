@@ -138,7 +138,6 @@ _LOOSE = _WORDS | _REDIRECTS
 _IN_COMMANDS = _LOOSE | {"variable_assignment", "comment"}
 _NO_WORDS = frozenset({"comment", "<<", ")", "`"})
 _HEREDOC_PARTS = frozenset({"<<", "<<-", "heredoc_start", "file_descriptor"})
-_TESTS = tuple(((Text(name),),) for name in ("[", "[[", "test"))
 _OPERATORS = frozenset({"&&", "||", "|", "|&", "&", ";"})
 
 _NAME = rb"|\$(?P<name>[A-Za-z_]\w*|[0-9]|[@*#?$!-])|(?P<text>"
@@ -312,10 +311,8 @@ class _TreeReader(Struct):
             items = [one.children for one in children if one.type == "case_item"]
             children = [one for item in items for one in _behind(item, ")")]
         script = self.script(children)
-        if kind in {"if_statement", "case_statement"}:
-            condition = kind == "if_statement"
-            inner = (replace(one, guarded=True) for one in script[condition:])
-            script = (*script[:condition], *inner)
+        at = {"if_statement": 1, "case_statement": 0}.get(kind, len(script))
+        script = (*script[:at], *(replace(one, guarded=True) for one in script[at:]))
         return Compound("subshell" if kind == "subshell" else "group", script)
 
     def _command(self, nodes: Sequence[Node]) -> SimpleCommand:
@@ -445,21 +442,15 @@ def _join(found: list[Pipeline], operator: str, statements: Script) -> str:
         found[-1] = replace(found[-1], stages=found[-1].stages + first.stages)
     else:
         guarded = operator == "||" or (operator == "&&" and _follows_test(found))
-        found.append(replace(first, guarded=True) if guarded else first)
+        found.append(replace(first, guarded=guarded or first.guarded))
     found.extend(rest)
     return ""
 
 
 def _follows_test(found: Sequence[Pipeline]) -> bool:
     """Whether the pipelines end with a test, and what depends on it."""
-    for one in reversed(found):
-        stage = one.stages[-1]
-        first = stage.words[:1] if isinstance(stage, SimpleCommand) else ()
-        if first in _TESTS:
-            return True
-        if not one.guarded:
-            break
-    return False
+    sure = next((one for one in reversed(found) if not one.guarded), None)
+    return sure is not None and getattr(sure.stages[-1], "source", "").startswith(("[", "test "))
 
 
 def _descend(nodes: Iterable[Node], kinds: Container[str]) -> Iterator[Node]:

@@ -67,7 +67,9 @@ def call_fields(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         action = _EDITOR_ACTIONS.get(command, action)
     reader = _READERS.get("skill" if action == "other" and _SKILL_TOOL.search(name) else action)
     fields = reader(arguments, name) if reader else {}
-    fields["action"], fields["unknown"] = action, action == "other" and name not in TOOLS
+    fields["action"] = action
+    if action == "other" and name not in TOOLS:
+        fields["unknown"] = True
     if action == "shell" and (fields["command"] or "").lstrip().startswith("apply_patch"):
         fields.update(_patch_fields(fields["command"]), action="edit")
     return fields

@@ -46,7 +46,9 @@ from skilljuror.parsers.assembly.tool_calls import call_fields
         ("activate_skill", {"name": "b"}, {"action": "skill", "skill": "b"}),
         ("Task", {"prompt": "x"}, {"action": "agent"}),
         ("write_stdin", {"session_id": 1}, {"action": "poll"}),
-        ("mcp__x__y", {"path": "a"}, {"action": "other"}),
+        ("mcp__x__y", {"path": "a"}, {"action": "other", "unknown": True}),
+        ("update_plan", {"plan": []}, {"action": "other"}),
+        ("mcp__x__get_skill", {"skillName": "a"}, {"action": "other", "unknown": True, "skill": "a"}),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
