@@ -143,7 +143,7 @@ def check(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Test the tasks: the solution must pass, an empty run must not."""
+    """Test the tasks: the solution must pass, an empty run must not; and which Skills agents list."""
     from skilljuror.run.check import check_study
 
     with progress(json) as listener:
@@ -157,6 +157,7 @@ def check(
                 print_indented(one.solution_output, "  [solution] ", "  ")
             if one.output is not None:
                 print_indented(one.output or "no output", "  [verifier] ", "  ")
+        print_lines("agent", summary.listings)
 
     emit(summary, json, human)
     if summary.failed:

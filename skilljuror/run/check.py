@@ -1,6 +1,7 @@
-"""Check the tasks of a study before any trial: the solution earns 1, an empty run earns less.
+"""Check a study before any trial: the solution of each task earns 1, an empty run earns less, and the agent
+lists no Skill of its own.
 
-Both run like trials, in the study's harness and sandbox; their results are not saved.
+All run like trials, in the study's harness and sandbox, without a model; their results are not saved.
 """
 
 import tempfile
@@ -10,17 +11,19 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
+from skilljuror.agents import AGENTS, Agent
 from skilljuror.build.given_skills import GivenSkills
 from skilljuror.files import StudyFolder
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import BatchHarness, Harness, TrialJob
 from skilljuror.harnesses.sandbox import remove_tree
 from skilljuror.harnesses.verifier_output import last_lines, solution_output, verifier_output
+from skilljuror.ingest.trials import log_of
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.study import AgentChoice, PlannedTask, StudyConfig, TrialRecord
+from skilljuror.models.trajectory import OfferedSkill
 from skilljuror.registry import resolve
 from skilljuror.run.lock import exclusive_run, workers_lock
 from skilljuror.run.preflight import refuse_unsupported
@@ -31,6 +34,11 @@ from skilljuror.studies.plan import freeze, planned_trial
 from skilljuror.studies.study_file import load_study
 
 SOLUTION, EMPTY = "solution", "empty"
+LISTING = "listing"
+_LISTING_AGENTS = {"claude-code", "codex", "gemini-cli"}
+_NOWHERE = "http://127.0.0.1:9"
+_LISTING_SECONDS = 20.0
+"""Time for an agent without a model to log the Skills that it lists."""
 _OF_HARNESS = {SOLUTION: "oracle", EMPTY: "nop"}
 """Agents that replace both in a harness with its own agents."""
 OwnAgent = Callable[[AgentChoice], AgentProgram | None]
@@ -65,11 +73,13 @@ class CheckSummary(Struct, frozen=True):
     """In the order of the study file."""
     isolation: str
     """Isolation of the runs from this machine."""
+    listings: tuple[str, ...] = ()
+    """Agents that list Skills of their own, one line each."""
 
     @property
     def failed(self) -> bool:
-        """Whether any task fails."""
-        return any(one.verdict == "fails" for one in self.tasks)
+        """Whether any task fails, or an agent lists Skills that the study does not accept."""
+        return bool(self.listings) or any(one.verdict == "fails" for one in self.tasks)
 
 
 class _Attempt(Struct, frozen=True):
@@ -77,6 +87,8 @@ class _Attempt(Struct, frozen=True):
     output: str | None
     said: str | None
     """What a solution printed."""
+    listed: tuple[OfferedSkill, ...]
+    """Skills that its log lists."""
 
 
 def check_study(
@@ -95,7 +107,7 @@ def check_study(
     online = not all(agent.scripted for agent in agents_of(config, harness).values())
     own = harness.own_agent if isinstance(harness, BatchHarness) else None
     wanted = [
-        replace(
+        structs.replace(
             _job(config, task, base / task.path, kind, own, online=online),
             hidden=tuple(study_places(base, plan)),
         )
@@ -103,10 +115,55 @@ def check_study(
         for kind in (SOLUTION, EMPTY)
         if kind == EMPTY or _solution(base / task.path)
     ]
+    if not isinstance(harness, BatchHarness):
+        wanted += _listing_jobs(config, plan.tasks[0], base / plan.tasks[0].path)
     with _throwaway_study(config) as setup:
         found = _run(wanted, setup, jobs, progress or silent)
     checks = (_judge(task, found) for task in plan.tasks)
-    return CheckSummary(tuple(checks), isolation)
+    return CheckSummary(tuple(checks), isolation, tuple(_listings(config, found)))
+
+
+def _listing_jobs(config: StudyConfig, task: PlannedTask, task_dir: Path) -> Iterator[TrialJob]:
+    """A run of each agent without a Skill and without a model: its server is an address where none is."""
+    limits = {"timeout_sec": _LISTING_SECONDS, "timeouts": "study", "timeout_multiplier": 1.0}
+    arms = {config.agent_of(arm).model_dump_json(): arm for arm in config.conditions}
+    for arm in arms.values():
+        choice = config.agent_of(arm)
+        if choice.name not in _LISTING_AGENTS:
+            continue
+        program = resolve(AGENTS, choice.name, "agent", Agent)(
+            {**choice.options, "base_url": _NOWHERE}, choice.model
+        )
+        env = {**program.env, **dict.fromkeys(program.keys, "none")}
+        yield TrialJob(
+            trial=planned_trial(config.seed, task.name, f"{LISTING}-{arm.name}", 0, 0),
+            task=task,
+            task_dir=task_dir.resolve(),
+            variant=None,
+            variant_dir=None,
+            agent=structs.replace(program, keys=(), env=env),
+            choice=config.harness.model_copy(update=limits),
+            config_digest="",
+        )
+
+
+def _listings(config: StudyConfig, found: dict[tuple[str, str], _Attempt]) -> Iterator[str]:
+    for (_, run), attempt in found.items():
+        arm = next((one for one in config.conditions if run == f"{LISTING}-{one.name}"), None)
+        if arm is None:
+            continue
+        choice = config.agent_of(arm)
+        own = choice.options.get("bundled_skills", False)
+        names = sorted({
+            skill.name
+            for skill in attempt.listed
+            if not (skill.bundled and own) and skill.name not in config.accept_skills
+        })  # fmt: skip
+        if names:
+            yield (
+                f"condition {arm.name!r}: without a Skill, {choice.name} lists {', '.join(names)}; switch them"
+                f" off, or set accept_skills: [{', '.join(names)}]"
+            )
 
 
 def _solution(task_dir: Path) -> tuple[Path, ...]:
@@ -171,7 +228,9 @@ def _run(
         for done, (job, record) in enumerate(records, 1):
             raw = folder.trial_raw(record.trial)
             output, said = (read(raw, _OUTPUT_BYTES) for read in (verifier_output, solution_output))
-            found[job.task.name, job.trial.condition] = _Attempt(record, output, said)
+            log, _ = log_of(raw, record)
+            listed = (log and log.offered) or ()
+            found[job.task.name, job.trial.condition] = _Attempt(record, output, said, listed)
             listener(Progress("check", done, len(wanted), record.trial))
     return found
 

@@ -78,6 +78,7 @@ def make_study(
         "conditions": [{"name": name, "variant": variant} for name, variant in arms.items()],
         "agent": {"name": f"{PROGRAMS}:shell", "options": {"script": script}},
         "harness": {"options": {"isolation": "none"}, "timeout_sec": 20},
+        "accept_skills": ["debug", "skill-maker", "tide-table"],  # of golden logs that agents copy
     } | more
     (base / file).write_text(text or yaml.safe_dump(study), encoding="utf-8")
     return base / file
