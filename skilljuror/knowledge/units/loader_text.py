@@ -13,7 +13,7 @@ from posixpath import join, normpath
 from typing import NamedTuple
 
 from skilljuror.knowledge.generated.embedded_files import own_lines
-from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
+from skilljuror.knowledge.markdown.frontmatter import frontmatter_end, parse_frontmatter
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.code_paths import (
     BundlePaths,
@@ -33,6 +33,7 @@ _RUN = re.compile(
 _REPLACED = re.compile(
     r"(?<!\\)\$(?:\d{1,2}(?!\w)|ARGUMENTS\b|\{CLAUDE_(?:SKILL_DIR|SESSION_ID)\})"
 )
+_POSITION = re.compile(r"\$[1-9]\d?")
 _FOLDER = "${CLAUDE_SKILL_DIR}/"
 
 
@@ -72,6 +73,16 @@ def loaded_lines(bundle: Bundle, root: str, *, own: bool = False) -> tuple[Loade
     lines = text.lines if text else ()
     end = frontmatter_end(lines)
     return loader_lines(("",) * end + (own_lines(lines) if own else lines)[end:])
+
+
+def is_for_loader(bundle: Bundle, root: str) -> bool:
+    """Whether a root is written for its loader: `$1` alone, without a word about arguments in the frontmatter, is
+    a shell's, or a price."""
+    text = read_text(bundle.files[root])
+    fields, _ = parse_frontmatter(text.lines if text else ())
+    tokens = {token for line in loaded_lines(bundle, root) for token in line.tokens}
+    said = {"argument-hint", "arguments"} & fields.keys()
+    return bool(said) or any(not _POSITION.fullmatch(token) for token in tokens)
 
 
 @cached_by_bundles
