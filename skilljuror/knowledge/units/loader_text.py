@@ -6,7 +6,6 @@ behind a "!" and a fence that is marked with one. A backslash in front of a `$` 
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
 from posixpath import join, normpath
@@ -23,13 +22,13 @@ from skilljuror.knowledge.units.code_paths import (
 )
 from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
 from skilljuror.models.bundle import Bundle, Skill
-from skilljuror.models.resource_class import is_markdown
+from skilljuror.models.resource_class import is_markdown, resource_class
 
 RUN = "!"
 """Token of a command that the loader runs."""
-_RUN = re.compile(
-    r"^[ \t>]*```!\s*\n(.*?)^[ \t>]*```|(?<!\S)!`([^`\n]+)`", re.MULTILINE | re.DOTALL
-)
+_RUN = re.compile(r"(?<!\S)!`([^`\n]+)`")
+_MARKED = re.compile(r"[ \t>]*```![^\S\n]*$")
+_CLOSED = re.compile(r"[ \t>]*```")
 _REPLACED = re.compile(
     r"(?<!\\)\$(?:\d{1,2}(?!\w)|ARGUMENTS\b|\{CLAUDE_(?:SKILL_DIR|SESSION_ID)\})"
 )
@@ -48,22 +47,26 @@ class LoaderLine(NamedTuple):
 
 @lru_cache(maxsize=1 << 10)
 def loader_lines(lines: tuple[str, ...]) -> tuple[LoaderLine, ...]:
-    """Return the lines with loader text, as if they were the body of a SKILL.md; a fence counts as its first line."""
-    text = "\n".join(lines)
-    found: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for pattern in (_RUN, _REPLACED) if "$" in text or "!`" in text or "```!" in text else ():
-        for match in pattern.finditer(text):
-            command = match[1] or match[2] if pattern is _RUN else ""
-            place = RUN if pattern is _RUN else match[0]
-            found[text.count("\n", 0, match.start())].append((place, command))
+    """Return the lines with loader text, as if they were the body of a SKILL.md; a fence that is run counts as its
+    first line."""
+    found: dict[int, tuple[list[str], list[str]]] = {}
+    opened, block = 0, list[str]()
+    for number, line in enumerate(lines, 1):
+        commands = _RUN.findall(line)
+        tokens = [*[RUN] * len(commands), *_REPLACED.findall(line)]
+        if tokens:
+            found[number] = tokens, commands
+        if opened and _CLOSED.match(line):
+            before = found.get(opened, ([], []))
+            found[opened] = [RUN, *before[0]], ["\n".join(block), *before[1]]
+            opened, block = 0, []
+        elif opened:
+            block.append(line)
+        elif _MARKED.match(line):
+            opened = number
     return tuple(
-        LoaderLine(
-            number + 1,
-            lines[number].strip(),
-            tuple(token for token, _ in one),
-            tuple(command for _, command in one if command),
-        )
-        for number, one in sorted(found.items())
+        LoaderLine(number, lines[number - 1].strip(), tuple(tokens), tuple(commands))
+        for number, (tokens, commands) in sorted(found.items())
     )
 
 
@@ -94,6 +97,7 @@ def kept_on_disk(bundle: Bundle) -> frozenset[str]:
         path
         for path, blob in bundle.files.items()
         if (path in commanded or not is_markdown(path))
+        and resource_class(path, blob) != "data"
         and (text := read_text(blob))
         and loader_lines(text.lines)
     }
