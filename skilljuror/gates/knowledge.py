@@ -58,7 +58,10 @@ class KnowledgeGate:
             *_altered(comparison.altered),
             *_lost_files(comparison, parent),
             *_missing(lost, _new_text(comparison)),
-            *(finding(*lost) for lost in lost_loader_text(parent, variant)),
+            *(
+                finding(*lost)
+                for lost in lost_loader_text(parent, variant, every=policy == "strict")
+            ),
             *_lines("knowledge.copy-lost", comparison.copies, lost=True),
             *_added(comparison.added),
             *_lines("knowledge.repeated", comparison.repeated),

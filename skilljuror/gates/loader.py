@@ -9,6 +9,7 @@ from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.loader_text import (
     RUN,
     LoaderLine,
+    is_for_loader,
     loaded_lines,
     loader_lines,
     named_at_load,
@@ -30,10 +31,14 @@ def gained_loader_text(parent: Bundle, variant: Bundle) -> Iterator[Observation]
         yield Observation("layout.loader-text", "", root, line.number, line.text, message)
 
 
-def lost_loader_text(parent: Bundle, variant: Bundle) -> Iterator[tuple[Observation, str]]:
+def lost_loader_text(
+    parent: Bundle, variant: Bundle, *, every: bool
+) -> Iterator[tuple[Observation, str]]:
     """Yield (observation, line of the parent) for loader text that the roots do not have any more, and for files
-    that it names and that are not there any more when it is loaded."""
-    for (_, line), tokens in _surplus(_loaded(parent, own=True), _loaded(variant)):
+    that it names and that are not there any more when it is loaded; unless `every`, only where it is meant."""
+    for (root, line), tokens in _surplus(_loaded(parent, own=True), _loaded(variant)):
+        if not (every or is_for_loader(parent, root)):
+            continue
         file, number = _place(variant, line)
         lost = sorted({_KINDS.get(token[:2], "argument") for token in tokens})
         message = f"the line loses its {' and '.join(lost)}: only the loader of SKILL.md gives it"

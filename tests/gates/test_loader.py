@@ -29,6 +29,17 @@ def test_what_moves_to_a_page_loses_what_the_loader_does(lost):
     assert told(source, source)[1] == []
 
 
+def test_a_dollar_of_the_shell_loses_nothing_unless_a_plan_moves_it_or_the_skill_has_arguments():
+    line = '```sh\nprint() { lp "$1"; }\n```\n'
+    source = skill(f"\nSign it.\n\n## Print\n\n{line}")
+    variant = skill("\nSign it. To print, read a.md.\n", **{"a.md": f"# Print\n\n{line}"})
+    assert told(source, variant)[1] == []
+    assert len(told(source, variant, "pd", "strict")[1]) == 1
+    hinted = {path: blob.data.decode() for path, blob in source.files.items()}
+    hinted["demo/SKILL.md"] = hinted["demo/SKILL.md"].replace("\n", "\nargument-hint: FORM\n", 1)
+    assert len(told(bundle(hinted), variant)[1]) == 1
+
+
 def test_what_comes_from_a_file_into_a_root_is_told_in_every_layout_that_keeps_it():
     page = "# Cost\n\nA sheet costs $5.\n"
     source = skill("\nSign it.\n", **{"references/cost.md": page})

@@ -6,14 +6,13 @@ behind a "!" and a fence that is marked with one. A backslash in front of a `$` 
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
 from posixpath import join, normpath
 from typing import NamedTuple
 
 from skilljuror.knowledge.generated.embedded_files import own_lines
-from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
+from skilljuror.knowledge.markdown.frontmatter import frontmatter_end, parse_frontmatter
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.code_paths import (
     BundlePaths,
@@ -23,16 +22,17 @@ from skilljuror.knowledge.units.code_paths import (
 )
 from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
 from skilljuror.models.bundle import Bundle, Skill
-from skilljuror.models.resource_class import is_markdown
+from skilljuror.models.resource_class import is_markdown, resource_class
 
 RUN = "!"
 """Token of a command that the loader runs."""
-_RUN = re.compile(
-    r"^[ \t>]*```!\s*\n(.*?)^[ \t>]*```|(?<!\S)!`([^`\n]+)`", re.MULTILINE | re.DOTALL
-)
+_RUN = re.compile(r"(?<!\S)!`([^`\n]+)`")
+_MARKED = re.compile(r"[ \t>]*```![^\S\n]*$")
+_CLOSED = re.compile(r"[ \t>]*```")
 _REPLACED = re.compile(
     r"(?<!\\)\$(?:\d{1,2}(?!\w)|ARGUMENTS\b|\{CLAUDE_(?:SKILL_DIR|SESSION_ID)\})"
 )
+_POSITION = re.compile(r"\$[1-9]\d?")
 _FOLDER = "${CLAUDE_SKILL_DIR}/"
 
 
@@ -47,22 +47,26 @@ class LoaderLine(NamedTuple):
 
 @lru_cache(maxsize=1 << 10)
 def loader_lines(lines: tuple[str, ...]) -> tuple[LoaderLine, ...]:
-    """Return the lines with loader text, as if they were the body of a SKILL.md; a fence counts as its first line."""
-    text = "\n".join(lines)
-    found: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for pattern in (_RUN, _REPLACED) if "$" in text or "!`" in text or "```!" in text else ():
-        for match in pattern.finditer(text):
-            command = match[1] or match[2] if pattern is _RUN else ""
-            place = RUN if pattern is _RUN else match[0]
-            found[text.count("\n", 0, match.start())].append((place, command))
+    """Return the lines with loader text, as if they were the body of a SKILL.md; a fence that is run counts as its
+    first line."""
+    found: dict[int, tuple[list[str], list[str]]] = {}
+    opened, block = 0, list[str]()
+    for number, line in enumerate(lines, 1):
+        commands = _RUN.findall(line)
+        tokens = [*[RUN] * len(commands), *_REPLACED.findall(line)]
+        if tokens:
+            found[number] = tokens, commands
+        if opened and _CLOSED.match(line):
+            before = found.get(opened, ([], []))
+            found[opened] = [RUN, *before[0]], ["\n".join(block), *before[1]]
+            opened, block = 0, []
+        elif opened:
+            block.append(line)
+        elif _MARKED.match(line):
+            opened = number
     return tuple(
-        LoaderLine(
-            number + 1,
-            lines[number].strip(),
-            tuple(token for token, _ in one),
-            tuple(command for _, command in one if command),
-        )
-        for number, one in sorted(found.items())
+        LoaderLine(number, lines[number - 1].strip(), tuple(tokens), tuple(commands))
+        for number, (tokens, commands) in sorted(found.items())
     )
 
 
@@ -74,6 +78,16 @@ def loaded_lines(bundle: Bundle, root: str, *, own: bool = False) -> tuple[Loade
     return loader_lines(("",) * end + (own_lines(lines) if own else lines)[end:])
 
 
+def is_for_loader(bundle: Bundle, root: str) -> bool:
+    """Whether a root is written for its loader: `$1` alone, without a word about arguments in the frontmatter, is
+    a shell's, or a price."""
+    text = read_text(bundle.files[root])
+    fields, _ = parse_frontmatter(text.lines if text else ())
+    tokens = {token for line in loaded_lines(bundle, root) for token in line.tokens}
+    said = {"argument-hint", "arguments"} & fields.keys()
+    return bool(said) or any(not _POSITION.fullmatch(token) for token in tokens)
+
+
 @cached_by_bundles
 def kept_on_disk(bundle: Bundle) -> frozenset[str]:
     """Return the files that a flat page leaves on disk: those that the loader runs, and those with loader text,
@@ -83,6 +97,7 @@ def kept_on_disk(bundle: Bundle) -> frozenset[str]:
         path
         for path, blob in bundle.files.items()
         if (path in commanded or not is_markdown(path))
+        and resource_class(path, blob) != "data"
         and (text := read_text(blob))
         and loader_lines(text.lines)
     }

@@ -25,7 +25,7 @@ def test_what_is_replaced_or_run_is_found_and_nothing_else(text, tokens):
 def test_a_marked_fence_is_run_and_what_is_replaced_in_it_has_its_own_line():
     lines = ("Look.", "```!", "ls", "du $0", "```", "```sh", "ls", "```")
     found = [(one.number, one.tokens, one.commands) for one in loader_lines(lines)]
-    assert found == [(2, ("!",), ("ls\ndu $0\n",)), (4, ("$0",), ())]
+    assert found == [(2, ("!",), ("ls\ndu $0",)), (4, ("$0",), ())]
 
 
 def test_scripts_that_would_change_and_those_that_the_loader_runs_stay_on_disk():
