@@ -194,9 +194,9 @@ def counted(path):
         if one.kind not in {"edit", "write", "mention"}:
             touched[name_of(one.trajectory, one.skill), logs[one.trajectory]].append(one)
     usable = {one.run for one in table(path, "arm_runs") if one.usable}
-    offered = {skill: names & usable for skill, names in offered.items()}
+    offers = {skill: names & usable for skill, names in offered.items()}
     touches = {(skill, name) for skill, name in touched if name in usable}
-    known = {(skill, name) for skill, names in offered.items() for name in names} | touches
+    known = {(skill, name) for skill, names in offers.items() for name in names} | touches
     found: dict[tuple[str, str], Any] = defaultdict(lambda: dict.fromkeys(WAYS, 0) | {"known": 0})
     for skill, name in known:
         row = found[arms[name], skill]
@@ -205,7 +205,7 @@ def counted(path):
         if first:
             row[first.via] += 1
     for (arm, skill), row in found.items():
-        row["offered"] = any(arms[name] == arm for name in offered.get(skill, ()))
+        row["offered"] = any(arms[name] == arm for name in offers.get(skill, ()))
     return dict(found)
 
 
