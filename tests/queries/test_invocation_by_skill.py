@@ -121,9 +121,9 @@ def an_event(chance, key, number):
 
 
 def made_up(folder):
-    """Two tasks in three arms, 20 trials each, every fifth without a log; 20 foreign runs."""
+    """Two tasks in three arms, 40 trials each, every fifth without a log; 20 foreign runs."""
     path, chance = folder / "study.duckdb", random.Random(7)
-    plan = fake.plan(["alpha", "beta"], trials=20)
+    plan = fake.plan(["alpha", "beta"], trials=40)
     with open_write(path) as store:
         store.put_plan(plan)
         store.put_builds([fake.build("alpha"), fake.build("beta")])
@@ -193,7 +193,10 @@ def counted(path):
     for one in sorted(table(path, "events"), key=lambda one: one.ordinal):
         if one.kind not in {"edit", "write", "mention"}:
             touched[name_of(one.trajectory, one.skill), logs[one.trajectory]].append(one)
-    known = {(skill, name) for skill, names in offered.items() for name in names} | set(touched)
+    usable = {one.run for one in table(path, "arm_runs") if one.usable}
+    offers = {skill: names & usable for skill, names in offered.items()}
+    touches = {(skill, name) for skill, name in touched if name in usable}
+    known = {(skill, name) for skill, names in offers.items() for name in names} | touches
     found: dict[tuple[str, str], Any] = defaultdict(lambda: dict.fromkeys(WAYS, 0) | {"known": 0})
     for skill, name in known:
         row = found[arms[name], skill]
@@ -202,7 +205,7 @@ def counted(path):
         if first:
             row[first.via] += 1
     for (arm, skill), row in found.items():
-        row["offered"] = any(arms[name] == arm for name in offered[skill])
+        row["offered"] = any(arms[name] == arm for name in offers.get(skill, ()))
     return dict(found)
 
 

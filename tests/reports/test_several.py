@@ -175,7 +175,7 @@ def test_open_trials_have_no_rate_and_no_difference(tmp_path, one):
     _, found = compared(one=one, two=two)
     row = found["two", "pd"]
     assert row["strict_rate"] is row["delta_rate"] is row["minutes_per_pass"] is None
-    assert row["strict_rate_reason"] == "1 of 6 trials not final"
+    assert row["strict_rate_reason"] == "5 of 6 trials of pd usable (1 missing)"
     assert row["verdict"].startswith("undetermined: 1 of 12 planned trials has no final outcome")
     assert found["one", "pd"]["strict_rate"] == pytest.approx(5 / 6)
 

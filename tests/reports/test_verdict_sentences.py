@@ -134,9 +134,10 @@ def test_a_contaminated_arm_is_named_with_the_result_without_it(tmp_path):
         " without them, the difference is +5.0 pp (95 % interval −28.1 pp to +38.1 pp, 8 tasks)."
     )
     page = summary.path.read_text(encoding="utf-8")
-    assert "2 contaminated" in page
+    assert "38 of 40 trials of pd usable (2 contaminated)" in page
     said = (
-        "2 of 40 trials of pd are contaminated (substrate_changed); the numbers below include them."
+        "2 of 40 trials of pd are contaminated (substrate_changed); figures below leave them out or are"
+        " not given."
     )
     assert page.count(said) == 4
     rate = skilljuror.open_study(folder).rate("pd")

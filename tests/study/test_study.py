@@ -203,6 +203,7 @@ def test_never_is_censored_at_the_end_of_the_run(tmp_path):
     """Invoked at 2 and at 4; one run of 3 steps never, one of 9 never; one log told no steps."""
     with open_write(tmp_path / "study.duckdb") as store:
         store.put_plan(fake.plan([f"t{n}" for n in range(5)], ("pd",)))
+        store.put_trials([fake.trial(f"t{n}", "pd") for n in range(5)])
         times: list[tuple[float | str, float | str]] = [
             (2.0, 9.0), (4.0, 9.0), ("never", 3.0), ("never", 9.0), ("never", "no_trajectory"),
         ]  # fmt: skip
