@@ -46,25 +46,25 @@ def test_the_other_side_may_win(tmp_path):
 
 
 def test_students_interval_leads_in_title_picture_words_and_methods(tmp_path):
-    """Deltas 25, 50 and 100: mean 58.33, sd 38.19, se 22.05. t(2) is 4.303 and holds 0; the normal
+    """Deltas 25, 50 and 100: mean 58.33, sd 38.19, se 22.05. t(2) is 4.303 and holds 0, its upper end is cut at 100; the normal
     quantile is 1.960 and would leave it out."""
     found = of(tmp_path, {"a": (0, 1), "b": (0, 2), "c": (0, 4)})
-    assert "(95 % interval −36.5 pp to +153.2 pp, 3 tasks)" in found.number
+    assert "(95 % interval −36.5 pp to +100.0 pp, 3 tasks)" in found.number
     assert found.meaning == (
         "mean over 3 tasks of the strict pass rate with pd minus that with baseline,"
         " with Student's interval over the 3 tasks"
     )
     assert found.title.startswith("Inconclusive: ")
     assert "The interval includes 0" in found.advice
-    assert 'aria-label="+58.3 pp, 95 % interval from −36.5 pp to +153.2 pp"' in interval_picture(
+    assert 'aria-label="+58.3 pp, 95 % interval from −36.5 pp to +100.0 pp"' in interval_picture(
         found
     )
     first, *others = found.methods
-    assert first[:3] == ("paired task means, Student t(2) (headline)", *approx(-36.54, 153.20))
+    assert first[:3] == ("paired task means, Student t(2) (headline)", *approx(-36.54, 100))
     normal = next(row for row in others if "normal" in row[0])
     assert normal[:3] == (
         "paired task means, normal (as papers print it)",
-        *approx(15.12, 101.55),
+        *approx(15.12, 100),
     )
 
 

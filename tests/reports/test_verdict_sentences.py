@@ -56,7 +56,8 @@ def make(folder, passes, *, spoilt=(), unsettled=0, models=None):
 @pytest.fixture
 def new_study(tmp_path):
     """A study file that may be planned from another study."""
-    path = make_study(tmp_path, variants={"baseline": "baseline", "pd": "pd"})
+    arms = {"baseline": "baseline", "pd": "pd"}
+    path = make_study(tmp_path, variants=arms, agent={"name": "scripted"})
     make_task(tmp_path / "ink")
     tasks = [{"path": name, "skills": "brew"} for name in ("tea", "ink")]
     edit_study(path, tasks=tasks, contrast={"treatment": "pd", "control": "baseline"})
