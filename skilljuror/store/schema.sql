@@ -402,7 +402,7 @@ CREATE TABLE trajectories (
 -- One row per trial and kind of text that its agent must not see: the result of searching for it in what the agent was shown. A study without fingerprints has no rows.
 CREATE TABLE leak_searches (
     trajectory VARCHAR NOT NULL,  -- Name of the trial.
-    kind VARCHAR NOT NULL,  -- skill (in an arm without one), layout (peculiar to another layout), verifier or solution.
+    kind VARCHAR NOT NULL,  -- skill (or a part of it that the arm does not offer), layout (peculiar to another layout), verifier or solution.
     searched INTEGER NOT NULL,  -- Fingerprints searched for; 0 if the text is too short to be recognised.
     found INTEGER NOT NULL,  -- Fingerprints shown to the agent.
     contaminated BOOLEAN NOT NULL,  -- Whether they suffice as proof.
