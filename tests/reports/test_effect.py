@@ -134,7 +134,9 @@ def test_an_open_trial_keeps_its_parts_from_a_number(tmp_path):
     assert found["disclosure"]["delta_rate"] is None
     assert "no final outcome" in found["disclosure"]["delta_rate_reason"]
     assert found["disclosure"]["verdict"] == "undetermined"
+    assert "of arm-pd usable (1 error)" in found["disclosure"]["not_usable"]
     assert found["executability"]["verdict"] == "inconclusive"
+    assert found["executability"]["not_usable"] is None
 
 
 def test_a_study_of_other_layouts_has_no_parts(tmp_path):
