@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "metrics": WORDS | {"registry", "prices"},  # one dated list for what agents and judges cost
     "store": WORDS | {"files"},
     "queries": {"errors", "files", "times", "store"},  # --param since=7d, as --since of ingest
-    "reports": WORDS | {"files", "queries", "stats"},
+    "reports": WORDS | {"files", "queries", "redaction", "stats"},  # what may leave the machine
     **{
         unit: WORDS | TOOLS | STAGES | PURE | {"store", "queries", "reports", "work_budget"} | below
         for unit, below in {
