@@ -14,6 +14,7 @@ from skilljuror.attribution.paths import absolute, is_glob, name_of
 from skilljuror.attribution.resolution.resolver import ResolvedAccess
 from skilljuror.attribution.resolution.skill_catalog import bare_skill_name
 from skilljuror.attribution.shell.printed_text import lines_matching, separator_line
+from skilljuror.models.resource_class import is_root
 
 _HEADER = re.compile(r"^(?:==> (?P<head>.{1,500}) <==|--- (?P<many>.{1,500}) ---)$")
 """Heading that `head`, and tools that read many files, print before each."""
@@ -66,8 +67,9 @@ def segment_output(
 
 
 def _may_match_others(read: ResolvedAccess) -> bool:
-    """Whether only a glob names the file, which may match files that nothing else names."""
-    return read.access.glob and is_glob(name_of(read.access.path))
+    """Whether only a glob names a SKILL.md, and may match other files, whose text would be its own."""
+    of_root = is_root(read.location.resource)
+    return of_root and read.access.glob and is_glob(name_of(read.access.path))
 
 
 def prints(access: Access) -> bool:
