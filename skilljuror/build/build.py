@@ -43,6 +43,8 @@ from skilljuror.files import (
     write_record,
 )
 from skilljuror.gates import GATES
+from skilljuror.gates.findings import finding
+from skilljuror.gates.loader import lost_loader_text
 from skilljuror.gates.policies import worst
 from skilljuror.knowledge.comparison.unit_matching import knowledge_map
 from skilljuror.knowledge.plans.render import render
@@ -265,9 +267,21 @@ class BuildInProgress:
             against_source = self._audit("source", built)
             judged = inherit_from_source(judged, against_source)
             judged = with_findings_of(judged, against_source) if written else judged
+        if built.parent != "source" and not written:  # a parent that lost it is no excuse
+            judged = with_findings_of(judged, self._lost_loader_text(built, judged))
         judged = waive_declared(judged, built.expected)
         for result in judged.results:
             yield result.model_copy(update={"variant": built.variant, "parent": built.parent})
+
+    def _lost_loader_text(self, built: BuiltVariant, judged: AuditResult) -> AuditResult:
+        """The audit with what the variant lost of its source's loader text as its only findings."""
+        pair = self.bundles["source"], self.bundles[built.variant]
+        lost = tuple(finding(*one) for one in lost_loader_text(*pair, every=True))
+        results = (
+            one.model_copy(update={"findings": lost if one.gate == "knowledge" else ()})
+            for one in judged.results
+        )
+        return judged.model_copy(update={"results": tuple(results)})
 
     def _audit(self, parent: str, built: BuiltVariant) -> AuditResult:
         bundles = self.bundles[parent], self.bundles[built.variant]

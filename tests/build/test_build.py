@@ -81,3 +81,16 @@ def test_one_failing_source_does_not_stop_the_rest(source, tmp_path):
 def test_a_part_of_the_chain_is_built_when_its_end_is_asked_for(source, tmp_path):
     record = build_source(source, tmp_path / "out", variants=("pd",))
     assert {one.variant for one in record.variants} == {"baseline", "pd"}
+
+
+def test_a_layout_of_a_refused_parent_is_refused_for_the_same_loss(tmp_path):
+    head = "---\nname: {0}\ndescription: Counts tides. Use when tides are counted.\n---\n# {0}\n\n"
+    for name, line in (("a", "Count them."), ("b", "Tides: !`sh ${CLAUDE_SKILL_DIR}/n.sh`")):
+        (tmp_path / "skills" / name).mkdir(parents=True)
+        (tmp_path / "skills" / name / "SKILL.md").write_text(f"{head.format(name)}{line}\n")
+    (tmp_path / "skills" / "b" / "n.sh").write_text("ls\n")
+    names = ("origin-flat", "baseline", "flat-files", "pd")
+    record = build_source(tmp_path / "skills", tmp_path / "out", variants=names)
+    verdicts = {one.variant: one.verdict for one in record.variants}
+    assert verdicts.pop("origin-flat") == "pass"
+    assert verdicts == dict.fromkeys(names[1:], "fail")
