@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from skilljuror.agents import refuse_missing_keys
+from skilljuror.agents.tried_versions import untried
 from skilljuror.errors import HarnessError, SkilljurorError
 from skilljuror.harnesses.base import CheckedHarness, Harness, Requirement
 from skilljuror.llm.answers import ModelChoice
@@ -49,6 +50,7 @@ def _agents(agents: Sequence[AgentProgram]) -> Iterator[Requirement]:
 def _keys(agent: AgentProgram) -> str:
     refuse_missing_keys(agent)
     version = f"version {agent.version}" if agent.version else "no version on this machine"
+    version = untried(agent.name, agent.version) or version
     return f"{version}; {', '.join(agent.keys) or 'no key'}"
 
 
