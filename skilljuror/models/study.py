@@ -434,6 +434,9 @@ class TrialRecord(Record):
     """Name of the agent."""
     agent_version: str | None = None
     """Version of the agent."""
+    agent_untried: str | None = None
+    """Remark on a version newer than every tried one, whose log may hold records that nobody reads; else
+    None."""
     model: str | None = None
     """Model; None for an agent without one."""
     effort: str | None = None

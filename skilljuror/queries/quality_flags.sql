@@ -39,6 +39,9 @@ flags AS (
         l.plain_model || ', ' || array_to_string(l.other_models, ', ') AS detail
     FROM about AS a JOIN trajectories AS l ON l.trial = a.trial WHERE len(l.other_models) > 0
     UNION ALL BY NAME
+    SELECT 'agent_untried' AS flag, 'circumstance' AS kind, a.*, t.agent_untried AS detail
+    FROM about AS a JOIN trials AS t ON t.trial = a.trial WHERE t.agent_untried IS NOT NULL
+    UNION ALL BY NAME
     SELECT 'no_steps' AS flag, 'circumstance' AS kind, a.*, 'the log holds no step' AS detail
     FROM about AS a JOIN trajectories AS l ON l.trial = a.trial WHERE l.steps + l.sub_steps = 0
     UNION ALL BY NAME

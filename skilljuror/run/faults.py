@@ -8,6 +8,7 @@ from the reward.
 from pathlib import Path
 from typing import Literal
 
+from skilljuror.agents.tried_versions import untried
 from skilljuror.harnesses.artifacts import Reading
 from skilljuror.ingest.trials import fault_in_output, log_of
 from skilljuror.models.study import NO_ANSWER, NO_LOG, TrialRecord
@@ -89,10 +90,12 @@ def _waited(run: Trajectory, record: TrialRecord) -> bool:
 def checked_by_log(record: TrialRecord, raw: Path, *, writes_log: bool = False) -> TrialRecord:
     """Correct the record of an attempt by its log in `raw`: unscored if no model answered, an error if a
     required log is missing. `rewards` keeps the verifier's values. An unreadable log is only noted in
-    `left_out`."""
+    `left_out`, and a version of the agent that was never tried in `agent_untried`."""
     if record.agent_seconds is None or record.exception == RUN_STOPPED:
         return record  # never started, or never ended
     reading = Reading()
+    remark = untried(record.agent, record.agent_version)
+    record = record.model_copy(update={"agent_untried": remark})
     run, unread = log_of(raw, record)
     if run is None and unread:  # unknown whether a model answered
         for why in unread:

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from skilljuror.agents import refuse_missing_keys
+from skilljuror.agents.tried_versions import untried
 from skilljuror.errors import HarnessError, SkilljurorError
 from skilljuror.harnesses.base import CheckedHarness, Harness, Requirement
 from skilljuror.harnesses.sandbox import bwrap_problem
@@ -63,6 +64,7 @@ def _agent(config: StudyConfig, agent: AgentProgram, harness: Harness) -> str:
     refuse_missing_keys(agent)
     refuse_unprotected(config, agent, harness)
     version = f"version {agent.version}" if agent.version else "no version on this machine"
+    version = untried(agent.name, agent.version) or version
     return f"{version}; {', '.join(agent.keys) or 'no key'}"
 
 

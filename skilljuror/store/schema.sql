@@ -136,6 +136,7 @@ CREATE TABLE trials (
     verifier_seconds DOUBLE,  -- Wall clock of the verifier, seconds; null when it never started.
     exit_code INTEGER,  -- Exit status of the agent; null after a timeout.
     usage_reason VARCHAR,  -- Why tokens and cost are null, such as no_model.
+    agent_untried VARCHAR,  -- Remark on a version of the agent newer than every tried one; else null.
     left_out VARCHAR[] NOT NULL  -- Files of the agent that were not read, with the reason.
 );
 

@@ -15,6 +15,8 @@ from tests.support.planted_homes import MARK, planted_home
 from tests.support.studies import make_study
 
 KEY = "sk-live-0123456789/+abcdefghijklmnop"
+TWO_TRIALS = 300.0
+"""Seconds of a command that runs two trials of at most 120 s each."""
 TRIALS = """
 SELECT condition, t.reward, t.agent, t.model, network, t.agent_version IS NOT NULL, format, steps, output
 FROM trials t JOIN trajectories ON trajectory = t.trial
@@ -26,6 +28,7 @@ READS = "SELECT DISTINCT trajectory, skill, resource FROM events WHERE kind IN (
 
 
 @pytest.mark.live
+@pytest.mark.timeout(600)
 @needs_bwrap
 @pytest.mark.parametrize("agent", AGENTS, ids=str)
 def test_a_real_agent_in_two_conditions(agent, tmp_path):
@@ -41,7 +44,7 @@ def test_a_real_agent_in_two_conditions(agent, tmp_path):
         )  # fmt: skip
         home = {"HOME": str(planted_home(tmp_path / "home"))}
         for words in (("run", study, "--out", out), ("ingest", "--study", out), ("report", out)):
-            done = call(*words, env={**os.environ, **home, agent.key: KEY})
+            done = call(*words, env={**os.environ, **home, agent.key: KEY}, timeout=TWO_TRIALS)
             assert done.returncode == 0, done.stderr
             said += done.stdout + done.stderr
     assert not [request.path for request in requests if MARK in json.dumps(request.body)]

@@ -61,16 +61,19 @@ def own_logs(folder, *opened, skill="csv-report", root=SKILLS):
     """Sessions of Claude Code in a project each: every one opens the Skill, and the files named."""
     for number, names in enumerate(opened):
         session = f"5e551000-0000-4000-8000-00000000000{number}"
+        first = 10 * number  # two sessions have no record in common
         rows = [
-            user(1, "Write the report.", sessionId=session),
-            assistant(2, tool_use("t0", "Skill", skill=skill), sessionId=session),
-            user(3, [tool_result("t0", f"Launching skill: {skill}")], sessionId=session),
+            user(first + 1, "Write the report.", sessionId=session),
+            assistant(first + 2, tool_use("t0", "Skill", skill=skill), sessionId=session),
+            user(first + 3, [tool_result("t0", f"Launching skill: {skill}")], sessionId=session),
         ]
         for place, name in enumerate(names, start=1):
             read = tool_use(f"t{place}", command=f"cat {root}/{name}")
             text = FILES.get(f"csv-report/{name}", "old words\n")
-            rows.append(assistant(2 + 2 * place, read, sessionId=session))
-            rows.append(user(3 + 2 * place, [tool_result(f"t{place}", text)], sessionId=session))
+            rows.append(assistant(first + 2 + 2 * place, read, sessionId=session))
+            rows.append(
+                user(first + 3 + 2 * place, [tool_result(f"t{place}", text)], sessionId=session)
+            )
         write_lines(folder / "projects" / f"-w{number}" / f"{session}.jsonl", *rows)
     return folder
 

@@ -136,8 +136,8 @@ def test_the_report_and_notebooks_know_its_unit(buoys, tmp_path):
     report = report_study(tmp_path / "s").path
     tables = report.parent / "tables"
     rows = (tables / "contrasts.csv").read_text(encoding="utf-8").splitlines()
-    assert "buoys,buoys,2,2,2,2.0,,no variation between tasks,,0.5,0.5" in rows
-    assert "any_buoy,pp,2,2,2,100.0,,no variation between tasks,,0.5,0.5" in rows
+    assert "buoys,buoys,2,2,2,2.0,,no variation between tasks,,0.5,0.5," in rows
+    assert "any_buoy,pp,2,2,2,100.0,,no variation between tasks,,0.5,0.5," in rows
     assert "Buoys in what the agent said" in report.read_text(encoding="utf-8")
 
 

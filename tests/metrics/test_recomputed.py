@@ -52,10 +52,13 @@ def database(request, tmp_path_factory):
 
 
 def arms_of(path):
-    """Condition -> (run or None, reward, measures) of every run of the frame."""
+    """Condition -> (run or None, reward, measures) of every run of the frame; a trial whose outcome is open or
+    that is contaminated has no run."""
     runs, arms = runs_of(path), defaultdict(list)
+    contaminated = {row.trial for row in table(path, "contaminations", "trial")}
     for row in table(path, "runs", "run"):
-        one = runs.get(row.run)
+        usable = row.status == "observed" or (row.final and row.run not in contaminated)
+        one = runs.get(row.run) if usable else None
         arms[row.condition].append((one, row.reward, expected(one)[0] if one else {}))
     return arms
 
@@ -160,7 +163,7 @@ def test_invocation_counts_a_sub_agent_as_part_of_the_run(database):
 
 def test_the_exposure_curve(database):
     shares = []
-    for one in runs_of(database).values():
+    for one in (one for rows in arms_of(database).values() for one, *_ in rows if one):
         arrived, steps = expected(one)[1], sum(step.agent == "main" for step in one.steps)
         if arrived is not None and steps:
             first = list(arrived.values())

@@ -202,7 +202,7 @@ def test_ends_without_a_result_or_a_log_are_circumstances(tmp_path):
     path = tmp_path / "study.duckdb"
     trials = [
         fake.trial("alpha", "pd", 1, status="error", reward=None, exception="Broken"),
-        fake.trial("alpha", "pd", 2),
+        fake.trial("alpha", "pd", 2, agent_untried="codex 99.0 is newer"),
     ]
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"], conditions=["pd", "baseline"], trials=2))
@@ -216,6 +216,7 @@ def test_ends_without_a_result_or_a_log_are_circumstances(tmp_path):
         "no_readable_log": ("circumstance", name, "error"),
     }
     assert ("log_cut_off", "circumstance", trials[1].trial, "4 steps") in found
+    assert ("agent_untried", "circumstance", trials[1].trial, "codex 99.0 is newer") in found
     missing = {row[2] for row in found if row[0] == "unfinished" and row[3] == "missing"}
     assert missing == {"alpha__baseline__1", "alpha__baseline__2"}
 

@@ -5,11 +5,14 @@ import shutil
 
 import pytest
 
+from skilljuror.agents.tried_versions import TRIED
 from skilljuror.errors import HarnessError
 from skilljuror.files import StudyFolder, read_record
 from skilljuror.ingest.trials import ingest_trials
+from skilljuror.models.agent import AgentProgram
 from skilljuror.models.study import TrialRecord
 from skilljuror.run.faults import checked_by_log, is_machine_fault
+from skilljuror.run.preflight import _agents
 from skilljuror.run.run import run_study
 from tests.support import fabricated_records as fake
 from tests.support.claude_logs import assistant, row, tool_result, tool_use, user, write_lines
@@ -205,6 +208,23 @@ def test_retries_that_only_the_output_holds_are_an_outage_too(tmp_path, said, en
     record = checked_by_log(record, tmp_path, writes_log=True)
     assert (record.status, record.reward) == ended
     assert (said in (record.message or "")) if said and ended == OUTAGE else not record.message
+
+
+@pytest.mark.parametrize(("version", "remarked"), [
+    ("99.0.1", True), (TRIED["codex"][0], False), (TRIED["codex"][-1], False), (None, False),
+])  # fmt: skip
+def test_a_version_newer_than_tried_is_remarked_on(tmp_path, monkeypatch, version, remarked):
+    monkeypatch.setenv(KEY, "of no worth")
+    rollout(tmp_path / "agent", answered=True)
+    scored = fake.trial("tea", "a", agent="codex", agent_version=version, agent_seconds=1.0)
+    said = checked_by_log(scored, tmp_path).agent_untried
+    agent = AgentProgram("codex", version, (), ("codex",), keys=(KEY,))
+    (needed,) = _agents([agent])
+    remark = (
+        f"codex {version} is newer than {TRIED['codex'][-1]}, the newest version that was tried"
+    )
+    assert said == (remark if remarked else None)
+    assert (remark in needed.detail) == remarked
 
 
 def test_an_empty_first_answer_is_none_whatever_the_agent(tmp_path):

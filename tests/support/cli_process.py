@@ -42,9 +42,8 @@ def call(*words: Any, cwd: Path | None = None, under: Sequence[str] = (), **more
     more.setdefault(
         "env", dict(os.environ)
     )  # with no COLUMNS, which readline sets for children alone
-    return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False, **more
-    )
+    more.setdefault("timeout", 60)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **more)
 
 
 def complaint(done: Any, status: int = 2) -> str:

@@ -22,8 +22,6 @@ class LiveAgent(NamedTuple):
     """One agent, and how it comes to know the Skill `brew`."""
 
     name: str
-    package: str
-    """Its package in npm, or in PyPI where the program belongs to an environment."""
     program: str
     """Path below LIVE."""
     key: str
@@ -35,6 +33,8 @@ class LiveAgent(NamedTuple):
     """Format of its native log."""
     reading: Step
     """The step that reads the SKILL.md."""
+    package: str = ""
+    """Its package in npm, or in PyPI where the program belongs to an environment."""
 
     @property
     def place(self) -> Path:
@@ -68,20 +68,20 @@ class LiveAgent(NamedTuple):
 
 AGENTS = [
     LiveAgent(
-        "codex", "@openai/codex", "node_modules/.bin/codex", "OPENAI_API_KEY", "/v1", "gpt-scripted", "codex-rollout",
-        shell("codex", "cat ~/.agents/skills/brew/SKILL.md"),
+        "codex", "node_modules/.bin/codex", "OPENAI_API_KEY", "/v1", "gpt-scripted", "codex-rollout",
+        shell("codex", "cat ~/.agents/skills/brew/SKILL.md"), "@openai/codex",
     ),
     LiveAgent(
-        "claude-code", "@anthropic-ai/claude-code", "node_modules/.bin/claude", "ANTHROPIC_API_KEY", "", "claude-opus-4-6",
-        "claude-session", Step("", (("Skill", {"skill": "brew"}),)),
+        "claude-code", "node_modules/.bin/claude", "ANTHROPIC_API_KEY", "", "claude-opus-4-6",
+        "claude-session", Step("", (("Skill", {"skill": "brew"}),)), "@anthropic-ai/claude-code",
     ),
     LiveAgent(
-        "gemini-cli", "@google/gemini-cli", "node_modules/.bin/gemini", "GEMINI_API_KEY", "", "gemini-2.5-pro", "gemini-chat",
-        Step("", (("activate_skill", {"name": "brew"}),)),
+        "gemini-cli", "node_modules/.bin/gemini", "GEMINI_API_KEY", "", "gemini-2.5-pro", "gemini-chat",
+        Step("", (("activate_skill", {"name": "brew"}),)), "@google/gemini-cli",
     ),
     LiveAgent(
-        "mini-swe-agent", "mini-swe-agent", "venv/bin/mini", "OPENAI_API_KEY", "/v1", "openai/scripted", "mini-swe-agent",
-        shell("mini-swe-agent", "cat ~/.agents/skills/brew/SKILL.md"),
+        "mini-swe-agent", "venv/bin/mini", "OPENAI_API_KEY", "/v1", "openai/scripted", "mini-swe-agent",
+        shell("mini-swe-agent", "cat ~/.agents/skills/brew/SKILL.md"), "mini-swe-agent",
     ),
 ]  # fmt: skip
 

@@ -12,6 +12,8 @@ from tests.support.model_server import model_server
 from tests.support.studies import make_study
 
 KEY = "sk-live-0123456789/+abcdefghijklmnop"
+TWO_TRIALS = 300.0
+"""Seconds of a command that runs two trials of at most 120 s each."""
 TRIALS = """
 SELECT condition, t.reward, t.agent, network, format FROM trials t JOIN trajectories ON trajectory = t.trial
 ORDER BY condition
@@ -34,6 +36,7 @@ def options(agent, address):
 
 
 @pytest.mark.live
+@pytest.mark.timeout(600)
 @needs_harbor
 @pytest.mark.parametrize("agent", AGENTS[:2], ids=str)
 def test_a_real_agent_in_harbor_in_two_conditions(agent, tmp_path):
@@ -52,7 +55,7 @@ def test_a_real_agent_in_harbor_in_two_conditions(agent, tmp_path):
         )  # fmt: skip
         env = {**os.environ, agent.key: KEY, "ANTHROPIC_BASE_URL": address}
         for words in (("run", study, "--out", out, "--jobs", 2), ("ingest", "--study", out)):
-            done = call(*words, env=env)
+            done = call(*words, env=env, timeout=TWO_TRIALS)
             assert done.returncode == 0, done.stderr
     about = [agent.name, "host", agent.format]
     assert rows(out, TRIALS) == [["none", 0.0, *about], ["skill", 1.0, *about]]
