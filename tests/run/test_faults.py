@@ -8,11 +8,12 @@ import pytest
 from skilljuror.agents.tried_versions import TRIED
 from skilljuror.errors import HarnessError
 from skilljuror.files import StudyFolder, read_record
+from skilljuror.harnesses.local import LocalHarness
 from skilljuror.ingest.trials import ingest_trials
 from skilljuror.models.agent import AgentProgram
-from skilljuror.models.study import TrialRecord
+from skilljuror.models.study import HarnessChoice, TrialRecord
 from skilljuror.run.faults import checked_by_log, is_machine_fault
-from skilljuror.run.preflight import _agents
+from skilljuror.run.preflight import preflight
 from skilljuror.run.run import run_study
 from tests.support import fabricated_records as fake
 from tests.support.claude_logs import assistant, row, tool_result, tool_use, user, write_lines
@@ -219,7 +220,9 @@ def test_a_version_newer_than_tried_is_remarked_on(tmp_path, monkeypatch, versio
     scored = fake.trial("tea", "a", agent="codex", agent_version=version, agent_seconds=1.0)
     said = checked_by_log(scored, tmp_path).agent_untried
     agent = AgentProgram("codex", version, (), ("codex",), keys=(KEY,))
-    (needed,) = _agents([agent])
+    harness = HarnessChoice(name="local", options={"isolation": "none"})
+    config = fake.plan(["tea"], ("a",)).config.model_copy(update={"harness": harness})
+    *_, needed = preflight(config, LocalHarness(harness.options), [agent], [])
     remark = (
         f"codex {version} is newer than {TRIED['codex'][-1]}, the newest version that was tried"
     )
