@@ -3,10 +3,13 @@ import json
 import pytest
 
 from skilljuror.agents import AGENTS
+from skilljuror.agents.tried_versions import TRIED
 from skilljuror.errors import UsageError
 from skilljuror.models.agent import AgentProgram
 from skilljuror.registry import resolve
 from tests.support.harness_tasks import write_tree
+from tests.support.live_agents import AGENTS as LIVE_AGENTS
+from tests.support.places import ROOT
 
 PROGRAM = "#!/bin/sh\necho the-version\n"
 PROGRAMS = {
@@ -129,3 +132,11 @@ def test_a_provider_whose_key_is_not_known_is_asked_about(made):
     with pytest.raises(UsageError, match=r"no key is known for a model of 'acme'.*options\.keys"):
         made("mini-swe-agent", model="acme/large")
     assert made("mini-swe-agent", {"keys": ["ACME"]}, model="acme/large").keys == ("ACME",)
+
+
+@pytest.mark.parametrize("agent", LIVE_AGENTS, ids=[agent.name for agent in LIVE_AGENTS])
+def test_the_page_names_the_tried_versions(agent):
+    """`make live` installs the first of them, from the same list."""
+    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8").splitlines()
+    (row,) = [line for line in page if line.startswith(f"| `{agent.name}` |")]
+    assert row.endswith(f"| {', '.join(TRIED[agent.name])} |")

@@ -88,6 +88,8 @@ AGENTS = [
 
 def why_not(agent: LiveAgent) -> str | None:
     """Why an agent cannot be run here; None when it can."""
+    if shutil.which(agent.place) is None and LIVE.name == NEWEST:
+        return f"{agent.name}: {NEWEST}/ has no version newer than the pinned one"
     if shutil.which(agent.place) is None:
         return f"{agent.program} is not in {LIVE.name}/: make live installs it"
     if LIVE.name == NEWEST and agent.version == TRIED[agent.name][0]:

@@ -20,10 +20,10 @@ SECONDS = 300
 NPM = ("--no-fund", "--no-audit", "--loglevel", "error")
 
 
-def run(command: Sequence[str], **more: str) -> str:
+def run(command: Sequence[str], given: str | None = None) -> str:
     """The output of a command. Raises SubprocessError."""
     done = subprocess.run(
-        command, check=True, capture_output=True, text=True, timeout=SECONDS, **more
+        command, input=given, check=True, capture_output=True, text=True, timeout=SECONDS
     )
     return done.stdout
 
@@ -51,9 +51,9 @@ def newest(agent: LiveAgent) -> tuple[str, str]:
     """(the newest version, the node that it asks for or ""). Raises SubprocessError."""
     if of_npm(agent):
         said = json.loads(run(["npm", "view", agent.package, "version", "engines", "--json"]))
-        return said["version"], said.get("engines", {}).get("node", "")
+        return str(said["version"]), said.get("engines", {}).get("node", "")
     ask = [_uv(), "pip", "compile", "-q", "--no-deps", "--no-header", "--no-annotate", "-"]
-    return run(ask, input=agent.package).strip().rpartition("==")[2], ""
+    return run(ask, agent.package).strip().rpartition("==")[2], ""
 
 
 def _uv() -> str:
