@@ -272,7 +272,7 @@ def _breaks(
         )
     kept = sorted(kept_on_disk(built.build.bundles["source"]))
     if kept and manifest.variant == "baseline":
-        yield f"not on the page, because the loader of SKILL.md would rewrite or runs it: {_some(kept)}"
+        yield f"not on the page, because the loader of SKILL.md rewrites or runs it: {_some(kept)}"
     if len(built.record.source.skills) > len(manifest.skills):
         yield f"{len(built.record.source.skills)} Skills are merged into one, with one description"
     findings = [one for result in results for one in result.findings]

@@ -117,7 +117,7 @@ def test_a_log_that_takes_too_much_work_is_an_error_row_and_the_rest_goes_on(tmp
     many_skills(tmp_path / "logs" / "bad", 1200)
     many_skills(tmp_path / "logs" / "good", 2)
     for _ in range(2):
-        done = call("ingest", "logs", "--study", "out", cwd=tmp_path)
+        done = call("ingest", "logs", "--strict", "--study", "out", cwd=tmp_path)
         assert done.returncode == 1, done.stderr
         rows = call("query", "out", "sources", "--json", cwd=tmp_path).stdout
         found = {row["path"].split("/")[-2]: row for row in json.loads(rows)}

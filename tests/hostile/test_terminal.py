@@ -120,7 +120,7 @@ def place(tmp_path_factory):
         database.execute(
             "INSERT INTO study BY NAME (SELECT ? AS study, ? AS agent, ? AS harness, '0' AS config_digest,"
             " '0' AS skilljuror_version, 0 AS seed, 1 AS trials_per_cell, 'silent' AS disclosure,"
-            " ['skill'] AS vary, 'strict_pass' AS primary_outcome, '{}' AS config)",
+            " ['skill'] AS vary, 'strict_pass' AS primary_outcome, '{}' AS config, []::VARCHAR[] AS accept_skills)",
             [NAME] * 3,
         )
         database.execute(

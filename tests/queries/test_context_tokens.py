@@ -117,7 +117,9 @@ def mapped(tmp_path_factory):
         logged(
             "b", [(2, A), (2, B)], units=UNITS, trial=fake.name_of("alpha", "pd", 2), usage=USAGE
         ),
-        logged("c", [], trial=fake.name_of("alpha", "no-skill", 1), usage=USAGE),
+        fake.replaced(
+            logged("c", [], trial=fake.name_of("alpha", "no-skill", 1), usage=USAGE), offered=()
+        ),
     ]
     asked(folder, runs, "context_tokens", plan=plan, units=UNIT_ROWS)
     return folder / "study.duckdb"

@@ -358,8 +358,10 @@ def test_skills_of_two_plugins_are_two_and_the_variants_is_its_folder(tmp_path):
     trial = fake.trial("alpha", "pd")
     names = "plug:csv-report", "csv-report"
     plugins = "a:review", "b:review"
+    plan = fake.plan(["alpha"])
+    config = plan.config.model_copy(update={"accept_skills": plugins})
     with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"]))
+        store.put_plan(plan.model_copy(update={"config": config}))
         store.put_builds([fake.build("alpha")])
         store.put_trials([trial])
         events = [fake.event("t1", n, skill=name) for n, name in enumerate((*names, *plugins))]

@@ -75,7 +75,7 @@ def test_the_items_are_units_where_there_is_a_map(tmp_path):
     key = fake.name_of("alpha", "pd")
     runs = [
         logged(key, [(1, A), (1, B)], [(2, (0, 1), (1,))], units, trial=key),
-        logged("none", [], trial=fake.name_of("alpha", "no-skill")),
+        fake.replaced(logged("none", [], trial=fake.name_of("alpha", "no-skill")), offered=()),
     ]
     columns = ("condition", "item", "compacted", "showed", "resident_share", "lost")
     assert asked(tmp_path, runs, "residency", *columns, plan=plan) == [

@@ -238,7 +238,8 @@ def test_a_study_without_a_contrast_has_times_and_no_difference(tmp_path):
     with open_write(tmp_path / "study.duckdb") as store:
         store.put_plan(plan)
         store.put_trials([fake.trial("a", "no-skill")])
-        fake.put(store, [fake.run("x", trial="a__no-skill__1", values={"agent_minutes": 2.0})])
+        run = fake.run("x", trial="a__no-skill__1", values={"agent_minutes": 2.0})
+        fake.put(store, [fake.replaced(run, offered=())])
     (row,) = records(tmp_path / "study.duckdb", "time_to_pass")
     assert (row["minutes"], row["difference"]) == (2.0, None)
     assert records(tmp_path / "study.duckdb", "gains") == []

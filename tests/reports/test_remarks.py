@@ -5,7 +5,7 @@ import pytest
 from skilljuror.queries.run import open_read, run
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.build import build_report
-from skilljuror.reports.remarks import gate_power, roots_cut
+from skilljuror.reports.remarks import gate_power, price_dates, roots_cut
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
@@ -129,3 +129,15 @@ def test_roots_that_were_cut_off_in_one_arm_are_told(tmp_path, pd, baseline, wor
     with open_read(path) as reader:
         told = [remark.words for remark in roots_cut(Answers(reader))]
     assert [words in one for one in told] == ([] if words is None else [True])
+
+
+def test_the_dates_of_the_prices_behind_a_cost_are_named(tmp_path):
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a"], ("pd",)))
+        store.put_trials([fake.trial("a", "pd")])
+        values = {"cost_usd": 0.5, "price_date": 20261101.0}
+        fake.put(store, [fake.run("x", trial="a__pd__1", values=values)])
+    with open_read(path) as reader:
+        (one,) = price_dates(Answers(reader))
+    assert one.words == "Cost uses list prices as of 2026-11-01."

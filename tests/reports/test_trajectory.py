@@ -14,13 +14,14 @@ SKILL = "/w/.claude/skills/brew/SKILL.md"
 
 
 def log(path, reads, text=EVIL):
-    lines = [user(1, f"Brew. {text}")]
-    for n in range(reads):
+    first = 100 * reads  # two sessions have no record in common
+    lines = [user(first + 1, f"Brew. {text}")]
+    for n in range(first // 2, first // 2 + reads):
         lines += [
             assistant(2 * n + 2, tool_use(f"t{n}", "Read", file_path=SKILL)),
             user(2 * n + 3, [tool_result(f"t{n}", "     1→# Brew\n     2→Steep for 3 minutes.\n")]),
         ]
-    write_lines(path, *lines, assistant(90, {"type": "text", "text": text}))
+    write_lines(path, *lines, assistant(first + 90, {"type": "text", "text": text}))
 
 
 @pytest.fixture

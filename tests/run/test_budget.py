@@ -11,10 +11,7 @@ import pytest
 from skilljuror.files import StudyFolder, read_record
 from skilljuror.ingest.trials import ingest_trials
 from skilljuror.models.study import Budget, StudyConfig, TrialRecord
-from skilljuror.queries.run import open_read
 from skilljuror.queries.run import run as ask
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.remarks import price_dates
 from skilljuror.run.attempts import set_aside
 from skilljuror.run.budget import Spending
 from skilljuror.run.run import run_study
@@ -140,8 +137,6 @@ def test_prices_of_the_study_go_before_the_packaged_ones(talking):
     study, out = talking(PRICED, 100)
     run_study(study, out)
     assert cost_of(out) == [None]
-    with open_read(StudyFolder(out).database) as reader:
-        assert price_dates(Answers(reader)) == []
     price = {"model": "tea-1", "input": 1, "cache_write": 0, "cache_read": 0, "output": 0}
     price |= {"as_of": date(2026, 11, 1)}
     edit_study(study, prices=[price])
@@ -151,9 +146,6 @@ def test_prices_of_the_study_go_before_the_packaged_ones(talking):
     edit_study(study, prices=[price | {"input": 3}])
     run_study(study, out)
     assert cost_of(out) == [pytest.approx(3 * first)]
-    with open_read(StudyFolder(out).database) as reader:
-        (told,) = price_dates(Answers(reader))
-    assert told.words == "Cost uses list prices as of 2026-11-01."
 
 
 def test_what_an_attempt_spent_that_was_stopped_counts(tmp_path, monkeypatch):

@@ -84,7 +84,8 @@ def _runs(condition: str, trials: list[TrialRecord]) -> Iterator[Ingested]:
             "fanout": float(min(counts[place], 4)),
             **_bins(condition, counts[place]),
         }
-        yield fake.run(key, trial=trial.trial, steps=20, events=events, values=values)
+        run = fake.run(key, trial=trial.trial, steps=20, events=events, values=values)
+        yield fake.replaced(run, offered=()) if condition == "no-skill" else run
 
 
 def _bins(condition: str, count: int) -> dict[str, float | str | None]:
