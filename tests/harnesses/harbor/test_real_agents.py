@@ -9,7 +9,7 @@ from tests.support.cli_process import call
 from tests.support.harbor_venv import HARBOR, needs_harbor
 from tests.support.live_agents import AGENTS, LIVE, rows, why_not
 from tests.support.model_server import model_server
-from tests.support.studies import make_study
+from tests.support.studies import edit_study, make_study
 
 KEY = "sk-live-0123456789/+abcdefghijklmnop"
 TWO_TRIALS = 300.0
@@ -53,6 +53,8 @@ def test_a_real_agent_in_harbor_in_two_conditions(agent, tmp_path):
                    "options": {"keys": [agent.key], **options(agent, address)}},
             harness={"name": "harbor", "timeout_sec": 120, "options": harness},
         )  # fmt: skip
+        # Harbor hands Claude Code no settings, and 2.1.332 lists this Skill of its own without them
+        edit_study(study, accept_skills=["plugin-authoring"])
         env = {**os.environ, agent.key: KEY, "ANTHROPIC_BASE_URL": address}
         for words in (("run", study, "--out", out, "--jobs", 2), ("ingest", "--study", out)):
             done = call(*words, env=env, timeout=TWO_TRIALS)
