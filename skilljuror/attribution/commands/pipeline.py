@@ -6,7 +6,7 @@ decides.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -337,7 +337,8 @@ _HANDLERS: dict[str, Callable[[Pipeline, Command], None]] = {
 def _instead(second: list[Access], first: list[Access]) -> list[Access]:
     """Drop accesses of `||` fallbacks to files that the first command touches."""
     last = first[-1].pipeline if first else None
-    tried = {(one.path.lower(), one.kind) for one in first if one.pipeline == last and one.path}
+    before = takewhile(lambda one: one.pipeline == last, reversed(first))
+    tried = {(one.path.lower(), one.kind) for one in before if one.path}
     return [one for one in second if (one.path.lower(), one.kind) not in tried]
 
 
