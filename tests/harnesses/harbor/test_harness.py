@@ -2,6 +2,8 @@
 
 import json
 import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from msgspec import structs
@@ -176,6 +178,14 @@ def test_a_skill_that_harbor_would_not_take_is_refused(tmp_path, place):
         HarborHarness({"program": str(HARBOR)}).run(job, tmp_path)
 
 
+@pytest.fixture
+def disk():
+    """A folder on the disk, readable by all."""
+    with TemporaryDirectory(dir="/tmp") as folder:  # a sandbox has a /dev/shm of its own
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 LOOKS = """
 cp "$1" $2/prompt.txt; cp ~/.tea/settings $2/; echo $TEA_POT > $2/pot; ls "$3" > $2/listed
 mkdir -p ~/.tea/logs/deep; echo said > ~/.tea/logs/deep/one; echo done > out.txt; ls -d $4 > $2/shown
@@ -185,8 +195,8 @@ ls -A $4/tea > $2/hidden
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", ["~/.tea/skills", None])
-def test_an_agent_of_ours_finds_in_harbor_what_it_finds_locally(tmp_path, folder):
-    shown = tmp_path / "shown"
+def test_an_agent_of_ours_finds_in_harbor_what_it_finds_locally(tmp_path, disk, folder):
+    shown = disk / "shown"
     shown.mkdir()
     argv = ("bash", "-c", LOOKS, "x", "{instruction}", "{logs}", "{skills}", str(shown))
     agent = AgentProgram(
