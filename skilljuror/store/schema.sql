@@ -140,6 +140,22 @@ CREATE TABLE trials (
     left_out VARCHAR[] NOT NULL  -- Files of the agent that were not read, with the reason.
 );
 
+-- One row per check of a trial: a test that its verifier ran, or an item of a rubric.
+CREATE TABLE check_results (
+    trial VARCHAR NOT NULL,  -- Name of the trial.
+    source VARCHAR NOT NULL,  -- File below raw/verifier, or name of the rubric.
+    name VARCHAR NOT NULL,  -- Name of the test as reported, or id of the item; unique in trial and source.
+    outcome VARCHAR NOT NULL,  -- passed, failed, error (of the test itself, as of its fixture), skipped or unjudged.
+    points DOUBLE NOT NULL,  -- Its weight; 1 for a test.
+    award DOUBLE,  -- Points that it earned; null for skipped and unjudged.
+    label VARCHAR,  -- Kind of failure by code: asset, runtime, interface, numeric or rule; null for a pass, and where none fits.
+    said VARCHAR,  -- Last lines of the assertion, or the quote behind an item, at most 300 characters; null for none.
+    judge VARCHAR,  -- Null for the verifier; code, a model, or a person, for an item of a rubric.
+    item_group VARCHAR,  -- Group of a rubric's item, such as goal or following; null for a test.
+    criterion VARCHAR,  -- Criterion of the task that it checks, such as AC-3, by its own mark; null without one.
+    unit VARCHAR  -- Knowledge unit that a rubric's item comes from; null if the rubric names none.
+);
+
 -- One row per earlier attempt at a trial that was rerun; only the last attempt, in `trials`, counts.
 CREATE TABLE attempts (
     trial VARCHAR NOT NULL,  -- Name of the trial.

@@ -81,6 +81,8 @@ ACCEPTANCES = Table(
     },
 )
 
+CHECK_RESULTS = Table("check_results", ("trial", "source"))
+
 BUILDS = Table("builds", ("build",), take=itemgetter)
 VARIANTS = Table("variants", ("build",), take=itemgetter)
 VARIANT_FILES = Table("variant_files", ("build",), take=itemgetter)

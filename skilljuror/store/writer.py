@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from skilljuror.errors import StoreError
+from skilljuror.models.check_result import CheckResult
 from skilljuror.models.ingest import SeenFile, SourceRow, UnloggedTrial
 from skilljuror.models.measure import JudgeCalls, LocalEffect, RepeatedVerdict, UnitUse, Verdict
 from skilljuror.store import plans, tables
@@ -108,6 +109,7 @@ class Store:
                 "UPDATE verdicts SET source_quote = NULL, action_quote = NULL, note = ''"
             )
             self._connection.execute("UPDATE effects SET quote = NULL")
+            self._connection.execute("UPDATE check_results SET said = NULL")
         self._connection.execute("CHECKPOINT")
 
     def trials(self) -> set[str]:
@@ -138,6 +140,21 @@ class Store:
             for table, records in ((tables.ATTEMPTS, attempts), (tables.ACCEPTANCES, acceptances)):
                 self._delete_all(table.name)
                 self._insert_records(table, records)
+
+    def put_checks(self, trials: Sequence[str], checks: Sequence[CheckResult]) -> None:
+        """Replace what the verifiers of some trials reported, test by test."""
+        with self.transaction():
+            self._connection.execute(
+                "DELETE FROM check_results WHERE item_group IS NULL AND list_contains($trials, trial)",
+                {"trials": list(trials)},
+            )
+            self._insert_records(tables.CHECK_RESULTS, checks)
+
+    def put_items(self, rubric: str, items: Sequence[CheckResult]) -> None:
+        """Replace the rows of a rubric, whose name is their source."""
+        with self.transaction():
+            self._delete_matching(tables.CHECK_RESULTS, {"source": [rubric]})
+            self._insert_records(tables.CHECK_RESULTS, items)
 
     def put_labels(self, labels: "Sequence[Decision]") -> None:
         """Replace all labels by people."""
@@ -370,6 +387,7 @@ def _tables_about_runs(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequen
     for table, _ in RUN_TABLES:
         yield table, table.key[0], runs
     yield tables.UNLOGGED_TRIALS, "trial", runs
+    yield tables.CHECK_RESULTS, "trial", runs
     yield tables.VERDICTS, "trial", runs
     yield tables.UNIT_USES, "trial", runs
     yield tables.EFFECTS, "trial", runs
