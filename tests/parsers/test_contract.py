@@ -33,7 +33,7 @@ def source_of(path: Path) -> Source:
 @every(
     "name",
     FORMATS,
-    "Add trajectories/FORMAT/CASE with raw logs, SOURCE.md and expected.json; see docs/add-a-format.md.",
+    "Add trajectories/FORMAT/CASE with raw logs, SOURCE.md and expected.json; see docs/add-an-agent.md.",
 )
 def test_every_format_has_a_golden(name):
     assert [case for case in goldens.cases() if case.startswith(f"{name}/")]

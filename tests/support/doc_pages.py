@@ -5,9 +5,6 @@ holds commands, each on a line `$ command` (which goes on below a line that ends
 with what it prints below it, errors included; `…` stands for anything on its line, or for any number
 of lines where it stands alone. A command ends with status 0, unless the block carries `status=N`. Every other
 block is there to be read.
-
-Blocks that change the project's own tree carry `tree`: `tree=PATH` is the content of a new file or, in a ```diff,
-lines to change in that file; ```sh tree holds commands that are run in the tree. The page's files are in ../mine.
 """
 
 import os
@@ -96,45 +93,6 @@ def follow_page(page: Path, folder: Path) -> None:
             )
     assert commands, f"{page.name} shows no command"
     _compare(commands, _run(script, folder, programs))
-
-
-def change_tree(page: Path, tree: Path) -> None:
-    """Do in a copy of the project's tree what a page says; AssertionError if a step fails."""
-    mine = tree.parent / "mine"
-    for language, attributes, text in fenced_blocks(page):
-        if name := attributes.get("file"):
-            _write(mine / name, text)
-        elif (name := attributes.get("tree")) and language == "diff":
-            _write(tree / name, _changed((tree / name).read_text(encoding="utf-8"), text))
-        elif name:
-            assert not (tree / name).exists(), f"{page.name}: {name} exists already"
-            _write(tree / name, text)
-        elif "tree" in attributes:
-            done = subprocess.run(
-                ["bash", "-euc", text], cwd=tree, env=_environment(tree), stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-            )  # fmt: skip
-            assert done.returncode == 0, f"{page.name}:\n{text}\n{done.stdout}"
-
-
-def _environment(tree: Path) -> dict[str, str]:
-    """This Python first on the path, with the packages of the tree."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(tree), "PYTHONSAFEPATH": ""}
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-
-
-def _changed(text: str, diff: str) -> str:
-    """A text with the lines of a diff without line numbers changed; they must be there exactly once."""
-    lines = diff.splitlines(keepends=True)
-    before = "".join(line[1:] for line in lines if line[0] != "+")
-    after = "".join(line[1:] for line in lines if line[0] != "-")
-    assert text.count(before) == 1, f"these lines must be there once:\n{before}"
-    return text.replace(before, after)
 
 
 def _run(script: str, folder: Path, programs: Path) -> str:

@@ -21,7 +21,7 @@ PAIRS = [(name, variant) for name in TRAPS for variant in TRANSFORMS if variant 
 @every(
     "name, variant",
     PAIRS,
-    "A variant moves text and loses none; see docs/add-a-transform.md. Controls go to CONTROLS in tests/support/laid_out.py.",
+    "A variant moves text and loses none; see docs/add-a-plugin.md. Controls go to CONTROLS in tests/support/laid_out.py.",
 )
 def test_the_variant_is_proved(name, variant):
     assert verify(*built(name, variant)) == ()
