@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 DIRS ?=
 CHECK ?=
 
-.PHONY: help demo harbor test hidden check slow docker live oracle bench layout sources drift labels ablate docs site notebooks reports clean
+.PHONY: help demo harbor test hidden check slow docker live oracle bench layout sources drift same labels ablate docs site notebooks reports clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -99,6 +99,17 @@ docs: $(STAMP) ## regenerate the generated pages
 
 site: .venv-site/.installed ## the documentation as a site in out/site, offline, every link checked
 	NO_MKDOCS_2_WARNING=1 .venv-site/bin/mkdocs build -q
+
+# The answers of BASE are kept by its commit; out/same/inputs holds the trials that both are asked about.
+BASE ?= HEAD
+same: $(STAMP) ## is every answer as at a commit: make same BASE=commit DIRS="skills …"
+	@base=out/same/$$(git rev-parse --short $(BASE)); rm -rf out/same/now; \
+	  if [ ! -e $$base/done ]; then \
+	    rm -rf $$base; git worktree add -q --detach out/same/tree $(BASE) && \
+	    $(BIN)/python -m benchmarks.same write $$base --tree out/same/tree $(DIRS) && touch $$base/done; told=$$?; \
+	    git worktree remove --force out/same/tree; [ $$told = 0 ] || exit $$told; \
+	  fi; \
+	  $(BIN)/python -m benchmarks.same write out/same/now $(DIRS) && $(BIN)/python -m benchmarks.same compare $$base out/same/now
 
 labels: $(STAMP) ## precision and recall of attribution against reference labels
 	$(BIN)/python -m benchmarks.labels
