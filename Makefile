@@ -106,10 +106,10 @@ same: $(STAMP) ## is every answer as at a commit: make same BASE=commit DIRS="sk
 	@base=out/same/$$(git rev-parse --short $(BASE)); rm -rf out/same/now; \
 	  if [ ! -e $$base/done ]; then \
 	    rm -rf $$base; git worktree add -q --detach out/same/tree $(BASE) && \
-	    $(BIN)/python -m benchmarks.same write $$base --tree out/same/tree $(DIRS) && touch $$base/done; told=$$?; \
+	    $(BIN)/python -m benchmarks.same write $$base --tree out/same/tree --dirs $(DIRS) && touch $$base/done; told=$$?; \
 	    git worktree remove --force out/same/tree; [ $$told = 0 ] || exit $$told; \
 	  fi; \
-	  $(BIN)/python -m benchmarks.same write out/same/now $(DIRS) && $(BIN)/python -m benchmarks.same compare $$base out/same/now
+	  $(BIN)/python -m benchmarks.same write out/same/now --dirs $(DIRS) && $(BIN)/python -m benchmarks.same compare $$base out/same/now
 
 labels: $(STAMP) ## precision and recall of attribution against reference labels
 	$(BIN)/python -m benchmarks.labels

@@ -1,12 +1,12 @@
 """Does a change of the code leave every answer as it was? The yardstick of a redesign.
 
-    python -m benchmarks.same write OUT [--tree TREE] [--inputs DIR] [--part NAME] [DIR...]
+    python -m benchmarks.same write OUT [--tree TREE] [--inputs DIR] [--part NAME] [--dirs DIR...]
     python -m benchmarks.same compare OLD NEW
 
 `write` asks the program of a checkout (TREE; default: this one) about the same inputs and writes every answer as lines of
 text below OUT: the resource events of all logs, alone and with the Skills at hand; every question and paper table of three
 studies (logs, the demo's trials, the reference study of published counts), tracing verdicts included; trees, gates and findings of the
-Skills below the DIRs; the findings of Skills that their authors split; exit status and JSON of commands. `compare` prints one row per
+Skills below the folders DIR; the findings of Skills that their authors split; exit status and JSON of commands. `compare` prints one row per
 answer that differs. Only the command line and the study's files are used, so that the code may move. The trials are run once, and kept in
 `--inputs` (out/same/inputs): times in the answers are theirs.
 """
@@ -279,7 +279,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     doing = parser.add_subparsers(dest="doing", required=True)
     write = doing.add_parser("write")
     write.add_argument("out", type=Path)
-    write.add_argument("dirs", type=Path, nargs="*")
+    write.add_argument("--dirs", type=Path, nargs="*", default=[])
     write.add_argument("--tree", type=Path, default=ROOT)
     write.add_argument("--inputs", type=Path, default=ROOT / "out/same/inputs")
     write.add_argument("--part", action="append", choices=PARTS)
