@@ -143,7 +143,7 @@ CREATE TABLE trials (
 -- One row per check of a trial: a test that its verifier ran, or an item of a rubric.
 CREATE TABLE check_results (
     trial VARCHAR NOT NULL,  -- Name of the trial.
-    source VARCHAR NOT NULL,  -- File below raw/verifier, or name of the rubric.
+    source VARCHAR NOT NULL,  -- File in raw/verifier, after steps/NAME/ in a step of a multi-step task; or name of the rubric.
     name VARCHAR NOT NULL,  -- Name of the test as reported, or id of the item; unique in trial and source.
     outcome VARCHAR NOT NULL,  -- passed, failed, error (of the test itself, as of its fixture), skipped or unjudged.
     points DOUBLE NOT NULL,  -- Its weight; 1 for a test.
