@@ -793,6 +793,16 @@ CREATE TABLE judge_calls (
 
 -- Views that combine planned trials and foreign logs.
 
+-- One row per run and Skill that an unknown tool may have opened.
+CREATE VIEW unknown_opens AS
+SELECT DISTINCT
+    u.trajectory AS trajectory,  -- Key of the run.
+    coalesce(l.trial, u.trajectory) AS run,  -- Name of the trial, or key of the foreign run.
+    coalesce(n.name, u.skill) AS skill  -- Name of the Skill in tables.
+FROM (SELECT trajectory, unnest(skills) AS skill FROM unknown_tools) AS u
+JOIN trajectories AS l USING (trajectory)
+LEFT JOIN skill_names AS n USING (trajectory, skill);
+
 -- One row per run and Skill, by its name in tables, that was offered to the run, by its log or variant, or touched.
 CREATE VIEW skill_runs AS
 WITH offers AS (
@@ -808,10 +818,6 @@ touches AS (
         count(*) FILTER (WHERE ok = false) AS failed,
         sum(shown_bytes) FILTER (WHERE content_exposed <> 'none' AND NOT phantom) AS bytes
     FROM events JOIN skill_names USING (trajectory, skill) WHERE counted GROUP BY ALL
-),
-unknowns AS (
-    SELECT DISTINCT u.trajectory, coalesce(n.name, u.skill) AS skill
-    FROM (SELECT trajectory, unnest(skills) AS skill FROM unknown_tools) AS u LEFT JOIN skill_names AS n USING (trajectory, skill)
 )
 SELECT
     trajectory AS trajectory,  -- Key of the run.
@@ -821,8 +827,7 @@ SELECT
     coalesce(t.uses, if(u.skill IS NULL, 0, NULL)) AS uses,  -- Resource events except authoring and mentions; null if an unknown tool may have made the only ones.
     coalesce(t.failed, 0) AS failed,  -- Uses that failed.
     coalesce(t.bytes, 0) AS bytes  -- Bytes of its text that reached a context, repeats included.
-FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory) LEFT JOIN unknowns AS u USING (skill, trajectory);
-
+FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory) LEFT JOIN unknown_opens AS u USING (skill, trajectory);
 
 -- One row per planned trial, per foreign run, and per foreign trial without a log (both with condition "observed"): the frame of every rate.
 CREATE VIEW runs AS
