@@ -156,6 +156,15 @@ CREATE TABLE check_results (
     unit VARCHAR  -- Knowledge unit that a rubric's item comes from; null if the rubric names none.
 );
 
+-- One row per trial with check results: the share of their points that it earned, over tests and rubric items alike.
+CREATE VIEW check_shares AS
+SELECT
+    trial AS trial,  -- Name of the trial.
+    count(*) AS checks,  -- Checks, including skipped ones, which do not count in the share.
+    if(bool_or(outcome = 'unjudged'), NULL, sum(award) / sum(points) FILTER (WHERE outcome <> 'skipped')) AS share  -- Points awarded / points; null if a check is unjudged, and if all were skipped.
+FROM check_results
+GROUP BY trial;
+
 -- One row per earlier attempt at a trial that was rerun; only the last attempt, in `trials`, counts.
 CREATE TABLE attempts (
     trial VARCHAR NOT NULL,  -- Name of the trial.
@@ -1200,5 +1209,5 @@ CREATE MACRO token_overhead(without, with_skill) AS (with_skill - without) / nul
 -- Gain for each part of extra tokens; null where either is 0. Its sign says nothing without the quadrant (A-33).
 CREATE MACRO cost_efficiency(delta, overhead) AS nullif(delta, 0) / nullif(overhead, 0);
 CREATE MACRO cost_quadrant(delta, overhead) AS
-    CASE sign(delta) WHEN 1 THEN 'better' WHEN -1 THEN 'worse' ELSE 'equal' END || ', '
+    CASE sign(delta) WHEN 1 THEN 'better' WHEN -1 THEN 'worse' WHEN 0 THEN 'equal' END || ', '
     || CASE sign(overhead) WHEN 1 THEN 'dearer' WHEN -1 THEN 'cheaper' WHEN 0 THEN 'same cost' END;
