@@ -156,6 +156,15 @@ CREATE TABLE check_results (
     unit VARCHAR  -- Knowledge unit that a rubric's item comes from; null if the rubric names none.
 );
 
+-- One row per trial with check results: the share of their points that it earned, over tests and rubric items alike.
+CREATE VIEW check_shares AS
+SELECT
+    trial AS trial,  -- Name of the trial.
+    count(*) AS checks,  -- Checks, including skipped ones, which do not count in the share.
+    if(bool_or(outcome = 'unjudged'), NULL, sum(award) / sum(points) FILTER (WHERE outcome <> 'skipped')) AS share  -- Points awarded / points; null if a check is unjudged, and if all were skipped.
+FROM check_results
+GROUP BY trial;
+
 -- One row per earlier attempt at a trial that was rerun; only the last attempt, in `trials`, counts.
 CREATE TABLE attempts (
     trial VARCHAR NOT NULL,  -- Name of the trial.
@@ -793,6 +802,16 @@ CREATE TABLE judge_calls (
 
 -- Views that combine planned trials and foreign logs.
 
+-- One row per run and Skill that an unknown tool may have opened.
+CREATE VIEW unknown_opens AS
+SELECT DISTINCT
+    u.trajectory AS trajectory,  -- Key of the run.
+    coalesce(l.trial, u.trajectory) AS run,  -- Name of the trial, or key of the foreign run.
+    coalesce(n.name, u.skill) AS skill  -- Name of the Skill in tables.
+FROM (SELECT trajectory, unnest(skills) AS skill FROM unknown_tools) AS u
+JOIN trajectories AS l USING (trajectory)
+LEFT JOIN skill_names AS n USING (trajectory, skill);
+
 -- One row per run and Skill, by its name in tables, that was offered to the run, by its log or variant, or touched.
 CREATE VIEW skill_runs AS
 WITH offers AS (
@@ -808,10 +827,6 @@ touches AS (
         count(*) FILTER (WHERE ok = false) AS failed,
         sum(shown_bytes) FILTER (WHERE content_exposed <> 'none' AND NOT phantom) AS bytes
     FROM events JOIN skill_names USING (trajectory, skill) WHERE counted GROUP BY ALL
-),
-unknowns AS (
-    SELECT DISTINCT u.trajectory, coalesce(n.name, u.skill) AS skill
-    FROM (SELECT trajectory, unnest(skills) AS skill FROM unknown_tools) AS u LEFT JOIN skill_names AS n USING (trajectory, skill)
 )
 SELECT
     trajectory AS trajectory,  -- Key of the run.
@@ -821,8 +836,7 @@ SELECT
     coalesce(t.uses, if(u.skill IS NULL, 0, NULL)) AS uses,  -- Resource events except authoring and mentions; null if an unknown tool may have made the only ones.
     coalesce(t.failed, 0) AS failed,  -- Uses that failed.
     coalesce(t.bytes, 0) AS bytes  -- Bytes of its text that reached a context, repeats included.
-FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory) LEFT JOIN unknowns AS u USING (skill, trajectory);
-
+FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory) LEFT JOIN unknown_opens AS u USING (skill, trajectory);
 
 -- One row per planned trial, per foreign run, and per foreign trial without a log (both with condition "observed"): the frame of every rate.
 CREATE VIEW runs AS
@@ -1195,5 +1209,5 @@ CREATE MACRO token_overhead(without, with_skill) AS (with_skill - without) / nul
 -- Gain for each part of extra tokens; null where either is 0. Its sign says nothing without the quadrant (A-33).
 CREATE MACRO cost_efficiency(delta, overhead) AS nullif(delta, 0) / nullif(overhead, 0);
 CREATE MACRO cost_quadrant(delta, overhead) AS
-    CASE sign(delta) WHEN 1 THEN 'better' WHEN -1 THEN 'worse' ELSE 'equal' END || ', '
+    CASE sign(delta) WHEN 1 THEN 'better' WHEN -1 THEN 'worse' WHEN 0 THEN 'equal' END || ', '
     || CASE sign(overhead) WHEN 1 THEN 'dearer' WHEN -1 THEN 'cheaper' WHEN 0 THEN 'same cost' END;
