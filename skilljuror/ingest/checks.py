@@ -302,7 +302,7 @@ def _row(
         outcome=outcome,
         points=points,
         award={"passed": points, "failed": 0.0, "error": 0.0}.get(outcome),
-        label=failure_label(outcome, f"{said or ''}\n{origin}"),
+        label=failure_label(outcome, f"{_short(said) or ''}\n{origin}"),
         said=_short(said),
         criterion=mark and f"AC-{int(mark[1])}",
     )
@@ -315,7 +315,7 @@ def _short(text: str | None) -> str | None:
 
 _NUMBER = r"(?:np\.\w+\()?[-+(]*(?:\d[\d_]*\.?\d*(?:e[-+]?\d+)?|\.\d+|nan|inf)\)*"
 _PATH = r"(?:(?:^|[\s'\"(])~?/\w|[\w-](?-i:\.[a-z][a-z0-9]{1,4})\b(?![\[(]))"
-_GONE = r"\b(?:missing|not found|not created|no\b.*\bfound)\b"
+_GONE = r"\b(?:missing|not found|not created|no\b.{0,40}\bfound)\b"
 _THING = r"\b(?:column|key|field|argument|attribute)s?\b"
 _LABELS: tuple[tuple[FailureLabel, re.Pattern[str]], ...] = (
     ("asset", re.compile(
