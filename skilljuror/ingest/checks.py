@@ -313,22 +313,22 @@ def _short(text: str | None) -> str | None:
     return (text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…") if text else None
 
 
-_NUMBER = r"(?:np\.\w+\()?[-+(]*(?:\d[\d_]*\.?\d*(?:e[-+]?\d+)?|\.\d+|nan|inf)\)*"
+_NUMBER = r"(?:np\.\w+\()?[-+(]*(?:\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+|nan|inf)\)*"
 _PATH = r"(?:(?:^|[\s'\"(])~?/\w|[\w-](?-i:\.[a-z][a-z0-9]{1,4})\b(?![\[(]))"
 _GONE = r"\b(?:missing|not found|not created|no\b.{0,40}\bfound)\b"
 _THING = r"\b(?:column|key|field|argument|attribute)s?\b"
 _LABELS: tuple[tuple[FailureLabel, re.Pattern[str]], ...] = (
     ("asset", re.compile(
         r"FileNotFoundError|No such file|(?:does|did) ?n[o']t exist|EmptyDataError"
-        rf"|{_GONE}.*{_PATH}|{_PATH}.*(?:{_GONE}|\bempty\b)"
-    , re.IGNORECASE)),
+        rf"|^(?=.*(?:{_GONE}|\bis empty\b)).*{_PATH}"
+    , re.IGNORECASE | re.MULTILINE)),
     ("runtime", re.compile(
         r"ModuleNotFoundError|ImportError|SyntaxError|IndentationError|command not found|CalledProcessError"
         r"|\bexit(?:ed)?\b.{0,12}\b(?:status|code)|return ?code|CompletedProcess\(|time(?:d ?)?out|MemoryError"
     , re.IGNORECASE)),
     ("interface", re.compile(
         r"^(?:KeyError|TypeError|AttributeError)\b|unexpected keyword|isinstance\(|\b(?:shape|type) mismatch"
-        rf"|{_GONE}.*{_THING}|{_THING}.*{_GONE}|^assert \S+ in \{{(?:'[^']*'|\d+): "
+        rf"|^(?=.*{_GONE}).*{_THING}|^assert \S+ in \{{(?:'[^']*'|\d+): "
     , re.IGNORECASE | re.MULTILINE)),
     ("numeric", re.compile(
         rf"^assert {_NUMBER} (?:[=!<>]=|[<>]) (?:approx\(|{_NUMBER}(?:$|[\s,]))|Not equal to tolerance"
