@@ -4,12 +4,7 @@ import json
 from datetime import date
 from typing import Any, ClassVar, Literal
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    FiniteFloat,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, FiniteFloat, model_validator
 
 from skilljuror.models.build import PdWorth
 from skilljuror.models.record import GrowingRecord, Record
@@ -244,8 +239,9 @@ class StudyConfig(GrowingRecord):
     """silent: the prompt is the task's instruction; named: it also names the offered Skills at its end."""
     vary: tuple[ArmSetting, ...] = ("skill",)
     """Settings that may differ between conditions; any other difference is an error."""
-    primary_outcome: Literal["strict_pass", "reward"] = "strict_pass"
-    """Outcome that the headline compares."""
+    primary_outcome: Literal["strict_pass", "reward", "checks"] = "strict_pass"
+    """Outcome that the headline compares. checks: the share of points that a trial earned in the verifier's tests,
+    or, if no trial of its task reported any, in its rubrics' items, never in both; without all results it has none."""
     margin: float | None = Field(default=None, gt=0, le=100)
     """Difference in the primary outcome, percentage points, below which the arms count as equivalent.
     Declare it before the run."""
