@@ -1185,6 +1185,44 @@ CREATE MACRO newcombe_low(part, whole, part_before, whole_before) AS
 CREATE MACRO newcombe_high(part, whole, part_before, whole_before) AS
     -newcombe_low(part_before, whole_before, part, whole);
 
+-- Two-sided p of Fisher's exact test: `part` of `whole` against `part_before` of `whole_before`; all tables with the same sums that are no likelier count.
+CREATE MACRO ln_choose(n, k) AS lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+CREATE MACRO fisher_p(part, whole, part_before, whole_before) AS (
+    WITH tables AS (
+        SELECT list_transform(
+            range(greatest(0, part + part_before - whole_before), least(whole, part + part_before) + 1), lambda k:
+            exp(ln_choose(whole, k) + ln_choose(whole_before, part + part_before - k)
+                - ln_choose(whole + whole_before, part + part_before))
+        ) AS chances
+    )
+    SELECT least(1, list_sum(list_filter(chances, lambda chance:
+        chance <= 1.0000001 * chances[1 + part - greatest(0, part + part_before - whole_before)])))
+    FROM tables
+);
+
+-- Sides of a failed comparison of pytest, `assert actual == expected`; null where the words of a failure have no such line, and where it is shortened or has several operators.
+CREATE MACRO comparison_in(said) AS
+    list_extract(list_filter(
+        regexp_extract_all(said, '(?m)^(?:AssertionError: )?assert (.+)$', 1), lambda line:
+        NOT contains(line, '...') AND len(regexp_extract_all(line, ' (?:[=!<>]=|[<>]|in|is|and|or|not) ')) = 1
+    ), 1);
+CREATE MACRO actual_side(said) AS nullif(regexp_extract(comparison_in(said), '^(.+) (?:[=<>]=|[<>]) (.+)$', 1), '');
+CREATE MACRO expected_side(said) AS nullif(regexp_extract(comparison_in(said), '^(.+) (?:[=<>]=|[<>]) (.+)$', 2), '');
+
+-- Values of a text by which they can be known again: words in quotes, and words and numbers with a digit, of two characters and more.
+CREATE MACRO values_in(text) AS list_distinct(list_transform(
+    list_concat(
+        regexp_extract_all(text, '[''"]([\p{L}\p{N}_.+%/-]{2,})[''"]', 1),
+        list_filter(
+            regexp_extract_all(text, '[\p{L}\p{N}_]+(?:[.-][\p{L}\p{N}_]+)*'), lambda word:
+            len(word) > 1 AND regexp_matches(word, '\d')
+        )
+    ), lambda word: regexp_replace(word, '^(\d+)\.0+$', '\1')
+));
+-- Whether a text has such a value as a whole word; 15.0 has 15, and 15.6 has not.
+CREATE MACRO has_word(text, word) AS
+    regexp_matches(text, '(^|[^\p{L}\p{N}_.])' || regexp_escape(word) || '(\.0+)?($|[^\p{L}\p{N}_.]|\.($|[^\p{L}\p{N}]))');
+
 -- Formulas that questions share.
 
 -- Shannon entropy in bits of answers that were given so many times each.
