@@ -45,14 +45,18 @@ cells AS (
     SELECT condition, position, task, count(*) AS runs, count(*) FILTER (passed) AS passing, runs - passing AS failing
     FROM judged GROUP BY condition, position, task
 ),
-tested AS (
+counted AS (
     SELECT
         c.*, u.unit, count(*) AS runs_used,
         count(*) FILTER (u.passed) AS passing_with,
-        count(*) FILTER (NOT u.passed) AS failing_with,
-        if(least(c.passing, c.failing) >= 5, fisher_p(failing_with, c.failing, passing_with, c.passing), NULL) AS p
+        count(*) FILTER (NOT u.passed) AS failing_with
     FROM cells AS c JOIN used AS u USING (condition, position, task)
     GROUP BY ALL
+),
+tested AS (
+    SELECT
+        *, if(least(passing, failing) >= 5, fisher_p(failing_with, failing, passing_with, passing), NULL) AS p
+    FROM counted
 ),
 stepped AS (
     SELECT
@@ -63,13 +67,13 @@ stepped AS (
 of_units AS (
     SELECT
         *, 'unit' AS level, failing_with / failing - coalesce(passing_with / nullif(passing, 0), 0) AS more,
-        least(1, max(step) OVER (PARTITION BY condition, task ORDER BY p, unit)) AS p_holm,
+        if(p IS NULL, NULL, least(1, max(step) OVER (PARTITION BY condition, task ORDER BY p, unit))) AS p_holm,
         if(p IS NULL, 'fewer than 5 passing or 5 failing runs', NULL) AS p_reason
     FROM stepped
     QUALIFY failing_with > 0
 ),
 failures AS (
-    SELECT j.*, c.source, c.name, c.said, actual_side(c.said) AS actual, expected_side(c.said) AS expected
+    SELECT j.*, c.source, c.name, c.said, side_in(c.said, 1) AS actual, side_in(c.said, 2) AS expected
     FROM judged AS j
     JOIN check_results AS c ON c.trial = j.run AND c.outcome = 'failed' AND c.judge IS NULL AND c.said IS NOT NULL
 ),
@@ -85,6 +89,12 @@ hits AS (
 ),
 of_checks AS (
     SELECT
+        u.condition, u.task, u.unit, c.source, c.name, count(*) FILTER (c.outcome = 'passed') AS passing_with
+    FROM used AS u JOIN check_results AS c ON c.trial = u.run
+    GROUP BY ALL
+),
+checks AS (
+    SELECT
         j.condition, j.task, c.source, c.name,
         count(*) FILTER (c.outcome = 'passed') AS passing, count(*) FILTER (c.outcome = 'failed') AS failing
     FROM judged AS j JOIN check_results AS c ON c.trial = j.run
@@ -92,23 +102,25 @@ of_checks AS (
 ),
 of_values AS (
     SELECT
-        h.condition, h.position, h.task, 'value' AS level, h.unit, h.value, h.name, t.runs, o.passing, o.failing,
-        t.runs_used,
-        (SELECT count(*) FROM used AS u JOIN check_results AS c ON c.trial = u.run
-            WHERE u.condition = h.condition AND u.task = h.task AND u.unit = h.unit
-                AND c.source = h.source AND c.name = h.name AND c.outcome = 'passed') AS passing_with,
-        nullif(count(DISTINCT h.run) FILTER (h.actual IS NOT NULL), 0) AS failing_with,
+        condition, position, task, 'value' AS level, unit, value, source, name,
+        nullif(count(DISTINCT run) FILTER (actual IS NOT NULL), 0) AS failing_with,
+        failing_with AS more,
         if(failing_with IS NULL, 'side unknown', 'a value is counted, not tested') AS p_reason,
-        coalesce(min(h.said) FILTER (h.actual IS NOT NULL), min(h.said)) AS said,
-        failing_with AS more
-    FROM hits AS h
-    JOIN tested AS t USING (condition, task, unit)
-    JOIN of_checks AS o USING (condition, task, source, name)
-    GROUP BY h.condition, h.position, h.task, h.unit, h.value, h.source, h.name, t.runs, o.passing, o.failing, t.runs_used
+        coalesce(min(said) FILTER (actual IS NOT NULL), min(said)) AS said
+    FROM hits
+    GROUP BY condition, position, task, unit, value, source, name
 )
 SELECT
     f.condition, f.task, f.level, f.unit, n.text, f.value, f.name AS "check", f.runs, f.passing, f.failing, f.runs_used,
     f.passing_with, f.failing_with, f.p, f.p_holm, f.p_reason, f.said
-FROM (FROM of_units UNION ALL BY NAME FROM of_values) AS f
+FROM (
+    FROM of_units
+    UNION ALL BY NAME
+    SELECT v.*, k.passing, k.failing, w.passing_with, t.runs, t.runs_used
+    FROM of_values AS v
+    JOIN checks AS k USING (condition, task, source, name)
+    JOIN of_checks AS w USING (condition, task, unit, source, name)
+    JOIN counted AS t USING (condition, task, unit)
+) AS f
 LEFT JOIN units AS n ON n.build = f.task AND n.unit = f.unit
-ORDER BY f.position, f.task, f.level DESC, f.more DESC NULLS LAST, f.unit, f.value, f.name;
+ORDER BY f.position, f.task, f.level, f.more DESC NULLS LAST, f.unit, f.value, f.name, f.source;

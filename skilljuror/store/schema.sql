@@ -1200,14 +1200,13 @@ CREATE MACRO fisher_p(part, whole, part_before, whole_before) AS (
     FROM tables
 );
 
--- Sides of a failed comparison of pytest, `assert actual == expected`; null where the words of a failure have no such line, and where it is shortened or has several operators.
-CREATE MACRO comparison_in(said) AS
-    list_extract(list_filter(
-        regexp_extract_all(said, '(?m)^(?:AssertionError: )?assert (.+)$', 1), lambda line:
-        NOT contains(line, '...') AND len(regexp_extract_all(line, ' (?:[=!<>]=|[<>]|in|is|and|or|not) ')) = 1
-    ), 1);
-CREATE MACRO actual_side(said) AS nullif(regexp_extract(comparison_in(said), '^(.+) (?:[=<>]=|[<>]) (.+)$', 1), '');
-CREATE MACRO expected_side(said) AS nullif(regexp_extract(comparison_in(said), '^(.+) (?:[=<>]=|[<>]) (.+)$', 2), '');
+-- Side 1, actual, or 2, expected, of a failed comparison of pytest, `assert actual == expected`; null where the words of a failure have no such line, and where it is shortened or has several operators.
+CREATE MACRO comparison_in(said) AS list_filter(
+    regexp_extract_all(said, '(?m)^assert (.+)$', 1), lambda line: len(said) < 300 AND NOT contains(line, '...')
+    AND len(regexp_extract_all(line, ' (?:[=!<>]=|[<>]|in|is|and|or|not|[-+*/%]|//|[*][*]) ')) = 1
+)[1];
+CREATE MACRO side_in(said, side) AS
+    nullif(regexp_extract(comparison_in(said), '^(.+) (?:[=<>]=|[<>]) (.+)$', side), '');
 
 -- Values of a text by which they can be known again: words in quotes, and words and numbers with a digit, of two characters and more.
 CREATE MACRO values_in(text) AS list_distinct(list_transform(
