@@ -120,7 +120,11 @@ def _files(raw: Path) -> Iterator[tuple[str, Path]]:
     parts = ["", *(f"steps/{step.name}/" for step in sorted(steps.iterdir() if steps else ()))]
     for part in parts:
         folder = plain_folder(raw, f"{part}verifier")
-        paths = sorted(folder.iterdir() if folder else ())
+        paths = [
+            one
+            for one in sorted(folder.iterdir() if folder else ())
+            if one.is_symlink() or not one.is_dir()
+        ]
         for suffix in (".json", ".xml"):
             yield from ((part + path.name, path) for path in paths if path.suffix == suffix)
 

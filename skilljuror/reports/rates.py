@@ -159,6 +159,8 @@ def gains(answers: Answers) -> QueryResult:
         return QueryResult(GAINS, [])
     rows = []
     for outcome, name in OUTCOMES.items():
+        if outcome == "checks":  # the question gain has it, with level=check
+            continue
         made = normalised_gain(*_means(answers, outcome))
         reason = None if made.value is not None else "nothing was left to gain"
         rows.append((f"normalised gain in {name}", made.tasks, made.value, reason, *few_ends(made)))

@@ -143,7 +143,7 @@ CREATE TABLE trials (
 -- One row per check of a trial: a test that its verifier ran, or an item of a rubric.
 CREATE TABLE check_results (
     trial VARCHAR NOT NULL,  -- Name of the trial.
-    source VARCHAR NOT NULL,  -- File below raw/verifier, or name of the rubric.
+    source VARCHAR NOT NULL,  -- File in raw/verifier, after steps/NAME/ in a step of a multi-step task; or name of the rubric.
     name VARCHAR NOT NULL,  -- Name of the test as reported, or id of the item; unique in trial and source.
     outcome VARCHAR NOT NULL,  -- passed, failed, error (of the test itself, as of its fixture), skipped or unjudged.
     points DOUBLE NOT NULL,  -- Its weight; 1 for a test.
@@ -156,14 +156,28 @@ CREATE TABLE check_results (
     unit VARCHAR  -- Knowledge unit that a rubric's item comes from; null if the rubric names none.
 );
 
--- One row per trial with check results: the share of their points that it earned, over tests and rubric items alike.
+-- One row per planned trial: the share of points that it earned. The tests of the verifier count, if any trial of the task reported some; else the items of its rubrics.
 CREATE VIEW check_shares AS
+WITH given AS (SELECT task, c.* FROM planned_trials AS p JOIN check_results AS c ON c.trial = p.trial),
+kinds AS (
+    SELECT
+        task, bool_or(item_group IS NULL) AS tested,
+        count(DISTINCT (source, name)) FILTER (WHERE item_group IS NOT NULL) AS items
+    FROM given GROUP BY task
+)
 SELECT
-    trial AS trial,  -- Name of the trial.
-    count(*) AS checks,  -- Checks, including skipped ones, which do not count in the share.
-    if(bool_or(outcome = 'unjudged'), NULL, sum(award) / sum(points) FILTER (WHERE outcome <> 'skipped')) AS share  -- Points awarded / points; null if a check is unjudged, and if all were skipped.
-FROM check_results
-GROUP BY trial;
+    p.trial AS trial,  -- Name of the trial.
+    count(c.name) AS checks,  -- Tests, or items, including skipped ones, which do not count in the share.
+    CASE
+        WHEN checks = 0 THEN 'no check results'
+        WHEN NOT k.tested AND count(c.award) < k.items THEN concat(k.items - count(c.award), ' of ', k.items, ' items unjudged')
+        WHEN coalesce(sum(c.points) FILTER (WHERE c.outcome <> 'skipped'), 0) = 0 THEN 'no check has points'
+    END AS reason,  -- Why there is no share; null if there is one.
+    if(reason IS NULL, sum(c.award) / sum(c.points) FILTER (WHERE c.outcome <> 'skipped'), NULL) AS share  -- Points awarded / points; null with a reason.
+FROM planned_trials AS p
+LEFT JOIN kinds AS k ON k.task = p.task
+LEFT JOIN given AS c ON c.trial = p.trial AND (c.item_group IS NULL) = k.tested
+GROUP BY p.trial, k.tested, k.items;
 
 -- One row per earlier attempt at a trial that was rerun; only the last attempt, in `trials`, counts.
 CREATE TABLE attempts (
