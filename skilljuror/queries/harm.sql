@@ -75,7 +75,7 @@ of_units AS (
 failures AS (
     SELECT j.*, c.source, c.name, c.said, side_in(c.said, 1) AS actual, side_in(c.said, 2) AS expected
     FROM judged AS j
-    JOIN check_results AS c ON c.trial = j.run AND c.outcome = 'failed' AND c.judge IS NULL AND c.said IS NOT NULL
+    JOIN check_results AS c ON c.trial = j.run AND c.outcome = 'failed' AND c.item_group IS NULL AND c.said IS NOT NULL
 ),
 found AS (
     SELECT f.*, unnest(values_in(coalesce(actual, said))) AS value FROM failures AS f
