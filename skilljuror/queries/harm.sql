@@ -24,7 +24,7 @@
 -- column p_holm: p adjusted by Holm's method for the number of units of the task that runs of the condition used
 -- column p_reason: why there is no p, or no count
 -- column said: last lines of one such failure
-WITH judged AS (  -- where a use is not judged, or a tool unknown, nobody knows which units were not used
+WITH judged AS MATERIALIZED (  -- where a use is not judged, or a tool unknown, nobody knows which units were not used
     SELECT r.condition, r.position, r.task, r.run, coalesce(r.reward = 1, false) AS passed
     FROM arm_runs AS r
     JOIN trajectories AS t ON t.trial = r.run AND t.units IS NOT NULL
@@ -37,7 +37,7 @@ WITH judged AS (  -- where a use is not judged, or a tool unknown, nobody knows 
     GROUP BY ALL
     HAVING count(u.event) = count(v.event)
 ),
-used AS (
+used AS MATERIALIZED (
     SELECT DISTINCT j.*, p.unit
     FROM judged AS j JOIN unit_uses AS p ON p.trial = j.run AND p.judge = tracing_judge()
 ),
@@ -80,12 +80,17 @@ failures AS (
 found AS (
     SELECT f.*, unnest(values_in(coalesce(actual, said))) AS value FROM failures AS f
 ),
+words AS (
+    SELECT DISTINCT n.build AS task, n.unit, unnest(words_in(n.text)) AS value
+    FROM units AS n
+    WHERE n.unit IN (SELECT unit FROM used)
+),
 hits AS (
     SELECT f.condition, f.position, f.task, f.run, u.unit, f.value, f.source, f.name, f.said, f.actual
     FROM found AS f
-    JOIN used AS u ON u.run = f.run
-    JOIN units AS n ON n.build = f.task AND n.unit = u.unit
-    WHERE contains(n.text, f.value) AND has_word(n.text, f.value) AND NOT coalesce(has_word(f.expected, f.value), false)
+    JOIN words AS w USING (task, value)
+    JOIN used AS u ON u.run = f.run AND u.unit = w.unit
+    WHERE NOT coalesce(list_contains(words_in(f.expected), f.value), false)
 ),
 of_checks AS (
     SELECT
@@ -123,4 +128,6 @@ FROM (
     JOIN counted AS t USING (condition, task, unit)
 ) AS f
 LEFT JOIN units AS n ON n.build = f.task AND n.unit = f.unit
-ORDER BY f.position, f.task, f.level, f.more DESC NULLS LAST, f.unit, f.value, f.name, f.source;
+ORDER BY
+    f.position, coalesce(f.p_reason = 'side unknown', false), f.level DESC, f.more DESC NULLS LAST, f.p, f.task, f.unit,
+    f.value, f.name, f.source;

@@ -1222,19 +1222,19 @@ CREATE MACRO comparison_in(said) AS list_filter(
 CREATE MACRO side_in(said, side) AS
     nullif(regexp_extract(comparison_in(said), '^(.+) (?:[=<>]=|[<>]) (.+)$', side), '');
 
--- Values of a text by which they can be known again: words in quotes, and words and numbers with a digit, of two characters and more.
-CREATE MACRO values_in(text) AS list_distinct(list_transform(
-    list_concat(
-        regexp_extract_all(text, '[''"]([\p{L}\p{N}_.+%/-]{2,})[''"]', 1),
-        list_filter(
-            regexp_extract_all(text, '[\p{L}\p{N}_]+(?:[.-][\p{L}\p{N}_]+)*'), lambda word:
-            len(word) > 1 AND regexp_matches(word, '\d')
-        )
-    ), lambda word: regexp_replace(word, '^(\d+)\.0+$', '\1')
-));
--- Whether a text has such a value as a whole word; 15.0 has 15, and 15.6 has not.
-CREATE MACRO has_word(text, word) AS
-    regexp_matches(text, '(^|[^\p{L}\p{N}_.])' || regexp_escape(word) || '(\.0+)?($|[^\p{L}\p{N}_.]|\.($|[^\p{L}\p{N}]))');
+-- Words of a text, those with a path or a unit also whole; 15.0 is 15.
+CREATE MACRO whole_number(word) AS regexp_replace(word, '^(\d+)\.0+$', '\1');
+CREATE MACRO words_in(text) AS list_transform(list_concat(
+    regexp_extract_all(text, '[\p{L}\p{N}_.+%/-]*[\p{L}\p{N}_%]'),
+    regexp_extract_all(text, '[\p{L}\p{N}_]+(?:[.-][\p{L}\p{N}_]+)*')
+), lambda word: whole_number(word));
+-- Words of a text by which it can be known again: those alone in quotes or with a digit, of two characters and more.
+CREATE MACRO values_in(text) AS list_distinct(list_transform(list_filter(list_concat(
+    regexp_extract_all(text, '[''"]([\p{L}\p{N}_.+%/-]*[\p{L}\p{N}_%])[''"]', 1),
+    list_filter(
+        regexp_extract_all(text, '[\p{L}\p{N}_]+(?:[.-][\p{L}\p{N}_]+)*'), lambda word: regexp_matches(word, '\d')
+    )
+), lambda word: len(word) > 1), lambda word: whole_number(word)));
 
 -- Formulas that questions share.
 
