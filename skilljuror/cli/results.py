@@ -433,4 +433,10 @@ def _report_several(
               [[cell.text for cell in row] for row in view.rows])  # fmt: skip
         print(f"{found.matched}\nreport: {path}")
 
-    emit({"path": str(path), "matched": found.matched, "rows": found.found.records()}, json, human)
+    emit(
+        {
+            "path": str(path), "matched": found.matched, "rows": found.found.records(),
+            "matrix": found.matrix.records(),
+        },
+        json, human,
+    )  # fmt: skip

@@ -1,8 +1,12 @@
--- question: What was planned for each task and condition?
+-- question: What was planned for each task and condition, and how often did it pass?
 -- section: lists
 -- grain: one row is one task and condition
--- columns: task, condition, variant, substrate_digest, tree_digest, agent, model, answered_by, effort, trials
--- read: Two studies can be compared where these are the same, but for what the comparison is about.
+-- columns: task, condition, variant, substrate_digest, tree_digest, agent, model, answered_by, effort, trials,
+--   usable, strict_rate
+-- arms: condition
+-- whole: strict_rate
+-- read: Two studies can be compared where these are the same, but for what the comparison is about. A task with
+--   few trials has a rate and no error bar.
 -- empty: The database has no planned study, only foreign logs.
 -- column substrate_digest: instruction, environment, verifier and settings of the task; null if unknown, as for adopted
 --   trials
@@ -11,6 +15,8 @@
 -- column model: planned model of the agent; null for an agent without one
 -- column answered_by: models that answered the main agent in the condition, by the logs; null if they name none
 -- column trials: planned trials
+-- column usable: of these, trials that figures may use
+-- column strict_rate: strict passes / planned trials
 SELECT
     p.task,
     p.condition,
@@ -21,8 +27,11 @@ SELECT
     c.model,
     a.answered_by,
     c.effort,
-    count(*) AS trials
+    count(*) AS trials,
+    count(*) FILTER (WHERE r.usable) AS usable,
+    count(*) FILTER (WHERE r.reward = 1) / count(*) AS strict_rate
 FROM planned_trials AS p
+JOIN arm_runs AS r ON r.run = p.trial
 JOIN conditions AS c ON c.condition = p.condition
 JOIN tasks AS k ON k.task = p.task
 LEFT JOIN (

@@ -16,7 +16,7 @@
 -- column skill: Skills of the source, which all its tasks have with the same files; null for the whole contrast
 -- column runs_treatment: planned trials of the treatment
 -- column rate_treatment: mean over tasks of the strict pass rate over planned trials; with level=check, of the
---   awarded share of the points of a trial's checks
+--   share of points that a trial earned (view check_shares), null if that of any trial is unknown
 -- column delta_rate: rate_treatment - rate_control
 -- column class: better or worse; without a difference, perfect if both rates are 1, else same
 -- column rate_gain: delta_rate / (1 - rate_control); null if the control rate is 1
@@ -40,11 +40,7 @@ sources AS (  -- a source is its files, where they are known
 scores AS (
     SELECT
         r.condition, r.task, r.reward, m.value AS tokens,
-        CASE
-            WHEN $level = 'trial' THEN if(r.reward = 1, 1, 0)  -- a missing reward is no pass
-            WHEN s.trial IS NULL AND r.status = 'timeout' AND r.reward IS NULL THEN 0
-            ELSE s.share
-        END AS score
+        if($level = 'check', s.share, if(r.reward = 1, 1, 0)) AS score  -- a missing reward is no pass
     FROM arm_runs AS r
     LEFT JOIN check_shares AS s ON s.trial = r.run
     LEFT JOIN measures AS m ON r.usable AND m.trial = r.run AND m.metric = 'total_tokens' AND m.key = ''
@@ -91,7 +87,7 @@ priced AS (
         round(rate_treatment - rate_control, 12) AS delta,  -- binary fractions would be a difference
         token_overhead(tokens_control, tokens_treatment) AS overhead,
         if(unscored = 0, NULL, concat(
-            unscored, ' of ', runs_treatment + runs_control, ' trials have no check results, or unjudged ones'
+            unscored, ' of ', runs_treatment + runs_control, ' trials without a share of points'
         )) AS reason
     FROM means
 )

@@ -8,7 +8,7 @@ from skilljuror.redaction import without_paths
 
 PRIVATE = frozenset(
     {
-        "action_quote", "file", "message", "path", "person", "preview", "project", "quote", "source",
+        "action_quote", "file", "message", "path", "person", "preview", "project", "quote", "said", "source",
         "source_quote", "source_text", "variant_text",
     }
 )  # fmt: skip

@@ -172,6 +172,7 @@ STUDY = (
             Panel("resources", folded=True),
             Panel("events_by_kind", folded=True),
             Panel("never_opened", folded=True),
+            Panel("harm", limit=40, folded=True, needs="failing_with"),
             Panel("evidence", (
                 "run", "step", "line", "skill", "resource", "kind", "ok", "label", "category",
                 "source_quote", "action_quote",

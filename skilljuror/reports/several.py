@@ -26,6 +26,8 @@ from skilljuror.stats.verdicts import verdict
 
 NAME = "studies"
 """Name of the table."""
+MATRIX = ("study", "condition", "model", "task", "trials", "usable", "strict_rate", NOT_USABLE)
+"""Columns of the matrix of tasks: one row is one cell."""
 _USE = {
     "tokens_per_pass": "display tokens", "minutes_per_pass": "time", "usd_per_pass": "cost",
 }  # fmt: skip
@@ -66,6 +68,8 @@ class SeveralReport(NamedTuple):
     """Whether a scripted policy ran in any trial."""
     found: QueryResult
     """One row per study and condition."""
+    matrix: QueryResult
+    """One row per study, condition and common task."""
 
 
 def several_report(databases: Mapping[str, Path]) -> SeveralReport:
@@ -81,9 +85,19 @@ def several_report(databases: Mapping[str, Path]) -> SeveralReport:
             for name, reader in readers.items()
             for row in _arms(Answers(reader, quotes=False, tasks=matched.tasks))
         ]
+        cells = [
+            {"study": name, **row}
+            for name, answers in whole.items()
+            for condition in answers("outcomes").records()
+            for row in answers("cells").records()
+            if row["condition"] == condition["condition"] and row["task"] in matched.tasks
+        ]
         scripted = any(answers.single("overview")["scripted"] for answers in whole.values())
-    found = QueryResult(COLUMNS, [tuple(row.get(name) for name in COLUMNS) for row in rows])
-    return SeveralReport(tuple(databases), matched.words, scripted, found)
+    found, matrix = (
+        QueryResult(columns, [tuple(row.get(name) for name in columns) for row in every])
+        for columns, every in ((COLUMNS, rows), (MATRIX, cells))
+    )
+    return SeveralReport(tuple(databases), matched.words, scripted, found, matrix)
 
 
 @contextmanager
@@ -173,21 +187,23 @@ def write_several(report: SeveralReport, target: Path) -> Path:
             studies=report.studies,
             matched=report.matched,
             scripted=SCRIPTED if report.scripted else "",
-            table=table_of(report.found),
+            tables=(table_of(report.found), matrix_of(report.matrix)),
             style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
             version=metadata.version("skilljuror"),
         )
     )
     write_atomic(target / "tables" / f"{NAME}.csv", csv_text(report.found))
+    write_atomic(target / "tables" / "matrix.csv", csv_text(report.matrix))
     write_atomic(target / "report.html", page)
     return target / "report.html"
 
 
 def several_markdown(report: SeveralReport) -> str:
-    """Return the table as Markdown, under what is matched."""
+    """Return the tables as Markdown, under what is matched."""
     parts = [escaped(report.matched)]
     parts += [f"> {SCRIPTED}"] if report.scripted else []
-    parts.append("\n".join(table_lines(table_of(report.found, notes=False))))
+    views = table_of(report.found, notes=False), matrix_of(report.matrix, notes=False)
+    parts += ["\n".join(table_lines(view)) for view in views]
     return "\n\n".join(parts) + "\n"
 
 
@@ -218,6 +234,51 @@ def table_of(found: QueryResult, *, notes: bool = True) -> TableView:
         source="trials",
         sql="",
     )  # fmt: skip
+
+
+def matrix_of(found: QueryResult, *, notes: bool = True) -> TableView:
+    """Return the pass rate of each task, with a column per study and condition; a cell without a rate says why."""
+    rows = found.records()
+    models = len({row["model"] for row in rows}) > 1
+    arms = {
+        (row["study"], row["condition"]): f" ({row['model'] or 'no model'})" if models else ""
+        for row in rows
+    }
+    cells = {(row["task"], row["study"], row["condition"]): row for row in rows}
+    columns = [
+        Column(f"arm-{n}", f"{study} · {condition}{arms[study, condition]}", "", number=True)
+        for n, (study, condition) in enumerate(arms, 1)
+    ]
+    return TableView(
+        name="matrix",
+        question="How often does each task pass?",
+        read="Strict passes / planned trials. A task with few trials has no error bar: look for tasks on which "
+        "columns differ most, and ask for more trials of these.",
+        empty="",
+        notes=(),
+        blank=(),
+        grain="one row is one study, condition and task",
+        columns=(Column("task", "task", "", number=False), *columns),
+        rows=tuple(
+            (Cell(task, number=False), *(_rate(cells.get((task, *arm)), notes=notes) for arm in arms))
+            for task in dict.fromkeys(row["task"] for row in rows)
+        ),
+        total=len({row["task"] for row in rows}),
+        folded=False,
+        definitions=(),
+        source="cells",
+        sql="",
+    )  # fmt: skip
+
+
+def _rate(row: dict[str, Any] | None, *, notes: bool) -> Cell:
+    if row is None:
+        return Cell("", number=True, note="not planned" if notes else "")
+    text, note = (
+        format_value("strict_rate", row["strict_rate"]),
+        row[NOT_USABLE] or f"of {row['trials']}",
+    )
+    return Cell(text, number=True, note=note) if notes else Cell(f"{text} ({note})", number=True)
 
 
 def _is_shown(name: str, rows: list[dict[str, Any]]) -> bool:

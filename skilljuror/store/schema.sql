@@ -1199,6 +1199,43 @@ CREATE MACRO newcombe_low(part, whole, part_before, whole_before) AS
 CREATE MACRO newcombe_high(part, whole, part_before, whole_before) AS
     -newcombe_low(part_before, whole_before, part, whole);
 
+-- Two-sided p of Fisher's exact test: `part` of `whole` against `part_before` of `whole_before`; all tables with the same sums that are no likelier count.
+CREATE MACRO ln_choose(n, k) AS lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+CREATE MACRO fisher_p(part, whole, part_before, whole_before) AS (
+    WITH tables AS (
+        SELECT list_transform(
+            range(greatest(0, part + part_before - whole_before), least(whole, part + part_before) + 1), lambda k:
+            exp(ln_choose(whole, k) + ln_choose(whole_before, part + part_before - k)
+                - ln_choose(whole + whole_before, part + part_before))
+        ) AS chances
+    )
+    SELECT least(1, list_sum(list_filter(chances, lambda chance:
+        chance <= 1.0000001 * chances[1 + part - greatest(0, part + part_before - whole_before)])))
+    FROM tables
+);
+
+-- Side 1, actual, or 2, expected, of a failed comparison of pytest, `assert actual == expected`; null where the words of a failure have no such line, and where it is shortened or has several operators.
+CREATE MACRO comparison_in(said) AS list_filter(
+    regexp_extract_all(said, '(?m)^assert (.+)$', 1), lambda line: len(said) < 300 AND NOT contains(line, '...')
+    AND len(regexp_extract_all(line, ' (?:[=!<>]=|[<>]|in|is|and|or|not|[-+*/%]|//|[*][*]) ')) = 1
+)[1];
+CREATE MACRO side_in(said, side) AS
+    nullif(regexp_extract(comparison_in(said), '^(.+) (?:[=<>]=|[<>]) (.+)$', side), '');
+
+-- Words of a text, those with a path or a unit also whole; 15.0 is 15.
+CREATE MACRO whole_number(word) AS regexp_replace(word, '^(\d+)\.0+$', '\1');
+CREATE MACRO words_in(text) AS list_transform(list_concat(
+    regexp_extract_all(text, '[\p{L}\p{N}_.+%/-]*[\p{L}\p{N}_%]'),
+    regexp_extract_all(text, '[\p{L}\p{N}_]+(?:[.-][\p{L}\p{N}_]+)*')
+), lambda word: whole_number(word));
+-- Words of a text by which it can be known again: those alone in quotes or with a digit, of two characters and more.
+CREATE MACRO values_in(text) AS list_distinct(list_transform(list_filter(list_concat(
+    regexp_extract_all(text, '[''"]([\p{L}\p{N}_.+%/-]*[\p{L}\p{N}_%])[''"]', 1),
+    list_filter(
+        regexp_extract_all(text, '[\p{L}\p{N}_]+(?:[.-][\p{L}\p{N}_]+)*'), lambda word: regexp_matches(word, '\d')
+    )
+), lambda word: len(word) > 1), lambda word: whole_number(word)));
+
 -- Formulas that questions share.
 
 -- Shannon entropy in bits of answers that were given so many times each.

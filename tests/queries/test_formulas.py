@@ -111,6 +111,28 @@ def test_overhead_and_efficiency_vectors(formula, delta, plus, minus, rho, ce):
     assert formula(EFFICIENT, delta=delta, **numbers) == (ce and pytest.approx(ce))
 
 
+def test_an_unknown_difference_has_no_quadrant(formula):
+    assert formula("cost_quadrant(NULL::DOUBLE, 0.5)") is None
+    assert formula("cost_quadrant(0.0, 0.5)") == "equal, dearer"
+
+
+@settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.integers(1, 60), st.integers(1, 60), st.data())
+def test_fishers_p_is_that_of_the_library(formula, whole, before, data):
+    from scipy import stats
+
+    part, part_before = (data.draw(st.integers(0, most)) for most in (whole, before))
+    expected = stats.fisher_exact([
+        [part, whole - part],
+        [part_before, before - part_before],
+    ]).pvalue
+    counts = {"part": part, "whole": whole, "part_before": part_before, "before": before}
+    found = formula("fisher_p($part, $whole, $part_before, $before)", **counts)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
 @settings(
     deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

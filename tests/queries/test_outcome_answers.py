@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from skilljuror.errors import QueryError
+from skilljuror.models.check_result import CheckResult
 from skilljuror.models.review import Acceptance
 from skilljuror.queries.run import run
 from skilljuror.reports.answers import Answers
@@ -174,6 +176,63 @@ def test_gain_and_its_price_are_those_of_means_over_tasks(tmp_path):
     assert (found["token_tasks"], found["tokens_treatment"]) == (1, 150.0)
     assert (found["token_overhead"], found["cost_efficiency"]) == (0.5, 1.0)
     assert found["quadrant"] == "better, dearer"
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """Tasks a and b have one source Skill, c and d one each: checks passed of four, in baseline and pd, of one trial.
+
+    Of d, one trial has no check results.
+    """
+    passed = {"a": (1, 3), "b": (2, 4), "c": (2, 2), "d": (4, None)}
+    path = unequal_arms(
+        tmp_path, *({task: [float(n[arm] == 4)] for task, n in passed.items()} for arm in (0, 1))
+    )
+    cells = [
+        (fake.name_of(task, arm), n)
+        for task, pair in passed.items() for arm, n in zip(("baseline", "pd"), pair, strict=True)
+    ]  # fmt: skip
+    with open_write(path) as store:
+        plan = fake.plan(list(passed), ("baseline", "pd"))
+        sources = {"a": "1", "b": "1", "c": "2", "d": ""}
+        store.put_plan(plan.model_copy(update={"tasks": tuple(
+            task.model_copy(update={"source_digest": sources[task.name]}) for task in plan.tasks
+        )}))  # fmt: skip
+        store.put_checks([], [
+            CheckResult(trial, "ctrf.json", f"test_{k}", outcome := "passed" if k < n else "failed", award=float(outcome == "passed"))
+            for trial, n in cells if n is not None for k in range(4)
+        ])  # fmt: skip
+        fake.put(store, [
+            fake.unread(trial, {"total_tokens": 100.0 + 50 * ("__pd__" in trial)}) for trial, _ in cells
+        ])  # fmt: skip
+    return path
+
+
+def test_gain_by_skill_is_over_its_tasks(checked):
+    """Shares: (3/4 + 4/4) / 2 - (1/4 + 2/4) / 2 is a half; overhead a half. Strictly, b alone gains: a half too."""
+    columns = ("skill", "tasks", "runs_treatment", "delta_rate", "delta_rate_reason", "class", "cost_efficiency",
+               "cost_efficiency_reason", "quadrant")  # fmt: skip
+    unknown = "1 of 2 trials without a share of points"
+    assert rows(checked, "gain", *columns, by="skill", level="check") == [
+        ("skills/a", 2, 2, 0.5, None, "better", 1.0, None, "better, dearer"),
+        ("skills/c", 1, 1, 0.0, None, "same", None, "no difference", "equal, dearer"),
+        ("skills/d", 1, 1, None, unknown, None, None, unknown, None),
+    ]
+    strict = rows(checked, "gain", "skill", "delta_rate", "class", by="skill")
+    assert strict == [
+        ("skills/a", 0.5, "better"),
+        ("skills/c", 0.0, "same"),
+        ("skills/d", -1.0, "worse"),
+    ]
+    assert rows(checked, "gain", "skill", "delta_rate", level="check") == [(None, None)]
+    assert rows(checked, "gain", "delta_rate", level="check", tasks="a b c") == [
+        (pytest.approx(1 / 3),)
+    ]
+
+
+def test_a_value_that_a_parameter_does_not_have_lists_those_that_it_has(checked):
+    with pytest.raises(QueryError, match=r"parameter level is 'checks'; use trial or check"):
+        run(checked, "gain", level="checks")
 
 
 def test_sensitivity_counts_by_other_rules(study):

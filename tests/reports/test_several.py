@@ -25,12 +25,16 @@ def study(folder, passes, *, trials=2, arms=ARMS, changed="", digest=fake.DIGEST
         task.model_copy(update=other if task.name == changed else more.get("task", {}))
         for task in plan.tasks
     )
+    lacks = more.get("lacks", ())
     agent = plan.config.agent.model_copy(update={"model": more.get("model")})
     config = plan.config.model_copy(
         update={"agent": agent, "contrast": Contrast(treatment=arms[-1], control=arms[0])}
     )
     with open_write(folder / "study.duckdb") as store:
-        store.put_plan(plan.model_copy(update={"tasks": tasks, "config": config}))
+        planned = tuple(one for one in plan.trials if (one.task, one.condition) not in lacks)
+        store.put_plan(
+            plan.model_copy(update={"tasks": tasks, "config": config, "trials": planned})
+        )
         store.put_builds([
             fake.build(task) if digest == fake.DIGEST else _other(task, digest)
             for task in passes
@@ -40,7 +44,7 @@ def study(folder, passes, *, trials=2, arms=ARMS, changed="", digest=fake.DIGEST
             for task, counts in passes.items()
             for arm, count in zip(arms, counts, strict=True)
             for number in range(1, trials + 1)
-            if count is not None or number > 1
+            if (count is not None or number > 1) and (task, arm) not in lacks
         ]
         store.put_trials([
             fake.trial(
@@ -249,6 +253,20 @@ def test_logs_and_studies_without_a_common_task_are_refused(tmp_path, one, form)
     assert not (tmp_path / "x").exists()
 
 
+def test_the_matrix_has_the_rate_of_each_task_by_model(tmp_path, one):
+    """b of pd in two has a trial that was never run, a of baseline was not planned there."""
+    plan_lacks = {("a", "baseline")}
+    two = study(tmp_path / "two", {"a": (1, 2), "b": (0, None)}, model="m-1", lacks=plan_lacks)
+    text = several_markdown(compared(one=one, two=two)[0])
+    head, _, *rows = [line for line in text.partition("each task pass?")[2].splitlines() if line]
+    assert head.split(" | ")[1:3] == ["one · baseline (no model)", "one · pd (no model)"]
+    assert head.endswith("| two · baseline (m-1) | two · pd (m-1) |")
+    assert rows == [
+        "| a | 50.0 % (of 2) | 100.0 % (of 2) |  | 100.0 % (of 2) |",
+        "| b | 0.0 % (of 2) | 100.0 % (of 2) | 0.0 % (of 2) | – (1 of 2 trials of pd usable (1 missing)) |",
+    ]
+
+
 def test_a_database_of_another_schema_is_refused(tmp_path, one):
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "study.duckdb").write_bytes(b"")
@@ -266,6 +284,10 @@ def test_the_page_and_its_csv_are_written(tmp_path, one):
     assert "<b>" not in page
     assert "Same in all: 2 tasks (left out: 1 task that not every study has)" in page
     assert "+75.0 pp" in page
+    assert "two&lt;b&gt; · pd" in page
+    assert (
+        len((tmp_path / "both" / "tables" / "matrix.csv").read_text().splitlines()) == 1 + 2 * 2 * 2
+    )
     with (tmp_path / "both" / "tables" / "studies.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [(row["study"], row["condition"], row["strict_rate"]) for row in rows[:2]] == [
@@ -277,6 +299,10 @@ def test_markdown_has_intervals_and_reasons_in_its_cells(tmp_path, one):
     two = study(tmp_path / "two", {"a": (0, 2), "b": (0, 1), "c": (0, 1)})
     report, _ = compared(one=one, two=two)
     text = several_markdown(report)
-    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    rows = [
+        line
+        for line in text.partition("### How often does each task")[0].splitlines()
+        if line.startswith("| ")
+    ]
     assert len({line.count(" | ") for line in rows}) == 1
     assert "| 0.0 % (fewer than 8 tasks) | – (zero\\_passes) |" in text

@@ -28,7 +28,6 @@ LISTS = {"trial", "run", "event"}
 KEYED = {"tokens", "skill_steps_in_third", "skill_steps_in_bin", "invocation_mode"}
 """Measures that have values by key only."""
 EXEMPT = {
-    "cells": "the plan",
     "coverage": "counts of the usable trials and the others",
     "given_skills": "Skills, no trials",
     "judged_cells": "a list for estimators",

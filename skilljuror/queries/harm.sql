@@ -1,0 +1,133 @@
+-- question: Which parts of the Skill did failing runs use, and which of its values did failed checks find?
+-- section: RQ3
+-- grain: one row is one condition, task and unit that a failing run used, or one value of it in one check
+-- columns: condition, task, level, unit, text, value, check, runs, passing, failing, runs_used, passing_with,
+--   failing_with, p, p_holm, p_reason, said
+-- arms: condition
+-- params: condition=null, task=null
+-- read: Counts, never a cause: failing runs may use a unit because the task is hard. Read the text and the failed
+--   check, and take the unit out in an arm of its own.
+-- empty: No failing run is known to have used a unit. Uses need a knowledge map (`skilljuror build` and `run` create
+--   one) and `skilljuror judge STUDY`; of other runs, `skilljuror query STUDY uptake` says what was used.
+-- column level: unit: the unit and the outcome of runs; value: a value of the unit and the outcome of one check
+-- column value: of level value: stands in the unit, and on the actual side (the left) of the check's failed
+--   comparison, and not on the expected side: a number, or a text in quotes
+-- column check: of level value: the failed test of the verifier
+-- column runs: usable runs of the task whose log could be read and whose uses are all judged
+-- column passing: of these, strict passes; of level value, runs that passed the check
+-- column failing: of these, the others; of level value, runs that failed the check
+-- column runs_used: runs in which a line of the unit proves a use in a later call, by itself: a lower bound
+-- column passing_with: of these, the passing ones: a count, never a cause
+-- column failing_with: of these, the failing ones; of level value, those whose check found the value. A count, never a
+--   cause; null if no comparison of pytest tells which side is the actual one
+-- column p: Fisher's exact test, two-sided, of the unit's use in passing and failing runs; of level value none
+-- column p_holm: p adjusted by Holm's method for the number of units of the task that runs of the condition used
+-- column p_reason: why there is no p, or no count
+-- column said: last lines of one such failure
+WITH judged AS MATERIALIZED (  -- where a use is not judged, or a tool unknown, nobody knows which units were not used
+    SELECT r.condition, r.position, r.task, r.run, coalesce(r.reward = 1, false) AS passed
+    FROM arm_runs AS r
+    JOIN trajectories AS t ON t.trial = r.run AND t.units IS NOT NULL
+    LEFT JOIN uses AS u ON u.run = r.run
+    LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = tracing_judge()
+    WHERE r.readable
+        AND r.run NOT IN (SELECT run FROM unknown_opens)
+        AND (CAST($condition AS VARCHAR) IS NULL OR r.condition = CAST($condition AS VARCHAR))
+        AND (CAST($task AS VARCHAR) IS NULL OR r.task = CAST($task AS VARCHAR))
+    GROUP BY ALL
+    HAVING count(u.event) = count(v.event)
+),
+used AS MATERIALIZED (
+    SELECT DISTINCT j.*, p.unit
+    FROM judged AS j JOIN unit_uses AS p ON p.trial = j.run AND p.judge = tracing_judge()
+),
+cells AS (
+    SELECT condition, position, task, count(*) AS runs, count(*) FILTER (passed) AS passing, runs - passing AS failing
+    FROM judged GROUP BY condition, position, task
+),
+counted AS (
+    SELECT
+        c.*, u.unit, count(*) AS runs_used,
+        count(*) FILTER (u.passed) AS passing_with,
+        count(*) FILTER (NOT u.passed) AS failing_with
+    FROM cells AS c JOIN used AS u USING (condition, position, task)
+    GROUP BY ALL
+),
+tested AS (
+    SELECT
+        *, if(least(passing, failing) >= 5, fisher_p(failing_with, failing, passing_with, passing), NULL) AS p
+    FROM counted
+),
+stepped AS (
+    SELECT
+        *, (count(p) OVER of_task - row_number() OVER (of_task ORDER BY p, unit) + 1) * p AS step
+    FROM tested
+    WINDOW of_task AS (PARTITION BY condition, task)
+),
+of_units AS (
+    SELECT
+        *, 'unit' AS level, failing_with / failing - coalesce(passing_with / nullif(passing, 0), 0) AS more,
+        if(p IS NULL, NULL, least(1, max(step) OVER (PARTITION BY condition, task ORDER BY p, unit))) AS p_holm,
+        if(p IS NULL, 'fewer than 5 passing or 5 failing runs', NULL) AS p_reason
+    FROM stepped
+    QUALIFY failing_with > 0
+),
+failures AS (
+    SELECT j.*, c.source, c.name, c.said, side_in(c.said, 1) AS actual, side_in(c.said, 2) AS expected
+    FROM judged AS j
+    JOIN check_results AS c ON c.trial = j.run AND c.outcome = 'failed' AND c.item_group IS NULL AND c.said IS NOT NULL
+),
+found AS (
+    SELECT f.*, unnest(values_in(coalesce(actual, said))) AS value FROM failures AS f
+),
+words AS (
+    SELECT DISTINCT n.build AS task, n.unit, unnest(words_in(n.text)) AS value
+    FROM units AS n
+    WHERE n.unit IN (SELECT unit FROM used)
+),
+hits AS (
+    SELECT f.condition, f.position, f.task, f.run, u.unit, f.value, f.source, f.name, f.said, f.actual
+    FROM found AS f
+    JOIN words AS w USING (task, value)
+    JOIN used AS u ON u.run = f.run AND u.unit = w.unit
+    WHERE NOT coalesce(list_contains(words_in(f.expected), f.value), false)
+),
+of_checks AS (
+    SELECT
+        u.condition, u.task, u.unit, c.source, c.name, count(*) FILTER (c.outcome = 'passed') AS passing_with
+    FROM used AS u JOIN check_results AS c ON c.trial = u.run
+    GROUP BY ALL
+),
+checks AS (
+    SELECT
+        j.condition, j.task, c.source, c.name,
+        count(*) FILTER (c.outcome = 'passed') AS passing, count(*) FILTER (c.outcome = 'failed') AS failing
+    FROM judged AS j JOIN check_results AS c ON c.trial = j.run
+    GROUP BY ALL
+),
+of_values AS (
+    SELECT
+        condition, position, task, 'value' AS level, unit, value, source, name,
+        nullif(count(DISTINCT run) FILTER (actual IS NOT NULL), 0) AS failing_with,
+        failing_with AS more,
+        if(failing_with IS NULL, 'side unknown', 'a value is counted, not tested') AS p_reason,
+        coalesce(min(said) FILTER (actual IS NOT NULL), min(said)) AS said
+    FROM hits
+    GROUP BY condition, position, task, unit, value, source, name
+)
+SELECT
+    f.condition, f.task, f.level, f.unit, n.text, f.value, f.name AS "check", f.runs, f.passing, f.failing, f.runs_used,
+    f.passing_with, f.failing_with, f.p, f.p_holm, f.p_reason, f.said
+FROM (
+    FROM of_units
+    UNION ALL BY NAME
+    SELECT v.*, k.passing, k.failing, w.passing_with, t.runs, t.runs_used
+    FROM of_values AS v
+    JOIN checks AS k USING (condition, task, source, name)
+    JOIN of_checks AS w USING (condition, task, unit, source, name)
+    JOIN counted AS t USING (condition, task, unit)
+) AS f
+LEFT JOIN units AS n ON n.build = f.task AND n.unit = f.unit
+ORDER BY
+    f.position, coalesce(f.p_reason = 'side unknown', false), f.level DESC, f.more DESC NULLS LAST, f.p, f.task, f.unit,
+    f.value, f.name, f.source;
