@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.errors import StudyError
-from skilljuror.files import digest_tree, sha256
+from skilljuror.files import digest_tree, read_record, sha256
 from skilljuror.fingerprints import copies, texts_below
 from skilljuror.models.resource_class import class_of
 from skilljuror.models.study import (
@@ -23,13 +23,12 @@ from skilljuror.models.study import (
     TaskJudge,
 )
 from skilljuror.models.task_rubric import RUBRIC_FILE
+from skilljuror.models.task_trigger import TRIGGER_FILE, TaskTrigger
 
 BAKED_SKILLS = "skills"
 """Folder under environment/ with a task's own Skill; no arm ever gets it directly."""
 TASK_PARTS = ("task.toml", "instruction.md", "environment", "tests/test.sh")
 """Required contents of a folder in Harbor task format."""
-TRIGGER_FILE = "trigger.json"
-"""File in tests/ of a task that asks whether an agent opens a Skill."""
 JUDGES: dict[TaskJudge, str] = {
     "verifier": "tests/test.sh",
     "rubric": f"tests/{RUBRIC_FILE}",
@@ -119,7 +118,7 @@ def planned_task(
         name=name,
         path=entry.path,
         skills=skills,
-        attributes=_attributes(entry, meta),
+        attributes=_attributes(entry, folder, meta),
         instruction_digest=instruction,
         environment_digest=environment,
         verifier_digest=verifier,
@@ -143,11 +142,13 @@ def task_attributes(entry: TaskEntry, base: Path) -> tuple[str, dict[str, str]]:
     """Return a task's name and attributes. Raises StudyError for a folder that is not a task."""
     folder = base / entry.path
     _check_task(folder, entry)
-    return task_name(folder), _attributes(entry, task_settings(folder))
+    return task_name(folder), _attributes(entry, folder, task_settings(folder))
 
 
-def _attributes(entry: TaskEntry, meta: dict[str, Any]) -> dict[str, str]:
-    return {**_metadata_attributes(meta), **entry.attributes}
+def _attributes(entry: TaskEntry, folder: Path, meta: dict[str, Any]) -> dict[str, str]:
+    file = folder / "tests" / TRIGGER_FILE
+    trigger = read_record(TaskTrigger, file).attributes if file.is_file() else {}
+    return {**_metadata_attributes(meta), **trigger, **entry.attributes}
 
 
 def _source_digest(source: Path) -> str:
