@@ -86,8 +86,8 @@ retries: 1  # further attempts at a trial after a fault of the machine
 # budget: {{dollars: 50, minutes: 600}}  # limit for all attempts together; default: no limit
 """
 OUTCOMES = {
-    "strict_pass": "strict_pass  # reward 1 passes; alternative: reward, its mean",
-    "checks": "checks  # share of the rubrics' points; skilljuror judge STUDY --rubric asks for them",
+    "strict_pass": "strict_pass  # reward 1 passes; or reward, its mean; or checks, the share of points",
+    "checks": "checks  # the share of the rubrics' points; no verifier gives a reward",
 }
 OF_LAYOUTS = """
 # no_skill: no Skill; flat-files: all prose on one page, scripts and data on disk; pd: a short root that opens
