@@ -211,7 +211,7 @@ def _inputs(
     for number, one in enumerate(listed or []):
         name = text_at(one, file, f"{field}[{number}]")
         inner = posixpath.normpath(name)
-        if inner.startswith(("/", "..")) or "\\" in name or inner == ".":
+        if inner.startswith(("/", "../")) or inner == ".." or "\\" in name or inner == ".":
             raise refused(
                 file, f"{field}[{number}]", f"{name!r} is not inside the Skill; use a relative path"
             )

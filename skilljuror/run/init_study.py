@@ -131,6 +131,31 @@ class StudySource(Struct, frozen=True):
     """A repository at a commit, which is the task."""
 
 
+class Converted(Struct, frozen=True):
+    """Tasks of a source of another kind."""
+
+    drafts: list[TaskDraft] = []
+    skills: dict[str, dict[str, Blob]] = {}
+    """Skill to write, by its path from the study file."""
+    unfit: dict[Path, str] = {}
+    """Package that cannot be converted -> reason."""
+
+    @property
+    def folders(self) -> dict[str, dict[str, Blob]]:
+        """Path from the study file -> files to write."""
+        return {f"{TASKS}/{one.name}": one.content() for one in self.drafts} | self.skills
+
+    @property
+    def lacks(self) -> dict[str, tuple[str, str]]:
+        """Task -> category and reason of its exclusion."""
+        missing = {one.name: (NO_INPUT, one.lacks) for one in self.drafts if one.lacks}
+        return missing | {path.name: (REFUSED, reason) for path, reason in self.unfit.items()}
+
+    def tasks(self, base: Path) -> list[Path]:
+        """Every task's folder."""
+        return [*(base / TASKS / one.name for one in self.drafts), *self.unfit]
+
+
 class NewStudy(Struct, frozen=True):
     """A written study file."""
 
@@ -164,20 +189,18 @@ def init_study(source: StudySource, out: Path) -> NewStudy:
     _check(source)
     if not out.parent.is_dir():
         raise StudyError(f"{str(out)!r}: folder {str(out.parent)!r} not found; create it first")
-    drafts, skills = _converted(source, out.parent)
-    folders = {f"{TASKS}/{draft.name}": draft.content() for draft in drafts} | skills
-    with placed(folders, out.parent):
+    found = _converted(source, out.parent)
+    with placed(found.folders, out.parent):
         if source.evals:
-            source = replace(source, skill=out.parent / next(iter(skills)))
-        return _init(source, drafts, out)
+            source = replace(source, skill=out.parent / next(iter(found.skills)))
+        return _init(source, found, out)
 
 
-def _init(source: StudySource, drafts: Sequence[TaskDraft], out: Path) -> NewStudy:
+def _init(source: StudySource, found: Converted, out: Path) -> NewStudy:
     arms = _conditions(source, out.parent)
-    folders = _folders(source, [out.parent / TASKS / draft.name for draft in drafts])
+    folders = _folders(source, found.tasks(out.parent))
     entries = [_entry(folder, source, out.parent) for folder in folders]
-    lacks = {draft.name: draft.lacks for draft in drafts if draft.lacks}
-    exclude = list(_exclusions(entries, arms, source, out.parent, lacks))
+    exclude = list(_exclusions(entries, arms, source, out.parent, found.lacks))
     if source.tasks and exclude:
         raise _cannot_run("", exclude[0])
     if len(exclude) == len(entries):
@@ -219,20 +242,23 @@ def _check(source: StudySource) -> None:
         )
 
 
-def _converted(
-    source: StudySource, base: Path
-) -> tuple[list[TaskDraft], dict[str, dict[str, Blob]]]:
+def _converted(source: StudySource, base: Path) -> Converted:
     """Tasks to write below the study file's folder, and the Skill that they are about."""
     if source.evals:
         skills, drafts = tasks_of_evals(source.evals, base)
-        return drafts, skills
+        return Converted(drafts, skills)
     if source.repository:
-        return [task_of_repository(source.repository, base)], {}
-    packages = source.tasks_dir.glob(f"*/{TASK_MD}") if source.tasks_dir else ()
-    folders = sorted((path.parent for path in packages), key=os.fsencode)
-    return [
-        task_of_package(folder, base) for folder in folders if not (folder / "task.toml").exists()
-    ], {}
+        return Converted([task_of_repository(source.repository, base)])
+    found = Converted()
+    for file in (
+        sorted(source.tasks_dir.glob(f"*/{TASK_MD}"), key=os.fsencode) if source.tasks_dir else ()
+    ):
+        if not (file.parent / "task.toml").exists():
+            try:
+                found.drafts.append(task_of_package(file.parent, base))
+            except UsageError as error:
+                found.unfit[file.parent] = error.message
+    return found
 
 
 def _folders(source: StudySource, converted: Sequence[Path]) -> Sequence[Path]:
@@ -276,12 +302,11 @@ def _exclusions(
     arms: Sequence[Condition],
     source: StudySource,
     base: Path,
-    lacks: Mapping[str, str],
+    lacks: Mapping[str, tuple[str, str]],
 ) -> Iterator[Exclusion]:
     for entry in entries:
         name = Path(entry.path).name
-        found = (NO_INPUT, lacks[name]) if name in lacks else _problem(entry, arms, source, base)
-        if found:
+        if found := lacks.get(name) or _problem(entry, arms, source, base):
             category, reason = found
             yield Exclusion(task=task_name(base / entry.path), category=category, reason=reason)
 

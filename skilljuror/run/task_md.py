@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.bundles.folder import read_folder
+from skilljuror.errors import BundleError
 from skilljuror.files import digest_tree
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end, parse_frontmatter
 from skilljuror.models.bundle import Blob
@@ -37,7 +38,10 @@ _ROLES = re.compile(r"^## ((?:role|scene):\S+|user-persona)", re.MULTILINE)
 
 def task_of_package(folder: Path, base: Path) -> TaskDraft:
     """Return the task of a folder with a task.md. Raises StudyError and BundleError with file, field and fix."""
-    files, _ = read_folder(folder)
+    try:
+        files, _ = read_folder(folder)
+    except BundleError as error:
+        raise refused(folder, "(files)", error.message) from error
     file = folder / TASK_MD
     text = text_at(files[TASK_MD].text, file, "(whole file)")
     lines = text.splitlines()
@@ -49,9 +53,7 @@ def task_of_package(folder: Path, base: Path) -> TaskDraft:
     settings = _settings(fields, file)
     body = "\n".join(lines[frontmatter_end(lines) :])
     if role := _ROLES.search(body):
-        raise refused(
-            file, f"## {role[1]}", "roles and scenes are not runnable here; exclude the task"
-        )
+        raise refused(file, f"## {role[1]}", "roles and scenes are not runnable here")
     prompt = text_at(_PROMPT.split(body, maxsplit=1)[-1].strip(), file, "body")
     kept, left_out = _renamed(files, folder)
     if "tests/test.sh" not in kept:
@@ -78,7 +80,7 @@ def _settings(fields: Mapping[str, Any], file: Path) -> dict[str, Any]:
         raise refused(
             file,
             several[0],
-            "several agents, turns or steps are not runnable here; exclude the task",
+            "several agents, turns or steps are not runnable here",
         )
     for old, new in _SAME.items():
         if old in fields and new in fields:
