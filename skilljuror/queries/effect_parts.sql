@@ -64,7 +64,8 @@ SELECT
         WHEN t.reason IS NOT NULL THEN t.reason
         WHEN c.reason IS NOT NULL THEN c.reason
         WHEN d.tasks IS NULL THEN 'no task has trials in both arms'
-        WHEN d.delta_rate IS NULL THEN 'a trial has no share of points, or a task no verifier'
+        WHEN d.delta_rate IS NULL
+            THEN if((SELECT max(primary_outcome) FROM study) = 'checks', 'a trial has no share of points', 'a task has no verifier')
     END AS delta_rate_reason
 FROM parts AS p
 LEFT JOIN arms AS t ON t.variant = p.treatment_variant
