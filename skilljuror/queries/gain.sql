@@ -39,8 +39,9 @@ sources AS (  -- a source is its files, where they are known
 ),
 scores AS (
     SELECT
-        r.condition, r.task, r.reward, m.value AS tokens,
-        if($level = 'check', s.share, if(r.reward = 1, 1, 0)) AS score  -- a missing reward is no pass
+        r.condition, r.task, m.value AS tokens,
+        if(r.verified, coalesce(r.reward, 0), NULL) AS reward,  -- the planned frame: a missing reward is 0
+        if($level = 'check', s.share, CAST(r.strict AS INTEGER)) AS score
     FROM arm_runs AS r
     LEFT JOIN check_shares AS s ON s.trial = r.run
     LEFT JOIN measures AS m ON r.usable AND m.trial = r.run AND m.metric = 'total_tokens' AND m.key = ''
@@ -53,7 +54,7 @@ cells AS (
         count(*) AS runs,
         count(score) AS scored,
         avg(score) AS rate,
-        avg(coalesce(reward, 0)) AS reward,  -- the planned frame: a missing reward is 0
+        avg(reward) AS reward,
         avg(tokens) AS tokens
     FROM scores
     GROUP BY condition, task
@@ -87,7 +88,8 @@ priced AS (
         round(rate_treatment - rate_control, 12) AS delta,  -- binary fractions would be a difference
         token_overhead(tokens_control, tokens_treatment) AS overhead,
         if(unscored = 0, NULL, concat(
-            unscored, ' of ', runs_treatment + runs_control, ' trials without a share of points'
+            unscored, ' of ', runs_treatment + runs_control,
+            if($level = 'trial', ' trials have no verifier', ' trials without a share of points')
         )) AS reason
     FROM means
 )
