@@ -42,6 +42,7 @@ from skilljuror.run.preflight import refuse_unsupported
 from skilljuror.run.proofs import AGAIN, STUFFED, Attempt, TaskProof, stuffing
 from skilljuror.run.proofs import prove as make_proof
 from skilljuror.run.run import agents_of, study_places
+from skilljuror.run.task_check import leak_lines
 from skilljuror.run.trial import RunSetup, run_trial, stop_trial
 from skilljuror.runtime.workers import Listener, Progress, silent, worker_pool
 from skilljuror.studies.plan import freeze, planned_trial
@@ -92,6 +93,8 @@ class CheckSummary(Struct, frozen=True):
     """Isolation of the runs from this machine."""
     listings: tuple[str, ...] = ()
     """Agents that list Skills of their own, one line each."""
+    leaks: tuple[str, ...] = ()
+    """Skills with text of a solution or verifier, one line each; `run` decides."""
 
     @property
     def failed(self) -> bool:
@@ -115,7 +118,8 @@ def check_study(
     plan = freeze(config, base, find_skill=GivenSkills(base))
     harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(config.harness.options)
     refuse_unsupported(harness, [base / task.path for task in plan.tasks])
-    return _check(plan, base, harness, prove=prove, jobs=jobs, listener=progress or silent)
+    found = _check(plan, base, harness, prove=prove, jobs=jobs, listener=progress or silent)
+    return structs.replace(found, leaks=tuple(leak_lines(plan, base)))
 
 
 def prove_folders(
