@@ -123,7 +123,7 @@ def planned_task(
         environment_digest=environment,
         verifier_digest=verifier,
         source_digest=_source_digest(base / skills) if skills else "",
-        stripped=tuple(_baked_skills(folder, meta)),
+        stripped=tuple(baked_skills(folder, meta)),
         settings_digest=settings,
         judged_by=judge_of(folder),
         given={
@@ -178,18 +178,19 @@ def _check_task(folder: Path, entry: TaskEntry) -> None:
             file=str(folder),
             field="tasks",
         )
-    judged = any((folder / part).is_file() for part in JUDGES.values())
-    missing = [
-        part
-        for part in TASK_PARTS
-        if not (folder / part).exists() and not (judged and part in JUDGES.values())
-    ]
-    if missing:
+    if missing := missing_parts(folder):
         raise StudyError(
             f"task {entry.path!r}: missing {', '.join(missing)};"
             f" a task folder requires {', '.join(TASK_PARTS)}",
             file=str(folder),
         )
+
+
+def missing_parts(folder: Path) -> list[str]:
+    """Return the required contents that a task folder lacks; a rubric or trigger replaces the verifier."""
+    judged = any((folder / part).is_file() for part in JUDGES.values())
+    needed = TASK_PARTS[:-1] if judged else TASK_PARTS
+    return [part for part in needed if not (folder / part).exists()]
 
 
 def _source(conditions: Sequence[Condition], entry: TaskEntry, base: Path) -> str:
@@ -223,7 +224,8 @@ def _metadata_attributes(meta: dict[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in pairs if isinstance(value, str | int | float)}
 
 
-def _baked_skills(folder: Path, meta: dict[str, Any]) -> Iterator[str]:
+def baked_skills(folder: Path, meta: dict[str, Any]) -> Iterator[str]:
+    """Yield where a task brings its own Skill, which is removed for every trial."""
     if (folder / "environment" / BAKED_SKILLS).exists():
         yield f"environment/{BAKED_SKILLS}"
     dockerfile = folder / "environment" / "Dockerfile"
