@@ -16,6 +16,7 @@ from skilljuror.build.manifests import offered_by, units_of_build
 from skilljuror.build.stored_builds import read_builds
 from skilljuror.errors import StudyError, TrajectoryError
 from skilljuror.files import StudyFolder, path_text, read_record, read_rows
+from skilljuror.harnesses.artifacts import WORK
 from skilljuror.harnesses.rewards import read_reward
 from skilljuror.ingest.analysis import (
     NOTHING_FURTHER,
@@ -139,7 +140,9 @@ def fault_in_output(raw: Path) -> str | None:
     streams = [
         found
         for found in discover([raw])
-        if found.format and parser(found.format).kind is LogKind.STREAM
+        if found.format
+        and parser(found.format).kind is LogKind.STREAM
+        and not found.source.path.is_relative_to(raw / WORK)
     ]
     runs = (_read_first_run(found, "")[0] for found in streams)
     return next((run.fault for run in runs if run and run.fault), None)

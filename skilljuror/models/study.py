@@ -4,12 +4,7 @@ import json
 from datetime import date
 from typing import Any, ClassVar, Literal
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    FiniteFloat,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, FiniteFloat, model_validator
 
 from skilljuror.models.build import PdWorth
 from skilljuror.models.record import GrowingRecord, Record
@@ -215,7 +210,7 @@ class StudyConfig(GrowingRecord):
 
     later = (
         "metrics", "disclosure", "vary", "primary_outcome", "margin", "exclude", "exclude_rules",
-        "prices", "stop_after_unanswered", "accept_skills",
+        "prices", "stop_after_unanswered", "accept_skills", "keep",
     )  # fmt: skip
 
     format_version: Literal[1] = 1
@@ -249,6 +244,9 @@ class StudyConfig(GrowingRecord):
     margin: float | None = Field(default=None, gt=0, le=100)
     """Difference in the primary outcome, percentage points, below which the arms count as equivalent.
     Declare it before the run."""
+    keep: tuple[str, ...] | None = Field(default=None, max_length=100)
+    """Globs of text files in the agent's working directory that a trial keeps for judging, such as
+    out/*; * also matches /. Default: those that the agent changed. At most 256 KiB a file, 4 MiB a trial."""
     retries: int = Field(default=0, ge=0, le=100)
     """Retries of a trial after a fault of the machine or the model's provider, with increasing pauses;
     may change between runs."""
