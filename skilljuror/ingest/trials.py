@@ -43,6 +43,7 @@ from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import parser, read
 from skilljuror.prices import with_packaged
 from skilljuror.queries.run import run as ask
+from skilljuror.runtime.item_rows import item_results
 from skilljuror.runtime.review_rows import AcceptedTrials, label_rows, sampled_uses
 from skilljuror.runtime.workers import Listener, Progress, map_ordered, silent, workers_for
 from skilljuror.store import Store, open_write
@@ -283,6 +284,7 @@ def ingest_trials(
             done += len(batch)
             progress(Progress("ingest", done, len(work), batch[-1][0].trial))
         store.forget((), sorted(paths))
+        store.put_items(item_results(folder))
     return counter.summary(remade=remade)
 
 
