@@ -55,6 +55,10 @@ class _GivenAnswers(BaseModel):
     answers: list[_Given]
 
 
+UNUSABLE = ("refused", "unusable")
+"""First words of the reason of an answer that is asked for again."""
+
+
 class ModelSaid(NamedTuple):
     """An answer after its quote was looked up; fields as in `JudgedItem`."""
 
@@ -90,14 +94,14 @@ def commands_of(run: Trajectory | None) -> tuple[str, ...] | None:
 
 def _commands_without_skill(run: Trajectory, trial: ReadTrial) -> list[str]:
     events = attribute(run, trial.manifest).events
-    touched = {(event.file or run.files[0], event.line) for event in events}
+    touched = {(event.file or run.files[0], event.line, event.call_id) for event in events}
     return [
         call.command
         for step in run.steps
         for call in step.calls
         if call.command
         and not _SKILL.search(call.command)
-        and (run.files[step.file], call.line) not in touched
+        and (run.files[step.file], call.line, call.call_id) not in touched
     ]
 
 
@@ -124,9 +128,9 @@ def ask(
     try:
         *_, last = client.attempts(_GivenAnswers, messages, _answers_all(items))
     except QuestionRefused as error:
-        return {item.id: ModelSaid(None, f"refused: {error.message}"[:600]) for item in items}
+        return {item.id: ModelSaid(None, f"{UNUSABLE[0]}: {error.message}"[:600]) for item in items}
     if last.value is None or last.problem:
-        return {item.id: ModelSaid(None, f"unusable: {last.problem}"[:600]) for item in items}
+        return {item.id: ModelSaid(None, f"{UNUSABLE[1]}: {last.problem}"[:600]) for item in items}
     return {given.item: _checked(given, shown) for given in last.value.answers}
 
 

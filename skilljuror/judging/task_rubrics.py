@@ -16,7 +16,14 @@ from skilljuror.errors import StudyError
 from skilljuror.files import StudyFolder, digest_json, read_record, read_rows, write_jsonl
 from skilljuror.ingest.quotes import keeps_quotes
 from skilljuror.ingest.trials import ReadTrial, read_trial
-from skilljuror.judging.rubric_question import ModelSaid, ask, commands_of, question, shown_work
+from skilljuror.judging.rubric_question import (
+    UNUSABLE,
+    ModelSaid,
+    ask,
+    commands_of,
+    question,
+    shown_work,
+)
 from skilljuror.llm import Message, ModelClient, in_flight
 from skilljuror.models.study import StudyPlan
 from skilljuror.models.task_rubric import RUBRIC_FILE, JudgedItem, TaskRubric, TaskRubricItem
@@ -138,19 +145,19 @@ def judge_rubrics(
     folder = StudyFolder.existing(study)
     plan = read_record(StudyPlan, folder.plan_file)
     base = tasks_folder(study, plan, study_file)
-    judging = _Judging(folder, plan, base, find_rubrics(plan, base, files))
-    complete, questions = False, judging.questions()
     model = client.choice.model if client else None
+    judging = _Judging(folder, plan, (base, find_rubrics(plan, base, files)), model)
+    complete, questions = False, judging.questions()
     try:
         asked = in_flight(questions, partial(_ask, client), threads) if client else ()
         for done, (one, said) in enumerate(asked, 1):
-            judging.answer(one, model, said)
+            judging.answer(one, said)
             progress(Progress("rubric", done, done, one.trial))
         for _ in questions:  # without a model
             continue
         complete = True
     finally:
-        judging.write(model, complete=complete)
+        judging.write(complete=complete)
         if folder.database.is_file():
             with open_write(folder.database) as store:
                 store.put_items(item_results(folder))
@@ -166,12 +173,20 @@ def _ask(client: ModelClient, asked: _Question) -> dict[str, ModelSaid]:
 class _Judging:
     """The rows of one call, while it judges."""
 
-    def __init__(self, folder: StudyFolder, plan: StudyPlan, base: Path, rubrics: Rubrics) -> None:
-        self._folder, self._plan, self._base, self._rubrics = folder, plan, base, rubrics
+    def __init__(
+        self,
+        folder: StudyFolder,
+        plan: StudyPlan,
+        tasks: tuple[Path, Rubrics],
+        model: str | None,
+    ) -> None:
+        self._folder, self._plan, self._model = folder, plan, model
+        self._base, self._rubrics = tasks
         self._rows: dict[tuple[str, str, str], JudgedItem] = {}
         """(trial, rubric, item) -> what code says, or a row without a judge."""
         self._said: list[JudgedItem] = []
-        """What the model says."""
+        """What the model says now."""
+        self._before = by(read_rows(JudgedItem, folder.judged_items), item_key, lambda row: row)
         self.unread: list[tuple[str, str]] = []
         self._inputs = lru_cache(maxsize=8)(inputs_of)
 
@@ -210,38 +225,48 @@ class _Judging:
                     seen=digest_json([item.id, item.text, basis]), judge=CODE if said.answer else None,
                     answer=said.answer, reason=said.reason, file=said.file, line=said.line, quote=said.quote,
                 )  # fmt: skip
-                if said.answer is None:
+                if said.answer is None and not self._answered((name, rubric.name, item.id)):
                     open_items.setdefault(item.group, []).append(item)
             for items in open_items.values():
                 asked = question(instruction, shown, items)
                 yield _Question(name, rubric, tuple(items), asked, shown)
 
-    def answer(self, asked: _Question, model: str | None, said: Mapping[str, ModelSaid]) -> None:
-        """Take a model's answers."""
+    def _answered(self, key: tuple[str, str, str]) -> bool:
+        """Whether the model answered an item about the same work before."""
+        return any(
+            row.judge == self._model and not row.reason.startswith(UNUSABLE)
+            for row in self._of_models(key)
+        )
+
+    def _of_models(self, key: tuple[str, str, str]) -> list[JudgedItem]:
+        """Earlier answers of models about the same item and work."""
+        row = self._rows[key]
+        return [
+            one
+            for one in self._before.get(key, ())
+            if one.judge not in {None, CODE} and (one.seen, one.record) == (row.seen, row.record)
+        ]
+
+    def answer(self, asked: _Question, said: Mapping[str, ModelSaid]) -> None:
+        """Take the model's answers."""
         for item in asked.items:
             row = self._rows[asked.trial, asked.rubric.name, item.id]
-            self._said.append(row.model_copy(update={"judge": model, **said[item.id]._asdict()}))
+            fields = {"judge": self._model, **said[item.id]._asdict()}
+            self._said.append(row.model_copy(update=fields))
 
-    def write(self, model: str | None, *, complete: bool) -> None:
-        """Replace the file: rows of other rubrics stay, and other models' answers about the same work. If
-        not `complete`, so do rows of trials that were not reached."""
+    def write(self, *, complete: bool) -> None:
+        """Replace the file: rows of other rubrics stay, and earlier answers about the same work. If not
+        `complete`, so do rows of trials that were not reached."""
         judged = {(task, one.name) for task, some in self._rubrics.items() for one in some}
         task_of = {trial.trial: trial.task for trial in self._plan.trials}
-        before = by(read_rows(JudgedItem, self._folder.judged_items), item_key, lambda row: row)
         said = by(self._said, item_key, lambda row: row)
         written: list[JudgedItem] = []
-        for key, rows in before.items():
+        for key, rows in self._before.items():
             mine = (task_of.get(key[0]), key[1]) in judged and (complete or key in self._rows)
             written += [] if mine else rows
         for key, row in self._rows.items():
             now = said.get(key, [])
-            kept = [
-                one
-                for one in before.get(key, ())
-                if one.judge not in {None, CODE}
-                and (one.seen, one.record) == (row.seen, row.record)
-                and not (now and one.judge == model)
-            ]
+            kept = [one for one in self._of_models(key) if not (now and one.judge == self._model)]
             written += [row] if row.answer else [*kept, *now] or [row]
         if not keeps_quotes(self._folder.root):
             written = [row.model_copy(update={"quote": "", "reason": ""}) for row in written]
