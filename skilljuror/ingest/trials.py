@@ -14,6 +14,7 @@ from skilljuror.build.given_skills import (
 )
 from skilljuror.build.manifests import offered_by, units_of_build
 from skilljuror.build.stored_builds import read_builds
+from skilljuror.build.study_leaks import study_leaks
 from skilljuror.errors import StudyError, TrajectoryError
 from skilljuror.files import StudyFolder, path_text, read_record, read_rows
 from skilljuror.harnesses.artifacts import WORK
@@ -277,6 +278,7 @@ def ingest_trials(
         names = [task.name for task in plan.tasks] + [one.name for one in plan.excluded]
         store.put_builds(read_builds(folder.builds, names), given_manifests(folder, names))
         store.put_given(given_rows(folder, plan))
+        store.put_skill_leaks(study_leaks(folder))
         store.put_units(*unit_rows(folder, names))
         done = 0
         for batch in batches(map_ordered(_analyse_trial, work, workers_for(work, jobs))):
