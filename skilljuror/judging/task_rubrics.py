@@ -30,7 +30,7 @@ from skilljuror.models.task_rubric import RUBRIC_FILE, JudgedItem, TaskRubric, T
 from skilljuror.runtime.item_rows import CODE, by, item_key, item_results, judged_states
 from skilljuror.runtime.model_calls import THREADS
 from skilljuror.runtime.review_rows import record_digest
-from skilljuror.runtime.rubric_work import inputs_of, work_of
+from skilljuror.runtime.rubric_work import has_rubric, inputs_of, work_of
 from skilljuror.runtime.workers import Listener, Progress, silent
 from skilljuror.store import open_write
 from skilljuror.studies.task_rubric import Decided, decide, read_rubric
@@ -114,9 +114,8 @@ def find_rubrics(plan: StudyPlan, base: Path, files: Sequence[Path] = ()) -> Rub
         for name in [file.stem] if file.stem in names else names:
             found[name].append(rubric)
     for task in plan.tasks if not files else ():
-        path = base / task.path / "tests" / RUBRIC_FILE
-        if path.exists() or path.is_symlink():
-            found[task.name].append(read_rubric(path))
+        if has_rubric(base / task.path):
+            found[task.name].append(read_rubric(base / task.path / "tests" / RUBRIC_FILE))
     for name, rubrics in found.items():
         labels = [one.name for one in rubrics]
         if len({*labels}) < len(labels):

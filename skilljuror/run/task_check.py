@@ -28,6 +28,7 @@ from skilljuror.harnesses.environment import read_allowance
 from skilljuror.models.resource_class import is_root_name
 from skilljuror.models.study import SkillSource
 from skilljuror.models.task_attribute import AttributeRubric
+from skilljuror.runtime.rubric_work import has_rubric, rubric_findings
 from skilljuror.runtime.workers import Listener, Progress, silent
 from skilljuror.studies.tasks import TASK_PARTS, baked_skills, task_settings
 
@@ -45,7 +46,8 @@ class TaskRule(Struct, frozen=True):
     """One rule on one task."""
 
     rule: str
-    """parts, skill, solution, reward, tests, network, baked, metadata or leak."""
+    """parts, skill, solution, reward, tests, network, baked, metadata or leak; rubric, or a weakness of its
+    items: following, goal, free points, orphan."""
     verdict: RuleVerdict
     """A note does not count."""
     reason: str
@@ -189,6 +191,23 @@ def _rules(folder: Path, texts: TaskTexts, leak: SkillLeak) -> Iterator[TaskRule
     yield from _of_tests(texts)
     yield from _of_settings(folder)
     yield TaskRule("leak", leak.verdict, leak.reason or f"{leak.runs} runs of words")
+    yield from _of_rubric(folder, texts)
+
+
+def _of_rubric(folder: Path, texts: TaskTexts) -> Iterator[TaskRule]:
+    """Weak items of a task's rubric: the Skill may say an orphan's words in a form that is not found."""
+    if not has_rubric(folder) or not (folder / "instruction.md").is_file():
+        return
+    try:
+        found = rubric_findings(folder, texts.skill.values())
+    except StudyError as error:
+        yield TaskRule("rubric", "fail", error.message)
+        return
+    yield _ok("rubric")
+    for rule, message in dict.fromkeys((one.rule, one.message) for one in found):
+        items = ", ".join(one.item for one in found if one.rule == rule)
+        verdict: RuleVerdict = "note" if rule == "orphan" else "review"
+        yield TaskRule(rule, verdict, f"rubric, {rule}: {message}: {items}")
 
 
 def _has(folder: Path, part: str) -> bool:

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 
 from skilljuror.errors import HarnessError
 from skilljuror.files import sha256
-from skilljuror.fingerprints import texts_below
 from skilljuror.harnesses.artifacts import LISTING, MAX_KEPT, WORK, Reading, plain_files
 from skilljuror.harnesses.environment import copy_environment
 from skilljuror.harnesses.sandbox import host_path
@@ -85,29 +84,34 @@ class RubricFinding(NamedTuple):
     message: str
 
 
-def rubric_findings(task_dir: Path, skill_dir: Path | None) -> list[RubricFinding]:
+def has_rubric(task_dir: Path) -> bool:
+    """Whether a task has a tests/rubric.json, be it a link."""
+    path = task_dir / "tests" / RUBRIC_FILE
+    return path.exists() or path.is_symlink()
+
+
+def rubric_findings(task_dir: Path, skill: Iterable[str]) -> list[RubricFinding]:
     """Return the weaknesses of tests/rubric.json of a task, against its instruction, its inputs and the
-    Skill; [] without a rubric.
+    texts of the Skill; [] without a rubric.
 
     following: the task itself says what the Skill should earn. goal: an item of the task's aim asks for
     what only the Skill says. free points: the untouched inputs meet its check. orphan: neither task nor
     Skill says it. An item without distinctive words is found by none of the three rules of words.
     Raises StudyError for an invalid rubric.
     """
-    path = task_dir / "tests" / RUBRIC_FILE
-    if not path.exists() and not path.is_symlink():
+    if not has_rubric(task_dir):
         return []
     inputs = inputs_of(task_dir)
     instruction = (task_dir / "instruction.md").read_text(encoding="utf-8", errors="replace")
     task = _lower([instruction, *inputs, *inputs.values()])
-    skill = _lower(texts_below(skill_dir).values()) if skill_dir else ""
+    told = _lower(skill)
     start = Work(inputs, frozenset(inputs), commands=())
     found = []
-    for item in read_rubric(path).items:
+    for item in read_rubric(task_dir / "tests" / RUBRIC_FILE).items:
         if item.check and decide(item.check, start).answer == "yes":
             why = "the untouched inputs meet it"
             found.append(RubricFinding("free points", item.id, item.group, (), why))
-        found += _told(item, task, skill)
+        found += _told(item, task, told)
     return found
 
 

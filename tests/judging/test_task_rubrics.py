@@ -15,6 +15,7 @@ from skilljuror.models.task_rubric import MAX_BYTES, CodeCheck, TaskRubric
 from skilljuror.queries.run import run
 from skilljuror.review.desk import StudyDesk
 from skilljuror.run.run import run_study
+from skilljuror.run.task_check import check_tasks
 from skilljuror.runtime.rubric_work import rubric_findings
 from skilljuror.studies.task_rubric import Work, decide, read_rubric
 from tests.support.cli_process import call
@@ -288,8 +289,8 @@ def test_weak_items_of_a_rubric_are_found(tmp_path):
     task = make_task(
         tmp_path / "tea", **{"environment/base.json": '{"heat": 80}', "instruction.md": "Write `out.txt`.\n"}
     )  # fmt: skip
-    skill = write_tree(tmp_path / "brew", {"SKILL.md": "Steep for 240 seconds with `--slow`.\n"})
-    assert rubric_findings(task, skill) == []
+    skill = "Steep for 240 seconds with `--slow`.\n"
+    assert rubric_findings(task, [skill]) == []
     weak = [
         item("told", "`out.txt` is written.", group="following"),
         item("earned", "It uses `--slow`.", group="following"),
@@ -299,9 +300,16 @@ def test_weak_items_of_a_rubric_are_found(tmp_path):
         item("words", "It reads well."),
     ]  # fmt: skip
     (task / "tests/rubric.json").write_text(rubric(*weak), encoding="utf-8")
-    assert [(one.rule, one.item, one.tokens) for one in rubric_findings(task, skill)] == [
+    assert [(one.rule, one.item, one.tokens) for one in rubric_findings(task, [skill])] == [
         ("following", "told", ("out.txt",)),
         ("goal", "hidden", ("240",)),
         ("free points", "free", ()),
         ("orphan", "nowhere", ("kettle.yaml",)),
     ]
+    write_tree(task / "environment/skills/brew", {"SKILL.md": skill})
+    (checked,) = check_tasks([task]).tasks
+    assert {one.rule: one.verdict for one in checked.rules}.items() >= {
+        "rubric": "ok", "following": "review", "goal": "review", "free points": "review", "orphan": "note",
+    }.items()  # fmt: skip
+    (task / "tests/rubric.json").write_text("{}", encoding="utf-8")
+    assert "rubric.json" in check_tasks([task]).tasks[0].problems[-1]

@@ -1,14 +1,16 @@
 """Points of rubrics by group: what is paired, what is dropped, and what has no number."""
 
+from typing import Any
+
 import pytest
 
-from skilljuror.models.check_result import CheckResult
+from skilljuror.models.check_result import CheckOutcome, CheckResult
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 
 ARMS = ("baseline", "pd")
-AWARDS = {
+AWARDS: dict[tuple[str, str], list[Any]] = {
     ("tea", "baseline"): [(0, 1), (1, 1), (0, 0)],
     ("tea", "pd"): [(3, 1), (1, None), (3, 0)],
     ("jam", "baseline"): [(1, 1), (1, 1), None],
@@ -26,7 +28,7 @@ def items(cell, number, awards):
         ("signed", "following", 1.0, float(following > 3)),
         ("total", "goal", 1.0, None if goal is None else float(goal)),
     ):
-        outcome = "unjudged" if award is None else "passed" if award else "failed"
+        outcome: CheckOutcome = "unjudged" if award is None else "passed" if award else "failed"
         yield CheckResult(
             trial, "tea", name, outcome, points, award, item_group=group, judge="code"
         )

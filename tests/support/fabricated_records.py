@@ -13,7 +13,7 @@ from msgspec import structs
 from skilljuror.build.reviews import item_states
 from skilljuror.ingest.analysis import definition_rows
 from skilljuror.models.build import BuildRecord, FileDigest, VariantManifest
-from skilljuror.models.check_result import CheckResult
+from skilljuror.models.check_result import CheckOutcome, CheckResult
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.gate import AssayReport, AssayRow, Finding, GateResult
 from skilljuror.models.ingest import Ingested, OfferedRow, StepRow, TrajectoryRow
@@ -103,7 +103,7 @@ def trial(task: str, condition: str, number: int = 1, **fields: Any) -> TrialRec
 
 def rubric_item(task: str, condition: str, number: int, award: float) -> CheckResult:
     """An item of one point, decided by code."""
-    outcome = "passed" if award else "failed"
+    outcome: CheckOutcome = "passed" if award else "failed"
     named = name_of(task, condition, number)
     return CheckResult(
         named, "rubric", "item", outcome, 1.0, award, judge="code", item_group="goal"
