@@ -21,7 +21,7 @@ unjudged item, and for a trial without a rubric's rows."""
 
 
 def items(cell, number, awards):
-    trial = fake.name_of(*cell, number)
+    trial = fake.name_of(cell[0], cell[1], number)
     following, goal = awards
     for name, group, points, award in (
         ("units", "following", 3.0, float(min(following, 3))),
