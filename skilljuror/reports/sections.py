@@ -158,6 +158,7 @@ STUDY = (
                 "usd_spent", "usd_saved_estimate",
             )),
             Panel("invocation"),
+            Panel("activation", needs="trials"),
             Panel("root_shown"),
             RESIDENCY,
             COMPACTED,
