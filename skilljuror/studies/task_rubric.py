@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
-
-from msgspec import Struct
+from typing import Any, Literal, NamedTuple
 
 from skilljuror.errors import StudyError
 from skilljuror.files import read_record
@@ -21,7 +19,7 @@ SECONDS = 1.0
 MAX_QUOTE = 300
 
 
-class Work(Struct, frozen=True):
+class Work(NamedTuple):
     """What a trial left of its work."""
 
     files: Mapping[str, str] = {}
@@ -40,7 +38,7 @@ class Work(Struct, frozen=True):
     """Commands that the agent ran; None without a readable log."""
 
 
-class Decided(Struct, frozen=True):
+class Decided(NamedTuple):
     """What code says of an item."""
 
     answer: Literal["yes", "no"] | None
