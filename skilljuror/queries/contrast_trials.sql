@@ -10,7 +10,7 @@
 -- column final: true if the outcome is final: a reward, a timeout, or accepted by a person
 -- column contaminated: true if the trial is invalid for its arm (question quality_flags gives the reason)
 -- column flags: why it is contaminated; null if it is not
--- column strict: true if the reward is exactly 1; a missing reward is not a pass
+-- column strict: true if the reward is exactly 1; a missing reward is not a pass; null if the task has no verifier
 -- column reward: reward from the verifier; null if missing
 -- column share: points that tests, or items of a rubric, awarded / points (view check_shares); primary_outcome checks
 --   has no headline while a trial has none
@@ -26,7 +26,7 @@ SELECT
     r.final,
     x.flags IS NOT NULL AS contaminated,
     x.flags,
-    coalesce(r.reward = 1, false) AS strict,
+    r.strict,
     r.reward,
     s.share,
     s.reason AS share_reason

@@ -91,6 +91,7 @@ STUDY = (
             ), folded=True),
             Panel("variant_sizes"),
             Panel("given_skills"),
+            Panel("skill_leaks", folded=True),
             Panel("finding_counts"),
             Panel("adjudications", folded=True),
             Panel("variants", (

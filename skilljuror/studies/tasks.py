@@ -178,18 +178,19 @@ def _check_task(folder: Path, entry: TaskEntry) -> None:
             file=str(folder),
             field="tasks",
         )
-    judged = any((folder / part).is_file() for part in JUDGES.values())
-    missing = [
-        part
-        for part in TASK_PARTS
-        if not (folder / part).exists() and not (judged and part in JUDGES.values())
-    ]
-    if missing:
+    if missing := missing_parts(folder):
         raise StudyError(
             f"task {entry.path!r}: missing {', '.join(missing)};"
             f" a task folder requires {', '.join(TASK_PARTS)}",
             file=str(folder),
         )
+
+
+def missing_parts(folder: Path) -> list[str]:
+    """Return the required contents that a task folder lacks; a rubric or trigger replaces the verifier."""
+    judged = any((folder / part).is_file() for part in JUDGES.values())
+    needed = TASK_PARTS[:-1] if judged else TASK_PARTS
+    return [part for part in needed if not (folder / part).exists()]
 
 
 def _source(conditions: Sequence[Condition], entry: TaskEntry, base: Path) -> str:

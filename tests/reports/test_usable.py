@@ -38,6 +38,7 @@ EXEMPT = {
     "overview": "the plan",
     "same_arms": "what was offered",
     "setup": "the plan",
+    "skill_leaks": "Skills, no trials",
     "judge_accuracy": "a judge's answers, whatever the trial",
 }
 STUDIES = ("outage", "contaminated", "missing", "no spread")
