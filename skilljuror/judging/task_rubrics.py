@@ -66,7 +66,7 @@ class RubricSummary(Struct, frozen=True):
     unread: tuple[tuple[str, str], ...]
     """(trial, reason) of every trial that cannot be read, or whose log cannot."""
     spent_usd: float | None
-    """Cost of the model's answers; None without a model."""
+    """Cost of the model's answers, US dollars; None without a model, and if its price is unknown."""
 
 
 class _Question(Struct, frozen=True):
@@ -160,9 +160,8 @@ def judge_rubrics(
         if folder.database.is_file():
             with open_write(folder.database) as store:
                 store.put_items(item_results(folder))
-    return RubricSummary(
-        tuple(_summary(folder)), tuple(judging.unread), client.spent_usd if client else None
-    )
+    spent = client.spent_usd if client and client.price else None
+    return RubricSummary(tuple(_summary(folder)), tuple(judging.unread), spent)
 
 
 def _ask(client: ModelClient, asked: _Question) -> dict[str, ModelSaid]:
