@@ -91,6 +91,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     "studies": {
         "study_file": set(),
         "tasks": set(),
+        "task_rubric": set(),
         "plan": {"tasks"},
     },
     "knowledge": {

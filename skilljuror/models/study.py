@@ -9,10 +9,7 @@ from pydantic import ConfigDict, Field, FiniteFloat, model_validator
 from skilljuror.models.build import PdWorth
 from skilljuror.models.record import GrowingRecord, Record
 
-NO_SKILL = "no_skill"
-NO_ANSWER = "no_answer"
-NO_LOG = "no_log"
-NO_VERIFIER = "no_verifier"
+NO_SKILL, NO_ANSWER, NO_LOG, NO_VERIFIER = "no_skill", "no_answer", "no_log", "no_verifier"
 
 TrialStatus = Literal["scored", "timeout", "unscored", "error"]
 TrialReason = Literal["no_answer", "no_log", "no_verifier"]
@@ -145,9 +142,8 @@ class BuildChoice(GrowingRecord):
     rubric: str | None = None
     """Model that rates rewrites by the rubric, as litellm names it (engine rewrite)."""
     assay: int = Field(default=0, ge=0, le=1000)
-    """Measure the gates on every build: plant known drift and benign edits at up to this many places per
-    kind of change and variant; the report shows how many were flagged. 0 turns it off. Takes seconds
-    per source."""
+    """Measure the gates on every build: plant known drift and benign edits at up to this many places per kind
+    of change and variant; the report shows how many were flagged. 0 turns it off."""
     gates: tuple[str, ...] = ()
     """Additional gates, as module:attribute."""
 
@@ -213,7 +209,7 @@ class StudyConfig(GrowingRecord):
 
     later = (
         "metrics", "disclosure", "vary", "primary_outcome", "margin", "exclude", "exclude_rules",
-        "prices", "stop_after_unanswered", "accept_skills",
+        "prices", "stop_after_unanswered", "accept_skills", "keep",
     )  # fmt: skip
 
     format_version: Literal[1] = 1
@@ -248,6 +244,8 @@ class StudyConfig(GrowingRecord):
     margin: float | None = Field(default=None, gt=0, le=100)
     """Difference in the primary outcome, percentage points, below which the arms count as equivalent.
     Declare it before the run."""
+    keep: tuple[str, ...] | None = Field(default=None, max_length=100)
+    """Globs of text files of the work that trials keep, such as out/*; default: those that agents changed."""
     retries: int = Field(default=0, ge=0, le=100)
     """Retries of a trial after a fault of the machine or the model's provider, with increasing pauses;
     may change between runs."""
@@ -486,9 +484,8 @@ class TrialRecord(Record):
     tools: tuple[str, ...] | None = None
     """Names of the agent's tools if it lists them at its start, else None."""
     left_out: tuple[str, ...] = ()
-    """Output of the agent that was not read, with the reason: the limit of bytes, files or seconds was
-    reached, or the reader failed. Of these the verifier did not get links out of the work, pipes, sockets
-    and devices, which say so."""
+    """Output of the agent that was not read, with the reason: a limit of reading, or its reader failed. Of
+    these the verifier did not get links out of the work, pipes, sockets and devices, which say so."""
 
     @property
     def strict_pass(self) -> bool:

@@ -95,9 +95,12 @@ def _marked(made: Query) -> Query:
     among = f"\n    WHERE {_AMONG}" if "tasks" in made.params else ""
     joins = "".join(
         f"\n    LEFT JOIN arm_words AS {name}_arm ON {name}_arm.arm = {_arm(made, name)}"
-        + (task and f" AND {name}_arm.task = placed.task")
+        + (task and f" AND {name}_arm.task IS NOT DISTINCT FROM placed.task")
         for name in names
     )
+    sets = (
+        "GROUPING SETS ((condition, task), (condition))" if task else "condition"
+    )  # a null task: all
     words = ", ".join(f"{name}_arm.words" for name in names)
     null = [f"if({NOT_USABLE} IS NULL, {name}, NULL) AS {name}" for name in made.whole]
     null += [
@@ -114,7 +117,7 @@ placed AS (SELECT row_number() OVER () AS place, * FROM answer),
 arm_words AS MATERIALIZED (
     SELECT condition AS arm{task}, usable_words(condition, list(unusable)) AS words
     FROM arm_runs{among}
-    GROUP BY condition{task}
+    GROUP BY {sets}
 ),
 marked AS (
     SELECT placed.*, nullif(concat_ws('; ', {words}), '') AS {NOT_USABLE}

@@ -29,6 +29,7 @@ from skilljuror.harnesses.environment import read_allowance
 from skilljuror.models.resource_class import is_root_name
 from skilljuror.models.study import SkillSource, StudyPlan, TaskJudge
 from skilljuror.models.task_attribute import AttributeRubric
+from skilljuror.runtime.rubric_work import has_rubric, rubric_findings
 from skilljuror.runtime.workers import Listener, Progress, silent
 from skilljuror.studies.tasks import (
     JUDGES,
@@ -53,7 +54,8 @@ class TaskRule(Struct, frozen=True):
     """One rule on one task."""
 
     rule: str
-    """parts, skill, solution, reward, tests, network, baked, metadata or leak."""
+    """parts, skill, solution, reward, tests, network, baked, metadata or leak; rubric, or a weakness of its
+    items: following, goal, free points, orphan."""
     verdict: RuleVerdict
     """A note does not count."""
     reason: str
@@ -197,6 +199,23 @@ def _rules(folder: Path, texts: TaskTexts, leak: SkillLeak) -> Iterator[TaskRule
     yield from _of_tests(texts, judge_of(folder))
     yield from _of_settings(folder)
     yield TaskRule("leak", leak.verdict, leak.reason or f"{leak.runs} runs of words")
+    yield from _of_rubric(folder, texts)
+
+
+def _of_rubric(folder: Path, texts: TaskTexts) -> Iterator[TaskRule]:
+    """Weak items of a task's rubric: the Skill may say an orphan's words in a form that is not found."""
+    if not has_rubric(folder) or not (folder / "instruction.md").is_file():
+        return
+    try:
+        found = rubric_findings(folder, texts.skill.values())
+    except StudyError as error:
+        yield TaskRule("rubric", "fail", error.message)
+        return
+    yield _ok("rubric")
+    for rule, message in dict.fromkeys((one.rule, one.message) for one in found):
+        items = ", ".join(one.item for one in found if one.rule == rule)
+        verdict: RuleVerdict = "note" if rule == "orphan" else "review"
+        yield TaskRule(rule, verdict, f"rubric, {rule}: {message}: {items}")
 
 
 def _ok(rule: str) -> TaskRule:
@@ -209,7 +228,9 @@ def _unknown(rule: str, reason: str) -> TaskRule:
 
 def _of_tests(texts: TaskTexts, judge: TaskJudge) -> Iterator[TaskRule]:
     tests = {path: text for path, text in texts.hidden.items() if path.startswith("tests/")}
-    writes = any(_REWARD.search(text) for text in tests.values())
+    writes = any(_REWARD.search(text) for text in tests.values()) or (
+        JUDGES["verifier"] not in tests and not {*JUDGES.values()}.isdisjoint(tests)
+    )
     if judge != "verifier":
         yield TaskRule("reward", "note", f"none: {JUDGES[judge]} judges")
     else:

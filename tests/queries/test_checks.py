@@ -49,8 +49,7 @@ def study(path, ends, checks, *, tasks=("a",), primary="strict_pass", trials=3, 
         store.put_plan(plan.model_copy(update={"config": config}))
         store.put_trials(records)
         store.put_checks([record.trial for record in records], tests)
-        for rubric in {one.source for one in checks if one.item_group}:
-            store.put_items(rubric, [one for one in checks if one.source == rubric])
+        store.put_items([one for one in checks if one.item_group])
     return path
 
 

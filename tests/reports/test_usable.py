@@ -116,6 +116,12 @@ def made(folder: Any, study: str, odd: float = 50.0) -> Any:
         fake.put_verdicts(
             store, [fake.verdict(one, "no" if one.ordinal == 1 else "yes") for one in events]
         )
+        store.put_items([
+            fake.rubric_item(
+                task, arm, number, float(not _is_odd(study, task, arm, number) or odd < 100)
+            )
+            for task, arm, number in cells
+        ])
     return folder / "study.duckdb"
 
 

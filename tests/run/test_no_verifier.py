@@ -56,6 +56,11 @@ def test_a_trial_without_a_verifier_is_complete_and_usable_without_a_reward(stud
     assert figures(out) == (1, 1.0, 1.0, 1, 1)
 
 
+def test_a_run_of_tasks_without_a_verifier_is_no_outage(study, tmp_path):
+    edit_study(study, tasks=[{"path": "graded", "skills": "brew"}], trials_per_cell=3)
+    assert run_study(study, tmp_path / "out").statuses == {"no_verifier": 6}
+
+
 def figures(out):
     """What the outcome questions say of arm b, and of both: a task without a verifier is in none."""
     database = out / "study.duckdb"

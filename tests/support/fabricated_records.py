@@ -13,6 +13,7 @@ from msgspec import structs
 from skilljuror.build.reviews import item_states
 from skilljuror.ingest.analysis import definition_rows
 from skilljuror.models.build import BuildRecord, FileDigest, VariantManifest
+from skilljuror.models.check_result import CheckOutcome, CheckResult
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.gate import AssayReport, AssayRow, Finding, GateResult
 from skilljuror.models.ingest import Ingested, OfferedRow, StepRow, TrajectoryRow
@@ -98,6 +99,15 @@ def trial(task: str, condition: str, number: int = 1, **fields: Any) -> TrialRec
         "agent_seconds": 360.0, "verifier_seconds": 1.0,
     }  # fmt: skip
     return TrialRecord(**(defaults | fields))
+
+
+def rubric_item(task: str, condition: str, number: int, award: float) -> CheckResult:
+    """An item of one point, decided by code."""
+    outcome: CheckOutcome = "passed" if award else "failed"
+    named = name_of(task, condition, number)
+    return CheckResult(
+        named, "rubric", "item", outcome, 1.0, award, judge="code", item_group="goal"
+    )
 
 
 def measures(trial: str, values: Mapping[str, float | str | None]) -> tuple[Measure, ...]:
