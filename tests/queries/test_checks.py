@@ -9,6 +9,7 @@ from skilljuror.models.review import Acceptance
 from skilljuror.models.study import Condition
 from skilljuror.queries.run import run
 from skilljuror.reports.answers import Answers
+from skilljuror.reports.build import build_report
 from skilljuror.reports.computed import answer
 from skilljuror.reports.headline import Headline, headline
 from skilljuror.store import open_read, open_write
@@ -134,13 +135,13 @@ def test_checks_have_a_class_from_three_runs_in_both_arms(tmp_path):
     few = "fewer than 3 runs in an arm"
     assert rows(path, "checks", *columns) == [
         ("harmed", 3, 3, -1, "harmed", None),
-        ("redundant", 3, 3, 0, "redundant", None),
-        ("unmoved", 3, 3, 0, "unmoved", None),
-        ("mixed", 3, 3, pytest.approx(2 / 3), "mixed", None),
-        ("tone", 3, 3, pytest.approx(5 / 6), "mixed", None),
         ("induced", 3, 3, 1, "induced", None),
         ("skipped once", 3, 2, 1, None, few),
         ("unsure", 2, 3, 1, None, few),
+        ("tone", 3, 3, pytest.approx(5 / 6), "mixed", None),
+        ("mixed", 3, 3, pytest.approx(2 / 3), "mixed", None),
+        ("redundant", 3, 3, 0, "redundant", None),
+        ("unmoved", 3, 3, 0, "unmoved", None),
     ]
     of_item = ("report", "points", "group", "criterion", "unit", "judge")
     found = {row[0]: row[1:] for row in rows(path, "checks", "check", *of_item)}
@@ -222,3 +223,18 @@ def test_parts_of_an_effect_are_over_checks_too_and_wait_for_all_of_them(tmp_pat
             table = {row["part"]: row for row in answer(Answers(reader), "effect").records()}
         found = table["disclosure and cues"]["delta_rate"]
         assert found == (None if delta is None else pytest.approx(delta))
+
+
+def test_a_report_shows_checks_only_where_there_are_some(tmp_path):
+    pages = []
+    for name, checks in (
+        ("none", []),
+        ("some", both("harmed <b>", (1, 1, 1), (0, 0, 0), label="rule")),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        made = build_report(study(folder / "study.duckdb", {}, checks), folder / "report")
+        pages.append(made.path.read_text(encoding="utf-8"))
+    titles = ("Which checks does the treatment earn", "Which kinds of failure")
+    assert [[title in page for title in titles] for page in pages] == [[False] * 2, [True] * 2]
+    assert "harmed &lt;b&gt;" in pages[1]
