@@ -89,6 +89,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "field_coverage": {"base", "discovery", "raw_logs", "read"},
     },
     "studies": {
+        "criteria": set(),
         "study_file": set(),
         "tasks": set(),
         "task_rubric": set(),

@@ -48,6 +48,10 @@ _OWN_FOLDERS = frozenset({"references", "reference", "scripts", "assets", "templ
 _ALLOWED = frozenset({"security.permission", "security.destructive"})
 _CONCRETE = ("num:", "code:", "path:", "flag:")
 _ABOUT = ("name:", "description:")
+_FRONTMATTER = {
+    "frontmatter": ("frontmatter",),
+    "fields of the format": ("frontmatter", "skills-ref", "root-name"),
+}
 _LISTED = 3
 
 
@@ -344,9 +348,14 @@ def _hygiene(text: _Text) -> Iterator[Signal]:
         if patterns.SANDBOX.search(line)
     ]
     yield _clean(text, "no path of one machine", paths, "make the path relative, or a placeholder")
-    rules = ("frontmatter", "skills-ref", "root-name")
-    wrong = [(one.file, one.line, one.message) for one in bundle.issues if one.rule.startswith(rules)]  # fmt: skip
-    yield _clean(text, "frontmatter", wrong, "correct the frontmatter")
+    wrong = {
+        signal: [
+            (one.file, one.line, one.message) for one in bundle.issues if one.rule.startswith(rules)
+        ]
+        for signal, rules in _FRONTMATTER.items()
+    }
+    for signal, faults in wrong.items():
+        yield _clean(text, signal, faults, "correct the frontmatter")
 
 
 def _clean(

@@ -22,6 +22,7 @@ from skilljuror.files import path_text
 from skilljuror.harnesses.artifacts import plain_folder
 from skilljuror.models.check_result import CheckOutcome, CheckResult, FailureLabel
 from skilljuror.models.ingest import SourceRow
+from skilljuror.studies.criteria import MARK
 
 MAX_FILE = 20_000_000
 """Bytes of a report."""
@@ -292,14 +293,11 @@ def _assertion(outcome: CheckOutcome, trace: str | None, message: str | None) ->
     return "\n".join(said), "\n".join(origin)
 
 
-_CRITERION = re.compile(r"(?<![A-Za-z0-9])[Aa][Cc][-_]?(\d{1,3})(?![A-Za-z0-9])")
-
-
 def _row(
     name: str, outcome: CheckOutcome, said: str | None, origin: str = "", *, points: float = 1.0
 ) -> CheckResult:
     """A row without trial and source."""
-    mark = _CRITERION.search(name)
+    mark = MARK.search(name)
     return CheckResult(
         trial="",
         source="",

@@ -146,7 +146,8 @@ def prove_folders(
             refused[name] = TaskCheck(name, "fails", None, None, (error.message,))
         except HarnessError as error:
             plans.pop()
-            refused[name] = TaskCheck(name, "unknown", None, None, (error.message,))
+            reason = f"{error.message}; then: check STUDY.yaml --prove"
+            refused[name] = TaskCheck(name, "unknown", None, None, (reason,))
     if not plans:
         return CheckSummary(tuple(refused.values()), harness.prepare())
     tasks = tuple(task for plan in plans for task in plan.tasks)

@@ -167,7 +167,7 @@ def _trace(
     named = {name: {own.get(name)} - {None} for name in {**after, **before}}
     for test in tests:
         reported = [name for name in named if _is_of(name, test.name)]
-        for name in reported or [test.name]:
+        for name in reported or [test.name] * (bool(test.criteria) or not own):
             named.setdefault(name, set()).update(test.criteria)
     texts = {one.id: one.text for one in criteria}
     others = sorted({one for links in named.values() for one in links if one} - {*texts})

@@ -4,8 +4,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index, visible_text
 
@@ -19,7 +18,7 @@ _ITEM = re.compile(r"^(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _LABEL = re.compile(r"^[*_`\[(]*" + MARK.pattern + r"[*_`\])]*\s*[-–—:.]?\s*")
 
 
-class Criterion(Struct, frozen=True):
+class Criterion(NamedTuple):
     """One criterion of a requirement."""
 
     id: str
@@ -30,7 +29,7 @@ class Criterion(Struct, frozen=True):
     """1-based line in the document."""
 
 
-class NamedTest(Struct, frozen=True):
+class NamedTest(NamedTuple):
     """A test function of a verifier, and the criteria that it names."""
 
     name: str

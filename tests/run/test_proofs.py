@@ -45,6 +45,9 @@ def test_word():
 
 def test_other():
     pass
+
+def test_helper_that_no_report_names():
+    pass
 '''
 TRACED = {
     "instruction.md": REQUIREMENT,
