@@ -215,7 +215,7 @@ class StudyConfig(GrowingRecord):
 
     later = (
         "metrics", "disclosure", "vary", "primary_outcome", "margin", "exclude", "exclude_rules",
-        "prices", "stop_after_unanswered", "accept_skills",
+        "prices", "stop_after_unanswered", "accept_skills", "healthy_first", "fewest_usable",
     )  # fmt: skip
 
     format_version: Literal[1] = 1
@@ -249,6 +249,11 @@ class StudyConfig(GrowingRecord):
     margin: float | None = Field(default=None, gt=0, le=100)
     """Difference in the primary outcome, percentage points, below which the arms count as equivalent.
     Declare it before the run."""
+    healthy_first: int | None = Field(default=None, ge=1)
+    """Trials of every (task, condition) pair that count; the others are spares. First come usable trials with
+    a reward, then usable ones without, such as time-outs, each by number. Default: all count."""
+    fewest_usable: int | None = Field(default=None, ge=2)
+    """Conditions with fewer usable trials get no figures. Default: no such rule."""
     retries: int = Field(default=0, ge=0, le=100)
     """Retries of a trial after a fault of the machine or the model's provider, with increasing pauses;
     may change between runs."""

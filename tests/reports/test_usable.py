@@ -16,6 +16,7 @@ from skilljuror.queries.catalog import CONTRAST, NOT_USABLE
 from skilljuror.queries.run import catalog, query, run
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.computed import COMPUTED, answer, documentation
+from skilljuror.reports.headline import headline
 from skilljuror.reports.markdown import report_markdown
 from skilljuror.reports.paper import TABLES, write_paper
 from skilljuror.reports.several import several_report
@@ -95,11 +96,15 @@ def _run(study: str, task: str, arm: str, number: int, odd: float) -> Any:
     return fake.replaced(made, offered=made.offered if skilled else ())
 
 
-def made(folder: Any, study: str, odd: float = 50.0) -> Any:
-    """A study of 9 tasks in 3 arms with 2 trials, of which pd is not whole."""
+def made(
+    folder: Any, study: str, odd: float = 50.0, *, trials: int = 2, only: Any = None, **rules: int
+) -> Any:
+    """A study of 9 tasks in 3 arms with 2 trials, of which pd is not whole; `only` chooses the planned trials,
+    `rules` are fields of the study file."""
     folder.mkdir()
     cells = [
-        cell for cell in product(TASKS, ARMS, (1, 2)) if study != "missing" or not _is_odd(study, *cell)
+        cell for cell in product(TASKS, ARMS, range(1, trials + 1))
+        if (study != "missing" or not _is_odd(study, *cell)) and (only is None or only(*cell))
     ]  # fmt: skip
     with open_write(folder / "study.duckdb") as store:
         query = TaskTrigger(should_trigger=True, skill="csv-report").attributes
@@ -107,7 +112,12 @@ def made(folder: Any, study: str, odd: float = 50.0) -> Any:
             task: query | {"validation_type": "tests" if task < "t8" else "people"}
             for task in TASKS
         }
-        store.put_plan(fake.plan(kinds, ARMS, trials=2))
+        plan = fake.plan(kinds, ARMS, trials=trials)
+        planned = [
+            one for one in plan.trials if only is None or only(one.task, one.condition, one.number)
+        ]
+        config = plan.config.model_copy(update=rules)
+        store.put_plan(plan.model_copy(update={"trials": tuple(planned), "config": config}))
         store.put_builds([fake.build(task) for task in TASKS])
         store.put_trials([_record(study, *cell) for cell in cells])
         runs = [_run(study, *cell, odd=odd) for cell in cells]
@@ -196,6 +206,41 @@ def test_what_a_trial_that_is_not_usable_did_changes_no_figure(studies, tmp_path
         other = Answers(reader)
         for name in OF_ARMS:
             assert answer(studies["contaminated"], name) == answer(other, name), name
+
+
+def test_spare_trials_change_no_figure(tmp_path):
+    """With healthy_first a study answers as if its spares, here unscored ones and a third, had not been planned."""
+
+    def counts(task: str, arm: str, number: int) -> bool:
+        return number in ((1, 3) if _is_odd("outage", task, arm, 2) else (1, 2))
+
+    one = made(tmp_path / "spares", "outage", trials=3, healthy_first=2)
+    other = made(tmp_path / "none", "outage", trials=3, only=counts)
+    with open_read(one) as with_spares, open_read(other) as without:
+        first, second = Answers(with_spares), Answers(without)
+        for name in OF_ARMS:
+            assert answer(first, name) == answer(second, name), name
+        facts = dict(headline(first).facts)
+    assert facts["Trials that count"] == (
+        "2 trials of a task and condition, those with a reward first; spares left out: 24 scored, 3 unscored"
+    )
+    every_trial = run(made(tmp_path / "all", "outage", trials=3), "outcomes").records()[2]
+    assert every_trial[NOT_USABLE] == "24 of 27 trials of pd usable (3 no_answer)"
+
+
+def test_an_arm_with_too_few_usable_trials_has_no_figures(tmp_path):
+    with open_read(made(tmp_path / "few", "outage", fewest_usable=16)) as reader:
+        answers = Answers(reader)
+        said, rows = (
+            headline(answers),
+            {name: answers(name).records()[2] for name in ("outcomes", "invocation", "root_shown")},
+        )
+    assert said.title == "Undetermined: too few usable trials of pd (under_16_usable)."
+    assert not said.quotable
+    assert ("Without figures", "conditions with fewer than 16 usable trials: pd") in said.facts
+    for row in rows.values():
+        assert row[NOT_USABLE] == "0 of 18 trials of pd usable (3 no_answer, 15 under_16_usable)"
+    assert rows["outcomes"]["strict_rate"] is None
 
 
 def test_without_spread_there_is_no_interval_but_a_reason(studies):
