@@ -4,12 +4,7 @@ import json
 from datetime import date
 from typing import Any, ClassVar, Literal
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    FiniteFloat,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, FiniteFloat, model_validator
 
 from skilljuror.models.build import PdWorth
 from skilljuror.models.record import GrowingRecord, Record
@@ -17,9 +12,12 @@ from skilljuror.models.record import GrowingRecord, Record
 NO_SKILL = "no_skill"
 NO_ANSWER = "no_answer"
 NO_LOG = "no_log"
+NO_VERIFIER = "no_verifier"
 
 TrialStatus = Literal["scored", "timeout", "unscored", "error"]
-TrialReason = Literal["no_answer", "no_log"]
+TrialReason = Literal["no_answer", "no_log", "no_verifier"]
+TaskJudge = Literal["verifier", "rubric", "trigger"]
+"""What judges the trials of a task: tests/test.sh, else tests/rubric.json, else tests/trigger.json."""
 Disclosure = Literal["silent", "named"]
 """Whether the prompt is the task's instruction alone, or names the offered Skills at its end."""
 ArmSetting = Literal["skill", "disclosure", "agent", "model", "effort"]
@@ -314,7 +312,7 @@ class GivenSkill(Record):
 class PlannedTask(GrowingRecord):
     """A task with its digests, frozen."""
 
-    later = ("settings_digest", "given")
+    later = ("settings_digest", "given", "judged_by")
 
     name: str
     """Folder name of the task, unique in the study."""
@@ -338,6 +336,8 @@ class PlannedTask(GrowingRecord):
     """sha256 of task.toml; "" in plans of format 1."""
     given: dict[str, GivenSkill] = Field(default_factory=dict)
     """Condition -> the existing Skill that it offers."""
+    judged_by: TaskJudge = "verifier"
+    """What judges its trials; without a verifier they have no reward."""
 
     @property
     def substrate_digest(self) -> str:
@@ -434,7 +434,8 @@ class TrialRecord(Record):
     """Error message in one line."""
     reason: TrialReason | None = None
     """Why the verifier's result does not count: no_answer (unscored: the model did not answer according to
-    the log), no_log (error: the agent wrote no log)."""
+    the log), no_log (error: the agent wrote no log), no_verifier (the task has none: a rubric or the use
+    of the Skill judges the trial)."""
     agent: str
     """Name of the agent."""
     agent_version: str | None = None
@@ -500,5 +501,5 @@ class TrialRecord(Record):
 
     @property
     def end(self) -> str:
-        """The status, or no_answer, which is counted separately."""
-        return self.reason if self.reason == NO_ANSWER else self.status
+        """The status, or for an unscored trial its reason, which is counted separately."""
+        return self.reason if self.status == "unscored" and self.reason else self.status

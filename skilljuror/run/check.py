@@ -22,7 +22,13 @@ from skilljuror.harnesses.sandbox import remove_tree
 from skilljuror.harnesses.verifier_output import last_lines, solution_output, verifier_output
 from skilljuror.ingest.trials import log_of
 from skilljuror.models.agent import AgentProgram
-from skilljuror.models.study import AgentChoice, PlannedTask, StudyConfig, TrialRecord
+from skilljuror.models.study import (
+    NO_VERIFIER,
+    AgentChoice,
+    PlannedTask,
+    StudyConfig,
+    TrialRecord,
+)
 from skilljuror.models.trajectory import OfferedSkill
 from skilljuror.registry import resolve
 from skilljuror.run.lock import exclusive_run, workers_lock
@@ -32,6 +38,7 @@ from skilljuror.run.trial import RunSetup, run_trial, stop_trial
 from skilljuror.runtime.workers import Listener, Progress, silent, worker_pool
 from skilljuror.studies.plan import freeze, planned_trial
 from skilljuror.studies.study_file import load_study
+from skilljuror.studies.tasks import JUDGES
 
 SOLUTION, EMPTY = "solution", "empty"
 LISTING = "listing"
@@ -53,7 +60,7 @@ class TaskCheck(Struct, frozen=True):
     task: str
     """Name of the task."""
     verdict: Literal["ok", "fails", "unknown"]
-    """unknown: the task has no solution, so it may be unsolvable."""
+    """unknown: the task has no solution, so it may be unsolvable, or no verifier."""
     solution: float | None
     """Reward of solution/solve.sh; None if missing."""
     empty: float | None
@@ -113,7 +120,7 @@ def check_study(
         )
         for task in plan.tasks
         for kind in (SOLUTION, EMPTY)
-        if kind == EMPTY or _solution(base / task.path)
+        if kind == EMPTY or (task.judged_by == "verifier" and _solution(base / task.path))
     ]
     if not isinstance(harness, BatchHarness):
         wanted += _listing_jobs(config, plan.tasks[0], base / plan.tasks[0].path)
@@ -237,6 +244,10 @@ def _run(
 
 def _judge(task: PlannedTask, found: dict[tuple[str, str], _Attempt]) -> TaskCheck:
     solution, empty = found.get((task.name, SOLUTION)), found[task.name, EMPTY]
+    if empty.record.reason == NO_VERIFIER:
+        by = JUDGES[task.judged_by]
+        told = f"it has no verifier: {by} judges its trials, so nothing here was proved"
+        return TaskCheck(task.name, "unknown", None, None, (told,))
     problems, wrong = [], []
     if solution is not None and solution.record.reward != 1:
         problems.append(f"its solution gets {_words(solution.record)}; expected 1")

@@ -14,13 +14,27 @@ from skilljuror.errors import StudyError
 from skilljuror.files import digest_tree, read_record, sha256
 from skilljuror.fingerprints import copies, texts_below
 from skilljuror.models.resource_class import class_of
-from skilljuror.models.study import Condition, GivenSkill, PlannedTask, SkillSource, TaskEntry
+from skilljuror.models.study import (
+    Condition,
+    GivenSkill,
+    PlannedTask,
+    SkillSource,
+    TaskEntry,
+    TaskJudge,
+)
+from skilljuror.models.task_rubric import RUBRIC_FILE
 from skilljuror.models.task_trigger import TRIGGER_FILE, TaskTrigger
 
 BAKED_SKILLS = "skills"
 """Folder under environment/ with a task's own Skill; no arm ever gets it directly."""
 TASK_PARTS = ("task.toml", "instruction.md", "environment", "tests/test.sh")
 """Required contents of a folder in Harbor task format."""
+JUDGES: dict[TaskJudge, str] = {
+    "verifier": "tests/test.sh",
+    "rubric": f"tests/{RUBRIC_FILE}",
+    "trigger": f"tests/{TRIGGER_FILE}",
+}
+"""What judges the trials of a task, by the first of these files that it has."""
 _TASK_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_))*")
 
 
@@ -111,10 +125,17 @@ def planned_task(
         source_digest=_source_digest(base / skills) if skills else "",
         stripped=tuple(_baked_skills(folder, meta)),
         settings_digest=settings,
+        judged_by=judge_of(folder),
         given={
             arm.name: find_skill(arm.skill, name) for arm in conditions if arm.skill and find_skill
         },
     )
+
+
+def judge_of(folder: Path) -> TaskJudge:
+    """Return what judges the trials of a task folder."""
+    found = (judge for judge, part in JUDGES.items() if (folder / part).is_file())
+    return next(found, "verifier")
 
 
 def task_attributes(entry: TaskEntry, base: Path) -> tuple[str, dict[str, str]]:
@@ -157,7 +178,12 @@ def _check_task(folder: Path, entry: TaskEntry) -> None:
             file=str(folder),
             field="tasks",
         )
-    missing = [part for part in TASK_PARTS if not (folder / part).exists()]
+    judged = any((folder / part).is_file() for part in JUDGES.values())
+    missing = [
+        part
+        for part in TASK_PARTS
+        if not (folder / part).exists() and not (judged and part in JUDGES.values())
+    ]
     if missing:
         raise StudyError(
             f"task {entry.path!r}: missing {', '.join(missing)};"
