@@ -1073,6 +1073,7 @@ SELECT
     r.exception AS exception,  -- Class of the agent's exception; null for a normal end.
     r.reason AS reason,  -- As in `all_runs`.
     r.final AS final,  -- Whether the outcome is final.
+    r.verified AS verified,  -- As in `all_runs`.
     r.readable AS readable,  -- Whether it has a readable log.
     x.trial IS NOT NULL AS contaminated  -- Whether it is contaminated.
 FROM all_runs AS r
