@@ -75,8 +75,8 @@ class Decision(Record):
     kind: Literal["decision"] = "decision"
     """Kind of row."""
     item: str
-    """Id of the question: `finding:BUILD/VARIANT/ID`, `rubric:BUILD/VARIANT/ITEM`, `uptake:EVENT` or
-    `scope:SECTION`."""
+    """Id of the question: `finding:BUILD/VARIANT/ID`, `rubric:BUILD/VARIANT/ITEM`, `uptake:EVENT`,
+    `scope:SECTION` or `item:TRIAL/RUBRIC/ID`."""
     repeats: tuple[str, ...] = ()
     """Ids of equivalent questions, which it answers as well."""
     answer: Answer

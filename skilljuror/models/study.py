@@ -213,7 +213,7 @@ class StudyConfig(GrowingRecord):
 
     later = (
         "metrics", "disclosure", "vary", "primary_outcome", "margin", "exclude", "exclude_rules",
-        "prices", "stop_after_unanswered", "accept_skills", "healthy_first", "fewest_usable",
+        "prices", "stop_after_unanswered", "accept_skills", "healthy_first", "fewest_usable", "keep",
     )  # fmt: skip
 
     format_version: Literal[1] = 1
@@ -252,6 +252,9 @@ class StudyConfig(GrowingRecord):
     a reward, then usable ones without, such as time-outs, each by number. Default: all count."""
     fewest_usable: int | None = Field(default=None, ge=2)
     """Conditions with fewer usable trials get no figures. Default: no such rule."""
+    keep: tuple[str, ...] | None = Field(default=None, max_length=100)
+    """Globs of text files in the agent's working directory that a trial keeps for judging, such as
+    out/*; * also matches /. Default: those that the agent changed. At most 256 KiB a file, 4 MiB a trial."""
     retries: int = Field(default=0, ge=0, le=100)
     """Retries of a trial after a fault of the machine or the model's provider, with increasing pauses;
     may change between runs."""

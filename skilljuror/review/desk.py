@@ -18,6 +18,7 @@ from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.models.review import ADJUDICATIONS, Decision
 from skilljuror.models.review_queue import ReviewItem, ReviewText, blind_id
 from skilljuror.review.findings import Question, finding_questions
+from skilljuror.review.items import item_questions
 from skilljuror.review.rubric import rubric_questions
 from skilljuror.review.scopes import scope_questions
 from skilljuror.review.uptake import (
@@ -26,6 +27,7 @@ from skilljuror.review.uptake import (
     event_texts,
     sampled_events,
 )
+from skilljuror.runtime.item_rows import ITEM, item_results
 from skilljuror.runtime.review_rows import (
     current_decisions,
     decided_at,
@@ -39,7 +41,13 @@ from skilljuror.store import open_write
 LOG = logging.getLogger(__name__)
 WAIT_SECONDS = 5.0
 """Seconds to wait for a database in use."""
-NOUNS = {"finding": "finding", "rubric": "rubric item", "uptake": "event", "scope": "section"}
+NOUNS = {
+    "finding": "finding",
+    "rubric": "rubric item",
+    "uptake": "event",
+    "scope": "section",
+    "item": "item",
+}
 Answers = dict[tuple[str, str], Decision]
 """(reviewer, id of an item) -> current answer to the current question."""
 
@@ -84,6 +92,7 @@ class StudyDesk:
             *rubric_questions(self._place, self._builds),
             *event_questions(self._place, sampled_events(self._place)),
             *self._scopes,
+            *item_questions(self._place),
         ]
         return {one.item.id: one for one in sorted(found, key=lambda one: -one.item.suspicion)}
 
@@ -265,6 +274,9 @@ class StudyDesk:
             if study.database.is_file() and any(one.startswith(PREFIX) for one in self._unsaved):
                 with open_write(study.database, wait=WAIT_SECONDS) as store:
                     store.put_labels(label_rows(study))
+            if study.database.is_file() and any(one.startswith(ITEM) for one in self._unsaved):
+                with open_write(study.database, wait=WAIT_SECONDS) as store:
+                    store.put_items(item_results(study))
         except InUseError as error:
             LOG.warning(
                 "%s; the answer is saved, the database is updated with the next one or by ingest",
@@ -290,7 +302,7 @@ def blinded(item: ReviewItem) -> ReviewItem:
 
 def _unnamed(text: ReviewText) -> ReviewText:
     side, _, file = text.heading.partition(" · ")
-    return replace(text, heading=f"{side if side == 'source' else 'variant'} · {file}")
+    return replace(text, heading=f"{side if side in {'source', 'work'} else 'variant'} · {file}")
 
 
 def _by_every_id(questions: Iterable[Question]) -> dict[str, Question]:
