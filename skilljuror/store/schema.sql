@@ -159,6 +159,16 @@ CREATE TABLE check_results (
     unit VARCHAR  -- Knowledge unit that a rubric's item comes from; null if the rubric names none.
 );
 
+-- One row per failed trial of the treatment, list and person: the code that they gave it last (rubrics/harm.yaml).
+CREATE TABLE trial_codes (
+    trial VARCHAR NOT NULL,  -- Name of the trial.
+    list VARCHAR NOT NULL,  -- pattern: how the Skill may have led it astray; failure: what its verifier failed on.
+    code VARCHAR NOT NULL,  -- The code; none or unknown if none applies or the log does not show it.
+    reviewer VARCHAR NOT NULL,  -- Reviewer; may be a pseudonym.
+    reason VARCHAR NOT NULL,  -- Reason; empty if none was given.
+    blind BOOLEAN NOT NULL  -- Whether names and verdicts were hidden.
+);
+
 -- One row per earlier attempt at a trial that was rerun; only the last attempt, in `trials`, counts.
 CREATE TABLE attempts (
     trial VARCHAR NOT NULL,  -- Name of the trial.
