@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, FiniteFloat, model_validator
 
-from skilljuror.models.build import PdWorth
+from skilljuror.models.exclusion import Exclusion, ExclusionRules
 from skilljuror.models.record import GrowingRecord, Record
 
 NO_SKILL = "no_skill"
@@ -157,27 +157,6 @@ class BuildChoice(GrowingRecord):
         return dict(self.model_extra or {})
 
 
-class Exclusion(Record):
-    """A task that a person excludes before the study."""
-
-    task: str
-    """Name of the task."""
-    category: str = Field(min_length=1)
-    """Category for counting, such as external credential."""
-    reason: str = Field(min_length=1)
-    """Reason in one sentence."""
-
-
-class ExclusionRules(Record):
-    """Rules that exclude tasks before the study, based on their builds."""
-
-    max_tokens: int | None = Field(default=None, gt=0)
-    """Exclude tasks for which a condition offers a Skill with more tokens than this."""
-    pd_worth: PdWorth | None = None
-    """Exclude tasks by `pd_worth` of the build: none, tasks whose `pd` has nothing to open on demand; small,
-    those with little too."""
-
-
 class Budget(Record):
     """Limits for all attempts of a study together; a run stops between trials when one is reached."""
 
@@ -242,8 +221,11 @@ class StudyConfig(GrowingRecord):
     """silent: the prompt is the task's instruction; named: it also names the offered Skills at its end."""
     vary: tuple[ArmSetting, ...] = ("skill",)
     """Settings that may differ between conditions; any other difference is an error."""
-    primary_outcome: Literal["strict_pass", "reward"] = "strict_pass"
-    """Outcome that the headline compares."""
+    primary_outcome: Literal["strict_pass", "reward", "checks"] = "strict_pass"
+    """Outcome that the headline compares. checks: the share of points that the verifier's tests award, one
+    point each where they name none, skipped ones aside. If no trial of a task reported a test, the share over
+    all items of its rubrics: the two are never mixed. A trial without check results, or with an unjudged
+    item, has no share, and the headline waits for it."""
     margin: float | None = Field(default=None, gt=0, le=100)
     """Difference in the primary outcome, percentage points, below which the arms count as equivalent.
     Declare it before the run."""
