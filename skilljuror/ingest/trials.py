@@ -47,7 +47,7 @@ from skilljuror.parsers.read import parser, read
 from skilljuror.prices import with_packaged
 from skilljuror.queries.run import run as ask
 from skilljuror.runtime.item_rows import item_results
-from skilljuror.runtime.review_rows import AcceptedTrials, label_rows, sampled_uses
+from skilljuror.runtime.review_rows import AcceptedTrials, code_rows, label_rows, sampled_uses
 from skilljuror.runtime.workers import Listener, Progress, map_ordered, silent, workers_for
 from skilljuror.store import Store, open_write
 from skilljuror.store.replacement import database_to_fill
@@ -273,6 +273,7 @@ def ingest_trials(
         attempts, acceptances, refused = _read_attempts(folder)
         store.put_attempts(attempts, acceptances)
         store.put_labels(label_rows(folder))
+        store.put_codes(code_rows(folder))
         store.put_label_sample(sampled_uses(folder))
         store.put_sources(refused)
         counter.add_sources(refused)

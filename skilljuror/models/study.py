@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, FiniteFloat, model_validator
 
-from skilljuror.models.build import PdWorth
+from skilljuror.models.exclusion import Exclusion, ExclusionRules
 from skilljuror.models.record import GrowingRecord, Record
 
 NO_SKILL, NO_ANSWER, NO_LOG, NO_VERIFIER = "no_skill", "no_answer", "no_log", "no_verifier"
@@ -153,27 +153,6 @@ class BuildChoice(GrowingRecord):
         return dict(self.model_extra or {})
 
 
-class Exclusion(Record):
-    """A task that a person excludes before the study."""
-
-    task: str
-    """Name of the task."""
-    category: str = Field(min_length=1)
-    """Category for counting, such as external credential."""
-    reason: str = Field(min_length=1)
-    """Reason in one sentence."""
-
-
-class ExclusionRules(Record):
-    """Rules that exclude tasks before the study, based on their builds."""
-
-    max_tokens: int | None = Field(default=None, gt=0)
-    """Exclude tasks for which a condition offers a Skill with more tokens than this."""
-    pd_worth: PdWorth | None = None
-    """Exclude tasks by `pd_worth` of the build: none, tasks whose `pd` has nothing to open on demand; small,
-    those with little too."""
-
-
 class Budget(Record):
     """Limits for all attempts of a study together; a run stops between trials when one is reached."""
 
@@ -209,7 +188,7 @@ class StudyConfig(GrowingRecord):
 
     later = (
         "metrics", "disclosure", "vary", "primary_outcome", "margin", "exclude", "exclude_rules",
-        "prices", "stop_after_unanswered", "accept_skills", "keep",
+        "prices", "stop_after_unanswered", "accept_skills", "healthy_first", "fewest_usable", "keep",
     )  # fmt: skip
 
     format_version: Literal[1] = 1
@@ -244,6 +223,11 @@ class StudyConfig(GrowingRecord):
     margin: float | None = Field(default=None, gt=0, le=100)
     """Difference in the primary outcome, percentage points, below which the arms count as equivalent.
     Declare it before the run."""
+    healthy_first: int | None = Field(default=None, ge=1)
+    """Trials of every (task, condition) pair that count; the others are spares. First come usable trials with
+    a reward, then usable ones without, such as time-outs, each by number. Default: all count."""
+    fewest_usable: int | None = Field(default=None, ge=2)
+    """Conditions with fewer usable trials get no figures. Default: no such rule."""
     keep: tuple[str, ...] | None = Field(default=None, max_length=100)
     """Globs of text files of the work that trials keep, such as out/*; default: those that agents changed."""
     retries: int = Field(default=0, ge=0, le=100)

@@ -35,7 +35,7 @@ found AS (
         r.condition, r.position, r.run, r.task, q.skill, q.expected,
         CASE
             WHEN c.variant IS NULL THEN false
-            WHEN bool_or(s.offered AND s.own) OR bool_or(list_contains(v.skills, q.skill)) THEN true
+            WHEN bool_or(s.offered AND s.own) OR bool_or(list_contains(list_transform(v.skills, lambda n: plain_name(n)), plain_name(q.skill))) THEN true
             WHEN bool_or(v.variant IS NOT NULL) THEN false
         END AS offers,
         CASE

@@ -168,6 +168,12 @@ class Store:
             self._delete_all(tables.LABELS.name)
             self._insert_records(tables.LABELS, labels)
 
+    def put_codes(self, codes: "Sequence[Decision]") -> None:
+        """Replace all codes that people gave to trials."""
+        with self.transaction():
+            self._delete_all(tables.TRIAL_CODES.name)
+            self._insert_records(tables.TRIAL_CODES, codes)
+
     def put_sources(self, sources: Sequence[SourceRow]) -> None:
         """Write sources."""
         self._put(tables.SOURCES, _last_per_key(sources, "path"))
