@@ -32,6 +32,7 @@ from skilljuror.ingest.skill_units import unit_rows
 from skilljuror.ingest.summary import IngestCounter, IngestSummary, batches
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import SourceRow
+from skilljuror.models.generation import Generation
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.review import Acceptance
 from skilljuror.models.study import StudyPlan, TrialRecord
@@ -273,6 +274,7 @@ def ingest_trials(
         names = [task.name for task in plan.tasks] + [one.name for one in plan.excluded]
         store.put_builds(read_builds(folder.builds, names), given_manifests(folder, names))
         store.put_given(given_rows(folder, plan))
+        store.put_generations(read_rows(Generation, folder.generation))
         store.put_units(*unit_rows(folder, names))
         done = 0
         for batch in batches(map_ordered(_analyse_trial, work, workers_for(work, jobs))):

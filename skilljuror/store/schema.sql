@@ -224,6 +224,38 @@ CREATE TABLE given_skills (
     own_units BIGINT  -- Knowledge units of this Skill.
 );
 
+-- One row per generated Skill, refused ones included.
+CREATE TABLE generations (
+    skill VARCHAR NOT NULL,  -- Folder below skills/: the task or library, and the number if there are several.
+    task VARCHAR,  -- Task that it was generated for; null for no single one.
+    trial VARCHAR,  -- Trial of its creator; null for a generator that runs no trial.
+    "by" VARCHAR NOT NULL,  -- creator, prompt, outline or command.
+    agent VARCHAR,  -- Agent that wrote it; null for none.
+    model VARCHAR,  -- Model that wrote it; null for none.
+    version VARCHAR,  -- Version of the agent, or of skilljuror for an outline.
+    scripted BOOLEAN NOT NULL,  -- True when a scripted policy wrote it.
+    source VARCHAR NOT NULL,  -- Path of the source: what the generator saw.
+    source_digest VARCHAR NOT NULL,  -- sha256 over paths, execute bits and contents of the source.
+    source_commit VARCHAR,  -- Full hash of the source's commit; null for files on disk.
+    order_digest VARCHAR NOT NULL,  -- sha256 of the order and the source.
+    token_limit BIGINT,  -- Tokens that were allowed; null for no limit.
+    refused VARCHAR,  -- Why the answer was not copied; null for a Skill.
+    tree_digest VARCHAR,  -- sha256 over paths, execute bits and contents of the Skill.
+    skills VARCHAR[] NOT NULL,  -- Names of its skill folders.
+    tokens BIGINT,  -- Tokens of its text, without licences.
+    source_tokens BIGINT,  -- Tokens of the source's text, without licences.
+    units BIGINT,  -- Knowledge units of the Skill, without its frontmatter.
+    grounded BIGINT,  -- Of these, units that the source also contains, in the same or similar words.
+    source_units BIGINT,  -- Knowledge units of the source, without frontmatter.
+    carried BIGINT,  -- Of these, units that the Skill also contains, in the same or similar words.
+    leak VARCHAR,  -- Verdict of the search for the task's verifier and solution in it.
+    leak_reason VARCHAR,  -- What the verdict is based on, or why there is none.
+    input_tokens BIGINT,  -- Input tokens of a prompt; null for a trial, whose log has them.
+    output_tokens BIGINT,  -- Output tokens of a prompt; null for a trial, whose log has them.
+    cost_usd DOUBLE,  -- Cost of a prompt, US dollars; null for a trial, whose log has it.
+    usage_reason VARCHAR  -- Why tokens and cost are null.
+);
+
 -- One row per file of a variant.
 CREATE TABLE variant_files (
     build VARCHAR NOT NULL,  -- Slug of the source.
