@@ -73,9 +73,9 @@ def _of_skills(study: StudyFolder, task: str, skills: Path | None) -> Iterator[P
     given = _folders(study.given / task)
     for folder in given:
         yield from _whole(folder, folder.name)
-    source = _texts(skills) if skills else {}
+    source = bundle_texts(skills) if skills else {}
     for folder in (*_folders(study.build(task) / "variants"), *given):
-        texts = _texts(folder)
+        texts = bundle_texts(folder)
         offered = _Offered(texts.values())
         for path, text in source.items():
             if (prints := offered.lacking(text)).digests:
@@ -113,7 +113,7 @@ def _runs(words: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def _whole(skills: Path, variant: str | None = None) -> Iterator[ProtectedText]:
-    for path, text in _texts(skills).items():
+    for path, text in bundle_texts(skills).items():
         yield ProtectedText("skill", path, Fingerprints.of(tokenize(text)), variant)
 
 
@@ -121,7 +121,8 @@ def _folders(place: Path) -> list[Path]:
     return sorted(place.iterdir()) if place.is_dir() else []
 
 
-def _texts(skills: Path) -> Mapping[str, str]:
+def bundle_texts(skills: Path) -> Mapping[str, str]:
+    """Path -> text of the text files of a folder or an archive of Skills."""
     if skills.is_dir():
         return texts_below(skills)
     files = load_bundle(skills, inspect=False).files

@@ -9,7 +9,18 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from skilljuror import __version__
-from skilljuror.cli import advise, build, gates, heat, ingest, judging, results, review, verify
+from skilljuror.cli import (
+    advise,
+    build,
+    check,
+    gates,
+    heat,
+    ingest,
+    judging,
+    results,
+    review,
+    verify,
+)
 from skilljuror.cli import run as trials
 from skilljuror.errors import UsageError
 
@@ -33,7 +44,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
     "Studies": {
         trials.demo: "demo --out out/demo",
         trials.init: "init --task my-task --skill my-skill --out study.yaml",
-        trials.check: "check study.yaml",
+        check.check: "check study.yaml",
         trials.plan: "plan study.yaml --sd 30 --minutes 5",
         trials.run: "run study.yaml --out out/study --jobs 2",
         trials.merge: "merge out/shard-1 out/shard-2 --out out/merged",

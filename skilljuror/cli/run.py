@@ -1,4 +1,4 @@
-"""Commands about the trials of a study: init, plan, check, run, accept, adopt, demo; doctor."""
+"""Commands about the trials of a study: init, plan, run, accept, adopt, demo; doctor."""
 
 import shlex
 from pathlib import Path
@@ -11,7 +11,6 @@ from skilljuror.cli.output import (
     command_line,
     emit,
     print_headline,
-    print_indented,
     print_lines,
     progress,
     record_table,
@@ -135,33 +134,6 @@ def plan(
         print_lines("note", found.notes)
 
     emit(found, json, human)
-
-
-def check(
-    study_file: StudyFile,
-    jobs: Jobs = 1,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Test the tasks: the solution must pass, an empty run must not; and which Skills agents list."""
-    from skilljuror.run.check import check_study
-
-    with progress(json) as listener:
-        summary = check_study(study_file, jobs=jobs, progress=listener)
-
-    def human() -> None:
-        record_table(summary.tasks, "task", "verdict", "solution", "empty: empty run")
-        for one in summary.tasks:
-            print_lines(one.task, one.problems)
-            if one.solution_output:
-                print_indented(one.solution_output, "  [solution] ", "  ")
-            if one.output is not None:
-                print_indented(one.output or "no output", "  [verifier] ", "  ")
-        print_lines("agent", summary.listings)
-
-    emit(summary, json, human)
-    if summary.failed:
-        raise typer.Exit(1)
 
 
 def run(

@@ -108,7 +108,7 @@ def planned_task(
         environment_digest=environment,
         verifier_digest=verifier,
         source_digest=_source_digest(base / skills) if skills else "",
-        stripped=tuple(_baked_skills(folder, meta)),
+        stripped=tuple(baked_skills(folder, meta)),
         settings_digest=settings,
         given={
             arm.name: find_skill(arm.skill, name) for arm in conditions if arm.skill and find_skill
@@ -194,7 +194,8 @@ def _metadata_attributes(meta: dict[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in pairs if isinstance(value, str | int | float)}
 
 
-def _baked_skills(folder: Path, meta: dict[str, Any]) -> Iterator[str]:
+def baked_skills(folder: Path, meta: dict[str, Any]) -> Iterator[str]:
+    """Yield where a task brings its own Skill, which is removed for every trial."""
     if (folder / "environment" / BAKED_SKILLS).exists():
         yield f"environment/{BAKED_SKILLS}"
     dockerfile = folder / "environment" / "Dockerfile"
