@@ -54,6 +54,10 @@ def init(
             "--sections", help="Leave out each section of the Skill in an arm of its own."
         ),
     ] = False,
+    generated: Annotated[
+        Path | None,
+        typer.Option("--generated", metavar="DIR", help="Folder of `generate` to compare."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="Study file to write.")] = Path("study.yaml"),
     json: Json = False,
     debug: Debug = False,
@@ -61,7 +65,9 @@ def init(
     """Write a first study file with a comment for every field."""
     from skilljuror.run.init_study import StudySource, init_study
 
-    source = StudySource(tuple(tasks or ()), tasks_dir, skillsbench, skill, revisions, sections)
+    source = StudySource(
+        tuple(tasks or ()), tasks_dir, skillsbench, skill, revisions, sections, generated
+    )
     new = init_study(source, out)
 
     def human() -> None:

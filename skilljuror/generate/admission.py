@@ -1,8 +1,10 @@
 """Admit a generated bundle: is it valid and within its limit, and how much of it is the source's?"""
 
+import re
 from pathlib import Path
 from typing import Any
 
+from skilljuror.build.skill_leaks import leak_verdict
 from skilljuror.bundles import write_bundle
 from skilljuror.errors import BundleError, StudyError
 from skilljuror.files import digest_tree, fresh_dir
@@ -14,6 +16,9 @@ from skilljuror.tokens import count
 
 _COMPARED = CONTENT_KINDS - {"field"}
 """Kinds of units that are compared; every Skill has a frontmatter."""
+_FILE = re.compile(r"(?<![\w/.-])[\w./-]*\w\.[A-Za-z]\w{0,4}(?![\w-])")
+"""A name of a file: letters before a dot and a short extension."""
+_SHOWN = 3
 _INVALID = ("frontmatter-missing", "frontmatter-invalid", "frontmatter-long", "skills-ref", "root-name")  # fmt: skip
 
 
@@ -57,6 +62,25 @@ def figures(bundle: Bundle, source: Bundle) -> dict[str, Any]:
 def _found(bundle: Bundle, other: Bundle) -> list[bool]:
     rows = knowledge_map(bundle, {"other": other})
     return [row.places["other"] is not None for row in rows if row.unit.kind in _COMPARED]
+
+
+def leak(bundle: Bundle, skills: Path, task: Path) -> dict[str, str | None]:
+    """Return the verdict on a generated Skill for its task, with the reason. Text or file names of the
+    instruction and the environment make it `instance`: it fits this task alone, and a person must look."""
+    found = leak_verdict(skills, task, generated=True)
+    if found.verdict in {"fail", "unknown"} or (found.verdict == "review" and not found.reason):
+        at = f" in {found.places[0].skill_file}" if found.places else ""
+        reason = found.reason or f"{found.runs} runs of solution and verifier{at}"
+        return {"leak": found.verdict, "leak_reason": reason}
+    names = {
+        *_FILE.findall((task / "instruction.md").read_text(encoding="utf-8", errors="replace"))
+    }
+    texts = " ".join(blob.text or "" for blob in bundle.files.values())
+    named = sorted(names.intersection(_FILE.findall(texts)))
+    reasons = [found.reason] if found.reason else []
+    reasons += [f"names {', '.join(named[:_SHOWN])} of the instruction"] if named else []
+    reason = f"instance: {'; '.join(reasons)}" if reasons else None
+    return {"leak": "review" if reasons else found.verdict, "leak_reason": reason}
 
 
 def copy(bundle: Bundle, target: Path) -> None:

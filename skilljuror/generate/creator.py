@@ -12,6 +12,7 @@ from skilljuror.errors import BundleError, StudyError
 from skilljuror.files import StudyFolder, fresh_dir, read_record, write_atomic
 from skilljuror.generate.orders import ANSWER, Order, write_task
 from skilljuror.models.bundle import Bundle
+from skilljuror.models.resource_class import is_root_name
 from skilljuror.models.study import AgentChoice, TrialRecord
 from skilljuror.studies.study_file import load_study
 
@@ -71,18 +72,20 @@ def answer_of(record: TrialRecord, raw: Path) -> Bundle:
     count; nothing of it is executed."""
     if problem := _problem(record, raw):
         raise BundleError(problem)
-    bundle = load_bundle(raw / "verifier" / "skills", "generated")
-    if record.reward != 1 and bundle.skills:
-        raise BundleError(f"not every folder in {ANSWER}/ has a SKILL.md with a frontmatter")
-    return bundle
+    return load_bundle(raw / "verifier" / "skills", "generated")
 
 
 def _problem(record: TrialRecord, raw: Path) -> str | None:
     """Why a trial's folder is not read."""
     if record.end != "scored":
-        return f"its trial ended as {record.end}" + (f": {record.message}" if record.message else "")
+        return f"its trial ended as {record.end}" + (
+            f": {record.message}" if record.message else ""
+        )
     verifier, listed = raw / "verifier", _artifacts(raw)
-    for name, what in (("too-large", "is larger than 8 MB"), ("not-files", "is not a regular file")):
+    for name, what in (
+        ("too-large", "is larger than 8 MB"),
+        ("not-files", "is not a regular file"),
+    ):
         if found := _lines(verifier / f"{name}.txt"):
             return f"{found[0]} {what}"
     left_out = [*record.left_out, *listed["others"], *listed["left_out"]]
@@ -90,7 +93,10 @@ def _problem(record: TrialRecord, raw: Path) -> str | None:
         return str(left[0])
     if not (verifier / "skills").is_dir():
         roots = [one["path"] for one in listed["files"] if one["path"].lower().endswith("skill.md")]
-        return f"it left no folder {ANSWER}/" + (f"; {roots[0]!r} is outside of it" if roots else "")
+        more = f"{roots[0]!r} is outside of it" if roots else record.message
+        return f"it left no folder {ANSWER}/" + (f"; {more}" if more else "")
+    if any(is_root_name(path.name) for path in (verifier / "skills").iterdir()):
+        return f"{ANSWER}/SKILL.md is in no folder of its own"
     return None
 
 

@@ -13,7 +13,7 @@ from skilljuror.bundles.reader import make_bundle
 from skilljuror.errors import BundleError, QuestionRefused, UnusableAnswer, UsageError
 from skilljuror.extras import require
 from skilljuror.files import StudyFolder, write_jsonl
-from skilljuror.generate.admission import copy, figures, refuse_invalid
+from skilljuror.generate.admission import copy, figures, leak, refuse_invalid
 from skilljuror.generate.creator import ARM, answer_of, record_of, write_study
 from skilljuror.generate.orders import Order, orders
 from skilljuror.generate.outline import outline
@@ -30,6 +30,7 @@ from skilljuror.store.replacement import database_to_fill
 
 SKILLS = "skills"
 """Folder of the generated Skills."""
+NO_TASK = {"leak_reason": "no task"}
 Make = Callable[[Order, int, dict[str, Any]], Bundle]
 """Returns an order's n-th answer, and adds fields of `Generation` about its generator. Raises BundleError,
 UnusableAnswer and QuestionRefused, with the reason, for an answer that does not count."""
@@ -124,8 +125,10 @@ def _recorded(
             except (BundleError, UnusableAnswer, QuestionRefused) as error:
                 facts["refused"] = error.message
             else:
-                copy(bundle, request.out / SKILLS / name)
+                target = request.out / SKILLS / name
+                copy(bundle, target)
                 facts |= figures(bundle, order.source)
+                facts |= leak(bundle, target, order.task) if order.task else NO_TASK
             rows.append(msgspec.convert(facts, Generation))
     write_jsonl(study.generation, rows)
     if study.planned:

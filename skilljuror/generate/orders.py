@@ -164,7 +164,9 @@ def write_task(order: Order, target: Path) -> None:
         environment.mkdir()
         if order.task:
             _copy_environment(order.task / "environment", environment)
-        if (dockerfile := environment / "Dockerfile").is_file() and f"environment/{SOURCE}/" in " ".join(files):
+        if (
+            dockerfile := environment / "Dockerfile"
+        ).is_file() and f"environment/{SOURCE}/" in " ".join(files):
             with dockerfile.open("a", encoding="utf-8") as opened:
                 opened.write(f"\nCOPY {SOURCE} ./{SOURCE}/\n")
         write_bundle(files, staging)

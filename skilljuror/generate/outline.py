@@ -10,6 +10,7 @@ from skilljuror.generate.orders import Order
 from skilljuror.knowledge.markdown.block_index import Heading, MarkdownIndex, slug
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.models.bundle import Blob
+from skilljuror.models.resource_class import is_licence, is_markdown
 from skilljuror.tokens import count
 
 TOKENS = 5_000
@@ -37,7 +38,13 @@ def outline(order: Order) -> dict[str, Blob]:
     words = {word for word in tokenize(order.instruction) if len(word) >= _SHORTEST}
     name = slug(order.name, 64)
     about = f"for the task {order.name}" if order.task else "in its order"
-    head = ["---", f"name: {name}", f"description: Lines of {order.source.name}, chosen {about}.", "---", ""]
+    head = [
+        "---",
+        f"name: {name}",
+        f"description: Lines of {order.source.name}, chosen {about}.",
+        "---",
+        "",
+    ]
     limit = (order.tokens or TOKENS) - count("\n".join(head))
     taken: dict[int, tuple[str, ...]] = {}
     for part in sorted(_parts(order, words), key=lambda one: (-one.matching, one.place)):
@@ -54,13 +61,17 @@ def outline(order: Order) -> dict[str, Blob]:
             field="tokens",
         )
     text = "\n".join([*head, *(line for at in sorted(taken) for line in (*taken[at], ""))])
-    return {f"{name}/SKILL.md": Blob(text.encode())}
+    licences = {path: one for path, one in order.source.files.items() if is_licence(path)}
+    return {
+        f"{name}/SKILL.md": Blob(text.encode()),
+        **{f"{name}/{PurePosixPath(path).name}": one for path, one in reversed(licences.items())},
+    }
 
 
 def _parts(order: Order, words: set[str]) -> Iterator[_Part]:
     first = 0
     for path, blob in order.source.files.items():
-        text = read_text(blob) if PurePosixPath(path).suffix.lower() == ".md" else None
+        text = read_text(blob) if is_markdown(path) and not is_licence(path) else None
         if text is None or (order.from_task and path == "instruction.md"):
             continue
         yield from _parts_of(MarkdownIndex(text.lines), first, words)

@@ -11,8 +11,8 @@ class Generation(Struct, frozen=True, kw_only=True):
     """One row of `generations`; its columns say what the fields mean."""
 
     skill: str
-    task: str | None
-    trial: str | None
+    task: str | None = None
+    trial: str | None = None
     by: Generator
     agent: str | None = None
     model: str | None = None

@@ -17,7 +17,7 @@
 -- column grounded: share of these units that the source has, in the same or similar words
 -- column carried: share of the source's units that the Skill has
 -- column compression: tokens of the Skill per token of the source
--- column leak: whether it has text of the task's verifier or solution: pass, review or fail
+-- column leak: whether it has text of the task's verifier or solution: ok, review, fail or unknown; null without a task
 WITH used AS (
     SELECT
         trial,

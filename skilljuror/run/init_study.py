@@ -40,6 +40,8 @@ LAYOUTS = (
 BASELINE = Condition(name="baseline", variant="baseline")
 OF_THE_PAPER = (LAYOUTS[0], BASELINE, LAYOUTS[2])
 """Those of the SkillJuror paper."""
+CURATED = (LAYOUTS[0], Condition(name="curated", variant="origin"))
+"""Those that a generated Skill is compared with."""
 SHAM = (Condition(name="sham", variant="placebo-irrelevant"),)
 """Next to the arms of a study of sections: nothing of the Skill."""
 
@@ -80,6 +82,8 @@ AS_IN_THE_PAPER = """
 OF_SECTIONS = """
 # without-…: one section says something irrelevant of the same length; sham: all of it does; baseline: the Skill
 # on one page. The report compares baseline with each."""
+OF_GENERATED = """
+# no_skill: no Skill; curated: the task's own, unchanged; self: the one that was generated for the task."""
 OF_VERSIONS = " Each has the Skill of a git revision."
 LOCAL = " local: the sandbox of this machine."
 HARBOR = " harbor: docs/harbor.md; environment: docker, daytona, modal, …"
@@ -108,6 +112,8 @@ class StudySource(Struct, frozen=True):
     """Two git revisions of it to compare instead of layouts, the earlier first."""
     sections: bool = False
     """Whether to leave out each section of it in an arm of its own, instead of comparing layouts."""
+    generated: Path | None = None
+    """Folder of `generate`, whose Skills are compared with no Skill and with the tasks' own."""
 
 
 class NewStudy(Struct, frozen=True):
@@ -165,8 +171,13 @@ def _check(source: StudySource) -> None:
     for option, chosen in (("--revisions", source.revisions), ("--sections", source.sections)):
         if chosen and not source.skill:
             raise UsageError(f"{option} requires --skill", field="skill")
-    if source.revisions and source.sections:
-        raise UsageError("--revisions and --sections are two studies; choose one")
+    chosen = {
+        "--revisions": source.revisions,
+        "--sections": source.sections,
+        "--generated": source.generated,
+    }
+    if len(names := [name for name, value in chosen.items() if value]) > 1:
+        raise UsageError(f"{' and '.join(names)} are two studies; choose one")
     if source.skill and not source.revisions and not load_bundle(source.skill).skills:
         raise UsageError(
             f"--skill {str(source.skill)!r} has no SKILL.md; name a folder of one or more skills",
@@ -194,6 +205,9 @@ def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
         names = [f"{PREFIX}{title}" for title in titles]
         arms = {load_transform(name).variant: name for name in names}
         return (*SHAM, *(Condition(name=arm, variant=name) for arm, name in arms.items()), BASELINE)
+    if source.generated:
+        path = f"{_relative(source.generated, base)}/skills/{{task}}"
+        return (*CURATED, Condition(name="self", skill=SkillSource(path=path)))
     if not (source.revisions and source.skill):
         return OF_THE_PAPER if source.skillsbench else LAYOUTS
     path = _relative(source.skill, base)
@@ -240,7 +254,7 @@ def _problem(
     if folder.is_dir() and not source.skill and not baked.exists():
         return NO_SKILL, f"it has no Skill under environment/{BAKED_SKILLS}"
     try:
-        planned_task(arms, entry, base)
+        planned_task(arms, entry, base, GivenSkills(base) if source.generated else None)
         if not source.skill and not load_bundle(baked).skills:
             return NO_SKILL, f"environment/{BAKED_SKILLS} has no SKILL.md"
         asked = _asked_of_machine(task_settings(folder)) if source.skillsbench else []
@@ -292,7 +306,7 @@ def _text(
         arms=_about_arms(source),
         conditions="\n".join(f"  - {_yaml(_arm(one))}" for one in arms),
         treatment=arms[-1].name,
-        control=(arms[0] if source.sections else arms[-2]).name,
+        control=(arms[0] if source.sections or source.generated else arms[-2]).name,
         place=LOCAL if local else HARBOR,
         harness=_yaml(harness),
         agent=_yaml(agent),
@@ -300,6 +314,8 @@ def _text(
 
 
 def _about_arms(source: StudySource) -> str:
+    if source.generated:
+        return OF_GENERATED
     if source.revisions or source.sections:
         return OF_VERSIONS if source.revisions else OF_SECTIONS
     return AS_IN_THE_PAPER if source.skillsbench else OF_LAYOUTS

@@ -248,7 +248,7 @@ CREATE TABLE generations (
     grounded BIGINT,  -- Of these, units that the source also contains, in the same or similar words.
     source_units BIGINT,  -- Knowledge units of the source, without frontmatter.
     carried BIGINT,  -- Of these, units that the Skill also contains, in the same or similar words.
-    leak VARCHAR,  -- Verdict of the search for the task's verifier and solution in it.
+    leak VARCHAR,  -- Whether it has text of the task's solution and verifier: ok, review, fail or unknown; null without a task.
     leak_reason VARCHAR,  -- What the verdict is based on, or why there is none.
     input_tokens BIGINT,  -- Input tokens of a prompt; null for a trial, whose log has them.
     output_tokens BIGINT,  -- Output tokens of a prompt; null for a trial, whose log has them.
