@@ -14,7 +14,7 @@ from skilljuror.files import StudyFolder, read_record, read_rows
 from skilljuror.gates.policies import worst
 from skilljuror.gates.rubric import code_answers, load_rubric, rubric_digest
 from skilljuror.models.build import BuildRecord, VariantManifest
-from skilljuror.models.gate import Finding, GateResult, GateVerdict
+from skilljuror.models.gate import LEAK_RULE, Finding, GateResult, GateVerdict
 from skilljuror.models.review import (
     ADJUDICATIONS,
     Decision,
@@ -119,6 +119,7 @@ def waivers_of(build: Path) -> list[Waiver]:
     rows = rows_of(Waiver, build / REVIEWS)
     if study:
         rows += [row for row in rows_of(Waiver, study.reviews) if row.build == build.name]
+    rows = [row for row in rows if row.about.rule != LEAK_RULE]  # about a task, not about its build
     return list({row.finding: row for row in sorted(rows, key=decided_at)}.values())
 
 

@@ -28,6 +28,7 @@ REVIEW = LEAST
 """Runs from which a person must look: about five lines of code."""
 FAIL = 20
 """Runs from which a leak fails: about twelve lines of code."""
+NO_SKILL = "no text of a Skill"
 PREFIX = "leak."
 """Start of the id of a leak: leak.TASK.DIGEST."""
 PLACES = 5
@@ -144,7 +145,7 @@ def _prints(texts: Iterable[str]) -> Fingerprints:
 
 def _visible(task_dir: Path) -> Iterator[str]:
     instruction, environment = task_dir / "instruction.md", task_dir / "environment"
-    if instruction.is_file():
+    if instruction.is_file() and instruction.stat().st_size <= LARGEST:
         yield instruction.read_text(encoding="utf-8", errors="replace")
     if not environment.is_symlink():
         yield from texts_below(environment, skip=BAKED_SKILLS).values()
@@ -163,15 +164,15 @@ def _unread(folder: Path) -> Iterator[str]:
 def leak_of(task: str, texts: TaskTexts, *, generated: bool = False) -> SkillLeak:
     """Judge the texts of a task and a Skill."""
     if not texts.skill or not texts.hidden:
-        missing = "no text in solution/ and tests/" if texts.skill else "no Skill"
-        return SkillLeak("unknown", None, reason=_and_unread(missing, texts))
+        missing = "no text in solution/ and tests/" if texts.skill else NO_SKILL
+        return SkillLeak("unknown", None, reason="; ".join([missing, *_unread_lines(texts)]))
     leaked = texts.leaked
     verdict, reason = verdict_of(len(leaked)), None
     instance = len(texts.visible) if generated else None
     if verdict == "ok" and instance is not None and instance >= REVIEW:
         verdict, reason = "review", f"{instance} runs of the instruction or the environment"
     elif verdict == "ok" and texts.unread:
-        verdict, reason = "unknown", _and_unread("not all text was compared", texts)
+        verdict, reason = "unknown", f"not compared: {'; '.join(_unread_lines(texts))}"
     return SkillLeak(
         verdict,
         len(leaked),
@@ -182,9 +183,9 @@ def leak_of(task: str, texts: TaskTexts, *, generated: bool = False) -> SkillLea
     )
 
 
-def _and_unread(reason: str, texts: TaskTexts) -> str:
-    more = f", and {len(texts.unread) - PLACES} more" if len(texts.unread) > PLACES else ""
-    return "; ".join([reason, *texts.unread[:PLACES]]) + more
+def _unread_lines(texts: TaskTexts) -> list[str]:
+    more = len(texts.unread) - PLACES
+    return [*texts.unread[:PLACES], *([f"and {more} more"] if more > 0 else ())]
 
 
 def verdict_of(runs: int) -> LeakVerdict:
@@ -202,7 +203,10 @@ def _places(texts: TaskTexts, leaked: frozenset[int]) -> list[LeakPlace]:
     """The pairs of files with most of the leaked runs."""
     wanted = Fingerprints(leaked, texts.offered.words)
     shown = {path: tokenize(text) for path, text in texts.skill.items()} if leaked else {}
-    owned = {path: dict(_first(wanted, words)) for path, words in shown.items()}
+    owned = {  # digest -> first place
+        path: {digest: at for at, digest in reversed([*wanted.places(words)])}
+        for path, words in shown.items()
+    }
     found = []
     for task_file, text in texts.hidden.items() if leaked else ():
         inside = wanted.found_in([text])
@@ -213,14 +217,9 @@ def _places(texts: TaskTexts, leaked: frozenset[int]) -> list[LeakPlace]:
     return sorted(found, key=lambda one: -one.runs)[:PLACES]
 
 
-def _first(prints: Fingerprints, words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """(digest, first place); later pairs of a digest come first, so that a dict keeps the first."""
-    return ((digest, at) for at, digest in reversed([*prints.places(words)]))
-
-
 def nulls(tasks: Sequence[TaskTexts]) -> list[Counter[int]]:
-    """For each task, number of another task -> runs of the Skill in that one's solution and verifier;
-    without those that are zero."""
+    """For each task, number of a task with another Skill -> runs of the first's Skill in the solution and
+    verifier of the second; without those that are zero."""
     owners: dict[int, list[int]] = {}
     for number, texts in enumerate(tasks):
         for digest in texts.secret:
@@ -230,7 +229,7 @@ def nulls(tasks: Sequence[TaskTexts]) -> list[Counter[int]]:
             other
             for digest in texts.offered.digests - texts.visible
             for other in owners.get(digest, ())
-            if other != number
+            if tasks[other].skill != texts.skill
         )
         for number, texts in enumerate(tasks)
     ]

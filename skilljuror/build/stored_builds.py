@@ -7,6 +7,7 @@ from pathlib import Path
 from skilljuror.build.folder import RECORD
 from skilljuror.build.given_skills import given_manifests
 from skilljuror.build.reviews import reviewed
+from skilljuror.build.study_leaks import study_leaks
 from skilljuror.errors import StudyError
 from skilljuror.files import StudyFolder
 from skilljuror.models.review import JudgedBuild
@@ -50,6 +51,13 @@ def refresh_builds(builds: Iterable[Path], wait: float = 0.0) -> list[Path]:
         for database in _databases_of(place)
         if database.is_file() and _refresh(database, place, inside, wait)
     ]
+
+
+def refresh_leaks(study: StudyFolder) -> None:
+    """Update the leaks of a study's Skills in its database, if it has one; raises as `refresh_builds`."""
+    if study.database.is_file():
+        with open_write(study.database) as store:
+            store.put_skill_leaks(study_leaks(study))
 
 
 def _databases_of(place: Path) -> list[Path]:

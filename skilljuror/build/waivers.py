@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from skilljuror.build.audit import waive_findings
 from skilljuror.build.folder import REVIEWS
 from skilljuror.build.reviews import counting, results_of, reviewed
-from skilljuror.build.stored_builds import builds_at, refresh_builds
+from skilljuror.build.stored_builds import builds_at, refresh_builds, refresh_leaks
+from skilljuror.build.study_leaks import study_leaks
 from skilljuror.errors import UsageError
 from skilljuror.files import StudyFolder, append_jsonl, write_atomic
 from skilljuror.models.gate import AuditResult, Finding
@@ -26,18 +27,19 @@ ACCEPTED = ".skilljuror/accepted.yaml"
 
 
 class OpenFinding(NamedTuple):
-    """A finding that counts in a verdict."""
+    """A finding that counts in a verdict, of a build or of a task's Skill."""
 
     build: str
     variant: str
     finding: Finding
+    id: str
 
 
 def waive_finding(
     place: Path, finding: str, reason: str, by: str | None = None
 ) -> tuple[Waiver, ...]:
-    """Waive a finding in every build at `place` (a build, a folder of builds, a study) that has it;
-    return the new rows of `reviews.jsonl` and update the databases.
+    """Waive a finding in every build at `place` (a build, a folder of builds, a study) that has it, or a
+    leak of a study; return the new rows of `reviews.jsonl` and update the databases.
 
     `by` defaults to the login name. Raises UsageError for an unknown id and without a reason or a
     name, StudyError for no build.
@@ -45,7 +47,21 @@ def waive_finding(
     if not reason.strip():
         raise UsageError("a waiver requires a reason: --reason '…'", field="reason")
     who, moment = by or login_name(), now()
-    builds = builds_at(place)
+    study = StudyFolder(place)
+    leaks = {one.finding: one for one in study_leaks(study)}
+    if leak := leaks.get(finding):
+        waiver = Waiver(
+            build=leak.task,
+            finding=finding,
+            about=leak.as_finding(),
+            reason=reason.strip(),
+            by=who,
+            at=moment,
+        )
+        append_jsonl(study.reviews, waiver)
+        refresh_leaks(study)
+        return (waiver,)
+    builds = _builds_at(study)
     about = {build: found for build in builds if (found := _found(build, finding))}
     if not about:
         raise UsageError(
@@ -78,20 +94,31 @@ def store_for(place: Path, build: Path) -> Path:
 
 def open_findings(place: Path) -> list[OpenFinding]:
     """List the findings that count in a verdict other than pass, at a build, a folder of builds or a
-    study."""
-    return [
-        OpenFinding(build.resolve().name, result.variant, found)
-        for build in builds_at(place)
+    study, and its leaks."""
+    study = StudyFolder(place)
+    leaks = [
+        OpenFinding(one.task, one.condition, one.as_finding(), one.finding)
+        for one in study_leaks(study)
+        if one.finding and one.verdict != "ok" and not one.waived
+    ]
+    return leaks + [
+        OpenFinding(build.resolve().name, result.variant, found, found.id)
+        for build in _builds_at(study)
         for result in reviewed(build).results
         if result.verdict != "pass"
         for found in counting(result.findings)
     ]
 
 
+def _builds_at(study: StudyFolder) -> list[Path]:
+    """As `builds_at`, but a study may have no builds."""
+    return [] if study.planned and not study.builds.is_dir() else builds_at(study.root)
+
+
 def verdict_sentences(place: Path) -> list[str]:
     """State the current verdict of each reviewed variant, and the stale waivers."""
     lines = []
-    for build in builds_at(place):
+    for build in _builds_at(StudyFolder(place)):
         judged = reviewed(build)
         verdicts = {entry.variant: entry.verdict for entry in judged.record.variants}
         lines += [

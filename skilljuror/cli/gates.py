@@ -201,7 +201,7 @@ def waive(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Accept a gate's finding with a reason, or list open findings.
+    """Accept a finding of a gate, or a leak, with a reason; or list open findings.
 
     An accepted finding stays listed as waived and no longer counts in the verdict.
     """
@@ -216,14 +216,14 @@ def waive(
         columns = ("build", "variant", "rule", "id", "source text", "variant text", "message")
         rows = [
             (
-                build, variant, one.rule, one.id, one.source_text, one.variant_text,
+                build, variant, one.rule, name, one.source_text, one.variant_text,
                 f"{one.file}{f':{one.line}' if one.line else ''}: {one.message}",
             )
-            for build, variant, one in found
+            for build, variant, one, name in found
         ]  # fmt: skip
         payload = [
-            {"build": build, "variant": variant, "id": one.id, "finding": one}
-            for build, variant, one in found
+            {"build": build, "variant": variant, "id": name, "finding": one}
+            for build, variant, one, name in found
         ]
         nothing = "no open findings"
         emit(payload, json, lambda: table(columns, rows) if rows else print(nothing))

@@ -79,17 +79,14 @@ def _parts(order: Order, words: set[str]) -> Iterator[_Part]:
 
 
 def _parts_of(page: MarkdownIndex, first: int, words: set[str]) -> Iterator[_Part]:
-    open_headings: list[Heading] = []
+    opened: list[Heading] = []
     headings = {one.start: one for one in page.headings}
     for block in page.blocks:
-        heading = headings.get(block.start)
-        if heading:
-            open_headings = [one for one in open_headings if one.level < heading.level]
-        above = tuple((first + one.start, page.lines[one.start : one.end]) for one in open_headings)
         lines = page.lines[block.start : block.end]
-        if heading:
-            open_headings.append(heading)
-        if block.kind != "html_block" and any(map(str.strip, lines)):
+        if heading := headings.get(block.start):
+            opened = [*(one for one in opened if one.level < heading.level), heading]
+        elif block.kind != "html_block" and any(map(str.strip, lines)):
+            above = tuple((first + one.start, page.lines[one.start : one.end]) for one in opened)
             said = tokenize("\n".join([*lines, *_lines(above)]))
             yield _Part(first + block.start, lines, above, len(words.intersection(said)))
 

@@ -14,6 +14,7 @@ from skilljuror.build.given_skills import (
 )
 from skilljuror.build.manifests import offered_by, units_of_build
 from skilljuror.build.stored_builds import read_builds
+from skilljuror.build.study_leaks import study_leaks
 from skilljuror.errors import StudyError, TrajectoryError
 from skilljuror.files import StudyFolder, path_text, read_record, read_rows
 from skilljuror.harnesses.rewards import read_reward
@@ -31,8 +32,8 @@ from skilljuror.ingest.rows import part_rows, unread_row
 from skilljuror.ingest.skill_units import unit_rows
 from skilljuror.ingest.summary import IngestCounter, IngestSummary, batches
 from skilljuror.models.events import SkillManifest
-from skilljuror.models.ingest import SourceRow
 from skilljuror.models.generation import Generation
+from skilljuror.models.ingest import SourceRow
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.review import Acceptance
 from skilljuror.models.study import StudyPlan, TrialRecord
@@ -275,6 +276,7 @@ def ingest_trials(
         store.put_builds(read_builds(folder.builds, names), given_manifests(folder, names))
         store.put_given(given_rows(folder, plan))
         store.put_generations(read_rows(Generation, folder.generation))
+        store.put_skill_leaks(study_leaks(folder))
         store.put_units(*unit_rows(folder, names))
         done = 0
         for batch in batches(map_ordered(_analyse_trial, work, workers_for(work, jobs))):

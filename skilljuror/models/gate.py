@@ -10,6 +10,8 @@ from skilljuror.models.record import Record
 GateVerdict = Literal["pass", "review", "fail"]
 FindingSeverity = Literal["high", "medium", "low", "info"]
 
+LEAK_RULE = "leak.skill"
+"""Rule of a finding about a task: its Skill has text of its solution or verifier."""
 VERDICTS: tuple[GateVerdict, ...] = ("pass", "review", "fail")
 """From best to worst."""
 SEVERITIES: tuple[FindingSeverity, ...] = ("high", "medium", "low", "info")

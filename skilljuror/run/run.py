@@ -13,6 +13,7 @@ from skilljuror.build.audit import load_gates
 from skilljuror.build.build import load_transform
 from skilljuror.build.given_skills import GivenSkills
 from skilljuror.build.protected_texts import fingerprints_of, save_fingerprints
+from skilljuror.build.study_leaks import refuse_leaks
 from skilljuror.errors import ModelError, StudyError, UsageError
 from skilljuror.files import (
     StudyFolder,
@@ -306,12 +307,14 @@ def _build_and_run(
 
 
 def _save_fingerprints(run: StudyRun) -> None:
-    """Fingerprint each task's protected texts before its first trial."""
+    """Fingerprint each task's protected texts before its first trial, and refuse a Skill with the answer."""
     begun = bool(run.folder.finished_trials())
     for task in run.plan.tasks:
         if not (begun and fingerprints_of(run.folder.root, task.name).is_file()):
             skills = run.base / task.skills if task.skills else None
             save_fingerprints(run.folder, task.name, run.base / task.path, skills)
+    if not begun:
+        refuse_leaks(run.folder)
 
 
 def _unsupported(run: StudyRun) -> Iterator[str]:

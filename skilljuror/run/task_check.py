@@ -2,7 +2,6 @@
 away.
 """
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,6 +37,7 @@ VERDICTS: tuple[RuleVerdict, ...] = ("ok", "note", "unknown", "review", "fail")
 MAX_TESTS = 10
 """SkillsBench asks for fewer tests than this, unless they are justified."""
 DIFFICULTIES = ("easy", "medium", "hard")
+_TEST = re.compile(r"^[ \t]*(?:async )?def test\w*\(", re.MULTILINE)
 _REWARD = re.compile(r"reward\.(?:txt|json)\b")
 
 
@@ -79,9 +79,8 @@ class CheckedTask(Struct, frozen=True):
     def problems(self) -> tuple[str, ...]:
         """What is wrong, missing or unknown, besides a leak."""
         wrong = [one for one in self.rules if one.verdict not in {"ok", "note"}]
-        return tuple(
-            dict.fromkeys(one.reason for one in wrong if one.rule != "leak" or self.leak.reason)
-        )
+        said = [one.reason for one in wrong if one.rule != "leak"]
+        return tuple(dict.fromkeys([*said, *([self.leak.reason] if self.leak.reason else ())]))
 
 
 class CheckedTasks(Struct, frozen=True):
@@ -127,7 +126,7 @@ def check_tasks(
     chance = nulls(read)
     names = [folder.resolve().name for folder in folders]
     compared = [
-        bool(texts.skill) * sum(bool(other.hidden) for other in read if other is not texts)
+        bool(texts.skill) * sum(bool(other.hidden) for other in read if other.skill != texts.skill)
         for texts in read
     ]
     rows = []
@@ -149,8 +148,8 @@ def check_tasks(
 
 
 def _worst(rules: Iterable[TaskRule]) -> RuleVerdict:
-    worst = max((rule.verdict for rule in rules), key=VERDICTS.index, default="ok")
-    return "ok" if worst == "note" else worst
+    found = {rule.verdict for rule in rules} - {"note"}
+    return next((one for one in reversed(VERDICTS) if one in found), "ok")
 
 
 def _refuse_other(folder: Path) -> None:
@@ -162,7 +161,8 @@ def _refuse_other(folder: Path) -> None:
         )
     if not any((folder / part).exists() for part in TASK_PARTS):
         raise StudyError(
-            f"{str(folder)!r} is not a task folder: it has none of {', '.join(TASK_PARTS)}",
+            f"{str(folder)!r} is not a task folder: it has none of {', '.join(TASK_PARTS)}; name"
+            " task folders, such as tasks/*",
             file=str(folder),
         )
 
@@ -177,18 +177,23 @@ def _skill_at(skills: str | None, folder: Path) -> Path | None:
 
 
 def _rules(folder: Path, texts: TaskTexts, leak: SkillLeak) -> Iterator[TaskRule]:
-    absent = [part for part in TASK_PARTS if not (folder / part).exists()]
+    absent = [part for part in TASK_PARTS if not _has(folder, part)]
     yield TaskRule("parts", "fail", f"{', '.join(absent)} missing") if absent else _ok("parts")
     if texts.skill:
         root = any(map(is_root_name, texts.skill))
         yield _ok("skill") if root else TaskRule("skill", "fail", "no SKILL.md that is text")
     else:
-        yield TaskRule("skill", "unknown", "no Skill")
+        yield TaskRule("skill", "unknown", leak.reason or "")
     solved = (folder / "solution" / "solve.sh").is_file()
     yield _ok("solution") if solved else _unknown("solution", "solution/solve.sh missing")
     yield from _of_tests(texts)
     yield from _of_settings(folder)
     yield TaskRule("leak", leak.verdict, leak.reason or f"{leak.runs} runs of words")
+
+
+def _has(folder: Path, part: str) -> bool:
+    place = folder / part
+    return place.is_dir() if part == "environment" else place.is_file()
 
 
 def _ok(rule: str) -> TaskRule:
@@ -207,26 +212,9 @@ def _of_tests(texts: TaskTexts) -> Iterator[TaskRule]:
         if writes
         else _unknown("reward", "no file of tests/ names reward.txt or .json")
     )
-    count = _test_functions(text for path, text in tests.items() if path.endswith(".py"))
-    if count is None:
-        yield TaskRule("tests", "note", "not counted: no test function of Python")
-    else:
-        yield TaskRule("tests", "ok" if count < MAX_TESTS else "note", f"{count} test functions")
-
-
-def _test_functions(files: Iterable[str]) -> int | None:
-    """Number of test functions; None without any, or if a file is not valid."""
-    count = 0
-    for text in files:
-        try:
-            nodes = list(ast.walk(ast.parse(text)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-        functions = [
-            one for one in nodes if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-        ]
-        count += sum(one.name.startswith("test") for one in functions)
-    return count or None
+    count = sum(len(_TEST.findall(text)) for path, text in tests.items() if path.endswith(".py"))
+    known = f"{count} test functions" if count else "not counted: no test function of Python"
+    yield TaskRule("tests", "ok" if 0 < count < MAX_TESTS else "note", known)
 
 
 def _of_settings(folder: Path) -> Iterator[TaskRule]:

@@ -256,6 +256,20 @@ CREATE TABLE generations (
     usage_reason VARCHAR  -- Why tokens and cost are null.
 );
 
+-- One row per task and condition that offers a Skill: runs of 12 words that the Skill shares with the task's solution and verifier, but not with its instruction and environment. A study without fingerprints has no rows.
+CREATE TABLE skill_leaks (
+    task VARCHAR NOT NULL,  -- Name of the task.
+    condition VARCHAR NOT NULL,  -- Name of the condition.
+    verdict VARCHAR NOT NULL,  -- ok; review from 4 runs; fail from 20; unknown without text on both sides.
+    runs BIGINT,  -- Shared runs; null if unknown.
+    null_runs BIGINT,  -- Most runs shared with the solution and verifier of a task with another Skill; null without one.
+    null_task VARCHAR,  -- That task; null if there is none, or none shares a run.
+    skill_files VARCHAR[] NOT NULL,  -- Files of the Skill with shared runs, most first.
+    task_files VARCHAR[] NOT NULL,  -- Files of the task with shared runs, most first.
+    finding VARCHAR,  -- Id of the leak for a waiver; null without runs.
+    waived VARCHAR  -- Why a person accepts it, and who; null if none does.
+);
+
 -- One row per file of a variant.
 CREATE TABLE variant_files (
     build VARCHAR NOT NULL,  -- Slug of the source.

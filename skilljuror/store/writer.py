@@ -94,6 +94,12 @@ class Store:
             self._delete_all(tables.GENERATIONS.name)
             self._insert_records(tables.GENERATIONS, list(rows))
 
+    def put_skill_leaks(self, rows: Iterable[Any]) -> None:
+        """Replace the leaks of the Skills."""
+        with self.transaction():
+            self._delete_all(tables.SKILL_LEAKS.name)
+            self._insert_records(tables.SKILL_LEAKS, list(rows))
+
     def put_units(self, units: Sequence[Row], places: Sequence[Row]) -> None:
         """Replace all knowledge units and their places."""
         with self.transaction():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.errors import StudyError, UsageError
+from skilljuror.errors import GateError, StudyError, UsageError
 from skilljuror.files import StudyFolder, digest_tree, read_record
 from skilljuror.generate.generate import Request, generate
 from skilljuror.ingest.trials import ingest_trials
@@ -147,6 +147,18 @@ def test_answers_that_do_not_count_are_one_line_each_and_not_copied(place, monke
     assert not (place / "gen/skills").exists()
     rows = run(place / "gen/create/study.duckdb", "generation").records()
     assert {(row["tokens"], row["leak"]) for row in rows} == {(None, None)}
+
+
+def test_a_creator_that_leaks_is_refused_by_name(place, monkeypatch):
+    leaking = leaves(f"{HEAD}# Steep\n\n{SOLUTION}")
+    create(monkeypatch, f'{GOOD}grep -q urn "$1" || exit 0\n{leaking}', "kettle", "urn")
+    tasks = (place / "kettle", place / "urn")
+    init_study(StudySource(tasks=tasks, generated=place / "gen"), place / "study.yaml")
+    agent = {"name": f"{programs.__name__}:shell", "options": {"script": "true"}}
+    edit_study(place / "study.yaml", agent=agent, trials_per_cell=1)
+    with pytest.raises(GateError, match="task 'urn': the Skill of self gives the answer away"):
+        run_study(place / "study.yaml", place / "out")
+    assert StudyFolder(place / "out").finished_trials() == []
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ PAGE = 18
 
 def line(date, reference, amount):
     """One line of the ledger."""
-    sign = "-" if amount < 0 else " "
-    return f"{date:<10} {reference[:16]:<16} {abs(amount):>16}{sign}EUR"
+    sign = " -"[amount < 0]
+    return " ".join((date.ljust(10), reference[:16].ljust(16), f"{abs(amount):>16}{sign}EUR"))
 
 
 def main():

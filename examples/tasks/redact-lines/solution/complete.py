@@ -12,13 +12,19 @@ def redact(line):
     line = re.sub(r"[A-Za-z0-9._%+-]+@([A-Za-z0-9.-]+\.[A-Za-z]{2,})", r"[mail:\1]", line)
     line = re.sub(r"\b(?:\d[ -]?){9,12}(\d{4})\b", r"[card:\1]", line)
     return re.sub(r"\b(\d{1,3}\.\d{1,3}\.\d{1,3})\.\d{1,3}\b", r"\1.x", line)'''
-GROUP_KEY = r'''def group_key(line):
+GROUP_KEY = r'''KEY_STEPS = (
+    (r"^\S+ (?:DEBUG|INFO|WARN|ERROR|FATAL) ", ""),
+    (r"'[^']*'", "'*'"),
+    (r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b", "#"),
+    (r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", "0"),
+)
+
+
+def group_key(line):
     """The message without quotes, identifiers and numbers, 80 characters."""
-    message = re.sub(r"^\S+ (?:DEBUG|INFO|WARN|ERROR|FATAL) ", "", line)
-    message = re.sub(r"'[^']*'", "'*'", message)
-    message = re.sub(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b", "#", message)
-    message = re.sub(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", "0", message)
-    return " ".join(message.split())[:80]'''
+    for pattern, replacement in KEY_STEPS:
+        line = re.sub(pattern, replacement, line)
+    return " ".join(line.split())[:80]'''
 
 path = Path("redact.py")
 text = path.read_text(encoding="utf-8")
