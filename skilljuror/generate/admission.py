@@ -61,7 +61,11 @@ def figures(bundle: Bundle, source: Bundle) -> dict[str, Any]:
 
 def _found(bundle: Bundle, other: Bundle) -> list[bool]:
     rows = knowledge_map(bundle, {"other": other})
-    return [row.places["other"] is not None for row in rows if row.unit.kind in _COMPARED]
+    return [
+        row.places["other"] is not None
+        for row in rows
+        if row.unit.kind in _COMPARED and not is_licence(row.unit.file)
+    ]
 
 
 def leak(bundle: Bundle, skills: Path, task: Path) -> dict[str, str | None]:
@@ -79,8 +83,9 @@ def leak(bundle: Bundle, skills: Path, task: Path) -> dict[str, str | None]:
     named = sorted(names.intersection(_FILE.findall(texts)))
     reasons = [found.reason] if found.reason else []
     reasons += [f"names {', '.join(named[:_SHOWN])} of the instruction"] if named else []
-    reason = f"instance: {'; '.join(reasons)}" if reasons else None
-    return {"leak": "review" if reasons else found.verdict, "leak_reason": reason}
+    if not reasons:
+        return {"leak": found.verdict, "leak_reason": None}
+    return {"leak": "review", "leak_reason": f"instance: {'; '.join(reasons)}"}
 
 
 def copy(bundle: Bundle, target: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ def place(tmp_path, monkeypatch):
 def create(monkeypatch, script, *inputs, **more):
     """What a scripted creator was asked and left."""
     monkeypatch.setenv("CREATOR_SCRIPT", script)
-    given = {"by": "creator", "agent": CREATOR, "out": Path("gen")} | more
+    given: dict[str, Any] = {"by": "creator", "agent": CREATOR, "out": Path("gen")} | more
     return generate(Request(inputs=inputs or ("kettle",), **given))
 
 
@@ -208,9 +209,8 @@ def test_an_outline_is_lines_of_its_source_the_tasks_first(place):
         inputs=("docs",), by="outline", out=place / "gen", task=Path("kettle"), tokens=80
     )
     (one,) = generate(request).skills
-    assert one.tokens <= 80
-    assert one.grounded == one.units > 0
-    assert 0 < one.carried < one.source_units
+    assert (one.tokens or 99) <= 80
+    assert (one.units, one.grounded, one.carried, one.source_units) == (4, 4, 4, 65)
     text = (place / "gen/skills/kettle/kettle/SKILL.md").read_text()
     lines = [line for line in text.partition("\n---\n")[2].splitlines() if line]
     assert lines == [
@@ -226,7 +226,7 @@ def test_a_prompt_is_one_call_and_is_paid_once(place, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "dummy")
     files = [{"path": "steep/SKILL.md", "text": f"{HEAD}Tea never boils."}]
     with model_server(lambda body, n: json.dumps({"files": files})) as (address, requests):
-        given = {"by": "prompt", "model": "openai/scripted", "api_base": address, "trials": 2}
+        given: dict[str, Any] = {"by": "prompt", "model": "openai/scripted", "api_base": address, "trials": 2}
         request = Request(inputs=("kettle",), out=place / "gen", **given)
         made = generate(request)
         assert generate(request) == made
