@@ -32,7 +32,7 @@ WITH used AS (
 SELECT
     g.skill,
     g.task,
-    g."by" AS generated_by,
+    g.generated_by,
     g.agent,
     g.model,
     g.refused,

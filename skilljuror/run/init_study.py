@@ -171,12 +171,9 @@ def _check(source: StudySource) -> None:
     for option, chosen in (("--revisions", source.revisions), ("--sections", source.sections)):
         if chosen and not source.skill:
             raise UsageError(f"{option} requires --skill", field="skill")
-    chosen = {
-        "--revisions": source.revisions,
-        "--sections": source.sections,
-        "--generated": source.generated,
-    }
-    if len(names := [name for name, value in chosen.items() if value]) > 1:
+    studies = {"--revisions": source.revisions, "--sections": source.sections}
+    names = [name for name, asked in (studies | {"--generated": source.generated}).items() if asked]
+    if len(names) > 1:
         raise UsageError(f"{' and '.join(names)} are two studies; choose one")
     if source.skill and not source.revisions and not load_bundle(source.skill).skills:
         raise UsageError(

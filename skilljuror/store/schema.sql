@@ -229,7 +229,7 @@ CREATE TABLE generations (
     skill VARCHAR NOT NULL,  -- Folder below skills/: the task or library, and the number if there are several.
     task VARCHAR,  -- Task that it was generated for; null for no single one.
     trial VARCHAR,  -- Trial of its creator; null for a generator that runs no trial.
-    "by" VARCHAR NOT NULL,  -- creator, prompt, outline or command.
+    generated_by VARCHAR NOT NULL,  -- creator, prompt, outline or command.
     agent VARCHAR,  -- Agent that wrote it; null for none.
     model VARCHAR,  -- Model that wrote it; null for none.
     version VARCHAR,  -- Version of the agent, or of skilljuror for an outline.
