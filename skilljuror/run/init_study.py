@@ -18,9 +18,17 @@ from skilljuror.build.given_skills import GivenSkills
 from skilljuror.build.scopes import flat_page
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError, UsageError
-from skilljuror.files import replacement
+from skilljuror.files import StudyFolder, read_rows, replacement
 from skilljuror.harnesses.unsupported import unsupported
-from skilljuror.models.study import Condition, Exclusion, SkillSource, StudyPlan, TaskEntry
+from skilljuror.models.generation import Generation
+from skilljuror.models.study import (
+    NUMBER,
+    Condition,
+    Exclusion,
+    SkillSource,
+    StudyPlan,
+    TaskEntry,
+)
 from skilljuror.studies.plan import freeze
 from skilljuror.studies.study_file import load_study
 from skilljuror.studies.tasks import BAKED_SKILLS, planned_task, task_name, task_settings
@@ -28,6 +36,7 @@ from skilljuror.transforms.layouts.without_section import PREFIX, titles_of
 
 NO_SKILL, CREDENTIAL, REFUSED = "no Skill", "external credential", "refused by the plan"
 """Categories of excluded tasks."""
+USUAL_TRIALS = 5
 USUAL_SECONDS = 600
 """Time limit of agent and verifier in a task that names none."""
 
@@ -50,7 +59,7 @@ TEMPLATE = """\
 format_version: 1
 name: {name}  # short name; the run is stored in out/{name}
 seed: 7  # for the order of the trials and the agents' seeds
-trials_per_cell: 5  # trials of every (task, condition) pair
+trials_per_cell: {trials}  # trials of every (task, condition) pair
 
 # Folders in Harbor task format. skills: the source Skill; default: the task's environment/skills.
 tasks:
@@ -203,7 +212,8 @@ def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
         arms = {load_transform(name).variant: name for name in names}
         return (*SHAM, *(Condition(name=arm, variant=name) for arm, name in arms.items()), BASELINE)
     if source.generated:
-        path = f"{_relative(source.generated, base)}/skills/{{task}}"
+        number = f"/{NUMBER}" if _generated(source) > 1 else ""
+        path = f"{_relative(source.generated, base)}/skills/{{task}}{number}"
         return (*CURATED, Condition(name="self", skill=SkillSource(path=path)))
     if not (source.revisions and source.skill):
         return OF_THE_PAPER if source.skillsbench else LAYOUTS
@@ -212,6 +222,14 @@ def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
         Condition(name=name, skill=SkillSource(path=path, revision=revision))
         for name, revision in zip(("old", "new"), source.revisions, strict=True)
     )
+
+
+def _generated(source: StudySource) -> int:
+    """Skills generated for each task; 0 without any."""
+    if not source.generated:
+        return 0
+    rows = read_rows(Generation, StudyFolder(source.generated / "create").generation)
+    return max(Counter(row.task for row in rows).values(), default=0)
 
 
 def _entry(folder: Path, source: StudySource, base: Path) -> TaskEntry:
@@ -251,7 +269,8 @@ def _problem(
     if folder.is_dir() and not source.skill and not baked.exists():
         return NO_SKILL, f"it has no Skill under environment/{BAKED_SKILLS}"
     try:
-        planned_task(arms, entry, base, GivenSkills(base) if source.generated else None)
+        find = GivenSkills(base) if source.generated else None
+        planned_task([arm.at(1) for arm in arms], entry, base, find)
         if not source.skill and not load_bundle(baked).skills:
             return NO_SKILL, f"environment/{BAKED_SKILLS} has no SKILL.md"
         asked = _asked_of_machine(task_settings(folder)) if source.skillsbench else []
@@ -294,6 +313,7 @@ def _text(
     excluded = "".join(f"  - {_yaml(one.model_dump())}\n" for one in exclude)
     return TEMPLATE.format(
         name=_study_name(source),
+        trials=trials if (trials := _generated(source)) > 1 else USUAL_TRIALS,
         tasks="\n".join(
             f"  - {_yaml(one.model_dump(exclude_none=True, exclude={'attributes'}))}"
             for one in entries

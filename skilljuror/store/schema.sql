@@ -1076,6 +1076,7 @@ FROM trials AS t
 JOIN planned_trials AS p ON p.trial = t.trial
 JOIN conditions AS c ON c.condition = p.condition
 WHERE c.variant IS DISTINCT FROM t.variant
+    AND c.variant || '-' || p.number IS DISTINCT FROM t.variant  -- one Skill per trial
 UNION ALL
 SELECT t.trial, 'variant_changed', 'the offered files are not those that were built'
 FROM trials AS t

@@ -189,6 +189,32 @@ def test_each_trial_gives_a_skill_and_a_repeated_call_resumes(place, monkeypatch
         create(monkeypatch, script, trials=2)
 
 
+def test_each_trial_of_a_solver_is_offered_a_skill_of_its_own(place, monkeypatch):
+    made = create(monkeypatch, leaves(f"{HEAD}Pot $4.").replace("'END'", "END"), trials=2)
+    init_study(
+        StudySource(tasks=(place / "kettle",), generated=place / "gen"), place / "study.yaml"
+    )
+    script = "cp $3/steep/SKILL.md out.txt; true"
+    agent = {"name": f"{programs.__name__}:shell", "options": {"script": script}}
+    edit_study(place / "study.yaml", agent=agent, harness={"timeout_sec": 20})
+    out = StudyFolder(place / "out")
+    run_study(place / "study.yaml", out.root)
+    ingest_trials(out.root)
+    digests = "SELECT variant, variant_digest FROM trials WHERE condition = 'self' ORDER BY number"
+    assert run(out.database, digests).rows == [
+        (f"self-{number}", one.tree_digest) for number, one in enumerate(made.skills, 1)
+    ]
+    assert not run(out.database, "FROM contaminations").rows
+    rows = run(out.database, "given_skills").records()
+    assert [row["condition"] for row in rows] == ["self-1", "self-2"]
+    rows = run(out.database, "skill_leaks").records()
+    assert [row["condition"] for row in rows] == ["curated", "self-1", "self-2"]
+    arm = {"name": "self", "skill": "gen/skills/{task}/{number}"}
+    edit_study(place / "study.yaml", conditions=[{"name": "self-1"}, arm], contrast=None)
+    with pytest.raises(StudyError, match="duplicate condition 'self-1'"):
+        run_study(place / "study.yaml", place / "other")
+
+
 def test_the_creator_for_a_skill_is_offered_it(place, monkeypatch):
     script = 'cp "$3/brew/SKILL.md" page; sed -i s/brew/steep/ page;' + leaves("x")
     script += "cp page generated-skills/steep/SKILL.md"
@@ -226,7 +252,12 @@ def test_a_prompt_is_one_call_and_is_paid_once(place, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "dummy")
     files = [{"path": "steep/SKILL.md", "text": f"{HEAD}Tea never boils."}]
     with model_server(lambda body, n: json.dumps({"files": files})) as (address, requests):
-        given: dict[str, Any] = {"by": "prompt", "model": "openai/scripted", "api_base": address, "trials": 2}
+        given: dict[str, Any] = {
+            "by": "prompt",
+            "model": "openai/scripted",
+            "api_base": address,
+            "trials": 2,
+        }
         request = Request(inputs=("kettle",), out=place / "gen", **given)
         made = generate(request)
         assert generate(request) == made
