@@ -1,5 +1,6 @@
 """Generators that run as a study: the creator's trials, and the folders that they leave."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ SECONDS = 1_800
 _HEAD = """\
 # Written by skilljuror generate. Edit harness, limits, budget, retries and the agent's options if need be, and rerun it.
 """
+_IN_ANSWER = re.compile(rf"(?:^|/){ANSWER}[/:]|^skills[/:]")
+"""A file of the answer in the lists of files that were not read."""
 _FIXED = ("trials_per_cell", "tasks", "conditions")
 
 
@@ -78,18 +81,12 @@ def answer_of(record: TrialRecord, raw: Path) -> Bundle:
 def _problem(record: TrialRecord, raw: Path) -> str | None:
     """Why a trial's folder is not read."""
     if record.end != "scored":
-        return f"its trial ended as {record.end}" + (
-            f": {record.message}" if record.message else ""
-        )
+        return ": ".join(filter(None, (f"its trial ended as {record.end}", record.message)))
     verifier, listed = raw / "verifier", _artifacts(raw)
-    for name, what in (
-        ("too-large", "is larger than 8 MB"),
-        ("not-files", "is not a regular file"),
-    ):
-        if found := _lines(verifier / f"{name}.txt"):
-            return f"{found[0]} {what}"
+    if refused := _lines(verifier / "refused.txt"):
+        return refused[0]
     left_out = [*record.left_out, *listed["others"], *listed["left_out"]]
-    if left := [one for one in left_out if f"{ANSWER}/" in one or f"{ANSWER}:" in one]:
+    if left := [one for one in left_out if _IN_ANSWER.search(one)]:
         return str(left[0])
     if not (verifier / "skills").is_dir():
         roots = [one["path"] for one in listed["files"] if one["path"].lower().endswith("skill.md")]

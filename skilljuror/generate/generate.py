@@ -12,7 +12,7 @@ from skilljuror.bundles.limits import ReadBudget, check_path
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.errors import BundleError, QuestionRefused, UnusableAnswer, UsageError
 from skilljuror.extras import require
-from skilljuror.files import StudyFolder, write_jsonl
+from skilljuror.files import StudyFolder, read_rows, write_jsonl
 from skilljuror.generate.admission import copy, figures, leak, refuse_invalid
 from skilljuror.generate.creator import ARM, answer_of, record_of, write_study
 from skilljuror.generate.orders import Order, orders
@@ -79,7 +79,8 @@ def generate(request: Request, jobs: int = 1, progress: Listener = silent) -> Ge
     if request.by in {"outline", "prompt"}:
         make = _outlined if request.by == "outline" else _prompted(request, study)
         return GenerationSummary(_recorded(request, study, made, make))
-    options = {"argv": list(request.argv)} if request.by == "command" else {}
+    options: dict[str, Any] = {"argv": list(request.argv)} if request.by == "command" else {}
+    options |= {"base_url": request.api_base} if request.api_base else {}
     agent = AgentChoice(name=request.agent or "command", model=request.model, options=options)
     file = write_study(made, agent, request.trials, request.dollars, request.out)
     run = run_study(file, study.root, jobs=jobs, progress=progress)
@@ -130,12 +131,14 @@ def _recorded(
                 facts |= figures(bundle, order.source)
                 facts |= leak(bundle, target, order.task) if order.task else NO_TASK
             rows.append(msgspec.convert(facts, Generation))
-    write_jsonl(study.generation, rows)
+    made_now = {row.skill for row in rows}
+    before = [row for row in read_rows(Generation, study.generation) if row.skill not in made_now]
+    write_jsonl(study.generation, [*before, *rows])
     if study.planned:
         ingest_trials(study.root)
     else:
         with database_to_fill(study.database) as database, open_write(database) as store:
-            store.put_generations(rows)
+            store.put_generations([*before, *rows])
     return tuple(rows)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from skilljuror.bundles import write_bundle
 from skilljuror.bundles.reader import make_bundle, source_slug
-from skilljuror.bundles.revision import load_at, load_named, revision_of
+from skilljuror.bundles.revision import commit_of, load_named, revision_of
 from skilljuror.errors import StudyError, UsageError
 from skilljuror.files import digest_json, fresh_dir
 from skilljuror.fingerprints import texts_below
@@ -47,14 +47,13 @@ out="${{LOGS_DIR:-/logs}}/verifier"
 mkdir -p "$out"
 reward=0
 if [ -d {ANSWER} ] && [ ! -L {ANSWER} ]; then
-  find {ANSWER} ! -type d ! -type f | head -n 20 > "$out/not-files.txt"
-  find {ANSWER} -type f -size +8192k | head -n 20 > "$out/too-large.txt"
-  if [ ! -s "$out/too-large.txt" ] && cp -rP {ANSWER} "$out/skills"; then
+  find {ANSWER} ! -type d ! -type f | head -n 20 | sed 's/$/ is not a regular file/' > "$out/refused.txt"
+  find {ANSWER} -type f -size +8192k | head -n 20 | sed 's/$/ is larger than 8 MB/' >> "$out/refused.txt"
+  if [ ! -s "$out/refused.txt" ] && cp -rP {ANSWER} "$out/skills" 2>> "$out/refused.txt"; then
     reward=1
     for folder in {ANSWER}/*/; do
       head -n 1 "$folder/SKILL.md" 2>/dev/null | grep -q '^---' || reward=0
     done
-    [ ! -s "$out/not-files.txt" ] || reward=0
   fi
 fi
 echo $reward > "$out/reward.txt"
@@ -130,10 +129,8 @@ def is_task(folder: Path) -> bool:
 
 def _source(name: str) -> tuple[str | None, Bundle]:
     """The files of a source, as a path or a git `REVISION:PATH`."""
-    if revision := revision_of(name):
-        commit, _ = load_at(Path(), revision[0])
-        return commit, load_named(name)
-    return None, load_named(name)
+    revision = revision_of(name)
+    return commit_of(revision[0]) if revision else None, load_named(name)
 
 
 def _seen_of(task: Path) -> Bundle:

@@ -118,6 +118,7 @@ HOSTILE = {
     "ln -s /etc/passwd generated-skills/steep/x": "generated-skills/steep/x: a link out of the work",
     "ln -s SKILL.md generated-skills/steep/x": "generated-skills/steep/x is not a regular file",
     "mv generated-skills other; ln -s other generated-skills": "generated-skills",
+    "echo x > generated-skills/steep/x; chmod 0 generated-skills/steep/x": "generated-skills/steep/x",
     "mkfifo generated-skills/steep/x": "generated-skills/steep/x: not a regular file",
     "truncate -s 2G generated-skills/steep/x": "generated-skills/steep/x",
     "mv generated-skills other": "no folder generated-skills/; 'other/steep/SKILL.md' is outside of it",
