@@ -7,11 +7,14 @@ import typer
 
 from skilljuror.cli.options import Debug, Json
 from skilljuror.cli.output import command_line, emit, print_indented, table
+from skilljuror.errors import UsageError
 
 MAX_FILES = 12
 """Most files on demand to print; JSON has all."""
 MAX_HEADINGS = 12
 """Most headings of the main path to print."""
+MAX_LINE = 120
+"""Most characters of a Skill's line to print."""
 
 
 def advise(
@@ -22,13 +25,37 @@ def advise(
         Path | None,
         typer.Option("--study", metavar="STUDY", help="Study with runs that opened the Skill."),
     ] = None,
+    checks: Annotated[
+        bool, typer.Option("--checks", help="Static checks of the text, without layouts.")
+    ] = False,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source", metavar="DIR", help="With --checks: what the Skill was made from."
+        ),
+    ] = None,
+    task: Annotated[
+        Path | None,
+        typer.Option("--task", metavar="DIR", help="With --checks: a task that the Skill is for."),
+    ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Say which layout of a Skill to ship, and what only a study can tell.
 
-    Builds the layouts in a temporary folder and compares the tokens that a run reads.
+    Builds the layouts in a temporary folder and compares the tokens that a run reads. With --checks: score eight
+    checks and six axes of the text, each with the line behind it and what would raise it.
     """
+    if checks and study:
+        raise UsageError("--checks does not read a study; drop --study")
+    if not checks and (source or task):
+        raise UsageError("--source and --task need --checks")
+    if checks:
+        from skilljuror.build.skill_checks import check_skill
+
+        checked = check_skill(skill, source, task)
+        emit(checked, json, lambda: _print_checks(checked))
+        return
     from skilljuror.build.advise import advise as compare
     from skilljuror.models.study import StudyConfig
     from skilljuror.run.init_study import LAYOUTS
@@ -36,6 +63,42 @@ def advise(
     per_cell = StudyConfig.model_fields["trials_per_cell"].default
     advice = compare(skill, study, trials_per_task=len(LAYOUTS) * per_cell)
     emit(advice, json, lambda: _print_advice(advice))
+
+
+def _print_checks(checked: Any) -> None:
+    from skilljuror.build.skill_checks import AXES
+
+    with_basis = f" (with {' and '.join(checked.basis)})" if checked.basis else ""
+    print_indented(
+        f"{checked.skill} has {checked.words:,} words and scores {checked.overall:.0f} of 100{with_basis}, the mean of six"
+        " axes; longer Skills score higher, and the score says nothing about outcomes.",
+        "",
+        "",
+    )
+    table(
+        ("axis", "score", "checks"),
+        [
+            (
+                axis,
+                f"{score:.0f}",
+                ", ".join(f"{one} {checked.checks[one]:.0f}" for one in AXES[axis]),
+            )
+            for axis, score in checked.axes.items()
+        ],
+    )
+    for check in checked.checks:
+        print(f"\n{check}")
+        for one in checked.signals:
+            if one.check == check:
+                _print_signal(one)
+
+
+def _print_signal(one: Any) -> None:
+    mark = "–" if one.met is None else f"{100 * one.met:.0f}"
+    text = one.found if len(one.found) <= MAX_LINE else f"{one.found[:MAX_LINE]}…"
+    place = f"{one.place}: " if one.place else ""
+    fix = f"; to raise it: {one.fix}" if one.fix else ""
+    print_indented(f"{place}{text}{fix}", f"  {mark:>3} {one.signal}: ", "      ")
 
 
 def _print_advice(advice: Any) -> None:

@@ -6,7 +6,15 @@ from typing import Annotated, Any
 import typer
 
 from skilljuror.cli.options import Debug, Jobs, Json
-from skilljuror.cli.output import emit, print_indented, print_lines, progress, record_table, table
+from skilljuror.cli.output import (
+    emit,
+    print_indented,
+    print_lines,
+    progress,
+    record_table,
+    table,
+    to_plain,
+)
 from skilljuror.errors import UsageError
 
 
@@ -22,6 +30,9 @@ def check(
     assay: Annotated[
         bool, typer.Option("--assay", help="Count how many planted leaks are found.")
     ] = False,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Run: solution three times, empty run, stuffed run.")
+    ] = False,
     jobs: Jobs = 1,
     json: Json = False,
     debug: Debug = False,
@@ -30,43 +41,84 @@ def check(
 
     STUDY.yaml: the solution must pass, an empty run must not; and which Skills agents list.
     TASK: its parts, and whether its Skill holds text of its solution or verifier.
+    --prove: also repeat the solution, write the strings of the tests into the files that the task names (stuffed),
+    and list which tests name which acceptance criterion.
     """
     if any(path.suffix in {".yaml", ".yml"} for path in paths):
         if len(paths) > 1 or skills or assay:
             raise UsageError("name one study file without --skills and --assay, or task folders")
-        _check_study(paths[0], jobs, json)
+        _check_study(paths[0], prove, jobs, json)
     else:
-        _check_tasks(paths, skills, assay, json)
+        proofs = _proofs(paths, jobs, json) if prove else None
+        _check_tasks(paths, skills, assay, proofs, json)
 
 
-def _check_study(study_file: Path, jobs: int, json: bool) -> None:
+def _check_study(study_file: Path, prove: bool, jobs: int, json: bool) -> None:
     from skilljuror.run.check import check_study
 
     with progress(json) as listener:
-        summary = check_study(study_file, jobs=jobs, progress=listener)
+        summary = check_study(study_file, prove=prove, jobs=jobs, progress=listener)
 
-    def human() -> None:
-        record_table(summary.tasks, "task", "verdict", "solution", "empty: empty run")
-        for one in summary.tasks:
-            print_lines(one.task, one.problems)
-            if one.solution_output:
-                print_indented(one.solution_output, "  [solution] ", "  ")
-            if one.output is not None:
-                print_indented(one.output or "no output", "  [verifier] ", "  ")
-        print_lines("agent", summary.listings)
-
-    emit(summary, json, human)
+    emit(summary, json, lambda: _print_runs(summary, prove))
     if summary.failed:
         raise typer.Exit(1)
 
 
-def _check_tasks(folders: list[Path], skills: str | None, assay: bool, json: bool) -> None:
+def _proofs(folders: list[Path], jobs: int, json: bool) -> Any:
+    from skilljuror.run.check import prove_folders
+
+    with progress(json) as listener:
+        return prove_folders(folders, jobs=jobs, progress=listener)
+
+
+def _print_runs(summary: Any, prove: bool) -> None:
+    if prove:
+        proved = sum(one.verdict == "ok" for one in summary.tasks)
+        print(
+            f"{proved} of {len(summary.tasks)} tasks are proved: the solution earns 1 three times, an empty run and"
+            " one that only writes the strings of the tests (stuffed) earn less."
+        )
+        rules = ("repeated", "stuffed", "checks", "trace")
+        rows = [
+            (one.task, one.verdict, one.solution, one.empty, *_proof_cells(one.proof, rules))
+            for one in summary.tasks
+        ]
+        table(("task", "verdict", "solution", "empty run", *rules), rows)
+    else:
+        record_table(summary.tasks, "task", "verdict", "solution", "empty: empty run")
+    for one in summary.tasks:
+        print_lines(one.task, one.problems)
+        if one.solution_output:
+            print_indented(one.solution_output, "  [solution] ", "  ")
+        if one.output is not None:
+            print_indented(one.output or "no output", "  [verifier] ", "  ")
+        if one.proof and one.proof.trace:
+            record_table(
+                one.proof.trace, "criterion", "test", "empty: empty run", "solution", "text"
+            )
+    print_lines("agent", summary.listings)
+
+
+def _proof_cells(proof: Any, rules: tuple[str, ...]) -> list[str | None]:
+    """The reason of each rule, after its verdict unless that is ok; None without runs."""
+    found = {one.rule: one for one in proof.rules} if proof else {}
+    return [
+        one and (one.reason if one.verdict in {"ok", "note"} else f"{one.verdict}: {one.reason}")
+        for one in map(found.get, rules)
+    ]
+
+
+def _check_tasks(
+    folders: list[Path], skills: str | None, assay: bool, proofs: Any, json: bool
+) -> None:
     from skilljuror.run.task_check import check_tasks
 
     with progress(json) as listener:
         found = check_tasks(folders, skills, assay=assay, progress=listener)
 
     def human() -> None:
+        if proofs:
+            _print_runs(proofs, True)
         rows = [
             (
                 one.task, one.verdict, one.leak.runs, one.null,
@@ -82,8 +134,9 @@ def _check_tasks(folders: list[Path], skills: str | None, assay: bool, json: boo
                 "failed: found, 20 runs",
             )  # fmt: skip
 
-    emit(found, json, human)
-    raise typer.Exit(found.status)
+    payload = {**to_plain(found), "proofs": to_plain(proofs.tasks)} if proofs else found
+    emit(payload, json, human)
+    raise typer.Exit(1 if proofs and proofs.failed else found.status)
 
 
 def _where(leak: Any) -> str:

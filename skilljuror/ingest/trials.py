@@ -25,12 +25,14 @@ from skilljuror.ingest.analysis import (
     definition_rows,
     size_of,
 )
+from skilljuror.ingest.checks import read_checks
 from skilljuror.ingest.contamination import search_leaks
 from skilljuror.ingest.logs import NO_RUN
 from skilljuror.ingest.quotes import resolve_quotes, without_quotes
 from skilljuror.ingest.rows import part_rows, unread_row
 from skilljuror.ingest.skill_units import unit_rows
 from skilljuror.ingest.summary import IngestCounter, IngestSummary, batches
+from skilljuror.models.check_result import CheckResult
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.generation import Generation
 from skilljuror.models.ingest import SourceRow
@@ -232,6 +234,7 @@ class _TrialRows(Struct, frozen=True):
     """None for a trial whose record is rejected; its only `sources` row has the reason."""
     sources: tuple[SourceRow, ...]
     runs: RunColumns
+    checks: tuple[CheckResult, ...] = ()
 
 
 def ingest_trials(
@@ -307,6 +310,7 @@ def _store_trials(store: Store, counter: IngestCounter, rows: Sequence[_TrialRow
     store.forget_trials([row.trial for row in rows if row.record is None])
     store.forget([row.trial for row in rows if not row.runs["trajectories"]["trajectory"]])
     store.put_trials(kept)
+    store.put_checks([row.trial for row in rows], [one for row in rows for one in row.checks])
     sources = [source for row in rows for source in row.sources]
     store.put_sources(sources)
     store.put_runs(row.runs for row in rows)
@@ -339,9 +343,12 @@ def _analyse_trial(job: _TrialJob) -> _TrialRows:
     if run is not None:
         leaks = search_leaks(job.study, trial.record.task, trial.record.variant, run)
         found = replace(found, leaks=leaks)
+    checks, reports = read_checks(StudyFolder(job.study).trial_raw(job.trial), job.trial)
     if not job.options.quotes:
         found = without_quotes(found)
-    return _TrialRows(job.trial, trial.record, sources, run_columns([found]))
+        checks = tuple([replace(check, said=None) for check in checks])
+    sources = (*sources, *reports)
+    return _TrialRows(job.trial, trial.record, sources, run_columns([found]), checks)
 
 
 def _planned_trial(job: _TrialJob) -> ReadTrial:

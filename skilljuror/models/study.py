@@ -252,8 +252,11 @@ class StudyConfig(GrowingRecord):
     """silent: the prompt is the task's instruction; named: it also names the offered Skills at its end."""
     vary: tuple[ArmSetting, ...] = ("skill",)
     """Settings that may differ between conditions; any other difference is an error."""
-    primary_outcome: Literal["strict_pass", "reward"] = "strict_pass"
-    """Outcome that the headline compares."""
+    primary_outcome: Literal["strict_pass", "reward", "checks"] = "strict_pass"
+    """Outcome that the headline compares. checks: the share of points that the verifier's tests award, one
+    point each where they name none, skipped ones aside. If no trial of a task reported a test, the share over
+    all items of its rubrics: the two are never mixed. A trial without check results, or with an unjudged
+    item, has no share, and the headline waits for it."""
     margin: float | None = Field(default=None, gt=0, le=100)
     """Difference in the primary outcome, percentage points, below which the arms count as equivalent.
     Declare it before the run."""

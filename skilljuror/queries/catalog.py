@@ -33,6 +33,8 @@ class Query(NamedTuple):
     """Names of the result's columns, in order."""
     params: dict[str, str | None]
     """Parameters with their defaults; None is null."""
+    choices: dict[str, tuple[str | None, ...]]
+    """Valid values of a parameter whose header lists them (`name=one|other`, the first is the default)."""
     read: str
     """How to read the numbers; "" when nothing needs saying."""
     empty: str
@@ -56,13 +58,15 @@ def read_query(path: Path) -> Query:
     missing = [name for name in ("question", "section", "grain", "columns") if name not in head]
     if missing:
         raise QueryError(f"{path.name!r} has no line '-- {missing[0]}: …'")
+    params = dict(map(_param, _listed(head.get("params", ""))))
     made = Query(
         name=path.stem,
         question=head["question"],
         section=head["section"],
         grain=head["grain"],
         columns=tuple(_listed(head["columns"])),
-        params=dict(map(_param, _listed(head.get("params", "")))),
+        params={name: default for name, (default, *_) in params.items()},
+        choices={name: values for name, values in params.items() if len(values) > 1},
         read=head.get("read", ""),
         empty=head.get("empty", ""),
         nulls=_of_columns(head, "null "),
@@ -157,6 +161,8 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _param(text: str) -> tuple[str, str | None]:
-    name, _, default = text.partition("=")
-    return name.strip(), None if default.strip() in {"", "null"} else default.strip()
+def _param(text: str) -> tuple[str, tuple[str | None, ...]]:
+    """Name and values of a parameter, its default first."""
+    name, _, values = text.partition("=")
+    given = (value.strip() for value in values.split("|"))
+    return name.strip(), tuple(None if value in {"", "null"} else value for value in given)

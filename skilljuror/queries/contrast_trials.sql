@@ -1,7 +1,7 @@
 -- question: Which trials does the headline use?
 -- section: RQ2
 -- grain: one row is one planned trial of the contrast
--- columns: task, condition, trial, final, contaminated, flags, strict, reward
+-- columns: task, condition, trial, final, contaminated, flags, strict, reward, share, share_reason
 -- params: treatment=null, control=null, tasks=null
 -- read: There is no headline while a trial is not final. The headline names contaminated trials and is also
 --   computed without them.
@@ -12,6 +12,8 @@
 -- column flags: why it is contaminated; null if it is not
 -- column strict: true if the reward is exactly 1; a missing reward is not a pass
 -- column reward: reward from the verifier; null if missing
+-- column share: points that tests, or items of a rubric, awarded / points (view check_shares); primary_outcome checks
+--   has no headline while a trial has none
 WITH contrast AS (
     SELECT
         coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,
@@ -25,11 +27,14 @@ SELECT
     x.flags IS NOT NULL AS contaminated,
     x.flags,
     coalesce(r.reward = 1, false) AS strict,
-    r.reward
+    r.reward,
+    s.share,
+    s.reason AS share_reason
 FROM contrast AS k
 JOIN runs AS r ON r.condition IN (k.treatment, k.control)
 LEFT JOIN (
     SELECT trial, string_agg(DISTINCT flag, ', ' ORDER BY flag) AS flags FROM contaminations GROUP BY trial
 ) AS x ON x.trial = r.run
+LEFT JOIN check_shares AS s ON s.trial = r.run
 WHERE (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), r.task))
 ORDER BY r.task, r.condition, r.run;

@@ -29,11 +29,12 @@ cells AS (
     SELECT
         condition,
         task,
-        avg(CASE
-            WHEN (SELECT max(primary_outcome) FROM study) = 'reward' THEN coalesce(reward, 0)
-            ELSE CAST(coalesce(reward = 1, false) AS INTEGER)
-        END) AS outcome
-    FROM runs
+        CASE (SELECT max(primary_outcome) FROM study)
+            WHEN 'reward' THEN avg(coalesce(reward, 0))
+            WHEN 'checks' THEN if(count(share) = count(*), avg(share), NULL)
+            ELSE avg(CAST(coalesce(reward = 1, false) AS INTEGER))
+        END AS outcome
+    FROM runs LEFT JOIN check_shares ON trial = run
     WHERE status <> 'observed'
     GROUP BY condition, task
 ),
@@ -41,7 +42,7 @@ deltas AS (
     SELECT
         p.part,
         count(*) AS tasks,
-        avg(one.outcome - other.outcome) AS delta_rate
+        if(count(one.outcome - other.outcome) = count(*), avg(one.outcome - other.outcome), NULL) AS delta_rate
     FROM parts AS p
     JOIN arms AS t ON t.variant = p.treatment_variant
     JOIN arms AS c ON c.variant = p.control_variant
@@ -63,6 +64,7 @@ SELECT
         WHEN t.reason IS NOT NULL THEN t.reason
         WHEN c.reason IS NOT NULL THEN c.reason
         WHEN d.tasks IS NULL THEN 'no task has trials in both arms'
+        WHEN d.delta_rate IS NULL THEN 'a trial has no share of points'
     END AS delta_rate_reason
 FROM parts AS p
 LEFT JOIN arms AS t ON t.variant = p.treatment_variant

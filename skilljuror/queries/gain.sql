@@ -1,47 +1,79 @@
 -- question: How much of the possible gain did the treatment achieve, and how many more tokens did it use?
 -- section: RQ2
--- grain: one row is the contrast
--- columns: treatment, control, tasks, strict_treatment, strict_control, strict_gain, reward_treatment,
---   reward_control, reward_gain, token_tasks, tokens_treatment, tokens_control, token_overhead,
---   cost_efficiency, quadrant
+-- grain: one row is the contrast or, with by=skill, the contrast on the tasks of one source Skill
+-- columns: treatment, control, skill, tasks, runs_treatment, runs_control, rate_treatment, rate_control, delta_rate,
+--   delta_rate_reason, class, rate_gain, reward_treatment, reward_control, reward_gain, token_tasks, tokens_treatment,
+--   tokens_control, token_overhead, cost_efficiency, cost_efficiency_reason, quadrant
 -- arms: treatment, control
--- whole: strict_treatment, strict_control, strict_gain, reward_treatment, reward_control, reward_gain,
+-- whole: rate_treatment, rate_control, delta_rate, class, rate_gain, reward_treatment, reward_control, reward_gain,
 --   cost_efficiency, quadrant
--- params: treatment=null, control=null
+-- params: by=contrast|skill, level=trial|check, treatment=null, control=null, tasks=null
 -- read: For comparison with benchmarks that print these numbers. Do not rank by cost_efficiency: a treatment
---   that is worse and cheaper has a positive value too, so read it with the quadrant.
+--   that is worse and cheaper has a positive value too, so read it with the quadrant. One run per arm has no error
+--   bar: look at the number of runs.
 -- empty: The database has no two conditions of a study to compare. For foreign logs, `skilljuror query STUDY
 --   observed_outcomes` shows the outcomes of their trials.
--- column strict_treatment: mean over tasks of the strict pass rate over planned trials
--- column strict_gain: (treatment - control) / (1 - control); null if the control rate is 1
+-- column skill: Skills of the source, which all its tasks have with the same files; null for the whole contrast
+-- column runs_treatment: planned trials of the treatment
+-- column rate_treatment: mean over tasks of the strict pass rate over planned trials; with level=check, of the
+--   awarded share of the points of a trial's checks
+-- column delta_rate: rate_treatment - rate_control
+-- column class: better or worse; without a difference, perfect if both rates are 1, else same
+-- column rate_gain: delta_rate / (1 - rate_control); null if the control rate is 1
 -- column reward_treatment: mean over tasks of the mean reward per planned trial, a missing one as 0
 -- column token_tasks: tasks with a known total of tokens in both arms
 -- column tokens_treatment: mean over these tasks of the mean total tokens of a trial, including cache
 -- column token_overhead: (treatment - control) / control of these means
--- column cost_efficiency: difference of the strict rates / token_overhead; null if either is 0
+-- column cost_efficiency: delta_rate / token_overhead; null if either is 0
 WITH contrast AS (
     SELECT
         coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,
         coalesce(CAST($control AS VARCHAR), (SELECT max(control) FROM study)) AS control
 ),
-cells AS (
+sources AS (  -- a source is its files, where they are known
     SELECT
-        r.condition, r.task,
-        avg(if(r.reward = 1, 1, 0)) AS strict,  -- a missing reward is no pass
-        avg(coalesce(r.reward, 0)) AS reward,  -- the planned frame: a missing reward is 0
-        avg(m.value) AS tokens
+        k.task, coalesce(nullif(k.source_digest, ''), k.skills) AS source,
+        coalesce(array_to_string(v.skills, ', '), k.skills) AS skill
+    FROM tasks AS k
+    LEFT JOIN variants AS v ON v.build = k.task AND v.parent IS NULL
+),
+scores AS (
+    SELECT
+        r.condition, r.task, r.reward, m.value AS tokens,
+        CASE
+            WHEN $level = 'trial' THEN if(r.reward = 1, 1, 0)  -- a missing reward is no pass
+            WHEN s.trial IS NULL AND r.status = 'timeout' AND r.reward IS NULL THEN 0
+            ELSE s.share
+        END AS score
     FROM arm_runs AS r
+    LEFT JOIN check_shares AS s ON s.trial = r.run
     LEFT JOIN measures AS m ON r.usable AND m.trial = r.run AND m.metric = 'total_tokens' AND m.key = ''
     WHERE r.status <> 'observed'
-    GROUP BY r.condition, r.task
+        AND (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), r.task))
+),
+cells AS (
+    SELECT
+        condition, task,
+        count(*) AS runs,
+        count(score) AS scored,
+        avg(score) AS rate,
+        avg(coalesce(reward, 0)) AS reward,  -- the planned frame: a missing reward is 0
+        avg(tokens) AS tokens
+    FROM scores
+    GROUP BY condition, task
 ),
 means AS (
     SELECT
         k.treatment,
         k.control,
+        if($by = 'skill', s.source, NULL) AS source,
+        if($by = 'skill', min(s.skill), NULL) AS skill,
         count(*) AS tasks,
-        avg(t.strict) AS strict_treatment,
-        avg(c.strict) AS strict_control,
+        CAST(sum(t.runs) AS BIGINT) AS runs_treatment,
+        CAST(sum(c.runs) AS BIGINT) AS runs_control,
+        sum(t.runs + c.runs - t.scored - c.scored) AS unscored,
+        if(unscored = 0, avg(t.rate), NULL) AS rate_treatment,
+        if(unscored = 0, avg(c.rate), NULL) AS rate_control,
         avg(t.reward) AS reward_treatment,
         avg(c.reward) AS reward_control,
         count(t.tokens + c.tokens) AS token_tasks,
@@ -50,21 +82,38 @@ means AS (
     FROM contrast AS k
     JOIN cells AS t ON t.condition = k.treatment
     JOIN cells AS c ON c.condition = k.control AND c.task = t.task
-    GROUP BY k.treatment, k.control
+    JOIN sources AS s ON s.task = t.task
+    GROUP BY k.treatment, k.control, if($by = 'skill', s.source, NULL)
 ),
 priced AS (
     SELECT
         *,
-        strict_treatment - strict_control AS delta,
-        token_overhead(tokens_control, tokens_treatment) AS overhead
+        round(rate_treatment - rate_control, 12) AS delta,  -- binary fractions would be a difference
+        token_overhead(tokens_control, tokens_treatment) AS overhead,
+        if(unscored = 0, NULL, concat(
+            unscored, ' of ', runs_treatment + runs_control, ' trials have no check results, or unjudged ones'
+        )) AS reason
     FROM means
 )
 SELECT
-    treatment, control, tasks,
-    strict_treatment, strict_control, normalised_gain(strict_control, strict_treatment) AS strict_gain,
+    treatment, control, skill, tasks, runs_treatment, runs_control,
+    rate_treatment, rate_control, delta AS delta_rate, reason AS delta_rate_reason,
+    CASE
+        WHEN delta > 0 THEN 'better' WHEN delta < 0 THEN 'worse' WHEN delta IS NULL THEN NULL
+        ELSE if(rate_control = 1, 'perfect', 'same')
+    END AS class,
+    normalised_gain(rate_control, rate_treatment) AS rate_gain,
     reward_treatment, reward_control, normalised_gain(reward_control, reward_treatment) AS reward_gain,
     token_tasks, tokens_treatment, tokens_control,
     overhead AS token_overhead,
     cost_efficiency(delta, overhead) AS cost_efficiency,
+    CASE
+        WHEN delta IS NULL THEN reason
+        WHEN delta = 0 THEN 'no difference'
+        WHEN token_tasks = 0 THEN 'no task has tokens in both arms'
+        WHEN overhead IS NULL THEN 'the control used no tokens'
+        WHEN overhead = 0 THEN 'no overhead'
+    END AS cost_efficiency_reason,
     cost_quadrant(delta, overhead) AS quadrant
-FROM priced;
+FROM priced
+ORDER BY delta DESC NULLS LAST, skill, source;

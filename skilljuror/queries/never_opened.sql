@@ -13,11 +13,6 @@ WITH opened AS (
     FROM uses AS u JOIN arm_runs AS r ON r.usable AND r.run = u.run
     WHERE u.opens
 ),
-unknowns AS (
-    SELECT DISTINCT coalesce(l.trial, l.trajectory) AS run, coalesce(n.name, u.skill) AS skill
-    FROM (SELECT trajectory, unnest(skills) AS skill FROM unknown_tools) AS u
-    JOIN trajectories AS l USING (trajectory) LEFT JOIN skill_names AS n USING (trajectory, skill)
-),
 planned AS (
     SELECT
         r.condition, r.position, r.task,
@@ -29,7 +24,7 @@ planned AS (
     FROM arm_runs AS r
     JOIN trials AS c ON c.trial = r.run
     JOIN variant_files AS f ON f.build = r.task AND f.variant = c.variant
-    LEFT JOIN unknowns AS u ON u.run = r.run AND u.skill = split_part(f.path, '/', 1)
+    LEFT JOIN unknown_opens AS u ON u.run = r.run AND u.skill = split_part(f.path, '/', 1)
     WHERE r.readable
     GROUP BY ALL
 ),
@@ -44,7 +39,7 @@ observed AS (
     FROM arm_runs AS r
     JOIN offered AS o ON o.trajectory = r.run
     JOIN skill_names AS n ON n.trajectory = o.trajectory AND n.skill = o.skill
-    LEFT JOIN unknowns AS u ON u.run = r.run AND u.skill = n.name
+    LEFT JOIN unknown_opens AS u ON u.run = r.run AND u.skill = n.name
     WHERE r.status = 'observed' AND NOT o.bundled
     GROUP BY ALL
 )

@@ -157,6 +157,10 @@ def _prepared(reader: Reader, question: str, params: dict[str, Any]) -> tuple[st
         valid = ", ".join(named.params) or "none"
         raise QueryError(f"question {question!r} has no parameter {unknown[0]!r}; it has: {valid}")
     given = {name: value for name, value in params.items() if value is not None}
+    for name, choices in named.choices.items():
+        if given.get(name, choices[0]) not in choices:
+            valid = " or ".join(map(str, choices))
+            raise QueryError(f"parameter {name} is {str(given[name])!r}; use {valid}")
     for name in given.keys() & NAMES_OF.keys():
         _check_name(reader, name, str(given[name]))
     for name, kind in sorted(set(_CAST.findall(named.sql))):

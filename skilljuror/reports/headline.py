@@ -75,7 +75,7 @@ def headline(answers: Answers) -> Headline:
     same = bool(answers.single("same_arms").get("same_arms"))
     return Headline(
         title=("A/A: " if same else "") + _sentence(overview, found, outcome, margin, delta),
-        advice=(_same_arms(found) if same else "") + _advice(delta, found, margin),
+        advice=(_same_arms(found) if same else "") + _advice(delta, found, margin, outcome),
         observed=False,
         scripted=scripted,
         overview=overview,
@@ -89,7 +89,9 @@ def headline(answers: Answers) -> Headline:
     )
 
 
-OUTCOMES = {"strict_pass": "strict pass rate", "reward": "mean reward"}
+OUTCOMES = {
+    "strict_pass": "strict pass rate", "reward": "mean reward", "checks": "share of awarded points",
+}  # fmt: skip
 """Primary outcome -> name of its mean over the trials of a task."""
 
 
@@ -113,19 +115,26 @@ def outcome_contrast(
 def outcome_trials(
     answers: Answers, outcome: str, treatment: str, control: str
 ) -> list[TrialValue]:
-    """Return an outcome in all planned trials of two arms; a missing reward counts as 0."""
+    """Return an outcome in all planned trials of two arms; a missing reward counts as 0, and a trial without a
+    share of points is not final."""
     rows = answers("contrast_trials", treatment=treatment, control=control).records()
     return [
         TrialValue(
             task=row["task"],
             condition=row["condition"],
-            value=float(row["strict"] if outcome == "strict_pass" else row["reward"] or 0.0),
-            final=row["final"],
+            value=_value(row, outcome),
+            final=row["final"] and (outcome != "checks" or row["share"] is not None),
             contaminated=row["contaminated"],
             flags=row["flags"],
         )
         for row in rows
     ]
+
+
+def _value(row: dict[str, Any], outcome: str) -> float | None:
+    if outcome == "checks":
+        return None if row["share"] is None else float(row["share"])
+    return float(row["strict"] if outcome == "strict_pass" else row["reward"] or 0.0)
 
 
 def _sentence(
@@ -236,7 +245,12 @@ def _same_arms(found: Verdict) -> str:
     return words
 
 
-def _advice(delta: PairedDelta, found: Verdict, margin: float | None) -> str:
+def _advice(delta: PairedDelta, found: Verdict, margin: float | None, outcome: str) -> str:
+    if delta.coverage.open_trials and outcome == OUTCOMES["checks"]:
+        return (
+            "Nobody knows the share of points of these trials: skilljuror query STUDY contrast_trials gives the "
+            "reason of each. Rerun a trial without check results, and judge the items of a rubric."
+        )
     if delta.coverage.open_trials:
         return (
             "A trial without a final outcome would count as a failure. Finish, rerun or accept these trials; "

@@ -159,6 +159,8 @@ def gains(answers: Answers) -> QueryResult:
         return QueryResult(GAINS, [])
     rows = []
     for outcome, name in OUTCOMES.items():
+        if outcome == "checks":  # the question gain has it, with level=check
+            continue
         made = normalised_gain(*_means(answers, outcome))
         reason = None if made.value is not None else "nothing was left to gain"
         rows.append((f"normalised gain in {name}", made.tasks, made.value, reason, *few_ends(made)))
@@ -166,8 +168,7 @@ def gains(answers: Answers) -> QueryResult:
     unknown = None if made.value is not None else "no task has tokens in both arms"
     own = few_ends(made, MIN_TASKS_SKEWED)
     rows.append(("token overhead", made.tasks, made.value, unknown, *own))
-    value = found["cost_efficiency"]
-    reason = unknown or (None if value is not None else "no difference, or no overhead")
+    value, reason = found["cost_efficiency"], found["cost_efficiency_reason"]
     own = (None, None if value is None else NO_INTERVAL_OF_CE, None)
     rows.append(("cost efficiency", found["tasks"], value, reason, *own))
     return QueryResult(GAINS, rows)

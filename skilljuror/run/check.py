@@ -1,11 +1,11 @@
 """Check a study before any trial: the solution of each task earns 1, an empty run earns less, and the agent
-lists no Skill of its own.
+lists no Skill of its own. Task folders are proved in the same way, with the default harness.
 
 All run like trials, in the study's harness and sandbox, without a model; their results are not saved.
 """
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,18 +15,31 @@ from msgspec import Struct, structs
 
 from skilljuror.agents import AGENTS, Agent
 from skilljuror.build.given_skills import GivenSkills
+from skilljuror.errors import HarnessError, StudyError
 from skilljuror.files import StudyFolder
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import BatchHarness, Harness, TrialJob
 from skilljuror.harnesses.sandbox import remove_tree
 from skilljuror.harnesses.verifier_output import last_lines, solution_output, verifier_output
+from skilljuror.ingest.checks import read_checks
 from skilljuror.ingest.trials import log_of
 from skilljuror.models.agent import AgentProgram
-from skilljuror.models.study import AgentChoice, PlannedTask, StudyConfig, TrialRecord
+from skilljuror.models.study import (
+    AgentChoice,
+    Condition,
+    HarnessChoice,
+    PlannedTask,
+    StudyConfig,
+    StudyPlan,
+    TaskEntry,
+    TrialRecord,
+)
 from skilljuror.models.trajectory import OfferedSkill
 from skilljuror.registry import resolve
 from skilljuror.run.lock import exclusive_run, workers_lock
 from skilljuror.run.preflight import refuse_unsupported
+from skilljuror.run.proofs import AGAIN, STUFFED, Attempt, TaskProof, stuffing
+from skilljuror.run.proofs import prove as make_proof
 from skilljuror.run.run import agents_of, study_places
 from skilljuror.run.trial import RunSetup, run_trial, stop_trial
 from skilljuror.runtime.workers import Listener, Progress, silent, worker_pool
@@ -64,6 +77,8 @@ class TaskCheck(Struct, frozen=True):
     """Last lines of the verifier, if there is a problem."""
     solution_output: str | None = None
     """Last lines of the solution, if it does not get 1."""
+    proof: TaskProof | None = None
+    """Further proofs, if asked for and if the task can run."""
 
 
 class CheckSummary(Struct, frozen=True):
@@ -82,45 +97,109 @@ class CheckSummary(Struct, frozen=True):
         return bool(self.listings) or any(one.verdict == "fails" for one in self.tasks)
 
 
-class _Attempt(Struct, frozen=True):
-    record: TrialRecord
-    output: str | None
-    said: str | None
-    """What a solution printed."""
-    listed: tuple[OfferedSkill, ...]
+class _Attempt(Attempt, frozen=True):
+    listed: tuple[OfferedSkill, ...] = ()
     """Skills that its log lists."""
 
 
 def check_study(
-    study_file: Path, *, jobs: int = 1, progress: Listener | None = None
+    study_file: Path, *, prove: bool = False, jobs: int = 1, progress: Listener | None = None
 ) -> CheckSummary:
-    """Run the solution and an empty agent on every task of a study.
+    """Run the solution and an empty agent on every task of a study; `prove` adds further proofs.
 
     Raises StudyError and UsageError for an invalid study, HarnessError if this machine cannot run it.
     """
-    config = load_study(study_file)
-    harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(config.harness.options)
-    base = study_file.parent
+    config, base = load_study(study_file), study_file.parent
     plan = freeze(config, base, find_skill=GivenSkills(base))
+    harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(config.harness.options)
     refuse_unsupported(harness, [base / task.path for task in plan.tasks])
-    isolation = harness.prepare()
+    return _check(plan, base, harness, prove=prove, jobs=jobs, listener=progress or silent)
+
+
+def prove_folders(
+    folders: Sequence[Path], *, jobs: int = 1, progress: Listener | None = None
+) -> CheckSummary:
+    """Prove task folders on this machine, each with the time limits of its own.
+
+    A folder that cannot run is a row with its reason. Raises StudyError for two folders of one name,
+    HarnessError if this machine has no sandbox.
+    """
+    arm, choice = Condition(name="bare"), HarnessChoice(timeouts="task")
+    places = {folder.resolve().name: folder.resolve() for folder in folders}
+    if len(places) < len(folders):
+        raise StudyError("--prove: two task folders have the same name; name them apart")
+    harness = resolve(HARNESSES, choice.name, "harness", Harness)(choice.options)
+    plans, refused = list[StudyPlan](), dict[str, TaskCheck]()
+    for name, folder in places.items():
+        entry = TaskEntry(path=str(folder))
+        config = StudyConfig(name="prove", tasks=(entry,), conditions=(arm,), harness=choice)
+        try:
+            plans.append(freeze(config, folder))
+            refuse_unsupported(harness, [folder])
+        except StudyError as error:
+            refused[name] = TaskCheck(name, "fails", None, None, (error.message,))
+        except HarnessError as error:
+            plans.pop()
+            refused[name] = TaskCheck(name, "unknown", None, None, (error.message,))
+    if not plans:
+        return CheckSummary(tuple(refused.values()), harness.prepare())
+    tasks = tuple(task for plan in plans for task in plan.tasks)
+    plan = plans[0].model_copy(update={"tasks": tasks})
+    base = places[tasks[0].name]
+    found = _check(plan, base, harness, prove=True, jobs=jobs, listener=progress or silent)
+    checked = {one.task: one for one in found.tasks} | refused
+    return structs.replace(found, tasks=tuple(checked[name] for name in places))
+
+
+def _check(
+    plan: StudyPlan, base: Path, harness: Harness, *, prove: bool, jobs: int, listener: Listener
+) -> CheckSummary:
+    config, isolation = plan.config, harness.prepare()
     online = not all(agent.scripted for agent in agents_of(config, harness).values())
     own = harness.own_agent if isinstance(harness, BatchHarness) else None
-    wanted = [
-        structs.replace(
-            _job(config, task, base / task.path, kind, own, online=online),
-            hidden=tuple(study_places(base, plan)),
-        )
-        for task in plan.tasks
-        for kind in (SOLUTION, EMPTY)
-        if kind == EMPTY or _solution(base / task.path)
-    ]
-    if not isinstance(harness, BatchHarness):
-        wanted += _listing_jobs(config, plan.tasks[0], base / plan.tasks[0].path)
     with _throwaway_study(config) as setup:
-        found = _run(wanted, setup, jobs, progress or silent)
-    checks = (_judge(task, found) for task in plan.tasks)
+        wanted = [
+            structs.replace(
+                _job(config, task, base / task.path, kind, own, online=online),
+                hidden=tuple(study_places(base, plan)),
+            )
+            for task in plan.tasks
+            for kind in (SOLUTION, EMPTY, *(AGAIN if prove else ()))
+            if kind == EMPTY or _solution(base / task.path)
+        ]
+        if prove:
+            wanted += _stuffed_jobs(wanted, setup.study, sandboxed=isolation != "none")
+        if not isinstance(harness, BatchHarness):
+            wanted += _listing_jobs(config, plan.tasks[0], base / plan.tasks[0].path)
+        found = _run(wanted, setup, jobs, listener)
+    checks = []
+    for task in plan.tasks:
+        runs = {kind: run for (name, kind), run in found.items() if name == task.name}
+        proof = make_proof(base / task.path, runs) if prove else None
+        checks.append(_judge(task, found, proof))
     return CheckSummary(tuple(checks), isolation, tuple(_listings(config, found)))
+
+
+def _stuffed_jobs(
+    wanted: Sequence[TrialJob], study: Path, *, sandboxed: bool
+) -> Iterator[TrialJob]:
+    """The empty run of each task, with a script instead that writes what the tests look for."""
+    for job in wanted:
+        place = study / STUFFED / job.task.name
+        if job.trial.condition != EMPTY or not (
+            files := stuffing(job.task_dir, place, sandboxed=sandboxed)
+        ):
+            continue
+        program = AgentProgram(
+            name=STUFFED,
+            version=None,
+            files=files,
+            argv=("bash", f"{{agent_dir}}/{files[0].name}"),
+            scripted=True,
+            usage_reason="no_model",
+        )
+        trial = planned_trial(0, job.task.name, STUFFED, 0, 0)
+        yield structs.replace(job, trial=trial, agent=program)
 
 
 def _listing_jobs(config: StudyConfig, task: PlannedTask, task_dir: Path) -> Iterator[TrialJob]:
@@ -184,8 +263,9 @@ def _job(
     online: bool,
 ) -> TrialJob:
     """A run without a Skill, with the network access of the study's agent."""
-    solves = kind == SOLUTION
-    own = own_agent(AgentChoice(name=_OF_HARNESS[kind])) if own_agent else None
+    solves = kind != EMPTY
+    role = SOLUTION if solves else EMPTY
+    own = own_agent(AgentChoice(name=_OF_HARNESS[role])) if own_agent else None
     agent = own or AgentProgram(
         name=kind,
         version=None,
@@ -230,12 +310,18 @@ def _run(
             output, said = (read(raw, _OUTPUT_BYTES) for read in (verifier_output, solution_output))
             log, _ = log_of(raw, record)
             listed = (log and log.offered) or ()
-            found[job.task.name, job.trial.condition] = _Attempt(record, output, said, listed)
+            rows, left = read_checks(raw, record.trial)
+            unread = next((one.reason for one in left if one.status == "error"), None)
+            found[job.task.name, job.trial.condition] = _Attempt(
+                record, output, said, rows, unread, listed
+            )
             listener(Progress("check", done, len(wanted), record.trial))
     return found
 
 
-def _judge(task: PlannedTask, found: dict[tuple[str, str], _Attempt]) -> TaskCheck:
+def _judge(
+    task: PlannedTask, found: dict[tuple[str, str], _Attempt], proof: TaskProof | None
+) -> TaskCheck:
     solution, empty = found.get((task.name, SOLUTION)), found[task.name, EMPTY]
     problems, wrong = [], []
     if solution is not None and solution.record.reward != 1:
@@ -251,6 +337,8 @@ def _judge(task: PlannedTask, found: dict[tuple[str, str], _Attempt]) -> TaskChe
     elif empty.record.reward >= 1:
         problems.append("an empty run gets reward 1: the verifier accepts anything")
         wrong.append(empty)
+    if proof:
+        problems += [rule.reason for rule in proof.rules if rule.verdict == "fail"]
     output = next((one.output for one in wrong if one.output is not None), None)
     said = solution.said if solution in wrong and solution else None
     return TaskCheck(
@@ -264,6 +352,7 @@ def _judge(task: PlannedTask, found: dict[tuple[str, str], _Attempt]) -> TaskChe
         ),
         output=None if output is None else last_lines(output, OUTPUT_LINES),
         solution_output=None if said is None else last_lines(said, OUTPUT_LINES),
+        proof=proof,
     )
 
 

@@ -69,7 +69,7 @@ tasks:
 conditions:
 {conditions}
 contrast: {{treatment: {treatment}, control: {control}}}  # the headline: treatment minus control
-primary_outcome: strict_pass  # reward 1 passes; alternative: reward, its mean
+primary_outcome: strict_pass  # reward 1 passes; or reward, its mean; or checks, the share of points
 # margin: 5  # percentage points below which the arms count as equal; declare it before the run
 disclosure: silent  # the prompt does not mention the Skill; named: its last line names it
 

@@ -143,7 +143,7 @@ CREATE TABLE trials (
 -- One row per check of a trial: a test that its verifier ran, or an item of a rubric.
 CREATE TABLE check_results (
     trial VARCHAR NOT NULL,  -- Name of the trial.
-    source VARCHAR NOT NULL,  -- File below raw/verifier, or name of the rubric.
+    source VARCHAR NOT NULL,  -- File in raw/verifier, after steps/NAME/ in a step of a multi-step task; or name of the rubric.
     name VARCHAR NOT NULL,  -- Name of the test as reported, or id of the item; unique in trial and source.
     outcome VARCHAR NOT NULL,  -- passed, failed, error (of the test itself, as of its fixture), skipped or unjudged.
     points DOUBLE NOT NULL,  -- Its weight; 1 for a test.
@@ -155,6 +155,29 @@ CREATE TABLE check_results (
     criterion VARCHAR,  -- Criterion of the task that it checks, such as AC-3, by its own mark; null without one.
     unit VARCHAR  -- Knowledge unit that a rubric's item comes from; null if the rubric names none.
 );
+
+-- One row per planned trial: the share of points that it earned. The tests of the verifier count, if any trial of the task reported some; else the items of its rubrics.
+CREATE VIEW check_shares AS
+WITH given AS (SELECT task, c.* FROM planned_trials AS p JOIN check_results AS c ON c.trial = p.trial),
+kinds AS (
+    SELECT
+        task, bool_or(item_group IS NULL) AS tested,
+        count(DISTINCT (source, name)) FILTER (WHERE item_group IS NOT NULL) AS items
+    FROM given GROUP BY task
+)
+SELECT
+    p.trial AS trial,  -- Name of the trial.
+    count(c.name) AS checks,  -- Tests, or items, including skipped ones, which do not count in the share.
+    CASE
+        WHEN checks = 0 THEN 'no check results'
+        WHEN NOT k.tested AND count(c.award) < k.items THEN concat(k.items - count(c.award), ' of ', k.items, ' items unjudged')
+        WHEN coalesce(sum(c.points) FILTER (WHERE c.outcome <> 'skipped'), 0) = 0 THEN 'no check has points'
+    END AS reason,  -- Why there is no share; null if there is one.
+    if(reason IS NULL, sum(c.award) / sum(c.points) FILTER (WHERE c.outcome <> 'skipped'), NULL) AS share  -- Points awarded / points; null with a reason.
+FROM planned_trials AS p
+LEFT JOIN kinds AS k ON k.task = p.task
+LEFT JOIN given AS c ON c.trial = p.trial AND (c.item_group IS NULL) = k.tested
+GROUP BY p.trial, k.tested, k.items;
 
 -- One row per earlier attempt at a trial that was rerun; only the last attempt, in `trials`, counts.
 CREATE TABLE attempts (
@@ -839,6 +862,16 @@ CREATE TABLE judge_calls (
 
 -- Views that combine planned trials and foreign logs.
 
+-- One row per run and Skill that an unknown tool may have opened.
+CREATE VIEW unknown_opens AS
+SELECT DISTINCT
+    u.trajectory AS trajectory,  -- Key of the run.
+    coalesce(l.trial, u.trajectory) AS run,  -- Name of the trial, or key of the foreign run.
+    coalesce(n.name, u.skill) AS skill  -- Name of the Skill in tables.
+FROM (SELECT trajectory, unnest(skills) AS skill FROM unknown_tools) AS u
+JOIN trajectories AS l USING (trajectory)
+LEFT JOIN skill_names AS n USING (trajectory, skill);
+
 -- One row per run and Skill, by its name in tables, that was offered to the run, by its log or variant, or touched.
 CREATE VIEW skill_runs AS
 WITH offers AS (
@@ -854,10 +887,6 @@ touches AS (
         count(*) FILTER (WHERE ok = false) AS failed,
         sum(shown_bytes) FILTER (WHERE content_exposed <> 'none' AND NOT phantom) AS bytes
     FROM events JOIN skill_names USING (trajectory, skill) WHERE counted GROUP BY ALL
-),
-unknowns AS (
-    SELECT DISTINCT u.trajectory, coalesce(n.name, u.skill) AS skill
-    FROM (SELECT trajectory, unnest(skills) AS skill FROM unknown_tools) AS u LEFT JOIN skill_names AS n USING (trajectory, skill)
 )
 SELECT
     trajectory AS trajectory,  -- Key of the run.
@@ -867,8 +896,7 @@ SELECT
     coalesce(t.uses, if(u.skill IS NULL, 0, NULL)) AS uses,  -- Resource events except authoring and mentions; null if an unknown tool may have made the only ones.
     coalesce(t.failed, 0) AS failed,  -- Uses that failed.
     coalesce(t.bytes, 0) AS bytes  -- Bytes of its text that reached a context, repeats included.
-FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory) LEFT JOIN unknowns AS u USING (skill, trajectory);
-
+FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory) LEFT JOIN unknown_opens AS u USING (skill, trajectory);
 
 -- One row per planned trial, per foreign run, and per foreign trial without a log (both with condition "observed"): the frame of every rate.
 CREATE VIEW runs AS
@@ -1242,5 +1270,5 @@ CREATE MACRO token_overhead(without, with_skill) AS (with_skill - without) / nul
 -- Gain for each part of extra tokens; null where either is 0. Its sign says nothing without the quadrant (A-33).
 CREATE MACRO cost_efficiency(delta, overhead) AS nullif(delta, 0) / nullif(overhead, 0);
 CREATE MACRO cost_quadrant(delta, overhead) AS
-    CASE sign(delta) WHEN 1 THEN 'better' WHEN -1 THEN 'worse' ELSE 'equal' END || ', '
+    CASE sign(delta) WHEN 1 THEN 'better' WHEN -1 THEN 'worse' WHEN 0 THEN 'equal' END || ', '
     || CASE sign(overhead) WHEN 1 THEN 'dearer' WHEN -1 THEN 'cheaper' WHEN 0 THEN 'same cost' END;

@@ -1,9 +1,11 @@
 """`advise` at the command line: the answer first, JSON on demand, and the status of a mistake."""
 
 import json
+import re
 
 import pytest
 
+from skilljuror.build.skill_checks import AXES
 from tests.support.cli_process import call, complaint, error, write_skill
 
 
@@ -49,3 +51,19 @@ def test_mistakes_are_bad_input(skill, tmp_path):
     assert "no SKILL.md" in complaint(call("advise", tmp_path / "empty"))
     assert "has no database" in complaint(call("advise", skill, "--study", tmp_path / "empty"))
     assert error(call("advise", tmp_path / "gone", "--json"))["kind"] == "BundleError"
+
+
+def test_checks_come_with_their_sentence_table_and_lines(tmp_path):
+    done = call("advise", write_skill(tmp_path / "csv-report"), "--checks")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert re.match(
+        r"csv-report has \d+ words and scores \d+ of 100, the mean of six axes;", lines[0]
+    )
+    assert [one.split()[0] for one in lines if re.match(r" \w+ +\d+  ", one)] == [*AXES]
+    assert any(re.match(r" +0 checklist: not found; to raise it: ", one) for one in lines)
+
+
+def test_checks_have_options_of_their_own(skill, tmp_path):
+    assert "need --checks" in complaint(call("advise", skill, "--task", tmp_path))
+    assert "drop --study" in complaint(call("advise", skill, "--checks", "--study", tmp_path))

@@ -49,6 +49,8 @@ COMMANDS = {
     "advise": [
         ["advise", "source", "--study", f"mine{NAME}"],
         ["advise", f"gone{NAME}"],
+        ["advise", f"broken{NAME}", "--checks", "--source", "other"],
+        ["advise", "source", "--checks", "--task", NAME],
     ],
     "audit": [
         ["audit", f"broken{NAME}", "other", "--kind", "pd"],

@@ -169,7 +169,7 @@ def test_gain_and_its_price_are_those_of_means_over_tasks(tmp_path):
     with open_write(path) as store:
         fake.put(store, [fake.unread(name, {"total_tokens": n}) for name, n in totals.items()])
     (found,) = run(path, "gain").records()
-    assert found["strict_gain"] == pytest.approx((0.75 - 0.25) / 0.75)
+    assert found["rate_gain"] == pytest.approx((0.75 - 0.25) / 0.75)
     assert found["reward_gain"] == pytest.approx((0.875 - 0.25) / 0.75)
     assert (found["token_tasks"], found["tokens_treatment"]) == (1, 150.0)
     assert (found["token_overhead"], found["cost_efficiency"]) == (0.5, 1.0)

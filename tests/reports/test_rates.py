@@ -59,7 +59,7 @@ def test_the_numbers_are_those_of_the_questions(tmp_path):
     asked = run(path, "gain").records()[0]
     found = {row["measure"]: row for row in records(path, "gains")}
     for name, column in {
-        "normalised gain in strict pass rate": "strict_gain",
+        "normalised gain in strict pass rate": "rate_gain",
         "normalised gain in mean reward": "reward_gain",
         "token overhead": "token_overhead",
         "cost efficiency": "cost_efficiency",
