@@ -30,6 +30,9 @@ def generate(
     argv: Annotated[
         str | None, typer.Option("--argv", metavar="COMMAND", help="Command of --by command.")
     ] = None,
+    of: Annotated[
+        str, typer.Option("--of", help="skills, or tasks that need the Skill SOURCE.")
+    ] = "skills",
     tokens: Annotated[
         int | None, typer.Option("--tokens", metavar="N", min=1, help="Most tokens of a Skill.")
     ] = None,
@@ -45,13 +48,14 @@ def generate(
 
     creator: an agent writes it in a study of its own (DIR/create.yaml, DIR/create), which sees no tests, no
     solution and no Skill. prompt: one model call. outline: lines of the source, by rules. command: any
-    program. Answers that are not valid Skills are not copied. Repeat the call to resume.
+    program. Answers that are not valid Skills are not copied; tasks only if their solution and an empty run
+    prove them. Repeat the call to resume.
     """
     from skilljuror.generate.generate import Request, generate
 
     request = Request(
         inputs=tuple(inputs), by=by, out=out, task=task, agent=agent, model=model, api_base=api_base,
-        argv=tuple(shlex.split(argv or "")), tokens=tokens, trials=trials, dollars=budget,
+        argv=tuple(shlex.split(argv or "")), of=of, tokens=tokens, trials=trials, dollars=budget,
     )  # fmt: skip
     with progress(json) as listener:
         summary = generate(request, jobs, listener)
@@ -89,6 +93,10 @@ def _print(summary: Any, request: Any) -> None:
 
 
 def _next(made: Any, request: Any) -> str:
+    if request.of == "tasks":
+        return command_line(
+            "init", "--tasks", request.out / "made-tasks", "--skill", request.inputs[0]
+        )
     if made[0].task is None or request.trials > 1:
         return command_line("build", request.out / "skills" / made[0].skill, "--out", "DIR")
     tasks = [request.task] if request.task else request.inputs

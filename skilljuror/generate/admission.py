@@ -68,9 +68,11 @@ def _found(bundle: Bundle, other: Bundle) -> list[bool]:
     ]
 
 
-def leak(bundle: Bundle, skills: Path, task: Path) -> dict[str, str | None]:
+def leak(bundle: Bundle, skills: Path, task: Path | None) -> dict[str, str | None]:
     """Return the verdict on a generated Skill for its task, with the reason. Text or file names of the
     instruction and the environment make it `instance`: it fits this task alone, and a person must look."""
+    if task is None:
+        return {"leak": None, "leak_reason": "no task"}
     found = leak_verdict(skills, task, generated=True)
     if found.verdict in {"fail", "unknown"} or (found.verdict == "review" and not found.reason):
         at = f" in {found.places[0].skill_file}" if found.places else ""

@@ -11,7 +11,7 @@ import yaml
 from skilljuror.bundles import load_bundle, write_bundle
 from skilljuror.errors import BundleError, StudyError
 from skilljuror.files import StudyFolder, fresh_dir, read_record, write_atomic
-from skilljuror.generate.orders import ANSWER, Order, write_task
+from skilljuror.generate.orders import Order, write_task
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.resource_class import is_root_name
 from skilljuror.models.study import AgentChoice, TrialRecord
@@ -24,7 +24,7 @@ SECONDS = 1_800
 _HEAD = """\
 # Written by skilljuror generate. Edit harness, limits, budget, retries and the agent's options if need be, and rerun it.
 """
-_IN_ANSWER = re.compile(rf"(?:^|/){ANSWER}[/:]|^skills[/:]")
+_IN_ANSWER = re.compile(r"(?:^|/)generated-(?:skills|tasks)[/:]|^answer[/:]")
 """A file of the answer in the lists of files that were not read."""
 _FIXED = ("trials_per_cell", "tasks", "conditions")
 
@@ -70,15 +70,15 @@ def record_of(study: StudyFolder, trial: str) -> TrialRecord | None:
     return read_record(TrialRecord, path) if path.is_file() else None
 
 
-def answer_of(record: TrialRecord, raw: Path) -> Bundle:
+def answer_of(record: TrialRecord, raw: Path, order: Order) -> Bundle:
     """Return the folder that a trial left. Raises BundleError, with one reason, for a folder that does not
     count; nothing of it is executed."""
-    if problem := _problem(record, raw):
+    if problem := _problem(record, raw, order.answer):
         raise BundleError(problem)
-    return load_bundle(raw / "verifier" / "skills", "generated")
+    return load_bundle(raw / "verifier" / "answer", "generated")
 
 
-def _problem(record: TrialRecord, raw: Path) -> str | None:
+def _problem(record: TrialRecord, raw: Path, answer: str) -> str | None:
     """Why a trial's folder is not read."""
     if record.end != "scored":
         return ": ".join(filter(None, (f"its trial ended as {record.end}", record.message)))
@@ -88,12 +88,12 @@ def _problem(record: TrialRecord, raw: Path) -> str | None:
     left_out = [*record.left_out, *listed["others"], *listed["left_out"]]
     if left := [one for one in left_out if _IN_ANSWER.search(one)]:
         return str(left[0])
-    if not (verifier / "skills").is_dir():
+    if not (verifier / "answer").is_dir():
         roots = [one["path"] for one in listed["files"] if one["path"].lower().endswith("skill.md")]
         more = f"{roots[0]!r} is outside of it" if roots else record.message
-        return f"it left no folder {ANSWER}/" + (f"; {more}" if more else "")
-    if any(is_root_name(path.name) for path in (verifier / "skills").iterdir()):
-        return f"{ANSWER}/SKILL.md is in no folder of its own"
+        return f"it left no folder {answer}/" + (f"; {more}" if more else "")
+    if any(is_root_name(path.name) for path in (verifier / "answer").iterdir()):
+        return f"{answer}/SKILL.md is in no folder of its own"
     return None
 
 

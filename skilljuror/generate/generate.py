@@ -1,11 +1,12 @@
 """Generate Skills for tasks or from a source, and record where each came from."""
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from skilljuror import __version__
 from skilljuror.bundles.limits import ReadBudget, check_path
@@ -15,9 +16,10 @@ from skilljuror.extras import require
 from skilljuror.files import StudyFolder, read_rows, write_jsonl
 from skilljuror.generate.admission import copy, figures, leak, refuse_invalid
 from skilljuror.generate.creator import ARM, answer_of, record_of, write_study
-from skilljuror.generate.orders import Order, orders
+from skilljuror.generate.orders import Order, Product, orders
 from skilljuror.generate.outline import outline
 from skilljuror.generate.prompt import by_prompt
+from skilljuror.generate.tasks import admitted_tasks
 from skilljuror.ingest.trials import ingest_trials
 from skilljuror.llm import ModelChoice, ModelClient
 from skilljuror.models.bundle import Blob, Bundle
@@ -28,9 +30,8 @@ from skilljuror.runtime.workers import Listener, silent
 from skilljuror.store import open_write
 from skilljuror.store.replacement import database_to_fill
 
-SKILLS = "skills"
-"""Folder of the generated Skills."""
-NO_TASK = {"leak_reason": "no task"}
+SKILLS, MADE = "skills", "made-tasks"
+"""Folders of the generated Skills and tasks."""
 Make = Callable[[Order, int, dict[str, Any]], Bundle]
 """Returns an order's n-th answer, and adds fields of `Generation` about its generator. Raises BundleError,
 UnusableAnswer and QuestionRefused, with the reason, for an answer that does not count."""
@@ -52,6 +53,8 @@ class Request(Struct, frozen=True, kw_only=True):
     tokens: int | None = None
     """Limit of a Skill."""
     trials: int = 1
+    of: str = "skills"
+    """skills, or tasks for a Skill."""
     dollars: float | None = None
 
 
@@ -76,6 +79,10 @@ def generate(request: Request, jobs: int = 1, progress: Listener = silent) -> Ge
     _check(request)
     study = StudyFolder(request.out / ARM)
     made = orders(request.inputs, request.task, request.tokens)
+    if request.of == "tasks":
+        if not made[0].of_skill:
+            raise UsageError("--of tasks requires a Skill as the argument", field="of")
+        made = [structs.replace(one, of="tasks") for one in made]
     if request.by in {"outline", "prompt"}:
         make = _outlined if request.by == "outline" else _prompted(request, study)
         return GenerationSummary(_recorded(request, study, made, make))
@@ -98,6 +105,10 @@ def _check(request: Request) -> None:
         if given != (needs.get(by) == field) and (by, field) != ("creator", "model"):
             verb = "takes no" if given else "requires"
             raise UsageError(f"--by {by} {verb} --{field}", field=field)
+    if request.of not in get_args(Product):
+        raise UsageError(f"unknown product {request.of!r}; choose one of skills, tasks", field="of")
+    if request.of == "tasks" and (by not in {"creator", "command"} or request.trials > 1):
+        raise UsageError("--of tasks requires --by creator or command, without --trials")
     if by == "outline" and request.trials > 1:
         raise UsageError("--by outline gives the same Skill every time; omit --trials")
 
@@ -106,33 +117,40 @@ def _recorded(
     request: Request, study: StudyFolder, made: Sequence[Order], make: Make
 ) -> tuple[Generation, ...]:
     """Copy every answer that counts; record all in generation.jsonl and the database."""
-    rows = []
-    for order in made:
-        for number in range(1, request.trials + 1):
-            name = f"{order.name}/{number}" if request.trials > 1 else order.name
-            facts = {
-                "skill": name,
-                "task": order.task and order.name,
-                "by": request.by,
-                "source": order.source.source,
-                "source_digest": order.source.digest,
-                "source_commit": order.commit,
-                "order_digest": order.digest,
-                "token_limit": order.tokens,
-            }
-            try:
-                bundle = make(order, number, facts)
-                refuse_invalid(bundle, order.tokens)
-            except (BundleError, UnusableAnswer, QuestionRefused) as error:
-                facts["refused"] = error.message
-            else:
-                target = request.out / SKILLS / name
-                copy(bundle, target)
-                facts |= figures(bundle, order.source)
-                facts |= leak(bundle, target, order.task) if order.task else NO_TASK
-            rows.append(msgspec.convert(facts, Generation))
-    made_now = {row.skill for row in rows}
-    before = [row for row in read_rows(Generation, study.generation) if row.skill not in made_now]
+    rows: list[dict[str, Any]] = []
+    for order, number in product(made, range(1, request.trials + 1)):
+        facts = {
+            "skill": f"{order.name}/{number}" if request.trials > 1 else order.name,
+            "task": order.task and order.name,
+            "by": request.by,
+            "source": order.source.source,
+            "source_digest": order.source.digest,
+            "source_commit": order.commit,
+            "order_digest": order.digest,
+            "token_limit": order.tokens,
+        }
+        try:
+            bundle = make(order, number, facts)
+            rows += [facts | one for one in _admitted(bundle, order, request.out, facts["skill"])]
+        except (BundleError, UnusableAnswer, QuestionRefused) as error:
+            rows.append(facts | {"refused": error.message})
+    return _stored(study, [msgspec.convert(one, Generation) for one in rows])
+
+
+def _admitted(bundle: Bundle, order: Order, out: Path, name: str) -> list[dict[str, Any]]:
+    """Copy an answer; return further fields of its rows. Raises BundleError for one that does not count."""
+    if order.of == "tasks":
+        return admitted_tasks(bundle, order.source, out / MADE)
+    refuse_invalid(bundle, order.tokens)
+    target = out / SKILLS / name
+    copy(bundle, target)
+    return [figures(bundle, order.source) | leak(bundle, target, order.task)]
+
+
+def _stored(study: StudyFolder, rows: Sequence[Generation]) -> tuple[Generation, ...]:
+    """Store the rows of a call; those of earlier calls about other Skills stay."""
+    names = {row.skill for row in rows}
+    before = [row for row in read_rows(Generation, study.generation) if row.skill not in names]
     write_jsonl(study.generation, [*before, *rows])
     if study.planned:
         ingest_trials(study.root)
@@ -151,7 +169,7 @@ def _created(study: StudyFolder) -> Make:
         names = ("trial", "agent", "model", "scripted", "usage_reason")
         facts |= {name: getattr(record, name) for name in names}
         facts["version"] = record.agent_version
-        return answer_of(record, study.trial_raw(trial))
+        return answer_of(record, study.trial_raw(trial), order)
 
     return make
 

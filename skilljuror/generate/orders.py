@@ -5,6 +5,7 @@ import shutil
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
@@ -18,8 +19,7 @@ from skilljuror.llm import as_data
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.studies.tasks import BAKED_SKILLS, copies_skills, task_name, task_settings
 
-ANSWER = "generated-skills"
-"""Folder of an agent's answer, in its working directory."""
+Product = Literal["skills", "tasks"]
 SOURCE = "source"
 """Folder with the files of a source, likewise."""
 LIBRARY = "library"
@@ -36,23 +36,34 @@ files may lie beside it, such as references/ or scripts/.
 Write what the other agent needs to know: methods, conventions, tools, traps. Do not write the answer, nor what fits \
 one task alone, such as the names of its files.{limit}
 """
-_WHERE = f"""
-Look at the files in the folder that you stand in. Write each Skill as a folder of its own below `{ANSWER}/` in that \
-folder: regular files only, no links. Nothing else that you write or say is read.
+_TASKS = """\
+Write tasks that show whether an agent can use the Skill that you are given. Each is a folder:
+- instruction.md: what is to be done, complete, in the words of a user who does not know the Skill
+- environment/: files that the agent finds in its working directory
+- tests/test.sh: runs there after the agent, and writes 1 to "$LOGS_DIR/verifier/reward.txt" if the work is right, else 0
+- solution/solve.sh: does the work, so that it earns 1
+- task.toml: [metadata] with a category
+
+An agent that does nothing must earn less than 1, and so must one that copies all texts of the tests. The instruction \
+must not tell what the Skill tells. Neither may the Skill hold the solution.
 """
-_TEST = f"""\
+_WHERE = """
+Write each as a folder of its own below `{answer}/` in the folder that you stand in; look at the files there first. \
+Regular files only, no links. Nothing else that you write or say is read.
+"""
+_TEST = """\
 #!/bin/bash
 # Copies the answer. skilljuror validates it after the trial and runs nothing of it.
-out="${{LOGS_DIR:-/logs}}/verifier"
+out="${LOGS_DIR:-/logs}/verifier"
 mkdir -p "$out"
 reward=0
-if [ -d {ANSWER} ] && [ ! -L {ANSWER} ]; then
-  find {ANSWER} ! -type d ! -type f | head -n 20 | sed 's/$/ is not a regular file/' > "$out/refused.txt"
-  find {ANSWER} -type f -size +8192k | head -n 20 | sed 's/$/ is larger than 8 MB/' >> "$out/refused.txt"
-  if [ ! -s "$out/refused.txt" ] && cp -rP {ANSWER} "$out/skills" 2>> "$out/refused.txt"; then
+if [ -d ANSWER ] && [ ! -L ANSWER ]; then
+  find ANSWER ! -type d ! -type f | head -n 20 | sed 's/$/ is not a regular file/' > "$out/refused.txt"
+  find ANSWER -type f -size +8192k | head -n 20 | sed 's/$/ is larger than 8 MB/' >> "$out/refused.txt"
+  if [ ! -s "$out/refused.txt" ] && cp -rP ANSWER "$out/answer" 2>> "$out/refused.txt"; then
     reward=1
-    for folder in {ANSWER}/*/; do
-      head -n 1 "$folder/SKILL.md" 2>/dev/null | grep -q '^---' || reward=0
+    for folder in ANSWER/*/; do
+      [ -f "$folder/ROOT" ] || reward=0
     done
   fi
 fi
@@ -72,6 +83,12 @@ class Order(Struct, frozen=True):
     task: Path | None
     tokens: int | None
     """Limit of the answer."""
+    of: Product = "skills"
+
+    @property
+    def answer(self) -> str:
+        """Folder of an agent's answer, in its working directory."""
+        return f"generated-{self.of}"
 
     @property
     def instruction(self) -> str:
@@ -91,6 +108,8 @@ class Order(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The order as a generator gets it; foreign text is data between tags."""
+        if self.of == "tasks":
+            return _TASKS
         about = "the subject of the " + ("Skill given" if self.of_skill else f"files in {SOURCE}/")
         what = "tasks like the one below" if self.task else about
         limit = f" All files together may have at most {self.tokens} tokens." if self.tokens else ""
@@ -149,10 +168,12 @@ def _instruction(task: Path) -> str:
 def write_task(order: Order, target: Path) -> None:
     """Write the task that asks an agent. Nothing of the original's tests, solution and Skill is in it.
     Raises StudyError for a task that cannot be read."""
+    root = {"skills": "SKILL.md", "tasks": "instruction.md"}[order.of]
+    script = _TEST.replace("ANSWER", order.answer).replace("ROOT", root)
     files = {
         "task.toml": Blob(_settings(order.task).encode() if order.task else b""),
-        "instruction.md": Blob(f"{order.text}{_WHERE}".encode()),
-        "tests/test.sh": Blob(_TEST.encode(), executable=True),
+        "instruction.md": Blob((order.text + _WHERE.format(answer=order.answer)).encode()),
+        "tests/test.sh": Blob(script.encode(), executable=True),
     }
     if not (order.from_task or order.of_skill):
         files |= {f"environment/{SOURCE}/{path}": one for path, one in order.source.files.items()}

@@ -16,7 +16,7 @@ from skilljuror.run.init_study import StudySource, init_study
 from skilljuror.run.run import run_study
 from tests.support import programs
 from tests.support.cli_process import call
-from tests.support.harness_tasks import make_task, write_tree
+from tests.support.harness_tasks import REWARD, make_task, needs_bwrap, write_tree
 from tests.support.loopback import model_server
 from tests.support.scripted_model import WARNINGS, blocks
 from tests.support.studies import edit_study
@@ -222,6 +222,41 @@ def test_the_creator_for_a_skill_is_offered_it(place, monkeypatch):
     (one,) = create(monkeypatch, script, "kettle/environment/skills").skills
     assert (one.skill, one.task, one.refused, one.leak) == ("library", None, None, None)
     assert one.grounded == one.units == one.carried == one.source_units
+
+
+TASK = {
+    "instruction.md": "Write the word of the Skill to out.txt.\n",
+    "environment/cup.txt": "tea\n",
+    "tests/test.sh": REWARD,
+    "solution/solve.sh": "echo done > out.txt\n",
+    "task.toml": "[metadata]\ncategory = 'kitchen'\n",
+}
+
+
+@needs_bwrap
+def test_tasks_for_a_skill_count_if_they_prove_themselves(place, monkeypatch):
+    changes: dict[str, dict[str, Any]] = {
+        "good": {},
+        "free": {"tests/test.sh": 'echo 1 > "$LOGS_DIR/verifier/reward.txt"\n'},
+        "false": {"solution/solve.sh": "true\n"},
+        "told": {"solution/solve.sh": f"{CURATED}\necho done > out.txt\n"},
+        "bare": {"solution/solve.sh": None},
+    }
+    script = "".join(
+        leaves(text, f"generated-tasks/{name}/{path}")
+        for name, changed in changes.items()
+        for path, text in (TASK | changed).items()
+        if text
+    )
+    made = create(monkeypatch, script, "kettle/environment/skills", of="tasks")
+    assert {one.skill: one.refused for one in made.skills} == {
+        "bare": "it has no solution/solve.sh",
+        "false": "its solution gets reward 0; expected 1",
+        "free": "an empty run gets reward 1: the verifier accepts anything",
+        "good": None,
+        "told": "the Skill has 216 runs of its solution and tests",
+    }
+    assert [path.name for path in (place / "gen/made-tasks").iterdir()] == ["good"]
 
 
 def test_an_outline_is_lines_of_its_source_the_tasks_first(place):
