@@ -119,8 +119,9 @@ def _recorded(
     """Copy every answer that counts; record all in generation.jsonl and the database."""
     rows: list[dict[str, Any]] = []
     for order, number in product(made, range(1, request.trials + 1)):
-        facts = {
-            "skill": f"{order.name}/{number}" if request.trials > 1 else order.name,
+        name = f"{order.name}/{number}" if request.trials > 1 else order.name
+        facts: dict[str, Any] = {
+            "skill": name,
             "task": order.task and order.name,
             "by": request.by,
             "source": order.source.source,
@@ -131,7 +132,7 @@ def _recorded(
         }
         try:
             bundle = make(order, number, facts)
-            rows += [facts | one for one in _admitted(bundle, order, request.out, facts["skill"])]
+            rows += [facts | one for one in _admitted(bundle, order, request.out, name)]
         except (BundleError, UnusableAnswer, QuestionRefused) as error:
             rows.append(facts | {"refused": error.message})
     return _stored(study, [msgspec.convert(one, Generation) for one in rows])

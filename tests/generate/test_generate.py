@@ -12,6 +12,7 @@ from skilljuror.generate.generate import Request, generate
 from skilljuror.ingest.trials import ingest_trials
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.queries.run import run
+from skilljuror.run.check import check_study
 from skilljuror.run.init_study import StudySource, init_study
 from skilljuror.run.run import run_study
 from tests.support import programs
@@ -98,6 +99,7 @@ def test_only_the_folder_goes_from_a_creator_to_the_solver(place, monkeypatch):
     script = f"python3 -c '{SHOW}' \"$2\" \"$1\" <<'END'\n{CURATED}END\n"
     agent = {"name": f"{programs.__name__}:shell", "options": {"script": script}}
     edit_study(place / "study.yaml", agent=agent, trials_per_cell=1, harness={"timeout_sec": 20})
+    assert [one.verdict for one in check_study(place / "study.yaml").tasks] == ["ok", "ok"]
     out = StudyFolder(place / "out")
     run_study(place / "study.yaml", out.root)
     ingest_trials(out.root)
@@ -112,6 +114,13 @@ def test_only_the_folder_goes_from_a_creator_to_the_solver(place, monkeypatch):
     # an arm with a Skill of its own must not show the one that it was not offered
     flags = run(out.database, "SELECT trial, flag FROM contaminations ORDER BY ALL").rows
     assert flags == [("urn__self__1", "skill_text_shown")]
+    rows = run(out.database, "given_skills").records()
+    assert [(row["path"], row["compared_with"]) for row in rows] == [
+        ("gen/skills/kettle", "origin"),
+        ("gen/skills/urn", "origin"),
+    ]
+    done = call("report", "out", cwd=place)
+    assert done.returncode == 0, done.stderr
 
 
 HOSTILE = {
