@@ -50,6 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
             "judging": {"ingest", "runtime"},
             "run": {"build", "ingest", "runtime"},  # what a trial cost stands in its log
             "review": {"build", "ingest", "judging", "runtime"},
+            "generate": {"build", "ingest", "run", "runtime"},  # a generator is a study
         }.items()
     },
     "study": WORDS | {"files", "queries", "stats", "metrics", "ingest", "judging", "store"},
@@ -179,6 +180,7 @@ OWNERS: dict[str, set[str]] = {
         "judging",
         "run",
         "review",
+        "generate",
         "llm",
         "cli",
         "agents",

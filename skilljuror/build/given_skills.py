@@ -101,7 +101,7 @@ def given_rows(folder: StudyFolder, plan: StudyPlan) -> Iterator[GivenSkillRow]:
     """Yield each offered Skill, compared with the one of the condition before it."""
     for task in plan.tasks:
         before: str | None = None
-        for arm in plan.config.conditions:
+        for arm in plan.config.offers:
             if given := task.given.get(arm.name):
                 fields = (task.name, arm.name, given.path, given.commit, given.tree_digest, before)
                 row = GivenSkillRow(*fields)

@@ -65,11 +65,12 @@ def study_leaks(study: StudyFolder) -> list[StudyLeak]:
 def _leaks(
     plan: StudyPlan, texts: Mapping[str, Rows], waivers: Mapping[str, Waiver]
 ) -> Iterator[StudyLeak]:
-    cells = {(trial.task, trial.condition) for trial in plan.trials}
+    arms = {arm.name: arm for arm in plan.config.conditions}
+    cells = {(one.task, arms[one.condition].at(one.number).name) for one in plan.trials}
     tasks = [task for task in plan.tasks if task.name in texts]
     secrets = {task.name: _digests(_hidden(texts[task.name])) for task in tasks}
     for task in tasks:
-        for arm in plan.config.conditions:
+        for arm in plan.config.offers:
             if arm.offers and (task.name, arm.name) in cells:
                 others = {
                     other.name: secrets[other.name]

@@ -70,6 +70,11 @@ def revision_of(name: str) -> tuple[str, str] | None:
     return (revision, inner) if revision and colon and not Path(name).exists() else None
 
 
+def commit_of(revision: str) -> str:
+    """Return the full hash of a commit of the repository around the working folder. Raises BundleError."""
+    return _Repository(revision, Path()).text(*_OBJECT, f"{revision}^{{commit}}")
+
+
 def file_at(revision: str, path: str) -> bytes | None:
     """Return the bytes of a file, by its path from the top of the repository around the working folder, or None
     if the revision lacks it. Raises BundleError for an unknown revision."""

@@ -14,6 +14,7 @@ from skilljuror.cli import (
     build,
     check,
     gates,
+    generate,
     heat,
     ingest,
     judging,
@@ -39,6 +40,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         gates.waive: "waive out/my-skill",
         gates.assay: "assay out/my-skill --keep",
         build.rubric: "rubric out/my-skill",
+        generate.generate: "generate my-docs --by outline --tokens 2000 --out gen",
         gates.explain: "explain knowledge.missing",
     },
     "Studies": {

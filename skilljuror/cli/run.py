@@ -74,6 +74,10 @@ def init(
         Path | None,
         typer.Option("--tests", metavar="DIR", help="Its verifier; default: a rubric."),
     ] = None,
+    generated: Annotated[
+        Path | None,
+        typer.Option("--generated", metavar="DIR", help="Folder of `generate` to compare."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="Study file to write.")] = Path("study.yaml"),
     json: Json = False,
     debug: Debug = False,
@@ -93,6 +97,7 @@ def init(
         sections,
         evals,
         repository(repo, commit, requirement, tests),
+        generated,
     )
     new = init_study(source, out)
 

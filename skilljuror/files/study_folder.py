@@ -85,6 +85,11 @@ class StudyFolder:
         return self.root / "calls.jsonl"
 
     @property
+    def generation(self) -> Path:
+        """Skills that were generated in this study, and where each came from."""
+        return self.root / "generation.jsonl"
+
+    @property
     def reviews(self) -> Path:
         """Decisions of people: waivers, answers, and accepted trials."""
         return self.root / "reviews.jsonl"

@@ -35,6 +35,7 @@ from skilljuror.ingest.skill_units import unit_rows
 from skilljuror.ingest.summary import IngestCounter, IngestSummary, batches
 from skilljuror.models.check_result import CheckResult
 from skilljuror.models.events import SkillManifest
+from skilljuror.models.generation import Generation
 from skilljuror.models.ingest import SourceRow
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.review import Acceptance
@@ -282,6 +283,7 @@ def ingest_trials(
         names = [task.name for task in plan.tasks] + [one.name for one in plan.excluded]
         store.put_builds(read_builds(folder.builds, names), given_manifests(folder, names))
         store.put_given(given_rows(folder, plan))
+        store.put_generations(read_rows(Generation, folder.generation))
         store.put_skill_leaks(study_leaks(folder))
         store.put_units(*unit_rows(folder, names))
         done = 0

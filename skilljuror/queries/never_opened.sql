@@ -22,7 +22,7 @@ planned AS (
         count(*) AS runs,
         count(u.run) AS unknown
     FROM arm_runs AS r
-    JOIN conditions AS c ON c.condition = r.condition
+    JOIN trials AS c ON c.trial = r.run
     JOIN variant_files AS f ON f.build = r.task AND f.variant = c.variant
     LEFT JOIN unknown_opens AS u ON u.run = r.run AND u.skill = split_part(f.path, '/', 1)
     WHERE r.readable

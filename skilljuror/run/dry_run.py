@@ -68,11 +68,11 @@ def dry_run(study_file: Path, folder: Path, *, rerun: Collection[str] = ()) -> D
     plan, wanted = run.plan, tuple(sorted(run.builds.transforms))
     before: dict[str, TrialRecord] = finished_records(run.folder, plan)
     again, notes = to_run_again(run.folder, before, rerun)
-    offers = {arm.name: arm.offers for arm in plan.config.conditions}
+    arms = {arm.name: arm for arm in plan.config.conditions}
     trials = tuple(
         TrialStep(
             trial=one.trial, task=one.task, condition=one.condition,
-            variant=offers[one.condition], block=one.block, seed=one.seed,
+            variant=arms[one.condition].at(one.number).offers, block=one.block, seed=one.seed,
             again=one.trial in before,
         )
         for one in plan.trials

@@ -19,11 +19,12 @@ from skilljuror.build.given_skills import GivenSkills
 from skilljuror.build.scopes import flat_page
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError, UsageError
-from skilljuror.files import replacement
+from skilljuror.files import StudyFolder, read_rows, replacement
 from skilljuror.harnesses.unsupported import unsupported
 from skilljuror.models.bundle import Blob
 from skilljuror.models.exclusion import Exclusion
-from skilljuror.models.study import Condition, SkillSource, StudyPlan, TaskEntry
+from skilljuror.models.generation import Generation
+from skilljuror.models.study import NUMBER, Condition, SkillSource, StudyPlan, TaskEntry
 from skilljuror.run.evals_source import tasks_of_evals
 from skilljuror.run.repository_source import RepositorySource, task_of_repository
 from skilljuror.run.task_md import TASK_MD, task_of_package
@@ -42,6 +43,7 @@ from skilljuror.transforms.layouts.without_section import PREFIX, titles_of
 NO_SKILL, CREDENTIAL, REFUSED = "no Skill", "external credential", "refused by the plan"
 NO_INPUT = "missing input"
 """Categories of excluded tasks."""
+USUAL_TRIALS = 5
 USUAL_SECONDS = 600
 """Time limit of agent and verifier in a task that names none."""
 
@@ -54,6 +56,8 @@ LAYOUTS = (
 BASELINE = Condition(name="baseline", variant="baseline")
 OF_THE_PAPER = (LAYOUTS[0], BASELINE, LAYOUTS[2])
 """Those of the SkillJuror paper."""
+CURATED = (LAYOUTS[0], Condition(name="curated", variant="origin"))
+"""Those that a generated Skill is compared with."""
 SHAM = (Condition(name="sham", variant="placebo-irrelevant"),)
 """Next to the arms of a study of sections: nothing of the Skill."""
 
@@ -62,7 +66,7 @@ TEMPLATE = """\
 format_version: 1
 name: {name}  # short name; the run is stored in out/{name}
 seed: 7  # for the order of the trials and the agents' seeds
-trials_per_cell: 5  # trials of every (task, condition) pair
+trials_per_cell: {trials}  # trials of every (task, condition) pair
 
 # Folders in Harbor task format. skills: the source Skill; default: the task's environment/skills.
 tasks:
@@ -98,6 +102,8 @@ AS_IN_THE_PAPER = """
 OF_SECTIONS = """
 # without-…: one section says something irrelevant of the same length; sham: all of it does; baseline: the Skill
 # on one page. The report compares baseline with each."""
+OF_GENERATED = """
+# no_skill: no Skill; curated: the task's own, unchanged; self: the one that was generated for the task."""
 OF_VERSIONS = " Each has the Skill of a git revision."
 LOCAL = " local: the sandbox of this machine."
 HARBOR = " harbor: docs/harbor.md; environment: docker, daytona, modal, …"
@@ -130,6 +136,8 @@ class StudySource(Struct, frozen=True):
     """A Skill's folder whose own evals are the tasks."""
     repository: RepositorySource | None = None
     """A repository at a commit, which is the task."""
+    generated: Path | None = None
+    """Folder of `generate`, whose Skills are compared with no Skill and with the tasks' own."""
 
 
 class Converted(Struct, frozen=True):
@@ -234,8 +242,10 @@ def _check(source: StudySource) -> None:
     for option, chosen in (("--revisions", source.revisions), ("--sections", source.sections)):
         if chosen and not source.skill:
             raise UsageError(f"{option} requires --skill", field="skill")
-    if source.revisions and source.sections:
-        raise UsageError("--revisions and --sections are two studies; choose one")
+    studies = {"--revisions": source.revisions, "--sections": source.sections}
+    names = [name for name, asked in (studies | {"--generated": source.generated}).items() if asked]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)} are two studies; choose one")
     if source.skill and not source.revisions and not load_bundle(source.skill).skills:
         raise UsageError(
             f"--skill {str(source.skill)!r} has no SKILL.md; name a folder of one or more skills",
@@ -283,6 +293,10 @@ def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
         names = [f"{PREFIX}{title}" for title in titles]
         arms = {load_transform(name).variant: name for name in names}
         return (*SHAM, *(Condition(name=arm, variant=name) for arm, name in arms.items()), BASELINE)
+    if source.generated:
+        number = f"/{NUMBER}" if _generated(source) > 1 else ""
+        path = f"{relative(source.generated, base)}/skills/{{task}}{number}"
+        return (*CURATED, Condition(name="self", skill=SkillSource(path=path)))
     if not (source.revisions and source.skill):
         return OF_THE_PAPER if source.skillsbench else LAYOUTS
     path = relative(source.skill, base)
@@ -290,6 +304,14 @@ def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
         Condition(name=name, skill=SkillSource(path=path, revision=revision))
         for name, revision in zip(("old", "new"), source.revisions, strict=True)
     )
+
+
+def _generated(source: StudySource) -> int:
+    """Skills generated for each task; 0 without any."""
+    if not source.generated:
+        return 0
+    rows = read_rows(Generation, StudyFolder(source.generated / "create").generation)
+    return max(Counter(row.task for row in rows).values(), default=0)
 
 
 def _entry(folder: Path, source: StudySource, base: Path) -> TaskEntry:
@@ -326,7 +348,8 @@ def _problem(
     if folder.is_dir() and not source.skill and not baked.exists():
         return NO_SKILL, f"it has no Skill under environment/{BAKED_SKILLS}"
     try:
-        planned_task(arms, entry, base)
+        find = GivenSkills(base) if source.generated else None
+        planned_task([arm.at(1) for arm in arms], entry, base, find)
         if not source.skill and not load_bundle(baked).skills:
             return NO_SKILL, f"environment/{BAKED_SKILLS} has no SKILL.md"
         asked = _asked_of_machine(task_settings(folder)) if source.skillsbench else []
@@ -372,6 +395,7 @@ def _text(
     excluded = "".join(f"  - {_yaml(one.model_dump())}\n" for one in exclude)
     return TEMPLATE.format(
         name=_study_name(source),
+        trials=trials if (trials := _generated(source)) > 1 else USUAL_TRIALS,
         tasks="\n".join(
             f"  - {_yaml(one.model_dump(exclude_none=True, exclude={'attributes'}))}"
             for one in entries
@@ -381,7 +405,7 @@ def _text(
         arms=_about_arms(source),
         conditions="\n".join(f"  - {_yaml(_arm(one))}" for one in arms),
         treatment=arms[-1].name,
-        control=(arms[0] if source.sections else arms[-2]).name,
+        control=(arms[0] if source.sections or source.generated else arms[-2]).name,
         place=LOCAL if local else HARBOR,
         harness=_yaml(harness),
         agent=_yaml(agent),
@@ -390,6 +414,8 @@ def _text(
 
 
 def _about_arms(source: StudySource) -> str:
+    if source.generated:
+        return OF_GENERATED
     if source.revisions or source.sections:
         return OF_VERSIONS if source.revisions else OF_SECTIONS
     return AS_IN_THE_PAPER if source.skillsbench else OF_LAYOUTS

@@ -343,14 +343,15 @@ def _job(
     config = run.plan.config
     task = next(task for task in run.plan.tasks if task.name == trial.task)
     arm = next(arm for arm in config.conditions if arm.name == trial.condition)
-    manifest = builds[task.name][arm.offers] if arm.offers else None
     named = config.settings(arm)["disclosure"] == "named"
+    offers = arm.at(trial.number).offers
+    manifest = builds[task.name][offers] if offers else None
     return TrialJob(
         trial=trial,
         task=task,
         task_dir=(run.base / task.path).resolve(),
-        variant=arm.offers,
-        variant_dir=run.folder.offered(task.name, arm.offers).resolve() if arm.offers else None,
+        variant=offers,
+        variant_dir=run.folder.offered(task.name, offers).resolve() if offers else None,
         agent=run.agents[arm.name],
         choice=config.harness,
         config_digest=run.plan.config_digest,
@@ -369,6 +370,6 @@ def study_places(base: Path, plan: StudyPlan) -> Iterator[Path]:
         yield base / task.path
         if task.skills:
             yield base / task.skills
-        for arm in plan.config.conditions:
+        for arm in plan.config.offers:
             if arm.skill:
                 yield base / arm.skill.at(task.name)

@@ -260,6 +260,38 @@ CREATE TABLE given_skills (
     own_units BIGINT  -- Knowledge units of this Skill.
 );
 
+-- One row per generated Skill, refused ones included.
+CREATE TABLE generations (
+    skill VARCHAR NOT NULL,  -- Folder below skills/: the task or library, and the number if there are several.
+    task VARCHAR,  -- Task that it was generated for; null for no single one.
+    trial VARCHAR,  -- Trial of its creator; null for a generator that runs no trial.
+    generated_by VARCHAR NOT NULL,  -- creator, prompt, outline or command.
+    agent VARCHAR,  -- Agent that wrote it; null for none.
+    model VARCHAR,  -- Model that wrote it; null for none.
+    version VARCHAR,  -- Version of the agent, or of skilljuror for an outline.
+    scripted BOOLEAN NOT NULL,  -- True when a scripted policy wrote it.
+    source VARCHAR NOT NULL,  -- Path of the source: what the generator saw.
+    source_digest VARCHAR NOT NULL,  -- sha256 over paths, execute bits and contents of the source.
+    source_commit VARCHAR,  -- Full hash of the source's commit; null for files on disk.
+    order_digest VARCHAR NOT NULL,  -- sha256 of the order and the source.
+    token_limit BIGINT,  -- Tokens that were allowed; null for no limit.
+    refused VARCHAR,  -- Why the answer was not copied; null for a Skill.
+    tree_digest VARCHAR,  -- sha256 over paths, execute bits and contents of the Skill.
+    skills VARCHAR[] NOT NULL,  -- Names of its skill folders.
+    tokens BIGINT,  -- Tokens of its text, without licences.
+    source_tokens BIGINT,  -- Tokens of the source's text, without licences.
+    units BIGINT,  -- Knowledge units of the Skill, without its frontmatter.
+    grounded BIGINT,  -- Of these, units that the source also contains, in the same or similar words.
+    source_units BIGINT,  -- Knowledge units of the source, without frontmatter.
+    carried BIGINT,  -- Of these, units that the Skill also contains, in the same or similar words.
+    leak VARCHAR,  -- Whether it has text of the task's solution and verifier: ok, review, fail or unknown; null without a task.
+    leak_reason VARCHAR,  -- What the verdict is based on, or why there is none.
+    input_tokens BIGINT,  -- Input tokens of a prompt; null for a trial, whose log has them.
+    output_tokens BIGINT,  -- Output tokens of a prompt; null for a trial, whose log has them.
+    cost_usd DOUBLE,  -- Cost of a prompt, US dollars; null for a trial, whose log has it.
+    usage_reason VARCHAR  -- Why tokens and cost are null.
+);
+
 -- One row per task and condition that offers a Skill: runs of 12 words that the Skill shares with the task's solution and verifier, but not with its instruction and environment. A study without fingerprints has no rows.
 CREATE TABLE skill_leaks (
     task VARCHAR NOT NULL,  -- Name of the task.
@@ -1110,6 +1142,7 @@ FROM trials AS t
 JOIN planned_trials AS p ON p.trial = t.trial
 JOIN conditions AS c ON c.condition = p.condition
 WHERE c.variant IS DISTINCT FROM t.variant
+    AND c.variant || '-' || p.number IS DISTINCT FROM t.variant  -- one Skill per trial
 UNION ALL
 SELECT t.trial, 'variant_changed', 'the offered files are not those that were built'
 FROM trials AS t

@@ -9,6 +9,7 @@ import duckdb
 
 from skilljuror.errors import StoreError
 from skilljuror.models.check_result import CheckResult
+from skilljuror.models.generation import Generation
 from skilljuror.models.ingest import SeenFile, SourceRow, UnloggedTrial
 from skilljuror.models.measure import JudgeCalls, LocalEffect, RepeatedVerdict, UnitUse, Verdict
 from skilljuror.store import plans, tables
@@ -86,6 +87,12 @@ class Store:
         with self.transaction():
             self._delete_all(tables.GIVEN_SKILLS.name)
             self._insert_records(tables.GIVEN_SKILLS, list(rows))
+
+    def put_generations(self, rows: Iterable[Generation]) -> None:
+        """Replace the rows of generated Skills."""
+        with self.transaction():
+            self._delete_all(tables.GENERATIONS.name)
+            self._insert_records(tables.GENERATIONS, list(rows))
 
     def put_skill_leaks(self, rows: Iterable[Any]) -> None:
         """Replace the leaks of the Skills."""

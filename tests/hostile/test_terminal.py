@@ -31,6 +31,11 @@ COMMANDS = {
         ["run", "made/study.yaml", "--dry-run", "--out", f"dry{NAME}"]],
     "init": [["init", "--task", NAME, "--skill", "source"],
         ["init", "--task", "made/tea", "--skill", "source", "--out", f"new{NAME}.yaml"]],
+    "generate": [
+        ["generate", NAME, "--by", NAME, "--out", "made"],
+        ["generate", "source", "--by", "outline", "--out", f"outline{NAME}"],
+        ["generate", "made/tea", "--by", "command", "--argv", "true", "--out", f"left{NAME}"],
+    ],
     "plan": [["plan", f"{NAME}.yaml"], ["plan", "made/study.yaml", "--from", f"gone{NAME}"]],
     "check": [["check", "lax/study.yaml"], ["check", f"{NAME}.yaml"],
         ["check", f"task{NAME}"]],

@@ -33,6 +33,7 @@ KEYED = {"tokens", "skill_steps_in_third", "skill_steps_in_bin", "invocation_mod
 """Measures that have values by key only."""
 EXEMPT = {
     "coverage": "counts of the usable trials and the others",
+    "generation": "how Skills were made",
     "given_skills": "Skills, no trials",
     "judged_cells": "a list for estimators",
     "leaks": "the search for contamination itself",

@@ -47,6 +47,11 @@ def logging_writer(options, model):
     return replace(program, files=(*program.files, log), argv=argv)
 
 
+def creator(options, model):
+    """A scripted creator of Skills, whose script the environment names."""
+    return replace(shell_agent(os.environ["CREATOR_SCRIPT"]), name="creator")
+
+
 KEY = "TEA_API_KEY"
 """Variable that holds the key of `talkative`."""
 

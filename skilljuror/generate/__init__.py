@@ -1,0 +1,1 @@
+"""Generate Skills: a generator is a study whose answer is a folder."""
