@@ -258,6 +258,7 @@ class StudyReader:
                 row["final"],
                 row["contaminated"],
                 row["flags"],
+                row["suppressed"],
             )
             for row in planned
         ]

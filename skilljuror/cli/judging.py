@@ -14,6 +14,7 @@ from skilljuror.cli.output import (
     print_legend,
     print_lines,
     progress,
+    record_table,
     to_plain,
 )
 from skilljuror.errors import SkilljurorError, UsageError
@@ -21,6 +22,19 @@ from skilljuror.errors import SkilljurorError, UsageError
 
 def judge(
     study: Study,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...", help="With --rubric: rubric files; default: the tasks' own."
+        ),
+    ] = None,
+    rubric: Annotated[
+        bool, typer.Option("--rubric", help="Judge the work by rubrics instead.")
+    ] = False,
+    tasks: Annotated[
+        Path | None,
+        typer.Option("--tasks", metavar="STUDY.yaml", help="With --rubric: study file of the run."),
+    ] = None,
     name: Annotated[
         str, typer.Option("--judge", help="Judge, or package.module:attribute.")
     ] = "tracing",
@@ -58,7 +72,10 @@ def judge(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Label whether each opened resource led to visible work."""
+    """Label whether each opened resource led to visible work; or grade the work by rubrics.
+
+    A rubric's items are decided by code, then by --model, then by people (`review`).
+    """
     from skilljuror.judging.judge_study import judge_study
 
     if model is None and (api_base or budget_usd is not None or repeat > 1 or probe or panel):
@@ -66,6 +83,16 @@ def judge(
             "--api-base, --budget-usd, --repeat, --probe and --panel require --model",
             field="model",
         )
+    if rubric:
+        if again or name != "tracing" or repeat > 1 or probe or panel:
+            raise UsageError(
+                "--judge, --again, --repeat, --probe and --panel do not apply to --rubric; leave them out",
+                field="rubric",
+            )
+        _judge_rubrics(study, files or [], tasks, model, api_base, budget_usd, threads, json)
+        return
+    if files or tasks:
+        raise UsageError("FILE and --tasks require --rubric", field="rubric")
     cascades: list[Any] = []
     stopped = None
     with progress(json) as listener:
@@ -95,6 +122,40 @@ def judge(
         raise stopped
     if summary.unread or problems:
         raise typer.Exit(1)
+
+
+def _judge_rubrics(
+    study: Path,
+    files: list[Path],
+    tasks: Path | None,
+    model: str | None,
+    api_base: str | None,
+    budget_usd: float | None,
+    threads: int,
+    json: bool,
+) -> None:
+    from skilljuror.build.rubric_audit import client_for
+    from skilljuror.judging.task_rubrics import judge_rubrics
+
+    client = client_for(study, model, api_base, budget_usd) if model else None
+    with progress(json) as listener:
+        summary = judge_rubrics(study, tasks, files, client, threads, listener)
+    emit(summary, json, lambda: _print_rubrics(study, summary))
+    if sum(one.unjudged for one in summary.rubrics):
+        raise typer.Exit(3)
+
+
+def _print_rubrics(study: Path, summary: Any) -> None:
+    record_table(
+        [{**to_plain(one), "points": " or ".join(f"{sum_:g}" for sum_ in one.points)} for one in summary.rubrics],
+        "rubric", "trials", "items", "points", "code", "model", "people", "unjudged",
+    )  # fmt: skip
+    if summary.spent_usd is not None:
+        print(f"cost: ${summary.spent_usd:.4f}")
+    print_lines("  incomplete", (f"{name}: {reason}" for name, reason in summary.unread))
+    if sum(one.unjudged for one in summary.rubrics):
+        print(f"unjudged items need a model (--model) or a person: {command_line('review', study)}")
+    print(f"next: {command_line('query', study, 'rubric_scores')}")
 
 
 def _judge_by_models(

@@ -95,6 +95,11 @@ class StudyFolder:
         return self.root / "task-attributes.jsonl"
 
     @property
+    def judged_items(self) -> Path:
+        """Verdicts on the items of rubrics, by code and models."""
+        return self.root / "judged-items.jsonl"
+
+    @property
     def label_sample(self) -> Path:
         """The uses to be labelled by people, sampled once."""
         return self.root / "label-sample.json"

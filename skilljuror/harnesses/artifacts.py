@@ -2,12 +2,14 @@
 
 import errno
 import hashlib
+import json
 import os
 import shutil
 import stat
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,8 +31,18 @@ MACHINE_FAULTS = frozenset({
 _MAX_LEFT_OUT = 20
 """Skipped files that are listed; the rest are counted."""
 _Read = TypeVar("_Read")
+Unchanged = Callable[[str, os.stat_result], bool]
+"""Says of a path and a file's state whether the file is as the agent found it."""
 MAX_LISTED = 2_000
 """Listed files of the working directory."""
+LISTING = "artifacts.json"
+"""List of the files that an agent left, in a trial's raw folder."""
+WORK = "work"
+"""Folder in a trial's raw folder with the text files that are kept of them."""
+MAX_KEPT, MAX_KEPT_TOTAL = 256 * 1024, 4 * 1024 * 1024
+"""Bytes of a kept file, and of all kept files of a trial."""
+_BULK = frozenset({".git", ".venv", "__pycache__", "node_modules"})
+"""Folders that programs fill; kept only if the study names their files."""
 
 
 class Reading:
@@ -80,11 +92,12 @@ class Reading:
             return otherwise
 
 
-def copy_logs(source: Path, target: Path, reading: Reading) -> list[str]:
-    """Copy a log folder; return the entries that are not regular files or not readable."""
+def copy_logs(source: Path, target: Path, reading: Reading, skip: Path | None = None) -> list[str]:
+    """Copy a log folder without the folder `skip`; return the entries that are not regular files or not
+    readable."""
     left_out: list[str] = []
     target.mkdir(parents=True, exist_ok=True)
-    for path, info in plain_files(source, left_out, reading):
+    for path, info in plain_files(source, left_out, reading, skip):
         name = path.relative_to(source)
         if not reading.takes(str(name), info.st_size):
             continue
@@ -97,11 +110,12 @@ def copy_logs(source: Path, target: Path, reading: Reading) -> list[str]:
 
 
 def plain_files(
-    folder: Path, others: list[str], reading: Reading
+    folder: Path, others: list[str], reading: Reading, skip: Path | None = None
 ) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield every regular file below `folder` in path order; append other entries to `others`."""
+    """Yield every regular file below `folder` in path order, without the folder `skip`; append other
+    entries to `others`."""
     for base, folders, names in walk(folder):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if Path(base, name) != skip)
         for path in (Path(base, name) for name in sorted([*names, *folders])):
             name = str(path.relative_to(folder))
             if why := reading.spent():
@@ -138,6 +152,70 @@ def list_files(folder: Path, reading: Reading) -> dict[str, Any]:
             continue
         files.append({"path": name, "size": info.st_size, "sha256": digest})
     return {"files": files, "others": others[:MAX_LISTED]}
+
+
+def unchanged_since(folder: Path) -> Unchanged:
+    """Note the files below `folder`; return what tells which of them still have their size and time."""
+    states = {
+        str(path.relative_to(folder)): (info.st_size, info.st_mtime_ns)
+        for path, info in plain_files(folder, [], Reading())
+    }
+    return lambda name, info: states.get(name) == (info.st_size, info.st_mtime_ns)
+
+
+def keep_work(
+    folder: Path,
+    target: Path,
+    patterns: Collection[str] | None,
+    unchanged: Unchanged,
+) -> list[str]:
+    """Copy an agent's text files below `folder` to `target`: those that match a pattern, or, without
+    patterns, those that it changed.
+
+    Files near the root go first. Return what matches and is not kept, with the reason.
+    """
+    reading, not_kept = Reading(), []
+    reading.bytes = MAX_KEPT_TOTAL
+    target.mkdir(parents=True, exist_ok=True)
+    found = [(path.relative_to(folder), info) for path, info in plain_files(folder, [], reading)]
+    for name, info in sorted(found, key=lambda one: (len(one[0].parts), one[0])):
+        if patterns is None:
+            wanted = _BULK.isdisjoint(name.parts) and not unchanged(str(name), info)
+        else:
+            wanted = any(fnmatchcase(name.as_posix(), pattern) for pattern in patterns)
+        if wanted and (why := _not_kept(folder / name, target / name, info.st_size, reading)):
+            not_kept.append(f"{name}: {why}")
+    return [*not_kept[:MAX_LISTED], *(one for one in reading.left_out if "everything after" in one)]
+
+
+def _not_kept(path: Path, target: Path, size: int, reading: Reading) -> str | None:
+    """Copy a text file; return why it is not kept, or None."""
+    if size > MAX_KEPT:
+        return f"{size} bytes, more than {MAX_KEPT}"
+    if size > reading.bytes:
+        return f"all kept files together are limited to {MAX_KEPT_TOTAL} bytes"
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return f"not readable: {error.strerror}"
+    if b"\0" in data or not _is_text(data):
+        return "not text"
+    reading.bytes -= size
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+    return None
+
+
+def _is_text(data: bytes) -> bool:
+    with suppress(UnicodeDecodeError):
+        return data.decode() is not None
+    return False
+
+
+def write_listing(raw: Path, listing: dict[str, Any]) -> None:
+    """Write a trial's list of files."""
+    text = json.dumps(listing, indent=1, ensure_ascii=False)
+    (raw / LISTING).write_text(text, encoding="utf-8", errors="replace")
 
 
 def digest_left(root: Path, guest: str, reading: Reading, without: Collection[str] = ()) -> str:

@@ -44,6 +44,8 @@ class TrialJob(Struct, frozen=True):
     as edits of the Skill."""
     disclosed: str | None = None
     """Sentence that names the offered Skills, appended to the prompt as a paragraph; None for none."""
+    keep: tuple[str, ...] | None = None
+    """Globs of the agent's text files to keep; None: all that it changed."""
     hidden: tuple[Path, ...] = ()
     """Host folders of the study, which no trial may see: its file, output, tasks and Skills."""
 

@@ -1,7 +1,6 @@
 """The local harness: run each trial in a fresh copy of the task."""
 
 import contextlib
-import json
 import re
 import shutil
 import tempfile
@@ -36,10 +35,15 @@ from skilljuror.harnesses.allowed_hosts import (
 from skilljuror.harnesses.artifacts import (
     GONE,
     MACHINE_FAULTS,
+    WORK,
     Reading,
+    Unchanged,
     copy_logs,
     digest_left,
+    keep_work,
     list_files,
+    unchanged_since,
+    write_listing,
 )
 from skilljuror.harnesses.base import (
     Requirement,
@@ -112,6 +116,8 @@ class _TrialMachine(Struct, frozen=True):
     """Whether the trial has a Skill."""
     hosts: tuple[str, ...] | None
     """Hosts that an agent with a model may reach; None: all."""
+    unchanged: Unchanged
+    """Whether a file of the working directory is as the agent found it."""
 
     def folder(self, guest: str) -> Path:
         return own_folder(self.sandbox.root, guest)
@@ -193,7 +199,7 @@ class LocalHarness:
             reading = Reading()
             update, artifacts = _read_artifacts(machine, job, target, reading)
             verifier, reward = _judge(machine, job, target, artifacts["left_out"], reading)
-            _write_listing(target / "artifacts.json", artifacts)
+            write_listing(target, artifacts)
             record = _record(job, machine, (agent, verifier, reward), started)
             update["left_out"] = reading.summary()
             text = record.model_copy(update=update).model_dump_json()
@@ -250,7 +256,8 @@ def _set_up(
         prompt = f"{prompt.rstrip()}\n\n{job.disclosed}\n"
     own_file(root, f"{AGENT_DIR}/instruction.md").write_text(prompt, encoding="utf-8")
     digest, offered = _place_skills(root, job), job.variant_dir is not None
-    return _TrialMachine(sandbox, allowance, recipe, prompt, skills, digest, offered, hosts)
+    since = unchanged_since(host_path(root, recipe.workdir))
+    return _TrialMachine(sandbox, allowance, recipe, prompt, skills, digest, offered, hosts, since)
 
 
 def _place_skills(root: Path, job: TrialJob) -> str | None:
@@ -348,7 +355,11 @@ def _read_artifacts(
     folder = machine.folder(machine.recipe.workdir)
     listing = reading.of("files", lambda: list_files(folder, reading), listing)
     tools = reading.of("output", lambda: listed_tools(target / "agent-stdout.txt"), None)
+    not_kept = reading.of(
+        "work", lambda: keep_work(folder, target / WORK, job.keep, machine.unchanged), nothing
+    )
     listed = {**listing, "left_out": left_out, "not_followed": machine.recipe.left_out}
+    listed["not_kept"] = not_kept
     return {"variant_digest_after": after, "tools": tools}, listed
 
 
@@ -411,11 +422,6 @@ def _run_verifier(machine: _TrialMachine, job: TrialJob, target: Path) -> Proces
     output = target / "verifier" / "test-stdout.txt"
     command = Command(argv, env, visible_path(machine.recipe.workdir))
     return machine.sandbox.run(command, job.verifier_limit, OutputFiles(output, output))
-
-
-def _write_listing(path: Path, artifacts: dict[str, Any]) -> None:
-    text = json.dumps(artifacts, indent=1, ensure_ascii=False)
-    path.write_text(text, encoding="utf-8", errors="replace")
 
 
 def _record(

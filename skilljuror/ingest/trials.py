@@ -16,6 +16,7 @@ from skilljuror.build.manifests import offered_by, units_of_build
 from skilljuror.build.stored_builds import read_builds
 from skilljuror.errors import StudyError, TrajectoryError
 from skilljuror.files import StudyFolder, path_text, read_record, read_rows
+from skilljuror.harnesses.artifacts import WORK
 from skilljuror.harnesses.rewards import read_reward
 from skilljuror.ingest.analysis import (
     NOTHING_FURTHER,
@@ -44,7 +45,8 @@ from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import parser, read
 from skilljuror.prices import with_packaged
 from skilljuror.queries.run import run as ask
-from skilljuror.runtime.review_rows import AcceptedTrials, label_rows, sampled_uses
+from skilljuror.runtime.item_rows import item_results
+from skilljuror.runtime.review_rows import AcceptedTrials, code_rows, label_rows, sampled_uses
 from skilljuror.runtime.workers import Listener, Progress, map_ordered, silent, workers_for
 from skilljuror.store import Store, open_write
 from skilljuror.store.replacement import database_to_fill
@@ -141,7 +143,9 @@ def fault_in_output(raw: Path) -> str | None:
     streams = [
         found
         for found in discover([raw])
-        if found.format and parser(found.format).kind is LogKind.STREAM
+        if found.format
+        and parser(found.format).kind is LogKind.STREAM
+        and not found.source.path.is_relative_to(raw / WORK)
     ]
     runs = (_read_first_run(found, "")[0] for found in streams)
     return next((run.fault for run in runs if run and run.fault), None)
@@ -268,6 +272,7 @@ def ingest_trials(
         attempts, acceptances, refused = _read_attempts(folder)
         store.put_attempts(attempts, acceptances)
         store.put_labels(label_rows(folder))
+        store.put_codes(code_rows(folder))
         store.put_label_sample(sampled_uses(folder))
         store.put_sources(refused)
         counter.add_sources(refused)
@@ -283,6 +288,7 @@ def ingest_trials(
             done += len(batch)
             progress(Progress("ingest", done, len(work), batch[-1][0].trial))
         store.forget((), sorted(paths))
+        store.put_items(item_results(folder))
     return counter.summary(remade=remade)
 
 

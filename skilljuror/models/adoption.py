@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from skilljuror.models.harbor import REWARD
-from skilljuror.models.record import Record
+from skilljuror.models.record import GrowingRecord, Record
 from skilljuror.models.study import Contrast, TaskEntry
 
 
@@ -23,8 +23,10 @@ class AdoptedCondition(Record):
     if missing, the contents of a Skill are taken from the logs."""
 
 
-class AdoptionMap(Record):
+class AdoptionMap(GrowingRecord):
     """map.yaml: how finished jobs become a study."""
+
+    later = ("healthy_first", "fewest_usable")
 
     format_version: Literal[1] = 1
     """Version of the map."""
@@ -40,5 +42,9 @@ class AdoptionMap(Record):
     """The agent, as Harbor names it; required if the jobs ran several."""
     model: str | None = None
     """The model; required if the jobs ran several."""
+    healthy_first: int | None = Field(default=None, ge=1)
+    """As in a study file."""
+    fewest_usable: int | None = Field(default=None, ge=2)
+    """As in a study file."""
     tasks: tuple[TaskEntry, ...] = ()
     """Folders of tasks, relative to the map, for the attributes that RQ4 groups by."""

@@ -13,8 +13,10 @@ Answer = Literal[
     "yes", "no", "unknown",
     "source_idiosyncrasy", "packaging_artifact", "controlled_repair", "reject",
     "main", "branch",
+    "heavy_pipeline", "displaced_strategy", "undebuggable_solver",
+    "asset", "runtime", "interface", "numeric", "rule", "none",
 ]  # fmt: skip
-"""A label, an adjudication, or the scope of a section."""
+"""A label, an adjudication, the scope of a section, or a code of rubrics/harm.yaml."""
 ADJUDICATIONS: tuple[Adjudication, ...] = get_args(Adjudication)
 """Adjudication classes; all but the last accept the variant."""
 
@@ -75,8 +77,8 @@ class Decision(Record):
     kind: Literal["decision"] = "decision"
     """Kind of row."""
     item: str
-    """Id of the question: `finding:BUILD/VARIANT/ID`, `rubric:BUILD/VARIANT/ITEM`, `uptake:EVENT` or
-    `scope:SECTION`."""
+    """Id of the question: `finding:BUILD/VARIANT/ID`, `rubric:BUILD/VARIANT/ITEM`, `uptake:EVENT`,
+    `scope:SECTION`, `item:TRIAL/RUBRIC/ID`, `pattern:TRIAL` or `failure:TRIAL`."""
     repeats: tuple[str, ...] = ()
     """Ids of equivalent questions, which it answers as well."""
     answer: Answer

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-ReviewKind = Literal["finding", "rubric", "uptake", "scope"]
+ReviewKind = Literal["finding", "rubric", "uptake", "scope", "item", "pattern", "failure"]
 Adjudication = Literal["source_idiosyncrasy", "packaging_artifact", "controlled_repair", "reject"]
 """Adjudication of a flagged construction (the paper's classes): already in the source, caused by
 packaging, a repair that keeps the knowledge, or the variant is rejected."""
@@ -27,7 +27,8 @@ class ReviewItem(Struct, frozen=True):
     """One question for a person."""
 
     id: str
-    """Stable id: `finding:BUILD/VARIANT/ID`, `rubric:BUILD/VARIANT/ITEM`, `uptake:EVENT`, `scope:SECTION`."""
+    """Stable id: `finding:BUILD/VARIANT/ID`, `rubric:BUILD/VARIANT/ITEM`, `uptake:EVENT`, `scope:SECTION`,
+    `item:TRIAL/RUBRIC/ID`, `pattern:TRIAL`, `failure:TRIAL`."""
     kind: ReviewKind
     """Kind of question."""
     title: str
@@ -35,7 +36,7 @@ class ReviewItem(Struct, frozen=True):
     question: str
     """Question."""
     answers: tuple[str, ...]
-    """Possible answers: yes, no, unknown; the adjudication classes; or main and branch."""
+    """Possible answers: yes, no, unknown; the adjudication classes; main and branch; or codes."""
     suspicion: float
     """Priority, 0 to 1; highest first."""
     texts: tuple[ReviewText, ...] = ()

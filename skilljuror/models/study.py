@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, FiniteFloat, model_validator
 
-from skilljuror.models.build import PdWorth
+from skilljuror.models.exclusion import Exclusion, ExclusionRules
 from skilljuror.models.record import GrowingRecord, Record
 
 NO_SKILL = "no_skill"
@@ -157,27 +157,6 @@ class BuildChoice(GrowingRecord):
         return dict(self.model_extra or {})
 
 
-class Exclusion(Record):
-    """A task that a person excludes before the study."""
-
-    task: str
-    """Name of the task."""
-    category: str = Field(min_length=1)
-    """Category for counting, such as external credential."""
-    reason: str = Field(min_length=1)
-    """Reason in one sentence."""
-
-
-class ExclusionRules(Record):
-    """Rules that exclude tasks before the study, based on their builds."""
-
-    max_tokens: int | None = Field(default=None, gt=0)
-    """Exclude tasks for which a condition offers a Skill with more tokens than this."""
-    pd_worth: PdWorth | None = None
-    """Exclude tasks by `pd_worth` of the build: none, tasks whose `pd` has nothing to open on demand; small,
-    those with little too."""
-
-
 class Budget(Record):
     """Limits for all attempts of a study together; a run stops between trials when one is reached."""
 
@@ -213,7 +192,7 @@ class StudyConfig(GrowingRecord):
 
     later = (
         "metrics", "disclosure", "vary", "primary_outcome", "margin", "exclude", "exclude_rules",
-        "prices", "stop_after_unanswered", "accept_skills",
+        "prices", "stop_after_unanswered", "accept_skills", "healthy_first", "fewest_usable", "keep",
     )  # fmt: skip
 
     format_version: Literal[1] = 1
@@ -250,6 +229,14 @@ class StudyConfig(GrowingRecord):
     margin: float | None = Field(default=None, gt=0, le=100)
     """Difference in the primary outcome, percentage points, below which the arms count as equivalent.
     Declare it before the run."""
+    healthy_first: int | None = Field(default=None, ge=1)
+    """Trials of every (task, condition) pair that count; the others are spares. First come usable trials with
+    a reward, then usable ones without, such as time-outs, each by number. Default: all count."""
+    fewest_usable: int | None = Field(default=None, ge=2)
+    """Conditions with fewer usable trials get no figures. Default: no such rule."""
+    keep: tuple[str, ...] | None = Field(default=None, max_length=100)
+    """Globs of text files in the agent's working directory that a trial keeps for judging, such as
+    out/*; * also matches /. Default: those that the agent changed. At most 256 KiB a file, 4 MiB a trial."""
     retries: int = Field(default=0, ge=0, le=100)
     """Retries of a trial after a fault of the machine or the model's provider, with increasing pauses;
     may change between runs."""

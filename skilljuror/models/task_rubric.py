@@ -1,14 +1,19 @@
 """A rubric of a task: what a trial's work is judged by, item by item, beside or without a verifier."""
 
+import posixpath
+import re
+import warnings
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from skilljuror.models.record import Record
 
 RUBRIC_FILE = "rubric.json"
 """Its name in a task's tests/, which no agent's sandbox holds."""
 MAX_ITEMS = 500
+MAX_BYTES = 1_000_000
+"""Bytes of a rubric's file."""
 
 
 class JsonValue(Record):
@@ -29,18 +34,37 @@ class CodeCheck(Record):
     """Path in the agent's working directory."""
     exists: bool | None = None
     """true: the file must exist; false: it must not, though the agent left others."""
-    contains: str | None = Field(default=None, min_length=1)
+    contains: str | None = Field(default=None, min_length=1, max_length=2000)
     """Text that the file must contain."""
-    absent: str | None = Field(default=None, min_length=1)
+    absent: str | None = Field(default=None, min_length=1, max_length=2000)
     """Text that the file must not contain; a file that does not exist does not pass."""
-    regex: str | None = Field(default=None, min_length=1)
+    regex: str | None = Field(default=None, min_length=1, max_length=2000)
     """Regular expression that must match somewhere in the file."""
     value: JsonValue | None = None
     """Value that the file, JSON, must hold."""
-    command: str | None = Field(default=None, min_length=1)
+    command: str | None = Field(default=None, min_length=1, max_length=2000)
     """Regular expression of a command that the agent must have run, in place of a file."""
     used: bool = True
     """false: it must not have run it."""
+
+    @field_validator("file")
+    @classmethod
+    def _inside(cls, file: str | None) -> str | None:
+        file = file and posixpath.normpath(file)
+        if file and (file.startswith("/") or file.split("/")[0] in {".", ".."}):
+            raise ValueError("give the path of a file inside the working directory")
+        return file
+
+    @field_validator("regex", "command")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                re.compile(pattern or "")
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ValueError(f"invalid regular expression: {error}") from error
+        return pattern
 
     @model_validator(mode="after")
     def _one_kind(self) -> "CodeCheck":
@@ -58,7 +82,7 @@ class TaskRubricItem(Record):
 
     id: str = Field(min_length=1, max_length=100)
     """Name, unique in the rubric."""
-    text: str = Field(min_length=1)
+    text: str = Field(min_length=1, max_length=2000)
     """What the work must show, in one sentence that is true or false of it."""
     points: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """Its weight."""
@@ -88,3 +112,42 @@ class TaskRubric(Record):
         if again := next((name for name in ids if ids.count(name) > 1), None):
             raise ValueError(f"two items have the id {again!r}")
         return self
+
+
+class JudgedItem(Record):
+    """What one judge said of one item for one trial; a line of judged-items.jsonl."""
+
+    format_version: int = 1
+    """Version of this record."""
+    trial: str
+    """Name of the trial."""
+    record: str
+    """sha256 of the trial's record: the answer is stale once the trial is rerun."""
+    rubric: str
+    """Name of the rubric."""
+    item: str
+    """Id of the item."""
+    text: str
+    """The item."""
+    points: float
+    """Its weight."""
+    group: str
+    """Its group."""
+    unit: str | None = None
+    """Its knowledge unit."""
+    criterion: str | None = None
+    """Its criterion."""
+    seen: str
+    """sha256 of the item and of what is judged: a person's answer about another digest is stale."""
+    judge: str | None = None
+    """code, or the model; null if nobody was asked."""
+    answer: Literal["yes", "no"] | None = None
+    """Answer; null for none that counts."""
+    reason: str = ""
+    """Why there is no answer, or why it is no."""
+    file: str = ""
+    """What is quoted: a file of the work, commands, or last message."""
+    line: int | None = None
+    """1-based line at which the quote begins."""
+    quote: str = ""
+    """Quoted passage."""

@@ -1,7 +1,7 @@
 -- question: Which trials does the headline use?
 -- section: RQ2
 -- grain: one row is one planned trial of the contrast
--- columns: task, condition, trial, final, contaminated, flags, strict, reward, share, share_reason
+-- columns: task, condition, trial, final, contaminated, flags, suppressed, strict, reward, share, share_reason
 -- params: treatment=null, control=null, tasks=null
 -- read: There is no headline while a trial is not final. The headline names contaminated trials and is also
 --   computed without them.
@@ -10,6 +10,7 @@
 -- column final: true if the outcome is final: a reward, a timeout, or accepted by a person
 -- column contaminated: true if the trial is invalid for its arm (question quality_flags gives the reason)
 -- column flags: why it is contaminated; null if it is not
+-- column suppressed: under_20_usable if the study demands 20 usable trials and the condition has fewer; else null
 -- column strict: true if the reward is exactly 1; a missing reward is not a pass; null if the task has no verifier
 -- column reward: reward from the verifier; null if missing
 -- column share: points that tests, or items of a rubric, awarded / points (view check_shares); primary_outcome checks
@@ -26,12 +27,14 @@ SELECT
     r.final,
     x.flags IS NOT NULL AS contaminated,
     x.flags,
+    if(starts_with(a.unusable, 'under_'), a.unusable, NULL) AS suppressed,
     r.strict,
     r.reward,
     s.share,
     s.reason AS share_reason
 FROM contrast AS k
 JOIN runs AS r ON r.condition IN (k.treatment, k.control)
+JOIN (SELECT run, unusable FROM arm_runs) AS a USING (run)
 LEFT JOIN (
     SELECT trial, string_agg(DISTINCT flag, ', ' ORDER BY flag) AS flags FROM contaminations GROUP BY trial
 ) AS x ON x.trial = r.run

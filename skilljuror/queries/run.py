@@ -47,14 +47,14 @@ NAMES_OF = {
     "control": "SELECT condition FROM conditions ORDER BY position",
     "judge": "SELECT DISTINCT judge FROM verdicts ORDER BY ALL",
     "metric": "SELECT DISTINCT metric FROM measures ORDER BY ALL",
-    "run": "SELECT run FROM runs ORDER BY ALL",
+    "run": "SELECT run FROM all_runs ORDER BY ALL",
     "skill": "SELECT skill FROM events UNION SELECT regexp_extract(skill, '[^:]*$') FROM events"
     " UNION SELECT skill FROM offered UNION SELECT regexp_extract(skill, '[^:]*$') FROM offered"
     " UNION SELECT unnest(skills) FROM variants ORDER BY ALL",
     "status": "SELECT DISTINCT status FROM sources ORDER BY ALL",
     "task": "SELECT task FROM tasks ORDER BY ALL",
     "treatment": "SELECT condition FROM conditions ORDER BY position",
-    "trial": "SELECT run FROM runs UNION SELECT trial FROM verdicts ORDER BY ALL",
+    "trial": "SELECT run FROM all_runs UNION SELECT trial FROM verdicts ORDER BY ALL",
     "variant": "SELECT DISTINCT variant FROM variants ORDER BY ALL",
 }
 """A parameter of this name names one of these; where there is none at all, the answer is empty."""

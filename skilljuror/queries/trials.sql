@@ -1,6 +1,6 @@
 -- question: How did each planned trial end?
 -- section: lists
--- grain: one row is one planned trial
+-- grain: one row is one planned trial that counts: all, but for the spares of a study with `healthy_first`
 -- columns: trial, task, condition, number, status, reward, strict, exception, minutes,
 --   display_tokens, cost_usd, agent_steps, skill_steps, fanout, trajectory, source, message, unusable
 -- params: task=null, condition=null, tasks=null
@@ -49,7 +49,7 @@ SELECT
     r.unusable
 FROM planned_trials AS p
 LEFT JOIN trials AS t ON t.trial = p.trial
-LEFT JOIN arm_runs AS r ON r.run = p.trial
+JOIN arm_runs AS r ON r.run = p.trial
 LEFT JOIN wide AS w ON w.trial = p.trial
 LEFT JOIN logs AS l ON l.trial = p.trial
 WHERE (CAST($task AS VARCHAR) IS NULL OR p.task = CAST($task AS VARCHAR))

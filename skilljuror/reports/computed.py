@@ -27,7 +27,7 @@ from skilljuror.reports.rates import (
     yields,
 )  # fmt: skip
 from skilljuror.reports.times import TIMES, time_to_pass
-from skilljuror.reports.usable import contrast_mark, marked
+from skilljuror.reports.usable import marked
 from skilljuror.stats.paired import Arm, GeometricRatio, PairedDelta, geometric_ratio, paired_delta
 from skilljuror.stats.power import false_discovery_rates, holm
 from skilljuror.stats.verdicts import verdict
@@ -360,7 +360,7 @@ COMPUTED = {
             "p_reason": "reason for a missing p",
             "p_holm": "p adjusted by Holm's method for the number of attributes",
         },
-        lambda answers: interactions(answers, contrast_mark(answers)),
+        interactions,
         "strata",
         "one row is one attribute of tasks",
         ("contrast",),
@@ -383,7 +383,7 @@ COMPUTED = {
             "control as yes",
             "minutes_per_pass_ratio": "minutes per strict pass, treatment / control",
         },
-        lambda answers: patterns(answers, contrast_mark(answers)),
+        patterns,
         "strata",
         "one row is one value of a task attribute, and one judge",
         ("contrast",),

@@ -126,6 +126,7 @@ def outcome_trials(
             final=row["final"] and (outcome != "checks" or row["share"] is not None),
             contaminated=row["contaminated"],
             flags=row["flags"],
+            suppressed=row["suppressed"],
         )
         for row in rows
         if outcome == "checks" or row["strict"] is not None
@@ -247,6 +248,8 @@ def _same_arms(found: Verdict) -> str:
 
 
 def _advice(delta: PairedDelta, found: Verdict, margin: float | None, outcome: str) -> str:
+    if delta.coverage.suppression:
+        return "The study file demands more usable trials of a condition before it gets figures (fewest_usable)."
     if delta.coverage.open_trials and outcome == OUTCOMES["checks"]:
         return (
             "Nobody knows the share of points of these trials: skilljuror query STUDY contrast_trials gives the "
@@ -332,7 +335,7 @@ def _interval_row(name: str, interval: Interval | None) -> MethodRow:
 
 def _facts(answers: Answers, delta: PairedDelta) -> list[tuple[str, str]]:
     if delta.refusal:
-        return _attempts(answers)
+        return [*_rules(answers), *_attempts(answers)]
     values = [value for _, value in delta.by_task]
     wins, losses = sum(value > 0 for value in values), sum(value < 0 for value in values)
     counts = f"{wins} won, {len(values) - wins - losses} tied, {losses} lost"
@@ -343,9 +346,23 @@ def _facts(answers: Answers, delta: PairedDelta) -> list[tuple[str, str]]:
             f" {format_points(spread.high)} (without {spread.high_task})"
         )
         facts.append(("Leaving one task out", words))
-    facts += _attempts(answers)
+    facts += [*_rules(answers), *_attempts(answers)]
     if effect := _detectable(delta):
         facts.append(("Smallest detectable difference", f"{effect:.1f} pp at 80 % power"))
+    return facts
+
+
+def _rules(answers: Answers) -> list[tuple[str, str]]:
+    """Return the rules of the study file that leave out trials or conditions."""
+    setup, facts = answers.single("setup"), []
+    if setup["healthy_first"]:
+        words = (
+            f"{setup['healthy_first']} trials of a task and condition, those with a reward first"
+        )
+        facts.append(("Trials that count", f"{words}; spares left out: {setup['spares']}"))
+    if setup["fewest_usable"]:
+        words = f"conditions with fewer than {setup['fewest_usable']} usable trials"
+        facts.append(("Without figures", f"{words}: {setup['suppressed'] or 'none'}"))
     return facts
 
 

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from skilljuror.queries.catalog import NOT_USABLE
 from skilljuror.queries.run import QueryResult
 from skilljuror.stats.intervals import Interval, rate_interval
 from skilljuror.stats.power import holm
@@ -17,11 +18,6 @@ PATTERNS = (
     "delta_high", "delta_runtime", "runtime_low", "runtime_high", "delta_given", "given_low", "given_high",
     "delta_yes_low", "delta_yes_high", "delta_fanout", "minutes_per_pass_ratio",
 )  # fmt: skip
-_OF_PASSES = (
-    "delta_pass", "sd_pass", "delta_runtime", "sd_runtime", "delta_given", "sd_given",
-    "treatment_minutes_per_pass", "control_minutes_per_pass",
-)  # fmt: skip
-"""Columns that count a trial without an outcome as a failure."""
 RULES = (
     "targeted efficiency: passes and uptake rise, minutes per pass fall; fanout tax: passes fall, fanout and "
     "minutes per pass rise; uptake without success: passes fall, uptake rises; completion with risk: runtime "
@@ -33,29 +29,28 @@ RULES = (
 """What each pattern is."""
 
 
-def patterns(answers: Callable[[str], QueryResult], refusal: str = "") -> QueryResult:
-    """Return the pattern of every stratum of the question `strata`; none with a reason not to quote passes."""
-    rows = answers("strata").records()
-    return QueryResult(PATTERNS, [_row(row, refusal) for row in rows])
+def patterns(answers: Callable[[str], QueryResult]) -> QueryResult:
+    """Return the pattern of every stratum of the question `strata`; none if an arm is not whole."""
+    return QueryResult(PATTERNS, [_row(row) for row in answers("strata").records()])
 
 
 INTERACTIONS = ("attribute", "values", "tasks", "f", "p", "p_reason", "p_holm")
 
 
-def interactions(answers: Callable[[str], QueryResult], refusal: str = "") -> QueryResult:
+def interactions(answers: Callable[[str], QueryResult]) -> QueryResult:
     """Whether the difference of strict pass rates differs between the values of an attribute."""
     groups: dict[str, dict[str, Group]] = defaultdict(dict)
-    for row in answers("strata").records():
+    strata = answers("strata").records()
+    mark = next((row[NOT_USABLE] for row in strata), None)  # of both arms: the same in every row
+    for row in strata:
         group = Group(row["tasks"], row["delta_pass"], row["sd_pass"] or 0.0)
         groups[row["attribute"]][row["value"]] = group  # the same for every judge
     rows = []
     for attribute, values in groups.items():
         tasks = sum(group.size for group in values.values())
-        found = None if refusal else anova(list(values.values()))
+        found = None if mark else anova(list(values.values()))
         reason = (
-            None
-            if found
-            else refusal or "no two values, or no variation between tasks of one value"
+            None if found else mark or "no two values, or no variation between tasks of one value"
         )
         rows.append((attribute, len(values), tasks, *(found or (None, None)), reason))
     adjusted = iter(holm([row[4] for row in rows if row[4] is not None]))
@@ -64,15 +59,14 @@ def interactions(answers: Callable[[str], QueryResult], refusal: str = "") -> Qu
     )
 
 
-def _row(row: dict[str, Any], refusal: str) -> tuple[Any, ...]:
-    row = row | dict.fromkeys(_OF_PASSES) if refusal else row
+def _row(row: dict[str, Any]) -> tuple[Any, ...]:
     passes, runtime, given = (_interval(row, what) for what in ("pass", "runtime", "given"))
     one, other = row["treatment_minutes_per_pass"], row["control_minutes_per_pass"]
     ratio = one / other if one is not None and other else None
     found = None if row["tasks"] < MIN_TASKS else _pattern(row, passes, runtime, given, ratio)
     reason = (
         None if found
-        else refusal if refusal
+        else row[NOT_USABLE] if row[NOT_USABLE]
         else f"fewer than {MIN_TASKS} tasks" if row["tasks"] < MIN_TASKS
         else "undetermined"
     )  # fmt: skip

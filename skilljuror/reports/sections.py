@@ -190,6 +190,7 @@ STUDY = (
                 "attribute", "value", "tasks", "treatment_passes", "control_passes", "delta_pass",
                 "delta_runtime", "delta_yes_low", "delta_yes_high", "delta_events", "delta_fanout",
             )),
+            Panel("harm_codes", needs="code"),
         ),
         ("strata",),
         ("contrast_coverage",),

@@ -18,6 +18,8 @@ from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.models.review import ADJUDICATIONS, Decision
 from skilljuror.models.review_queue import ReviewItem, ReviewText, blind_id
 from skilljuror.review.findings import Question, finding_questions
+from skilljuror.review.harm import harm_questions, trial_texts
+from skilljuror.review.items import item_questions
 from skilljuror.review.rubric import rubric_questions
 from skilljuror.review.scopes import scope_questions
 from skilljuror.review.uptake import (
@@ -26,7 +28,10 @@ from skilljuror.review.uptake import (
     event_texts,
     sampled_events,
 )
+from skilljuror.runtime.item_rows import ITEM, item_results
 from skilljuror.runtime.review_rows import (
+    CODED,
+    code_rows,
     current_decisions,
     decided_at,
     label_rows,
@@ -39,7 +44,14 @@ from skilljuror.store import open_write
 LOG = logging.getLogger(__name__)
 WAIT_SECONDS = 5.0
 """Seconds to wait for a database in use."""
-NOUNS = {"finding": "finding", "rubric": "rubric item", "uptake": "event", "scope": "section"}
+NOUNS = {
+    "finding": "finding",
+    "rubric": "rubric item",
+    "uptake": "event",
+    "scope": "section",
+    "item": "item",
+    **dict.fromkeys(CODED, "trial"),
+}
 Answers = dict[tuple[str, str], Decision]
 """(reviewer, id of an item) -> current answer to the current question."""
 
@@ -84,6 +96,8 @@ class StudyDesk:
             *rubric_questions(self._place, self._builds),
             *event_questions(self._place, sampled_events(self._place)),
             *self._scopes,
+            *item_questions(self._place),
+            *harm_questions(self._place),
         ]
         return {one.item.id: one for one in sorted(found, key=lambda one: -one.item.suspicion)}
 
@@ -237,15 +251,17 @@ class StudyDesk:
         return replace(
             item,
             texts=item.texts
-            if item.kind != "uptake"
-            else cast("tuple[ReviewText, ...]", _EventTexts(self, question.item, blind)),
+            if item.kind not in {"uptake", *CODED}
+            else cast("tuple[ReviewText, ...]", _LogTexts(self, question.item, blind)),
             decided=given.pop() if len(given) == 1 else None,
         )
 
-    def event_texts(self, item: ReviewItem, blind: bool) -> tuple[ReviewText, ...]:
-        """Return an event's texts, cached."""
+    def log_texts(self, item: ReviewItem, blind: bool) -> tuple[ReviewText, ...]:
+        """Return the texts of an event or of a trial, cached."""
         key = (item.id, blind)
-        if key not in self._texts:
+        if key not in self._texts and item.kind in CODED:
+            self._texts[key] = trial_texts(self._place, item, blind)
+        elif key not in self._texts:
             event = item.id.removeprefix(PREFIX)
             run = event.rpartition("#")[0]
             self._texts[key] = event_texts(self._place, run, event, blind)
@@ -265,6 +281,12 @@ class StudyDesk:
             if study.database.is_file() and any(one.startswith(PREFIX) for one in self._unsaved):
                 with open_write(study.database, wait=WAIT_SECONDS) as store:
                     store.put_labels(label_rows(study))
+            if study.database.is_file() and any(one.startswith(ITEM) for one in self._unsaved):
+                with open_write(study.database, wait=WAIT_SECONDS) as store:
+                    store.put_items(item_results(study))
+            if any(one.partition(":")[0] in CODED for one in self._unsaved):
+                with open_write(study.database, wait=WAIT_SECONDS) as store:
+                    store.put_codes(code_rows(study))
         except InUseError as error:
             LOG.warning(
                 "%s; the answer is saved, the database is updated with the next one or by ingest",
@@ -290,7 +312,7 @@ def blinded(item: ReviewItem) -> ReviewItem:
 
 def _unnamed(text: ReviewText) -> ReviewText:
     side, _, file = text.heading.partition(" · ")
-    return replace(text, heading=f"{side if side == 'source' else 'variant'} · {file}")
+    return replace(text, heading=f"{side if side in {'source', 'work'} else 'variant'} · {file}")
 
 
 def _by_every_id(questions: Iterable[Question]) -> dict[str, Question]:
@@ -299,11 +321,11 @@ def _by_every_id(questions: Iterable[Question]) -> dict[str, Question]:
     }
 
 
-class _EventTexts(Sequence[ReviewText]):
-    """The texts of one event, read from its log on first access."""
+class _LogTexts(Sequence[ReviewText]):
+    """The texts of one event or trial, read from its log on first access."""
 
     def __init__(self, desk: StudyDesk, item: ReviewItem, blind: bool) -> None:
-        self._read = partial(desk.event_texts, item, blind)
+        self._read = partial(desk.log_texts, item, blind)
 
     @overload
     def __getitem__(self, index: int) -> ReviewText: ...

@@ -98,13 +98,14 @@ def event_texts(place: Path, run_name: str, event: str, blind: bool) -> tuple[Re
     (asked,) = seen.events
     return (
         ReviewText("what was shown", _cut(asked.shown)),
-        ReviewText("what the agent then did", _cut("\n\n".join(map(_step_text, seen.steps)))),
+        ReviewText("what the agent then did", _cut("\n\n".join(map(step_text, seen.steps)))),
         ReviewText("the task", _cut(seen.task)),
         ReviewText("what counts", "\n".join(f"- {rule}" for rule in load_definition().rules)),
     )
 
 
-def _step_text(step: RunStep) -> str:
+def step_text(step: RunStep) -> str:
+    """Return a step as lines: its text, its calls and the beginning of their results."""
     lines = [f"step {step.index}", step.words]
     for call in step.calls:
         ended = {True: "", False: " (failed)", None: ""}[call.ok]

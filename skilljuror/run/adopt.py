@@ -189,6 +189,8 @@ def _plan(adoption: AdoptionMap, trials: Sequence[AdoptedTrial], base: Path) -> 
         tasks=tuple(TaskEntry(path=task.path) for task in tasks),
         conditions=tuple(Condition(name=a.name, variant=a.variant) for a in adoption.conditions),
         contrast=adoption.contrast,
+        healthy_first=adoption.healthy_first,
+        fewest_usable=adoption.fewest_usable,
         harness=HarnessChoice(name="harbor"),
         agent=AgentChoice(name=_agent(trials[0].result), model=trials[0].result.model),
     )

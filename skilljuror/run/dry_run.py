@@ -6,7 +6,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from skilljuror.build.folder import RECORD
-from skilljuror.models.study import ExclusionRules, TrialRecord
+from skilljuror.models.exclusion import ExclusionRules
+from skilljuror.models.study import TrialRecord
 from skilljuror.run.attempts import to_run_again
 from skilljuror.run.exclusions import undecided
 from skilljuror.run.run import prepared

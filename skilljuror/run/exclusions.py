@@ -9,7 +9,8 @@ from msgspec import structs
 from skilljuror.errors import ModelError, StudyError
 from skilljuror.files import StudyFolder, read_record
 from skilljuror.models.build import PdWorth, VariantManifest
-from skilljuror.models.study import Condition, ExcludedTask, ExclusionRules, PlannedTask, StudyPlan
+from skilljuror.models.exclusion import ExclusionRules
+from skilljuror.models.study import Condition, ExcludedTask, PlannedTask, StudyPlan
 from skilljuror.run.saved_plan import refuse_other_content
 from skilljuror.run.study_builds import StudyRun
 from skilljuror.studies.plan import freeze

@@ -22,7 +22,8 @@ from skilljuror.errors import StudyError, UsageError
 from skilljuror.files import replacement
 from skilljuror.harnesses.unsupported import unsupported
 from skilljuror.models.bundle import Blob
-from skilljuror.models.study import Condition, Exclusion, SkillSource, StudyPlan, TaskEntry
+from skilljuror.models.exclusion import Exclusion
+from skilljuror.models.study import Condition, SkillSource, StudyPlan, TaskEntry
 from skilljuror.run.evals_source import tasks_of_evals
 from skilljuror.run.repository_source import RepositorySource, task_of_repository
 from skilljuror.run.task_md import TASK_MD, task_of_package

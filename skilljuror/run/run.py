@@ -354,6 +354,7 @@ def _job(
         variant_digest=manifest.tree_digest if manifest else None,
         announced=manifest.announced if manifest else (),
         disclosed=DISCLOSURE.format(", ".join(manifest.skills)) if named and manifest else None,
+        keep=config.keep,
         hidden=(run.folder.root, *study_places(run.base, run.plan)),
     )
 

@@ -59,6 +59,21 @@ def _takes_back(undone: Decision, row: Decision) -> bool:
     return same and undone.takes_back in {None, row.at}
 
 
+CODED = ("pattern", "failure")
+"""Kinds of questions about a failed trial, answered by a code of rubrics/harm.yaml."""
+
+
+def code_rows(folder: StudyFolder) -> list[Decision]:
+    """Return each person's latest code per list and trial that was not rerun since."""
+    rows = current_decisions(rows_of(Decision, folder.reviews))
+    latest = {(row.by, row.item): row for row in rows if row.item.partition(":")[0] in CODED}
+    finished = set(folder.finished_trials()) if latest else set()
+    return [
+        row for row in latest.values()
+        if (trial := row.item.partition(":")[2]) in finished and row.seen == record_digest(folder, trial)
+    ]  # fmt: skip
+
+
 def label_rows(folder: StudyFolder) -> list[Decision]:
     """Return each person's latest label per event of a study."""
     rows = current_decisions(rows_of(Decision, folder.reviews))

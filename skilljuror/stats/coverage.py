@@ -29,6 +29,8 @@ class TrialValue(NamedTuple):
     """True if it is invalid for its arm."""
     flags: str | None = None
     """Why it is, separated by commas."""
+    suppressed: str | None = None
+    """Why its condition gets no figures: too few usable trials by the study's rule; else None."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class ArmCoverage:
     """Trials that are invalid for the arm."""
     flags: tuple[str, ...] = ()
     """Why they are."""
+    suppressed: str = ""
+    """Why it gets no figures, else ""."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Coverage:
                     measured=sum(trial.value is not None for trial in arm),
                     contaminated=sum(trial.contaminated for trial in arm),
                     flags=tuple(sorted({flag for trial in arm for flag in _flags(trial)})),
+                    suppressed=next((one.suppressed for one in arm if one.suppressed), ""),
                 )
                 for name, arm in arms.items()
             )
@@ -99,6 +104,12 @@ class Coverage:
         verb = "has" if count == 1 else "have"
         words = f"{count} of {self.planned} planned trials {verb} no final outcome ({where})"
         return words if count else ""
+
+    @property
+    def suppression(self) -> str:
+        """Conditions with fewer usable trials than the study demands, as text; "" without any."""
+        found = [f"{arm.condition} ({arm.suppressed})" for arm in self.arms if arm.suppressed]
+        return f"too few usable trials of {' and '.join(found)}" if found else ""
 
     @property
     def contamination(self) -> str:
@@ -162,7 +173,8 @@ class ArmRate:
             else self.reason
         )
         basis = f"{self.tasks} task{'' if self.tasks == 1 else 's'}"
-        problem = self.coverage.open_trials or self.coverage.contamination
+        of = self.coverage
+        problem = of.suppression or of.open_trials or of.contamination
         mark = f"not quotable, {problem}: " if problem else ""
         return f"{mark}{self.estimate:.3g} ({ends}, {basis}; {self.coverage})"
 

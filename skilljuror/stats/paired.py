@@ -71,8 +71,10 @@ class PairedDelta:
     @property
     def refusal(self) -> str:
         """Reason not to quote the difference, else ""."""
-        if self.coverage.open_trials or self.clean is None:
-            return self.coverage.open_trials
+        if reason := self.coverage.suppression or self.coverage.open_trials:
+            return reason
+        if self.clean is None:
+            return ""
         found = self.coverage.contamination
         if self.clean.no_interval:
             return f"{found}; without them, {self.clean.no_interval}"

@@ -54,6 +54,8 @@ def study_row(plan: "StudyPlan") -> Row:
         "accept_skills": list(config.accept_skills),
         "primary_outcome": config.primary_outcome,
         "margin": config.margin,
+        "healthy_first": config.healthy_first,
+        "fewest_usable": config.fewest_usable,
         "config": config.model_dump_json(),
     }
 

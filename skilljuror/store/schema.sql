@@ -26,6 +26,8 @@ CREATE TABLE study (
     accept_skills VARCHAR[] NOT NULL,  -- Skills that logs may list, or not list, whatever the condition offers.
     primary_outcome VARCHAR NOT NULL,  -- What the headline compares.
     margin DOUBLE,  -- Declared margin of equivalence, percentage points; null for none.
+    healthy_first INTEGER,  -- Trials of every (task, condition) pair that count, the healthy ones first; null for all.
+    fewest_usable INTEGER,  -- Usable trials below which a condition gets no figures; null for no such rule.
     config VARCHAR NOT NULL  -- The study file as JSON.
 );
 
@@ -155,6 +157,16 @@ CREATE TABLE check_results (
     item_group VARCHAR,  -- Group of a rubric's item, such as goal or following; null for a test.
     criterion VARCHAR,  -- Criterion of the task that it checks, such as AC-3, by its own mark; null without one.
     unit VARCHAR  -- Knowledge unit that a rubric's item comes from; null if the rubric names none.
+);
+
+-- One row per failed trial of the treatment, list and person: the code that they gave it last (rubrics/harm.yaml).
+CREATE TABLE trial_codes (
+    trial VARCHAR NOT NULL,  -- Name of the trial.
+    list VARCHAR NOT NULL,  -- pattern: how the Skill may have led it astray; failure: what its verifier failed on.
+    code VARCHAR NOT NULL,  -- The code; none or unknown if none applies or the log does not show it.
+    reviewer VARCHAR NOT NULL,  -- Reviewer; may be a pseudonym.
+    reason VARCHAR NOT NULL,  -- Reason; empty if none was given.
+    blind BOOLEAN NOT NULL  -- Whether names and verdicts were hidden.
 );
 
 -- One row per planned trial: the share of points that it earned. The tests of the verifier count, if any trial of the task reported some; else the items of its rubrics.
@@ -874,13 +886,14 @@ SELECT
     cut AS cuts  -- The three percentiles, bytes: they move with the tasks of the study.
 FROM sizes CROSS JOIN cuts;
 
--- One row per planned trial, per foreign run, and per foreign trial without a log (both with condition "observed"): the frame of every rate.
-CREATE VIEW runs AS
+-- One row per planned trial, per foreign run, and per foreign trial without a log (both with condition "observed").
+CREATE VIEW all_runs AS
 SELECT
     p.trial AS run,  -- Name of the trial, or key of the foreign run.
     p.task AS task,  -- Name of the task; null for a foreign run outside a harness's trial.
     p.condition AS condition,  -- Name of the condition; "observed" for a foreign run.
     c.position AS position,  -- Place of the condition in the study file.
+    p.number AS number,  -- 1-based number inside the cell; null for a foreign run.
     coalesce(t.status, 'missing') AS status,  -- scored, timeout, unscored, error, missing or observed.
     t.reward AS reward,  -- Reward of the verifier; null for none.
     t.exception AS exception,  -- Class of the agent's exception; null for a normal end.
@@ -1036,7 +1049,7 @@ SELECT
     r.run AS trial,  -- Name of the trial.
     'skill_in_no_skill_arm' AS flag,  -- Kind of contamination.
     count(*) || ' uses of ' || string_agg(DISTINCT u.skill, ', ' ORDER BY u.skill) AS detail  -- Evidence.
-FROM runs AS r
+FROM all_runs AS r
 JOIN conditions AS c ON c.condition = r.condition AND c.variant IS NULL
 JOIN uses AS u ON u.run = r.run AND u.content_exposed <> 'none'
 GROUP BY r.run
@@ -1108,7 +1121,31 @@ WHERE NOT listed AND NOT accepted
         OR (is_whole_list(lists_every_skill, names) AND (lists_folder_names OR strangers < missing)))
 GROUP BY trial;
 
--- One row per row of `runs`, as figures of an arm may use it: a planned trial is usable if its outcome is final and it is not contaminated, a foreign run always.
+-- One row per row of `all_runs` that counts: the frame of every rate. With `healthy_first`, these are the first trials of a cell in this order: usable with a reward, usable without one (such as a time-out), the others; each by number.
+CREATE VIEW runs AS
+SELECT
+    r.run AS run,  -- Name of the trial, or key of the foreign run.
+    r.task AS task,  -- Name of the task; null for a foreign run outside a harness's trial.
+    r.condition AS condition,  -- Name of the condition; "observed" for a foreign run.
+    r.position AS position,  -- Place of the condition in the study file.
+    r.status AS status,  -- As in `all_runs`.
+    r.reward AS reward,  -- Reward of the verifier; null for none.
+    r.exception AS exception,  -- Class of the agent's exception; null for a normal end.
+    r.reason AS reason,  -- As in `all_runs`.
+    r.final AS final,  -- Whether the outcome is final.
+    r.verified AS verified,  -- As in `all_runs`.
+    r.strict AS strict,  -- As in `all_runs`.
+    r.readable AS readable,  -- Whether it has a readable log.
+    x.trial IS NOT NULL AS contaminated  -- Whether it is contaminated.
+FROM all_runs AS r
+LEFT JOIN (SELECT DISTINCT trial FROM contaminations) AS x ON x.trial = r.run
+LEFT JOIN study AS s ON r.status <> 'observed'
+QUALIFY s.healthy_first IS NULL OR s.healthy_first >= row_number() OVER (
+    PARTITION BY r.task, r.condition
+    ORDER BY r.final AND x.trial IS NULL DESC, r.reward IS NOT NULL DESC, r.number
+);
+
+-- One row per row of `runs`, as figures of an arm may use it: a planned trial is usable if its outcome is final, it is not contaminated and its arm has as many such trials as the study demands; a foreign run always.
 CREATE VIEW arm_runs AS
 SELECT
     r.run AS run,  -- Name of the trial, or key of the foreign run.
@@ -1122,13 +1159,15 @@ SELECT
     r.verified AS verified,  -- As in `runs`.
     r.strict AS strict,  -- As in `runs`.
     CASE
-        WHEN x.trial IS NOT NULL THEN 'contaminated'
+        WHEN r.contaminated THEN 'contaminated'
         WHEN r.status <> 'observed' AND NOT r.final THEN coalesce(r.reason, r.status)
-    END AS unusable,  -- Why no figure of its arm may use it: contaminated, missing, no_answer, unscored, error or no_log; null if usable.
+        WHEN s.fewest_usable > count(*) FILTER (r.final AND NOT r.contaminated) OVER (PARTITION BY r.condition)
+            THEN 'under_' || s.fewest_usable || '_usable'
+    END AS unusable,  -- Why no figure of its arm may use it: contaminated, missing, no_answer, unscored, error, no_log, or under_20_usable if its arm has fewer than 20; null if usable.
     unusable IS NULL AS usable,  -- Whether figures may use it.
     r.readable AND unusable IS NULL AS readable  -- Whether it is usable and has a readable log.
 FROM runs AS r
-LEFT JOIN (SELECT DISTINCT trial FROM contaminations) AS x ON x.trial = r.run;
+LEFT JOIN study AS s ON r.status <> 'observed';
 
 -- Says how many trials of an arm are usable, from the reasons of all its trials; null if all are.
 CREATE MACRO usable_words(arm, reasons) AS if(list_count(reasons) = 0, NULL, concat(

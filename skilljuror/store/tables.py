@@ -94,6 +94,16 @@ GIVEN_SKILLS = Table("given_skills", ())
 WAIVERS = Table("waivers", ("build",), take=itemgetter)
 RUBRIC_ITEMS = Table("rubric_items", ("build",), take=itemgetter)
 DECISIONS = Table("decisions", ("build",), take=itemgetter)
+TRIAL_CODES = Table(
+    "trial_codes",
+    (),
+    {
+        "list": lambda row: row.item.partition(":")[0],
+        "trial": lambda row: row.item.partition(":")[2],
+        "code": attrgetter("answer"),
+        "reviewer": attrgetter("by"),
+    },
+)
 LABELS = Table(
     "labels",
     (),

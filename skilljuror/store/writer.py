@@ -150,10 +150,10 @@ class Store:
             )
             self._insert_records(tables.CHECK_RESULTS, checks)
 
-    def put_items(self, rubric: str, items: Sequence[CheckResult]) -> None:
-        """Replace the rows of a rubric, whose name is their source."""
+    def put_items(self, items: Sequence[CheckResult]) -> None:
+        """Replace the items of all rubrics."""
         with self.transaction():
-            self._delete_matching(tables.CHECK_RESULTS, {"source": [rubric]})
+            self._connection.execute("DELETE FROM check_results WHERE item_group IS NOT NULL")
             self._insert_records(tables.CHECK_RESULTS, items)
 
     def put_labels(self, labels: "Sequence[Decision]") -> None:
@@ -161,6 +161,12 @@ class Store:
         with self.transaction():
             self._delete_all(tables.LABELS.name)
             self._insert_records(tables.LABELS, labels)
+
+    def put_codes(self, codes: "Sequence[Decision]") -> None:
+        """Replace all codes that people gave to trials."""
+        with self.transaction():
+            self._delete_all(tables.TRIAL_CODES.name)
+            self._insert_records(tables.TRIAL_CODES, codes)
 
     def put_sources(self, sources: Sequence[SourceRow]) -> None:
         """Write sources."""

@@ -13,11 +13,11 @@ from typing import Any, Literal
 from skilljuror import __version__
 from skilljuror.errors import StudyError
 from skilljuror.files import digest_json
+from skilljuror.models.exclusion import Exclusion
 from skilljuror.models.study import (
     Condition,
     Contrast,
     ExcludedTask,
-    Exclusion,
     PlannedTask,
     PlannedTrial,
     StudyConfig,

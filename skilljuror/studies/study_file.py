@@ -12,14 +12,13 @@ from pydantic_core import ErrorDetails
 
 from skilljuror.errors import StudyError
 from skilljuror.models.adoption import AdoptedCondition, AdoptionMap
+from skilljuror.models.exclusion import Exclusion, ExclusionRules
 from skilljuror.models.record import Record
 from skilljuror.models.study import (
     AgentChoice,
     Budget,
     Condition,
     Contrast,
-    Exclusion,
-    ExclusionRules,
     HarnessChoice,
     SkillSource,
     StudyConfig,

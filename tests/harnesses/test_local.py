@@ -69,6 +69,42 @@ def test_what_the_agent_made_is_listed_with_digests(run):
     assert listed["others"] == ["link: not a regular file"]
 
 
+def kept(raw):
+    return {
+        str(path.relative_to(raw / "work")): path.read_text(encoding="utf-8")
+        for path in (raw / "work").rglob("*")
+        if path.is_file()
+    }
+
+
+def test_the_text_files_that_the_agent_changed_are_kept_without_its_keys(
+    run, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TEA_API_KEY", "tea-0123456789")
+    task = make_task(
+        tmp_path / "task", **{"environment/old.md": "steep\n", "environment/same.md": "sip\n"}
+    )
+    script = (
+        "echo done > out.txt; echo brewed >> old.md; mkdir -p a/node_modules; echo $TEA_API_KEY > a/b.md;"
+        "echo x > a/node_modules/c.md; printf 'a\\0b' > n.bin; head -c 300000 input.txt /dev/zero > big.txt;"
+        "ln -s input.txt link"
+    )
+    agent = replace(shell_agent(script), keys=("TEA_API_KEY",))
+    _, raw = run(task=task, agent=agent)
+    assert kept(raw) == {
+        "out.txt": "done\n", "old.md": "steep\nbrewed\n", "a/b.md": "[redacted]\n",
+    }  # fmt: skip
+    listed = json.loads((raw / "artifacts.json").read_text(encoding="utf-8"))
+    assert [one.partition(":")[0] for one in listed["not_kept"]] == ["big.txt", "n.bin"]
+
+
+def test_a_study_names_the_files_to_keep_within_the_limit(run):
+    script = "for i in {1..20}; do head -c 250000 /dev/zero | tr '\\0' a > $i.txt; done; echo done > out.md"
+    _, raw = run(script, keep=("*.txt",))
+    files = kept(raw)
+    assert (files.pop("input.txt"), len(files)) == ("tea\n", 16)
+
+
 def test_a_failing_agent_is_verified_all_the_same(run):
     record, _ = run("echo done > out.txt; exit 7")
     assert (record.status, record.reward, record.exit_code) == ("scored", 1.0, 7)

@@ -215,6 +215,27 @@ def test_contaminated_trials_are_left_out_of_one_row_only(tmp_path):
     assert found["contaminated trials left out"] == (1, 1.0)
 
 
+@pytest.mark.parametrize(("slots", "counted"), [(2, "46"), (3, "146"), (4, "1246"), (9, "123456")])
+def test_healthy_trials_fill_the_slots_first_then_time_outs_then_the_rest(tmp_path, slots, counted):
+    """1 timed out, 2 is contaminated and passed, 3 is unscored, 4 failed, 5 is missing, 6 passed."""
+    path = tmp_path / "study.duckdb"
+    plan = fake.plan(["a"], ("baseline",), trials=6)
+    rules = plan.config.model_copy(update={"healthy_first": slots})
+    fields: dict[int, Any] = {
+        1: {"status": "timeout", "reward": None},
+        2: {"substrate_digest": "another"},
+        3: {"status": "unscored", "reward": None},
+        4: {"reward": 0.0},
+        6: {},
+    }
+    with open_write(path) as store:
+        store.put_plan(plan.model_copy(update={"config": rules}))
+        store.put_trials([fake.trial("a", "baseline", n, **some) for n, some in fields.items()])
+    found = run(path, "SELECT run FROM arm_runs ORDER BY run").rows
+    assert "".join(name[-1] for (name,) in found) == counted
+    assert rows(path, "coverage", "planned")[0] == (len(counted),)
+
+
 def test_a_rule_that_leaves_no_task_keeps_its_row(tmp_path):
     """Both trials of pd ran on another task substrate; those of baseline ended with an exception."""
     path = tmp_path / "study.duckdb"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from skilljuror.queries.run import QueryResult
+from skilljuror.queries.run import QueryResult, query
 from skilljuror.reports.patterns import interactions, patterns
 
 FIRM = {
     "attribute": "domain", "value": "security", "judge": "trace/1", "tasks": 16, "delta_pass": 0.2,
     "sd_pass": 0.2, "delta_runtime": 0.0, "sd_runtime": 0.2, "tasks_given": 16, "delta_given": 0.0, "sd_given": 0.2, "delta_yes_low": 1.0, "delta_yes_high": 2.0,
-    "delta_fanout": 1.0, "treatment_minutes_per_pass": 9.0, "control_minutes_per_pass": 10.0,
+    "delta_fanout": 1.0, "treatment_minutes_per_pass": 9.0, "control_minutes_per_pass": 10.0, "not_usable": None,
 }  # fmt: skip
 SLOWER = {"treatment_minutes_per_pass": 11.0}
 
@@ -89,13 +89,13 @@ def test_kinds_of_task_differ_or_not():
 
 def test_open_or_contaminated_trials_show_no_pattern():
     """An outage would look like failures of the arm that it hit."""
-    answer = QueryResult(tuple(FIRM), [tuple(FIRM.values())])
-    (found,) = patterns(
-        lambda name: answer, "3 of 8 planned trials have no final outcome"
-    ).records()
+    mark = "3 of 8 trials of pd usable (5 missing)"
+    row = FIRM | dict.fromkeys(query("strata").whole) | {"not_usable": mark}
+    answer = QueryResult(tuple(row), [tuple(row.values())])
+    (found,) = patterns(lambda name: answer).records()
     assert (found["pattern"], found["delta_pass"], found["delta_low"]) == (None, None, None)
     assert found["minutes_per_pass_ratio"] is None
-    assert found["pattern_reason"] == "3 of 8 planned trials have no final outcome"
+    assert found["pattern_reason"] == mark
     assert found["delta_fanout"] == FIRM["delta_fanout"]
-    (kind,) = interactions(lambda name: answer, "outage").records()
-    assert (kind["p"], kind["p_holm"], kind["p_reason"]) == (None, None, "outage")
+    (kind,) = interactions(lambda name: answer).records()
+    assert (kind["p"], kind["p_holm"], kind["p_reason"]) == (None, None, mark)

@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 from skilljuror.ingest.analysis import definition_rows
+from skilljuror.models.events import Exposure, UnitExposure
+from skilljuror.models.ingest import CompactionRow
 from skilljuror.models.task_trigger import TaskTrigger
 from skilljuror.queries.catalog import CONTRAST, NOT_USABLE
 from skilljuror.queries.run import catalog, query, run
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.computed import COMPUTED, answer, documentation
+from skilljuror.reports.headline import headline
 from skilljuror.reports.markdown import report_markdown
 from skilljuror.reports.paper import TABLES, write_paper
 from skilljuror.reports.several import several_report
@@ -40,6 +43,9 @@ EXEMPT = {
     "setup": "the plan",
     "judge_accuracy": "a judge's answers, whatever the trial",
 }
+UNIT = "u1"
+UNOPENED: dict[str, Any] = {"resource": "references/b.md", "resource_class": "support"}
+"""A file that no usable trial opens."""
 STUDIES = ("outage", "contaminated", "missing", "no spread")
 OF_ARMS = sorted({
     *(one.name for one in catalog() if one.arms), *(name for name, one in COMPUTED.items() if one.arms),
@@ -70,7 +76,7 @@ def _run(study: str, task: str, arm: str, number: int, odd: float) -> Any:
     events = [
         fake.event(key, 0, step=2),
         fake.event(key, 1, step=3, resource="references/a.md", resource_class="support", via=f"way-{times}"),
-        *([fake.event(key, 2, step=4, resource=f"odd-{times}")] if times != 1 else []),
+        *([fake.event(key, 2, step=4, **(UNOPENED if times > 100 else {"resource": "odd"}))] if times != 1 else []),
     ]  # fmt: skip
     metrics = [one["metric"] for one in definition_rows() if one["metric"] not in KEYED]
     values: dict[str, float | str | None] = dict.fromkeys(metrics, size * times)
@@ -92,14 +98,43 @@ def _run(study: str, task: str, arm: str, number: int, odd: float) -> Any:
         for kind in ("input", "cache_write", "cache_read", "output")
     }
     made = fake.run(key, trial=key, steps=10, events=events if skilled else [], values=values)
-    return fake.replaced(made, offered=made.offered if skilled else ())
+    if not skilled:
+        return fake.replaced(made, offered=())
+    showing = UnitExposure(key, UNIT, "main", 2, 0, tokens=int(5 * times))
+    gone = CompactionRow(key, 0, "main", 5 + int(times) % 3, None, 9, had=(0, 1), kept=(1,))
+    return fake.replaced(made, exposure=Exposure(units=1, seen=(showing,)), compactions=(gone,))
 
 
-def made(folder: Any, study: str, odd: float = 50.0) -> Any:
-    """A study of 9 tasks in 3 arms with 2 trials, of which pd is not whole."""
+def _build(task: str) -> Any:
+    """A build whose variants have a file that no usable trial opens."""
+    built = fake.build(task)
+    files = ["SKILL.md", "references/a.md", UNOPENED["resource"]]
+    variants = tuple(
+        fake.manifest(name, [f"csv-report/{file}" for file in files]) for name in ("baseline", "pd")
+    )
+    return built._replace(record=built.record.model_copy(update={"variants": variants}))
+
+
+def _units() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """A unit of every build, and its places."""
+    units = [
+        {"build": task, "unit": UNIT, "kind": "statement", "text": "Sum it.", "tokens": 5}
+        for task in TASKS
+    ]
+    place = {"unit": UNIT, "file": "csv-report/SKILL.md", "first_line": 1, "last_line": 1}
+    return units, [place | {"build": task, "variant": arm} for task in TASKS for arm in ARMS[1:]]
+
+
+def made(
+    folder: Any, study: str, odd: float = 50.0, *, trials: int = 2, only: Any = None, **rules: int
+) -> Any:
+    """A study of 9 tasks in 3 arms with 2 trials, of which pd is not whole; `only` chooses the planned trials,
+    `rules` are fields of the study file."""
     folder.mkdir()
+    arms = (*ARMS, "flat-files") if study == "missing" else ARMS
     cells = [
-        cell for cell in product(TASKS, ARMS, (1, 2)) if study != "missing" or not _is_odd(study, *cell)
+        cell for cell in product(TASKS, arms, range(1, trials + 1))
+        if (study != "missing" or not _is_odd(study, *cell)) and (only is None or only(*cell))
     ]  # fmt: skip
     with open_write(folder / "study.duckdb") as store:
         query = TaskTrigger(should_trigger=True, skill="csv-report").attributes
@@ -107,8 +142,14 @@ def made(folder: Any, study: str, odd: float = 50.0) -> Any:
             task: query | {"validation_type": "tests" if task < "t8" else "people"}
             for task in TASKS
         }
-        store.put_plan(fake.plan(kinds, ARMS, trials=2))
-        store.put_builds([fake.build(task) for task in TASKS])
+        plan = fake.plan(kinds, arms, trials=trials)
+        planned = [
+            one for one in plan.trials if only is None or only(one.task, one.condition, one.number)
+        ]
+        config = plan.config.model_copy(update=rules)
+        store.put_plan(plan.model_copy(update={"trials": tuple(planned), "config": config}))
+        store.put_builds([_build(task) for task in TASKS])
+        store.put_units(*_units())
         store.put_trials([_record(study, *cell) for cell in cells])
         runs = [_run(study, *cell, odd=odd) for cell in cells]
         fake.put(store, runs)
@@ -188,6 +229,9 @@ def test_each_figure_of_an_arm_that_is_not_whole_is_null_or_marked(studies, stud
         f" in {tables['marked']} others; without a row of pd: {sorted({*OF_ARMS} - {*seen})}"
     )
     assert tables["null"] >= 10
+    rows = {"unit_heat", "unit_tokens", "residency", "compacted_files", "never_opened"}
+    assert rows <= {*seen} or study == "missing"
+    assert "effect_parts" in seen or study != "missing"
 
 
 def test_what_a_trial_that_is_not_usable_did_changes_no_figure(studies, tmp_path):
@@ -196,6 +240,41 @@ def test_what_a_trial_that_is_not_usable_did_changes_no_figure(studies, tmp_path
         other = Answers(reader)
         for name in OF_ARMS:
             assert answer(studies["contaminated"], name) == answer(other, name), name
+
+
+def test_spare_trials_change_no_figure(tmp_path):
+    """With healthy_first a study answers as if its spares, here unscored ones and a third, had not been planned."""
+
+    def counts(task: str, arm: str, number: int) -> bool:
+        return number in ((1, 3) if _is_odd("outage", task, arm, 2) else (1, 2))
+
+    one = made(tmp_path / "spares", "outage", trials=3, healthy_first=2)
+    other = made(tmp_path / "none", "outage", trials=3, only=counts)
+    with open_read(one) as with_spares, open_read(other) as without:
+        first, second = Answers(with_spares), Answers(without)
+        for name in OF_ARMS:
+            assert answer(first, name) == answer(second, name), name
+        facts = dict(headline(first).facts)
+    assert facts["Trials that count"] == (
+        "2 trials of a task and condition, those with a reward first; spares left out: 24 scored, 3 unscored"
+    )
+    every_trial = run(made(tmp_path / "all", "outage", trials=3), "outcomes").records()[2]
+    assert every_trial[NOT_USABLE] == "24 of 27 trials of pd usable (3 no_answer)"
+
+
+def test_an_arm_with_too_few_usable_trials_has_no_figures(tmp_path):
+    with open_read(made(tmp_path / "few", "outage", fewest_usable=16)) as reader:
+        answers = Answers(reader)
+        said, rows = (
+            headline(answers),
+            {name: answers(name).records()[2] for name in ("outcomes", "invocation", "root_shown")},
+        )
+    assert said.title == "Undetermined: too few usable trials of pd (under_16_usable)."
+    assert not said.quotable
+    assert ("Without figures", "conditions with fewer than 16 usable trials: pd") in said.facts
+    for row in rows.values():
+        assert row[NOT_USABLE] == "0 of 18 trials of pd usable (3 no_answer, 15 under_16_usable)"
+    assert rows["outcomes"]["strict_rate"] is None
 
 
 def test_without_spread_there_is_no_interval_but_a_reason(studies):

@@ -35,7 +35,7 @@ from skilljuror.store.runs import run_columns
 
 DIGEST = "d" * 64
 SUBSTRATE = "-".join(["d" * 16] * 3)
-VARIANTS = {"no-skill": None, "baseline": "baseline", "pd": "pd"}
+VARIANTS = {"no-skill": None, "baseline": "baseline", "pd": "pd", "flat-files": "flat-files"}
 
 
 def plan(

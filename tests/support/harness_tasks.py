@@ -52,7 +52,9 @@ def shell_agent(script, *, files=()):
     return AgentProgram("shell", "1", tuple(files), argv, scripted=True, usage_reason="no_model")
 
 
-def make_job(task, script="", *, variant=None, timeout=20.0, verifier_timeout=20.0, agent=None):
+def make_job(
+    task, script="", *, variant=None, timeout=20.0, verifier_timeout=20.0, agent=None, keep=None
+):
     """The first trial of a one-task study."""
     choice = HarnessChoice(timeout_sec=timeout, verifier_timeout_sec=verifier_timeout)
     arm = Condition(name="arm", variant="given" if variant else None)
@@ -69,6 +71,7 @@ def make_job(task, script="", *, variant=None, timeout=20.0, verifier_timeout=20
         choice=choice,
         config_digest=plan.config_digest,
         variant_digest=digest_tree(variant) if variant else None,
+        keep=keep,
     )
 
 

@@ -3,19 +3,30 @@
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Collection
 from datetime import UTC, datetime
+from filecmp import cmp
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from skilljuror.errors import HarnessError, TrajectoryError
 from skilljuror.harnesses.agent_home import write_agent_record
-from skilljuror.harnesses.artifacts import Reading, copy_logs
+from skilljuror.harnesses.artifacts import (
+    WORK,
+    Reading,
+    copy_logs,
+    keep_work,
+    list_files,
+    write_listing,
+)
 from skilljuror.harnesses.base import TrialJob, key_values, trial_record, without_keys
-from skilljuror.harnesses.environment import read_allowance
-from skilljuror.harnesses.harbor.job import HarborJob, skill_folders
+from skilljuror.harnesses.environment import copy_environment, read_allowance
+from skilljuror.harnesses.harbor.job import DOWNLOADED, HarborJob, skill_folders
 from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import LEFT_OUT
+from skilljuror.harnesses.sandbox import host_path
 from skilljuror.harnesses.seal import unsealed
 from skilljuror.models.harbor import CANCELLED, HarborResult
 from skilljuror.models.study import TrialRecord
@@ -129,7 +140,8 @@ def _copied(
 ) -> TrialRecord:
     """Copy a trial's artifacts; return its record with the values of its result (`fields`)."""
     reading = Reading()
-    left_out = copy_logs(folder, target, reading)
+    left_out = copy_logs(folder, target, reading, skip=folder / DOWNLOADED)
+    reading.of("work", lambda: _keep_work(job, folder / DOWNLOADED, target), None)
     write_agent_record(target / "agent.json", job.agent)
     redact_files(target, key_values(job.agent).values())
     said = [fields["message"], *(f"not copied: {one}" for one in left_out[:1])]
@@ -145,6 +157,23 @@ def _copied(
     }
     record = trial_record(job, **fields)
     return TrialRecord.model_validate_json(without_keys(record.model_dump_json(), job.agent))
+
+
+def _keep_work(job: TrialJob, work: Path, target: Path) -> None:
+    """Keep the agent's files of a downloaded working directory, and list all."""
+    if not work.is_dir():
+        return
+    with TemporaryDirectory() as name:
+        first = Path(name)
+        if job.keep is None:
+            recipe = copy_environment(job.task_dir / "environment", first)
+            first = host_path(first, recipe.workdir)
+
+        def unchanged(name: str, _: os.stat_result) -> bool:
+            return (first / name).is_file() and cmp(first / name, work / name, shallow=False)
+
+        not_kept = keep_work(work, target / WORK, job.keep, unchanged)
+    write_listing(target, {**list_files(work, Reading()), "not_kept": not_kept})
 
 
 def _left_inside(folder: Path) -> list[str]:

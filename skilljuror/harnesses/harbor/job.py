@@ -7,6 +7,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from msgspec import Struct
 from skilljuror.errors import HarnessError
 from skilljuror.files import write_atomic
 from skilljuror.harnesses.agent_home import skills_listing
+from skilljuror.harnesses.artifacts import WORK
 from skilljuror.harnesses.base import TrialJob, key_values
+from skilljuror.harnesses.environment import read_recipe
 from skilljuror.harnesses.harbor.program import HarborProgram
 from skilljuror.models.agent import AgentProgram
 from skilljuror.redaction import redact, redact_files
@@ -30,6 +33,8 @@ OWN_AGENT = "harbor-agent"
 """First word of the command of a Harbor agent; the second is its part of a job file."""
 TRIALS = "trials.json"
 OUTPUT = "harbor.txt"
+DOWNLOADED = f"artifacts/{WORK}"
+"""Where Harbor puts the agent's working directory in a trial's folder."""
 ENDED = "ended.txt"
 _STOP_SECONDS = 60.0
 """Seconds that Harbor gets to end its trials and remove its machines."""
@@ -86,13 +91,15 @@ def write_job(
     place = folder / str(1 + max((int(one.name) for one in folder.glob("[0-9]*")), default=0))
     job = HarborJob(place, {_name(one): one for one in trials})
     place.mkdir()
+    places = {name: environment(one) for name, one in job.trials.items()}
     configs = [
         {
             "trial_name": name,
             "trials_dir": str(place / "harbor"),
             "task": {"path": str(tasks[one.task.name])},
             "agent": _agent(one),
-            "environment": environment(one),
+            "environment": places[name],
+            "artifacts": _work(one, in_bwrap=places[name].get("import_path") == BWRAP),
             "verifier": {"override_timeout_sec": one.verifier_limit},
             "extra_instructions": [one.disclosed] if one.disclosed and is_own(one.agent) else [],
         }
@@ -102,6 +109,19 @@ def write_job(
     names = {name: one.trial.trial for name, one in job.trials.items()}
     _write_json(place / TRIALS, {"config_digest": trials[0].config_digest, "trials": names})
     return job
+
+
+def _work(job: TrialJob, *, in_bwrap: bool) -> list[dict[str, str]]:
+    """The working directory, as Harbor downloads it before the verifier: where the study names files, and
+    in bwrap, where it is small. Not where a verifier of its own would get it, and not step by step."""
+    settings = tomllib.loads((job.task_dir / "task.toml").read_text(encoding="utf-8"))
+    tables = {name: one for name, one in settings.items() if isinstance(one, dict)}
+    verifier, container = tables.get("verifier", {}), tables.get("environment", {})
+    other = verifier.get("environment_mode") == "separate" or verifier.get("environment")
+    if settings.get("steps") or other or not (job.keep or (in_bwrap and job.keep is None)):
+        return []
+    workdir = container.get("workdir") or read_recipe(job.task_dir / "environment").workdir
+    return [{"source": workdir, "destination": WORK}]
 
 
 def _name(job: TrialJob) -> str:

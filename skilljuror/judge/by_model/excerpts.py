@@ -109,7 +109,7 @@ def excerpt_of(
             if message.kind == "prompt" and message.agent in {"main", *agents}
         ),
         steps=tuple(
-            _run_step(step)
+            run_step(step)
             for step in trajectory.steps
             if step.agent in first and step.index >= first[step.agent]
         ),
@@ -143,7 +143,8 @@ def _asked_events(
     ]  # fmt: skip
 
 
-def _run_step(step: Step) -> RunStep:
+def run_step(step: Step) -> RunStep:
+    """Return a step with its text and calls."""
     words = "\n".join(part for part in (step.text, step.reasoning) if part)
     calls = tuple(_run_call(call) for call in step.calls if call.action != "poll")
     return RunStep(step.agent, step.index, step.line, words, calls)

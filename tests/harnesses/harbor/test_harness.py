@@ -69,6 +69,11 @@ def test_every_trial_is_run_and_kept_with_all_that_harbor_left(scripted):
         assert (record.harness, record.agent, record.network) == ("harbor", "scripted", "none")
         assert (raw / "verifier" / "reward.json").exists() or (raw / "verifier/reward.txt").exists()
         assert any((raw / "agent").iterdir())
+        assert not (raw / "artifacts" / "work").exists()
+        listed = {one["path"] for one in json.loads((raw / "artifacts.json").read_bytes())["files"]}
+        work = {str(path.relative_to(raw / "work")) for path in (raw / "work").rglob("*.*")}
+        assert work
+        assert work < listed or record.task == "alert-rules"  # it begins with an empty folder
         assert record.skill_root == ("/root/.agents/skills" if record.variant else None)
 
 

@@ -4,7 +4,7 @@ import re
 from msgspec.structs import replace
 
 from skilljuror.harnesses.harbor.harness import HarborHarness
-from skilljuror.harnesses.harbor.job import earlier_jobs, write_job
+from skilljuror.harnesses.harbor.job import BWRAP, earlier_jobs, write_job
 from skilljuror.models.study import AgentChoice
 from tests.support.harness_tasks import make_job, make_task, make_variant
 
@@ -127,3 +127,17 @@ def test_earlier_jobs_are_known_with_what_is_pending(tmp_path):
     )  # fmt: skip
     assert list(earlier_jobs(tmp_path / "jobs", [replace(second, config_digest="other")])) == []
     assert written(tmp_path, second).folder.name == "2"
+
+
+def test_harbor_downloads_the_work_unless_a_verifier_of_its_own_would_get_it(tmp_path):
+    def artifacts(kind, settings="", keep=None):
+        task = make_task(tmp_path / "tea", **{"task.toml": settings})
+        job = make_job(task, keep=keep)
+        place = {"import_path": BWRAP} if kind == "bwrap" else {"type": kind}
+        made = write_job(tmp_path / "jobs", [job], {"tea": task}, lambda _: place, 1)
+        (trial,) = json.loads((made.folder / "job.json").read_text(encoding="utf-8"))["trials"]
+        return [one["source"] for one in trial["artifacts"]]
+
+    own = '[verifier]\nenvironment_mode = "separate"\n'
+    assert artifacts("bwrap") == artifacts("docker", keep=("*.sh",)) == ["/app"]
+    assert artifacts("docker") == artifacts("bwrap", own) == artifacts("bwrap", keep=()) == []
