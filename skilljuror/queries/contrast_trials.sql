@@ -11,7 +11,7 @@
 -- column contaminated: true if the trial is invalid for its arm (question quality_flags gives the reason)
 -- column flags: why it is contaminated; null if it is not
 -- column suppressed: under_20_usable if the study demands 20 usable trials and the condition has fewer; else null
--- column strict: true if the reward is exactly 1; a missing reward is not a pass
+-- column strict: true if the reward is exactly 1; a missing reward is not a pass; null if the task has no verifier
 -- column reward: reward from the verifier; null if missing
 -- column share: points that tests, or items of a rubric, awarded / points (view check_shares); primary_outcome checks
 --   has no headline while a trial has none
@@ -28,7 +28,7 @@ SELECT
     x.flags IS NOT NULL AS contaminated,
     x.flags,
     if(starts_with(a.unusable, 'under_'), a.unusable, NULL) AS suppressed,
-    coalesce(r.reward = 1, false) AS strict,
+    r.strict,
     r.reward,
     s.share,
     s.reason AS share_reason

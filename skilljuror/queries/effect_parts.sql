@@ -30,9 +30,9 @@ cells AS (
         condition,
         task,
         CASE (SELECT max(primary_outcome) FROM study)
-            WHEN 'reward' THEN avg(coalesce(reward, 0))
+            WHEN 'reward' THEN avg(if(verified, coalesce(reward, 0), NULL))
             WHEN 'checks' THEN if(count(share) = count(*), avg(share), NULL)
-            ELSE avg(CAST(coalesce(reward = 1, false) AS INTEGER))
+            ELSE avg(CAST(strict AS INTEGER))
         END AS outcome
     FROM runs LEFT JOIN check_shares ON trial = run
     WHERE status <> 'observed'
@@ -64,7 +64,8 @@ SELECT
         WHEN t.reason IS NOT NULL THEN t.reason
         WHEN c.reason IS NOT NULL THEN c.reason
         WHEN d.tasks IS NULL THEN 'no task has trials in both arms'
-        WHEN d.delta_rate IS NULL THEN 'a trial has no share of points'
+        WHEN d.delta_rate IS NULL
+            THEN if((SELECT max(primary_outcome) FROM study) = 'checks', 'a trial has no share of points', 'a task has no verifier')
     END AS delta_rate_reason
 FROM parts AS p
 LEFT JOIN arms AS t ON t.variant = p.treatment_variant

@@ -32,7 +32,7 @@ cells AS (
         k.place,
         k.resource,
         k.unit,
-        coalesce(r.reward = 1, false) AS strict,  -- a missing reward is no pass
+        r.strict,
         m.value,
         coalesce(r.unusable, if(m.trial IS NULL, 'missing', m.reason)) AS reason,
         if(
@@ -56,7 +56,7 @@ sums AS (
         unit,
         count(*) AS planned,
         count(value) AS measured,
-        count(*) FILTER (WHERE strict) AS passes,
+        CAST(sum(strict::INTEGER) AS BIGINT) AS passes,
         count(value) FILTER (WHERE strict) AS measured_passes,
         sum(value) AS total,
         sum(value) FILTER (WHERE strict) AS total_of_passes,
@@ -79,12 +79,14 @@ SELECT
     if(measured = 0, reasons, NULL) AS attempt_reason,
     if(measured_passes = passes, total_of_passes / nullif(passes, 0), NULL) AS success,
     CASE
+        WHEN passes IS NULL THEN 'no_verifier'
         WHEN passes = 0 THEN 'zero_passes'  -- never 0 or infinite (A-16)
         WHEN measured_passes < passes THEN pass_reasons
     END AS success_reason,
     if(measured = planned, total / nullif(passes, 0), NULL) AS yield,
     CASE
         WHEN measured = 0 THEN reasons
+        WHEN passes IS NULL THEN 'no_verifier'
         WHEN passes = 0 THEN 'zero_passes'
         WHEN measured < planned THEN reasons || ' in ' || (planned - measured) || ' of ' || planned
     END AS yield_reason,

@@ -39,9 +39,10 @@ sources AS (  -- a source is its files, where they are known
 ),
 scores AS (
     SELECT
-        r.condition, r.task, r.reward, m.value AS tokens,
+        r.condition, r.task, m.value AS tokens,
+        if(r.verified, coalesce(r.reward, 0), NULL) AS reward,  -- the planned frame: a missing reward is 0
         CASE
-            WHEN $level = 'trial' THEN if(r.reward = 1, 1, 0)  -- a missing reward is no pass
+            WHEN $level = 'trial' THEN CAST(r.strict AS INTEGER)
             WHEN s.trial IS NULL AND r.status = 'timeout' AND r.reward IS NULL THEN 0
             ELSE s.share
         END AS score
@@ -57,7 +58,7 @@ cells AS (
         count(*) AS runs,
         count(score) AS scored,
         avg(score) AS rate,
-        avg(coalesce(reward, 0)) AS reward,  -- the planned frame: a missing reward is 0
+        avg(reward) AS reward,
         avg(tokens) AS tokens
     FROM scores
     GROUP BY condition, task
@@ -91,7 +92,8 @@ priced AS (
         round(rate_treatment - rate_control, 12) AS delta,  -- binary fractions would be a difference
         token_overhead(tokens_control, tokens_treatment) AS overhead,
         if(unscored = 0, NULL, concat(
-            unscored, ' of ', runs_treatment + runs_control, ' trials have no check results, or unjudged ones'
+            unscored, ' of ', runs_treatment + runs_control,
+            if($level = 'trial', ' trials have no verifier', ' trials have no check results, or unjudged ones')
         )) AS reason
     FROM means
 )

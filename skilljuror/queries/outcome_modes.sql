@@ -24,7 +24,7 @@ WITH ended AS (
             ELSE 'unscored'
         END AS mode
     FROM arm_runs
-    WHERE usable AND final
+    WHERE usable AND final AND verified
 )
 SELECT
     condition, mode, count(*) AS trials,

@@ -11,8 +11,8 @@
 -- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
 --   `skilljuror query STUDY observed_outcomes` shows the outcomes of their trials, and `skills_opened` the
 --   resources that they opened.
--- column strict_passes: trials with a reward of exactly 1 (a missing reward is not a pass)
--- column strict_rate: strict passes / planned trials
+-- column strict_passes: trials with a reward of exactly 1 (a missing reward is not a pass); null without a verifier
+-- column strict_rate: strict passes / planned trials of tasks with a verifier
 -- column delta_passes: strict passes minus those of the control; null if the planned trials differ, one of the
 --   control is not usable, and for an arm besides the treatment that differs in more than the Skill
 -- column broad_passes: trials with a reward above 0
@@ -23,16 +23,15 @@ WITH frame AS (
     SELECT
         *,
         -- a missing reward is no pass and no reward: the planned frame decides (measures §0)
-        coalesce(reward = 1, false) AS strict,
-        coalesce(reward > 0, false) AS broad,  -- (A-02)
-        coalesce(reward, 0) AS earned,
+        if(verified, coalesce(reward > 0, false), NULL) AS broad,  -- (A-02)
+        if(verified, coalesce(reward, 0), NULL) AS earned,
         status <> 'missing' AND exception IS NULL AS clean
     FROM arm_runs
     WHERE status <> 'observed'
         AND (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), task))
 ),
 tasks_of AS (
-    SELECT condition, task, sum(earned) / count(*) AS mean_reward FROM frame GROUP BY ALL
+    SELECT condition, task, avg(earned) AS mean_reward FROM frame GROUP BY ALL
 ),
 rewards AS (
     SELECT condition, avg(mean_reward) AS mean_reward, count(*) AS tasks
@@ -45,10 +44,12 @@ counts AS (
         count(*) AS planned,
         count(*) FILTER (WHERE final) AS final,
         count(*) FILTER (WHERE usable) AS usable,
-        count(*) FILTER (WHERE strict) AS strict_passes,
-        count(*) FILTER (WHERE broad) AS broad_passes,
+        count(*) FILTER (WHERE verified) AS verified,
+        CAST(sum(strict::INTEGER) AS BIGINT) AS strict_passes,
+        CAST(sum(broad::INTEGER) AS BIGINT) AS broad_passes,
         count(*) FILTER (WHERE clean) AS runtime_successes,
-        count(*) FILTER (WHERE strict AND clean) AS strict_and_runtime
+        count(*) FILTER (WHERE verified AND clean) AS verified_clean,
+        CAST(sum((strict AND clean)::INTEGER) AS BIGINT) AS strict_and_runtime
     FROM frame
     GROUP BY condition, position
 ),
@@ -64,19 +65,19 @@ SELECT
     n.final,
     n.final / n.planned AS coverage,
     n.strict_passes,
-    n.strict_passes / n.planned AS strict_rate,
+    n.strict_passes / nullif(n.verified, 0) AS strict_rate,
     if(
         k.planned = n.planned AND k.condition <> n.condition AND (c.role = 'treatment' OR c.setting = k.setting),
         n.strict_passes - k.strict_passes, NULL
     ) AS delta_passes,
     n.broad_passes,
-    n.broad_passes / n.planned AS broad_rate,
+    n.broad_passes / nullif(n.verified, 0) AS broad_rate,
     m.mean_reward,
     n.runtime_successes,
     n.runtime_successes / n.planned AS runtime_rate,
     n.strict_and_runtime,
     -- passes that ran well, not all passes (A-06)
-    n.strict_and_runtime / nullif(n.runtime_successes, 0) AS strict_given_runtime
+    n.strict_and_runtime / nullif(n.verified_clean, 0) AS strict_given_runtime
 FROM counts AS n
 JOIN conditions AS c ON c.condition = n.condition
 JOIN rewards AS m ON m.condition = n.condition

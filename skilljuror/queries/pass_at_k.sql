@@ -19,7 +19,7 @@ WITH cells AS (
             count(*), count(*) FILTER (WHERE reward = 1), CAST($k AS BIGINT)
         ) AS chance
     FROM runs
-    WHERE status <> 'observed'
+    WHERE status <> 'observed' AND verified
     GROUP BY condition, position, task
 )
 SELECT

@@ -25,10 +25,10 @@ trials_of AS (
         r.task, r.final, r.status, r.exception,
         r.run IN (SELECT trial FROM contaminations) AS contaminated,
         r.condition = k.treatment AS treated,
-        coalesce(r.reward = 1, false) AS strict,  -- a missing reward is no pass
+        r.strict,
         bool_and(r.final) OVER (PARTITION BY r.task) AS task_final
     FROM contrast AS k
-    JOIN runs AS r ON r.condition IN (k.treatment, k.control)
+    JOIN runs AS r ON r.condition IN (k.treatment, k.control) AND r.verified
 ),
 rules(place, rule) AS (
     VALUES

@@ -13,6 +13,8 @@
 --   its correlation with success here is not an effect of uptake.
 -- empty: The database has no two conditions of a study to compare, or no task has one of these attributes.
 --   For foreign logs, `skilljuror query STUDY observed_outcomes` shows the outcomes of their trials.
+-- column attribute: of the task, judged, or derived: skills (1, 2-3, 4 and more) and skill_size (SKILL.md up to the 25th,
+--   50th, 95th percentile of the study's tasks, or above; view skill_buckets)
 -- column tasks: tasks planned in both arms; all other columns are over these
 -- column delta_pass: mean over tasks of the difference of strict pass rates, a fraction
 -- column sd_pass: standard deviation of this difference over tasks; null for one task
@@ -36,6 +38,11 @@ both_arms AS (
     FROM contrast AS k JOIN runs AS r ON r.condition IN (k.treatment, k.control)
     GROUP BY r.task HAVING count(DISTINCT r.condition) = 2
 ),
+attributes AS (
+    SELECT task, attribute, value FROM task_attributes
+    UNION ALL
+    UNPIVOT (SELECT task, skills, skill_size FROM skill_buckets) ON skills, skill_size INTO NAME attribute VALUE value
+),
 judges AS (
     SELECT DISTINCT judge FROM verdicts
     WHERE CAST($judge AS VARCHAR) IS NULL OR judge = CAST($judge AS VARCHAR)
@@ -44,7 +51,7 @@ per_run AS (
     SELECT
         r.run, r.task, r.readable, j.judge,
         r.condition = k.treatment AS treated,
-        coalesce(r.reward = 1, false) AS strict,  -- a missing reward is no pass
+        r.strict,
         r.status <> 'missing' AND r.exception IS NULL AS clean,
         any_value(minutes.value) AS minutes,
         any_value(fanout.value) AS fanout,
@@ -85,14 +92,14 @@ means AS (
         avg(t.delta_runtime) AS delta_runtime, stddev_samp(t.delta_runtime) AS sd_runtime,
         count(t.delta_given) AS tasks_given, avg(t.delta_given) AS delta_given, stddev_samp(t.delta_given) AS sd_given
     FROM per_task AS t
-    JOIN task_attributes AS a ON a.task = t.task
+    JOIN attributes AS a ON a.task = t.task
     GROUP BY ALL
 ),
 arms AS (
     SELECT
         a.attribute, a.value, r.judge, r.treated,
         count(*) AS trials,
-        count(*) FILTER (WHERE r.strict) AS passes,
+        CAST(sum(r.strict::INTEGER) AS BIGINT) AS passes,
         avg(r.events) FILTER (WHERE r.readable) AS events,
         avg(r.fanout) AS fanout,
         bool_and(r.judged = r.events) FILTER (WHERE r.readable) AND r.judge IS NOT NULL AS all_judged,
@@ -101,7 +108,7 @@ arms AS (
         if(count(r.minutes) = count(*), sum(r.minutes), NULL) / nullif(count(*) FILTER (WHERE r.strict), 0)
             AS minutes_per_pass
     FROM per_run AS r
-    JOIN task_attributes AS a ON a.task = r.task
+    JOIN attributes AS a ON a.task = r.task
     GROUP BY a.attribute, a.value, r.judge, r.treated
 )
 SELECT

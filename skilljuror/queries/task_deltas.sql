@@ -31,7 +31,7 @@ cells AS (
         count(*) FILTER (WHERE final) AS final,
         sum(coalesce(reward, 0)) / count(*) AS reward  -- the planned frame: a missing reward is 0
     FROM runs
-    WHERE status <> 'observed'
+    WHERE status <> 'observed' AND verified
     GROUP BY condition, task
 )
 SELECT

@@ -35,7 +35,7 @@ SELECT
     p.number,
     coalesce(t.status, 'missing') AS status,
     t.reward,
-    coalesce(t.reward = 1, false) AS strict,  -- a missing reward is no pass
+    r.strict,
     t.exception,
     w.minutes,
     CAST(w.display_tokens AS BIGINT) AS display_tokens,

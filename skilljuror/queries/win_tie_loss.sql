@@ -18,7 +18,7 @@ WITH contrast AS (
 cells AS (
     SELECT condition, task, count(*) AS trials, count(*) FILTER (WHERE reward = 1) AS passes
     FROM runs
-    WHERE status <> 'observed'
+    WHERE status <> 'observed' AND verified
     GROUP BY condition, task
 ),
 results AS (

@@ -66,8 +66,8 @@ def headline(answers: Answers) -> Headline:
     delta = primary_contrast(answers, setup["primary_outcome"])
     if delta is None or delta.delta is None:
         words = (
-            "The study has no two arms that differ in one setting alone, and names no contrast, so there is no "
-            "headline difference."
+            "The study has no two arms that differ in one setting alone, and names no contrast, or no task has a "
+            "verifier, so there is no headline difference."
         )
         return Headline(_no_contrast(overview), words, False, scripted, overview)
     outcome, margin = OUTCOMES[setup["primary_outcome"]], setup["margin"]
@@ -116,7 +116,7 @@ def outcome_trials(
     answers: Answers, outcome: str, treatment: str, control: str
 ) -> list[TrialValue]:
     """Return an outcome in all planned trials of two arms; a missing reward counts as 0, and a trial without a
-    share of points is not final."""
+    share of points is not final. A task without a verifier has no reward, and is left out."""
     rows = answers("contrast_trials", treatment=treatment, control=control).records()
     return [
         TrialValue(
@@ -129,6 +129,7 @@ def outcome_trials(
             suppressed=row["suppressed"],
         )
         for row in rows
+        if outcome == "checks" or row["strict"] is not None
     ]
 
 

@@ -26,7 +26,7 @@ class Bar:
 
 
 def condition_bars(answers: Answers, first: Headline) -> tuple[Bar, ...]:
-    """One bar per condition, in the order of the study file."""
+    """One bar per condition with passes to count, in the order of the study file."""
     roles = {first.overview["treatment"]: "treatment", first.overview["control"]: "control"}
     return tuple(
         Bar(
@@ -37,6 +37,7 @@ def condition_bars(answers: Answers, first: Headline) -> tuple[Bar, ...]:
             row["not_usable"] or "",
         )
         for row in answers("outcomes").records()
+        if row["strict_passes"] is not None
     )
 
 

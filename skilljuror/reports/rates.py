@@ -118,10 +118,11 @@ def _rates(trials: Mapping[str, list[bool]]) -> list[tuple[str, dict[str, float]
 
 
 def task_passes(answers: Answers) -> dict[str, dict[str, list[bool]]]:
-    """Condition -> task -> whether each planned trial passed."""
+    """Condition -> task with a verifier -> whether each planned trial passed."""
     found: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for row in answers("trials").records():
-        found[row["condition"]][row["task"]].append(row["strict"])
+        if row["strict"] is not None:
+            found[row["condition"]][row["task"]].append(row["strict"])
     return found
 
 
@@ -130,7 +131,7 @@ def task_sums(answers: Answers) -> dict[tuple[str, str], dict[str, tuple[float, 
     a trial of unknown use."""
     found: dict[tuple[str, str], dict[str, tuple[float, float]]] = defaultdict(dict)
     unknown = set()
-    for row in answers("trials").records():
+    for row in (one for one in answers("trials").records() if one["strict"] is not None):
         for metric, (_, column, _) in COSTS.items():
             cell = row["condition"], metric
             use, passes = found[cell].get(row["task"], (0.0, 0))

@@ -23,13 +23,15 @@ Rows = Sequence[dict[str, Any]]
 def time_to_pass(answers: Answers) -> QueryResult:
     """Mean minutes without a strict pass up to the longest trial of each task, by condition, with intervals
     over tasks, and the difference of treatment and control."""
-    setup, trials = answers.single("setup"), answers("trials").records()
+    setup = answers.single("setup")
+    trials = [row for row in answers("trials").records() if row["strict"] is not None]
     limits = _limits(trials)
     arms = {
         row["condition"]: _Arm(
             [one for one in trials if one["condition"] == row["condition"]], limits
         )
         for row in answers("outcomes").records()
+        if row["strict_passes"] is not None
     }
     control, why, rows = arms.get(setup.get("control")), contrast_mark(answers), []
     for name, arm in arms.items():

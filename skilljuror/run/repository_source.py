@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from skilljuror.bundles.folder import read_folder
 from skilljuror.bundles.revision import TreeFile, tree_at
-from skilljuror.errors import UsageError
+from skilljuror.errors import BundleError, UsageError
 from skilljuror.files import sha256
 from skilljuror.knowledge.markdown.block_index import slug
 from skilljuror.models.bundle import Blob
@@ -58,7 +58,7 @@ def task_of_repository(source: RepositorySource, base: Path) -> TaskDraft:
     """Return the task. Raises UsageError with the option and fix."""
     _check_commit(source)
     kept, stripped = list[TreeFile](), list[str]()
-    for file in tree_at(source.path, source.commit):
+    for file in _tree(source):
         if folder := _SKILLS.match(file.path):
             stripped.append(folder[0].rstrip("/"))
         elif is_root_name(file.path):
@@ -87,6 +87,16 @@ def task_of_repository(source: RepositorySource, base: Path) -> TaskDraft:
             "stripped": sorted(set(stripped)),
         },
     )
+
+
+def _tree(source: RepositorySource) -> list[TreeFile]:
+    try:
+        return [*tree_at(source.path, source.commit)]
+    except BundleError as error:
+        raise UsageError(
+            f"--repo {str(source.path)!r}: commit {source.commit[:12]} cannot be read: {error.message}",
+            field="commit",
+        ) from error
 
 
 def _check_commit(source: RepositorySource) -> None:

@@ -865,6 +865,27 @@ SELECT
     coalesce(t.bytes, 0) AS bytes  -- Bytes of its text that reached a context, repeats included.
 FROM touches AS t FULL JOIN offers AS o USING (skill, trajectory) LEFT JOIN unknown_opens AS u USING (skill, trajectory);
 
+-- One row per task with a build: how many Skills its source has, and how long they are, in the buckets of SkillsBench.
+CREATE VIEW skill_buckets AS
+WITH sizes AS (
+    SELECT k.task, any_value(len(v.skills)) AS count, sum(f.size) AS bytes
+    FROM tasks AS k
+    JOIN variants AS v ON v.build = k.task AND v.parent IS NULL
+    JOIN variant_files AS f ON f.build = v.build AND f.variant = v.variant AND f.resource_class = 'root'
+    GROUP BY k.task
+),
+cuts AS (SELECT quantile_cont(bytes, [0.25, 0.5, 0.95]) AS cut FROM sizes)
+SELECT
+    task AS task,  -- Name of the task.
+    CASE WHEN count < 2 THEN '1' WHEN count < 4 THEN '2-3' ELSE '4 and more' END AS skills,  -- Its Skills: 1, 2-3, 4 and more.
+    CASE
+        WHEN bytes <= cut[1] THEN 'compact' WHEN bytes <= cut[2] THEN 'standard'
+        WHEN bytes <= cut[3] THEN 'detailed' ELSE 'comprehensive'
+    END AS skill_size,  -- compact, standard, detailed or comprehensive: bytes of its SKILL.md files up to the 25th, 50th and 95th percentile of the study's tasks, or above.
+    CAST(bytes AS BIGINT) AS bytes,  -- Bytes of its SKILL.md files together.
+    cut AS cuts  -- The three percentiles, bytes: they move with the tasks of the study.
+FROM sizes CROSS JOIN cuts;
+
 -- One row per planned trial, per foreign run, and per foreign trial without a log (both with condition "observed").
 CREATE VIEW all_runs AS
 SELECT
@@ -879,6 +900,7 @@ SELECT
     t.reason AS reason,  -- Why the verifier's reward does not count: no_answer, no_log or no_verifier; else null.
     coalesce(t.reward IS NOT NULL OR t.status = 'timeout' OR t.reason = 'no_verifier' OR a.trial IS NOT NULL, false) AS final,  -- Whether the outcome is final: a reward, a timeout, complete without a verifier, or accepted by a person.
     k.judged_by = 'verifier' AS verified,  -- Whether the task has a verifier: without one there is no reward, and no pass or failure.
+    if(verified, coalesce(t.reward = 1, false), NULL) AS strict,  -- Whether the reward is 1; a missing reward is not a pass; null without a verifier.
     r.trial IS NOT NULL AS readable  -- Whether it has a readable log.
 FROM planned_trials AS p
 JOIN conditions AS c ON c.condition = p.condition
@@ -889,13 +911,13 @@ LEFT JOIN (SELECT DISTINCT trial FROM trajectories) AS r ON r.trial = p.trial
 UNION ALL BY NAME
 SELECT
     trajectory AS run, task, 'observed' AS condition, 0 AS position, 'observed' AS status,
-    reward, exception, reward IS NOT NULL AS final, true AS verified, true AS readable
+    reward, exception, reward IS NOT NULL AS final, true AS verified, coalesce(reward = 1, false) AS strict, true AS readable
 FROM trajectories
 WHERE trial IS NULL
 UNION ALL BY NAME
 SELECT
     trial AS run, task, 'observed' AS condition, 0 AS position, 'observed' AS status,
-    reward, exception, reward IS NOT NULL AS final, true AS verified, false AS readable
+    reward, exception, reward IS NOT NULL AS final, true AS verified, coalesce(reward = 1, false) AS strict, false AS readable
 FROM unlogged_trials;
 
 -- One row per use of a Skill resource: events without authoring and mentions, and without the agent's own skills.
@@ -1112,6 +1134,7 @@ SELECT
     r.reason AS reason,  -- As in `all_runs`.
     r.final AS final,  -- Whether the outcome is final.
     r.verified AS verified,  -- As in `all_runs`.
+    r.strict AS strict,  -- As in `all_runs`.
     r.readable AS readable,  -- Whether it has a readable log.
     x.trial IS NOT NULL AS contaminated  -- Whether it is contaminated.
 FROM all_runs AS r
@@ -1134,6 +1157,7 @@ SELECT
     r.exception AS exception,  -- Class of the agent's exception; null for a normal end.
     r.final AS final,  -- Whether the outcome is final.
     r.verified AS verified,  -- As in `runs`.
+    r.strict AS strict,  -- As in `runs`.
     CASE
         WHEN r.contaminated THEN 'contaminated'
         WHEN r.status <> 'observed' AND NOT r.final THEN coalesce(r.reason, r.status)

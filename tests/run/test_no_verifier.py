@@ -10,6 +10,7 @@ from skilljuror.harnesses.harbor.tasks import prepare_task
 from skilljuror.ingest.trials import ingest_trials
 from skilljuror.models.study import TrialRecord
 from skilljuror.queries.run import run as ask
+from skilljuror.reports.build import build_report
 from skilljuror.run.check import check_study
 from skilljuror.run.faults import without_verifier
 from skilljuror.run.run import run_study
@@ -52,6 +53,32 @@ def test_a_trial_without_a_verifier_is_complete_and_usable_without_a_reward(stud
     ingest_trials(out)
     coverage = ask(out / "study.duckdb", "coverage").records()
     assert [(row["final"], row["usable"], row["unscored"]) for row in coverage] == [(3, 3, 0)] * 2
+    assert figures(out) == (1, 1.0, 1.0, 1, 1)
+
+
+def figures(out):
+    """What the outcome questions say of arm b, and of both: a task without a verifier is in none."""
+    database = out / "study.duckdb"
+    outcomes = ask(database, "outcomes").records()[1]
+    assert ask(database, "gain").rows
+    return (
+        outcomes["strict_passes"], outcomes["strict_rate"], outcomes["mean_reward"],
+        len(ask(database, "task_deltas").rows), len(ask(database, "outcome_modes").rows) // 2,
+    )  # fmt: skip
+
+
+def test_without_any_verifier_no_pass_rate_is_invented(study, tmp_path):
+    edit_study(study, tasks=[{"path": "graded", "skills": "brew"}])
+    out = tmp_path / "out"
+    run_study(study, out)
+    ingest_trials(out)
+    assert figures(out) == (None, None, None, 0, 0)
+    for name in ("efficiency", "trials", "effect_parts", "contrast_trials"):
+        rows = ask(out / "study.duckdb", name).records()
+        found = [row.get("passes", row.get("strict", row.get("delta_rate"))) for row in rows]
+        assert set(found) <= {None}
+    page = build_report(out / "study.duckdb", tmp_path / "report").path.read_text("utf-8")
+    assert "0 of 1" not in page
 
 
 def test_check_says_who_judges_and_proves_nothing(study):
