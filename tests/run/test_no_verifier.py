@@ -65,7 +65,7 @@ def figures(out):
     """What the outcome questions say of arm b, and of both: a task without a verifier is in none."""
     database = out / "study.duckdb"
     outcomes = ask(database, "outcomes").records()[1]
-    gain = ask(database, "gain").records()[0]
+    assert ask(database, "gain").rows
     return (
         outcomes["strict_passes"], outcomes["strict_rate"], outcomes["mean_reward"],
         len(ask(database, "task_deltas").rows), len(ask(database, "outcome_modes").rows) // 2,
