@@ -6,6 +6,7 @@ are ignored, and the repository's configuration runs no program.
 
 import hashlib
 import os
+import posixpath
 import signal
 import subprocess
 import tempfile
@@ -30,6 +31,8 @@ from skilljuror.models.bundle import Blob, Bundle, BundleIssue
 WAIT_SECONDS = 60
 MAX_LISTING = MAX_FILES * 1_000
 """Maximum bytes of a listing: a tree of few objects can list more files than any disk can store."""
+MAX_TREE_BYTES = 512 << 20
+"""Maximum bytes of all files of a commit."""
 _ENV = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -98,6 +101,43 @@ def load_at(path: Path, revision: str) -> tuple[str, Bundle]:
     return commit, repository.load(tree, real.name, None)
 
 
+class TreeFile(NamedTuple):
+    """A file of a commit."""
+
+    path: str
+    data: bytes
+    """Content; of a link, its target."""
+    executable: bool
+    link: bool
+
+
+def tree_at(folder: Path, commit: str) -> Iterator[TreeFile]:
+    """Yield every file of a commit as it is stored, whatever the repository's attributes say, in git's order;
+    submodules are left out. Raises BundleError for an unknown commit, and for a link out of the tree."""
+    repository = _Repository(f"{commit}:{folder}", folder)
+    tree = repository.text(*_OBJECT, f"{commit}^{{tree}}")
+    lines = repository.output("ls-tree", "-r", "-z", "--full-tree", tree, limit=MAX_LISTING)
+    rows = []
+    for line in lines.split(b"\0")[:-1]:
+        fields, _, name = line.partition(b"\t")
+        mode, kind, digest = fields.decode().split()
+        if kind == "blob":
+            rows.append((name.decode(errors="surrogateescape"), mode, digest))
+    contents = repository.contents([digest for *_, digest in rows], MAX_TREE_BYTES)
+    for (path, mode, _), data in zip(rows, contents, strict=True):
+        link = mode == "120000"
+        target = (
+            posixpath.normpath(f"{posixpath.dirname(path)}/{os.fsdecode(data)}") if link else ""
+        )
+        if link and (data.startswith(b"/") or target.split("/")[0] == ".."):
+            raise BundleError(
+                f"{str(folder)!r}: {path!r} at {commit[:12]} is a link out of the repository; choose a commit"
+                " without it",
+                file=path,
+            )
+        yield TreeFile(path, data, mode == "100755", link)
+
+
 class _File(NamedTuple):
     path: str
     hash: str
@@ -124,7 +164,7 @@ class _Repository:
     def _files_of(self, tree: str, issues: list[BundleIssue]) -> Iterator[_File]:
         """The plain files of a tree. Raises BundleError for links and invalid names."""
         seen = set[str]()
-        listing = self._git("ls-tree", "-r", "-z", "--full-tree", tree, limit=MAX_LISTING)
+        listing = self.output("ls-tree", "-r", "-z", "--full-tree", tree, limit=MAX_LISTING)
         for line in listing.split(b"\0")[:-1]:
             fields, _, name = line.partition(b"\t")
             mode, kind, digest = fields.decode().split()
@@ -141,11 +181,11 @@ class _Repository:
             seen.add(path)
             yield _File(path, digest, bool(int(mode, 8) & 0o100))
 
-    def contents(self, hashes: list[str]) -> Iterator[bytes]:
+    def contents(self, hashes: list[str], most: int = MAX_TOTAL_BYTES) -> Iterator[bytes]:
         """The bytes of blobs. Raises BundleError for one that does not match its hash."""
         request = "".join(f"{one}\n" for one in hashes).encode()
-        limit = MAX_TOTAL_BYTES + 100 * len(hashes)
-        output, place = self._git("cat-file", "--batch", given=request, limit=limit), 0
+        limit = most + 100 * len(hashes)
+        output, place = self.output("cat-file", "--batch", given=request, limit=limit), 0
         for one in hashes:
             header, _, _ = output[place : place + 200].partition(b"\n")
             size = header.rpartition(b" ")[2]
@@ -162,9 +202,9 @@ class _Repository:
             yield data
 
     def text(self, *words: str) -> str:
-        return self._git(*words).decode(errors="surrogateescape").strip()
+        return self.output(*words).decode(errors="surrogateescape").strip()
 
-    def _git(self, *words: str, given: bytes = b"", limit: int = 1 << 16) -> bytes:
+    def output(self, *words: str, given: bytes = b"", limit: int = 1 << 16) -> bytes:
         """Git's output. Raises BundleError if it exceeds `limit` bytes, and if git fails."""
         with tempfile.TemporaryFile() as request, tempfile.TemporaryFile() as errors:
             request.write(given)

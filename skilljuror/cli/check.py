@@ -97,6 +97,7 @@ def _print_runs(summary: Any, prove: bool) -> None:
                 one.proof.trace, "criterion", "test", "empty: empty run", "solution", "text"
             )
     print_lines("agent", summary.listings)
+    print_lines("leak", summary.leaks)
 
 
 def _proof_cells(proof: Any, rules: tuple[str, ...]) -> list[str | None]:

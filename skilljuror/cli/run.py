@@ -30,7 +30,8 @@ def init(
         list[Path] | None, typer.Option("--task", metavar="DIR", help="Task folder; repeatable.")
     ] = None,
     tasks_dir: Annotated[
-        Path | None, typer.Option("--tasks", metavar="DIR", help="Folder of Harbor tasks.")
+        Path | None,
+        typer.Option("--tasks", metavar="DIR", help="Folder of tasks, Harbor or task.md."),
     ] = None,
     skillsbench: Annotated[
         Path | None,
@@ -58,15 +59,45 @@ def init(
         Path | None,
         typer.Option("--generated", metavar="DIR", help="Folder of `generate` to compare."),
     ] = None,
+    evals: Annotated[
+        Path | None,
+        typer.Option("--evals", metavar="SKILL", help="Skill whose evals/ are the tasks."),
+    ] = None,
+    repo: Annotated[
+        Path | None,
+        typer.Option("--repo", metavar="DIR", help="Git repository that the task works on."),
+    ] = None,
+    commit: Annotated[
+        str | None, typer.Option("--commit", metavar="SHA", help="Its commit, in full.")
+    ] = None,
+    requirement: Annotated[
+        Path | None,
+        typer.Option("--requirement", metavar="FILE", help="What the repository must do."),
+    ] = None,
+    tests: Annotated[
+        Path | None,
+        typer.Option("--tests", metavar="DIR", help="Its verifier; default: a rubric."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="Study file to write.")] = Path("study.yaml"),
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write a first study file with a comment for every field."""
-    from skilljuror.run.init_study import StudySource, init_study
+    """Write a first study file with a comment for every field.
+
+    --evals, --repo, and folders with a task.md become tasks/ beside it.
+    """
+    from skilljuror.run.init_study import StudySource, init_study, repository
 
     source = StudySource(
-        tuple(tasks or ()), tasks_dir, skillsbench, skill, revisions, sections, generated
+        tuple(tasks or ()),
+        tasks_dir,
+        skillsbench,
+        skill,
+        revisions,
+        sections,
+        evals,
+        repository(repo, commit, requirement, tests),
+        generated,
     )
     new = init_study(source, out)
 

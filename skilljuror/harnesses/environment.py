@@ -8,6 +8,7 @@ import posixpath
 import re
 import shlex
 import shutil
+import tarfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,8 @@ class DockerfileRecipe(Struct, frozen=True):
     """(source inside environment/, absolute destination)."""
     left_out: tuple[str, ...] = ()
     """Ignored lines."""
+    added: frozenset[tuple[str, str]] = frozenset()
+    """Those of `copies` that unpack an archive."""
 
 
 class Allowance(Struct, frozen=True):
@@ -85,17 +88,19 @@ def read_recipe(environment: Path) -> DockerfileRecipe:
     dockerfile = environment / "Dockerfile"
     if not dockerfile.is_file():
         return DockerfileRecipe()
-    workdir, copies, left_out = WORKDIR, [], []
+    workdir, copies, left_out, added = WORKDIR, [], [], set[tuple[str, str]]()
     for line in _instructions(dockerfile.read_text(encoding="utf-8", errors="replace")):
         words = _words(line)
         verb = words[0].upper() if words else ""
         if verb == "WORKDIR" and len(words) == 2:
             workdir = posixpath.normpath(posixpath.join(workdir, words[1]))
         elif verb in {"COPY", "ADD"} and len(words) >= 3 and not words[1].startswith("--from"):
-            copies += _copies(words[1:], workdir)
+            found = _copies(words[1:], workdir)
+            copies += found
+            added |= {*found} if verb == "ADD" else set()
         elif verb and verb not in _SILENT:
             left_out.append(line)
-    return DockerfileRecipe(workdir, tuple(copies), tuple(left_out))
+    return DockerfileRecipe(workdir, tuple(copies), tuple(left_out), frozenset(added))
 
 
 def _instructions(text: str) -> Iterator[str]:
@@ -128,7 +133,10 @@ def copy_environment(environment: Path, root: Path) -> DockerfileRecipe:
     for source, target in recipe.copies or ((".", recipe.workdir + "/"),):
         _refuse_reserved(target)
         for path in _matching(environment, source):
-            _copy(environment, path, root, target)
+            if (source, target) in recipe.added and path.is_file() and tarfile.is_tarfile(path):
+                _unpack(path, root, target)
+            else:
+                _copy(environment, path, root, target)
     return recipe
 
 
@@ -155,6 +163,18 @@ def _matching(environment: Path, source: str) -> list[Path]:
 
 def _is_below(path: Path, folder: Path) -> bool:
     return path.resolve().is_relative_to(folder.resolve())
+
+
+def _unpack(archive: Path, root: Path, guest: str) -> None:
+    """Unpack an archive as ADD does. Raises HarnessError for a damaged one, and for a link out of it."""
+    own_folder(root, guest.rstrip("/"))
+    try:
+        with tarfile.open(archive) as opened:
+            opened.extractall(host_path(root, guest.rstrip("/")), filter="data")
+    except (tarfile.TarError, EOFError) as error:
+        raise HarnessError(
+            f"{str(archive)!r} cannot be unpacked: {error}; repair the task's environment"
+        ) from error
 
 
 def _copy(environment: Path, path: Path, root: Path, guest: str) -> None:

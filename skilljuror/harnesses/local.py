@@ -356,6 +356,8 @@ def _judge(
     machine: _TrialMachine, job: TrialJob, target: Path, left_out: list[str], dropped: Reading
 ) -> tuple[ProcessOutcome, Reward]:
     """Run the verifier on a copy of all files; return its outcome and reward."""
+    if job.task.judged_by != "verifier":
+        return ProcessOutcome(0, 0.0), Reward(None)
     for guest in JUDGED:
         remove_tree(machine.folder(guest))
     sandbox, see = machine.sandbox, machine.sandbox.visible_path
@@ -443,7 +445,7 @@ def _record(
         started_at=started,
         finished_at=_now(),
         agent_seconds=round(agent.seconds, 6),
-        verifier_seconds=round(verifier.seconds, 6),
+        verifier_seconds=(round(verifier.seconds, 6) if job.task.judged_by == "verifier" else None),
         exit_code=agent.exit_code,
     )
 

@@ -32,12 +32,13 @@ def _values(record: "TrialRecord") -> tuple[ValueOrReason, ...]:
     reward, clean = record.reward, record.exception is None
     strict = record.strict_pass
     no_reward = "unscored" if record.status == "scored" else record.end
+    judged = record.reason != "no_verifier"
     return (
-        float(strict),
-        float(reward is not None and reward > 0),
+        float(strict) if judged else "no_verifier",
+        float(reward is not None and reward > 0) if judged else "no_verifier",
         no_reward if reward is None else reward,
         float(clean),
-        float(strict and clean),
+        float(strict and clean) if judged else "no_verifier",
         float(reward is not None),
         float(record.status == "timeout"),
     )

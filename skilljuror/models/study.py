@@ -4,12 +4,7 @@ import json
 from datetime import date
 from typing import Any, ClassVar, Literal
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    FiniteFloat,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, FiniteFloat, model_validator
 
 from skilljuror.models.build import PdWorth
 from skilljuror.models.record import GrowingRecord, Record
@@ -17,10 +12,12 @@ from skilljuror.models.record import GrowingRecord, Record
 NO_SKILL = "no_skill"
 NO_ANSWER = "no_answer"
 NO_LOG = "no_log"
-NUMBER = "{number}"
+NO_VERIFIER = "no_verifier"
 
 TrialStatus = Literal["scored", "timeout", "unscored", "error"]
-TrialReason = Literal["no_answer", "no_log"]
+TrialReason = Literal["no_answer", "no_log", "no_verifier"]
+TaskJudge = Literal["verifier", "rubric", "trigger"]
+"""What judges the trials of a task: tests/test.sh, else tests/rubric.json, else tests/trigger.json."""
 Disclosure = Literal["silent", "named"]
 """Whether the prompt is the task's instruction alone, or names the offered Skills at its end."""
 ArmSetting = Literal["skill", "disclosure", "agent", "model", "effort"]
@@ -90,13 +87,6 @@ class Condition(GrowingRecord):
         """Name of the offered Skill in trials and tables: the variant, or the condition's name for an
         existing Skill; None for no Skill."""
         return self.name if self.skill else self.variant
-
-    def at(self, number: int) -> "Condition":
-        """Return the condition as a trial has it: with one Skill per trial, its name ends with the number."""
-        if not (self.skill and NUMBER in self.skill.path):
-            return self
-        skill = self.skill.model_copy(update={"path": self.skill.path.replace(NUMBER, str(number))})
-        return self.model_copy(update={"name": f"{self.name}-{number}", "skill": skill})
 
 
 class TaskEntry(Record):
@@ -283,13 +273,6 @@ class StudyConfig(GrowingRecord):
         """Fields that a plan stores: all that affect trials."""
         return self.model_dump(mode="json", exclude=_CHANGEABLE)
 
-    @property
-    def offers(self) -> tuple[Condition, ...]:
-        """The conditions; one with a Skill per trial is there once per trial."""
-        numbers = range(1, self.trials_per_cell + 1)
-        offers = {one.name: one for arm in self.conditions for one in map(arm.at, numbers)}
-        return tuple(offers.values())
-
     def agent_of(self, arm: Condition) -> AgentChoice:
         """Return the agent of an arm, with its model and effort."""
         chosen = arm.agent or self.agent
@@ -327,7 +310,7 @@ class GivenSkill(Record):
 class PlannedTask(GrowingRecord):
     """A task with its digests, frozen."""
 
-    later = ("settings_digest", "given")
+    later = ("settings_digest", "given", "judged_by")
 
     name: str
     """Folder name of the task, unique in the study."""
@@ -351,6 +334,8 @@ class PlannedTask(GrowingRecord):
     """sha256 of task.toml; "" in plans of format 1."""
     given: dict[str, GivenSkill] = Field(default_factory=dict)
     """Condition -> the existing Skill that it offers."""
+    judged_by: TaskJudge = "verifier"
+    """What judges its trials; without a verifier they have no reward."""
 
     @property
     def substrate_digest(self) -> str:
@@ -447,7 +432,8 @@ class TrialRecord(Record):
     """Error message in one line."""
     reason: TrialReason | None = None
     """Why the verifier's result does not count: no_answer (unscored: the model did not answer according to
-    the log), no_log (error: the agent wrote no log)."""
+    the log), no_log (error: the agent wrote no log), no_verifier (the task has none: a rubric or the use
+    of the Skill judges the trial)."""
     agent: str
     """Name of the agent."""
     agent_version: str | None = None
@@ -513,5 +499,5 @@ class TrialRecord(Record):
 
     @property
     def end(self) -> str:
-        """The status, or no_answer, which is counted separately."""
-        return self.reason if self.reason == NO_ANSWER else self.status
+        """The status, or for an unscored trial its reason, which is counted separately."""
+        return self.reason if self.status == "unscored" and self.reason else self.status

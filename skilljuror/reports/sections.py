@@ -91,6 +91,7 @@ STUDY = (
             ), folded=True),
             Panel("variant_sizes"),
             Panel("given_skills"),
+            Panel("skill_leaks", folded=True),
             Panel("finding_counts"),
             Panel("adjudications", folded=True),
             Panel("variants", (
@@ -158,6 +159,7 @@ STUDY = (
                 "usd_spent", "usd_saved_estimate",
             )),
             Panel("invocation"),
+            Panel("activation", needs="trials"),
             Panel("root_shown"),
             RESIDENCY,
             COMPACTED,

@@ -12,7 +12,7 @@ from pathlib import Path
 from skilljuror.errors import StudyError, UsageError
 from skilljuror.files import StudyFolder, append_jsonl, read_record, sync
 from skilljuror.models.review import Acceptance
-from skilljuror.models.study import NO_ANSWER, TrialRecord
+from skilljuror.models.study import NO_ANSWER, NO_VERIFIER, TrialRecord
 from skilljuror.queries.run import run as ask
 from skilljuror.runtime.review_rows import AcceptedTrials, login_name, now, record_digest
 
@@ -38,8 +38,8 @@ def chosen_ends(text: str) -> frozenset[str]:
 
 
 def is_final(record: TrialRecord) -> bool:
-    """Whether a trial has a reward or timed out."""
-    return record.reward is not None or record.status == "timeout"
+    """Whether a trial has a reward, timed out, or is complete without a verifier."""
+    return record.reward is not None or record.status == "timeout" or record.reason == NO_VERIFIER
 
 
 def to_run_again(

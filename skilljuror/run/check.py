@@ -25,6 +25,7 @@ from skilljuror.ingest.checks import read_checks
 from skilljuror.ingest.trials import log_of
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.study import (
+    NO_VERIFIER,
     AgentChoice,
     Condition,
     HarnessChoice,
@@ -41,10 +42,12 @@ from skilljuror.run.preflight import refuse_unsupported
 from skilljuror.run.proofs import AGAIN, STUFFED, Attempt, TaskProof, stuffing
 from skilljuror.run.proofs import prove as make_proof
 from skilljuror.run.run import agents_of, study_places
+from skilljuror.run.task_check import leak_lines
 from skilljuror.run.trial import RunSetup, run_trial, stop_trial
 from skilljuror.runtime.workers import Listener, Progress, silent, worker_pool
 from skilljuror.studies.plan import freeze, planned_trial
 from skilljuror.studies.study_file import load_study
+from skilljuror.studies.tasks import JUDGES
 
 SOLUTION, EMPTY = "solution", "empty"
 LISTING = "listing"
@@ -66,7 +69,7 @@ class TaskCheck(Struct, frozen=True):
     task: str
     """Name of the task."""
     verdict: Literal["ok", "fails", "unknown"]
-    """unknown: the task has no solution, so it may be unsolvable."""
+    """unknown: the task has no solution, so it may be unsolvable, or no verifier."""
     solution: float | None
     """Reward of solution/solve.sh; None if missing."""
     empty: float | None
@@ -90,6 +93,8 @@ class CheckSummary(Struct, frozen=True):
     """Isolation of the runs from this machine."""
     listings: tuple[str, ...] = ()
     """Agents that list Skills of their own, one line each."""
+    leaks: tuple[str, ...] = ()
+    """Skills with text of a solution or verifier, one line each; `run` decides."""
 
     @property
     def failed(self) -> bool:
@@ -113,7 +118,8 @@ def check_study(
     plan = freeze(config, base, find_skill=GivenSkills(base))
     harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(config.harness.options)
     refuse_unsupported(harness, [base / task.path for task in plan.tasks])
-    return _check(plan, base, harness, prove=prove, jobs=jobs, listener=progress or silent)
+    found = _check(plan, base, harness, prove=prove, jobs=jobs, listener=progress or silent)
+    return structs.replace(found, leaks=tuple(leak_lines(plan, base)))
 
 
 def prove_folders(
@@ -165,7 +171,7 @@ def _check(
             )
             for task in plan.tasks
             for kind in (SOLUTION, EMPTY, *(AGAIN if prove else ()))
-            if kind == EMPTY or _solution(base / task.path)
+            if kind == EMPTY or (task.judged_by == "verifier" and _solution(base / task.path))
         ]
         if prove:
             wanted += _stuffed_jobs(wanted, setup.study, sandboxed=isolation != "none")
@@ -323,6 +329,10 @@ def _judge(
     task: PlannedTask, found: dict[tuple[str, str], _Attempt], proof: TaskProof | None
 ) -> TaskCheck:
     solution, empty = found.get((task.name, SOLUTION)), found[task.name, EMPTY]
+    if empty.record.reason == NO_VERIFIER:
+        by = JUDGES[task.judged_by]
+        told = f"it has no verifier: {by} judges its trials, so nothing here was proved"
+        return TaskCheck(task.name, "unknown", None, None, (told,))
     problems, wrong = [], []
     if solution is not None and solution.record.reward != 1:
         problems.append(f"its solution gets {_words(solution.record)}; expected 1")

@@ -11,7 +11,7 @@ from typing import Literal
 from skilljuror.agents.tried_versions import untried
 from skilljuror.harnesses.artifacts import Reading
 from skilljuror.ingest.trials import fault_in_output, log_of
-from skilljuror.models.study import NO_ANSWER, NO_LOG, TrialRecord
+from skilljuror.models.study import NO_ANSWER, NO_LOG, NO_VERIFIER, PlannedTask, TrialRecord
 from skilljuror.models.trajectory import Trajectory
 
 Answer = Literal["answered", "unanswered", "unknown"]
@@ -35,6 +35,10 @@ MACHINE_FAULTS = PROVIDER_FAULTS | {
     "RuntimeRequestError", "AddTestsDirError", "DownloadVerifierDirError",
 }  # fmt: skip
 """Exception names, without limits that an agent itself can reach (memory, context)."""
+NO_REWARD_FILE = "RewardFileNotFoundError"
+"""Exception of Harbor for a verifier that writes no reward."""
+_BEFORE_VERIFIER = frozenset({NO_REWARD_FILE, "NonZeroAgentExitCodeError"})
+"""Exceptions of Harbor with which a trial of a task without a verifier is complete."""
 RUN_STOPPED = "RunStoppedError"
 """Exception of an attempt that was stopped while its agent ran."""
 _SHARE = 0.5
@@ -110,6 +114,21 @@ def checked_by_log(record: TrialRecord, raw: Path, *, writes_log: bool = False) 
     if run is None and writes_log and not _left_log(raw / "agent", record):
         return _without_reward(record, "error", NO_LOG, "the agent left no log")
     return record
+
+
+def without_verifier(record: TrialRecord, task: PlannedTask) -> TrialRecord:
+    """Mark an attempt at a task without a verifier: complete without a reward, whatever the harness says of
+    the missing one. A trial that failed for another reason is unchanged."""
+    if task.judged_by == "verifier" or record.status == "scored":
+        return record
+    if record.status == "error" and record.exception not in _BEFORE_VERIFIER:
+        return record
+    update: dict[str, object] = {"reason": NO_VERIFIER}
+    if record.status == "error":
+        update["status"] = "unscored"
+    if record.exception == NO_REWARD_FILE:
+        update |= {"exception": None, "message": None}
+    return record.model_copy(update=update)
 
 
 def _without_reward(record: TrialRecord, status: str, reason: str, why: str) -> TrialRecord:

@@ -6,12 +6,13 @@ It is loaded and frozen before it is written, so `plan` and `run` accept it.
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skilljuror.build.build import load_transform
 from skilljuror.build.given_skills import GivenSkills
@@ -20,21 +21,33 @@ from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError, UsageError
 from skilljuror.files import StudyFolder, read_rows, replacement
 from skilljuror.harnesses.unsupported import unsupported
+from skilljuror.models.bundle import Blob
 from skilljuror.models.generation import Generation
 from skilljuror.models.study import (
-    NUMBER,
     Condition,
     Exclusion,
     SkillSource,
     StudyPlan,
     TaskEntry,
 )
+from skilljuror.models.trial_arm import NUMBER, arm_at
+from skilljuror.run.evals_source import tasks_of_evals
+from skilljuror.run.repository_source import RepositorySource, task_of_repository
+from skilljuror.run.task_md import TASK_MD, task_of_package
+from skilljuror.run.task_sources import TASKS, TaskDraft, placed, relative
 from skilljuror.studies.plan import freeze
 from skilljuror.studies.study_file import load_study
-from skilljuror.studies.tasks import BAKED_SKILLS, planned_task, task_name, task_settings
+from skilljuror.studies.tasks import (
+    BAKED_SKILLS,
+    judge_of,
+    planned_task,
+    task_name,
+    task_settings,
+)
 from skilljuror.transforms.layouts.without_section import PREFIX, titles_of
 
 NO_SKILL, CREDENTIAL, REFUSED = "no Skill", "external credential", "refused by the plan"
+NO_INPUT = "missing input"
 """Categories of excluded tasks."""
 USUAL_TRIALS = 5
 USUAL_SECONDS = 600
@@ -69,7 +82,7 @@ tasks:
 conditions:
 {conditions}
 contrast: {{treatment: {treatment}, control: {control}}}  # the headline: treatment minus control
-primary_outcome: strict_pass  # reward 1 passes; or reward, its mean; or checks, the share of points
+primary_outcome: {outcome}
 # margin: 5  # percentage points below which the arms count as equal; declare it before the run
 disclosure: silent  # the prompt does not mention the Skill; named: its last line names it
 
@@ -83,6 +96,10 @@ agent: {agent}
 retries: 1  # further attempts at a trial after a fault of the machine
 # budget: {{dollars: 50, minutes: 600}}  # limit for all attempts together; default: no limit
 """
+OUTCOMES = {
+    "strict_pass": "strict_pass  # reward 1 passes; or reward, its mean; or checks, the share of points",
+    "checks": "checks  # the share of the rubrics' points; no verifier gives a reward",
+}
 OF_LAYOUTS = """
 # no_skill: no Skill; flat-files: all prose on one page, scripts and data on disk; pd: a short root that opens
 # pages on demand. Which further arms part the difference: docs/study-file.md."""
@@ -107,7 +124,7 @@ exclude_rules: {max_tokens: 100000}
 
 
 class StudySource(Struct, frozen=True):
-    """Inputs of a study file: tasks in one of three ways, and optionally a Skill."""
+    """Inputs of a study file: tasks in one way, and optionally a Skill."""
 
     tasks: tuple[Path, ...] = ()
     """Task folders."""
@@ -121,8 +138,37 @@ class StudySource(Struct, frozen=True):
     """Two git revisions of it to compare instead of layouts, the earlier first."""
     sections: bool = False
     """Whether to leave out each section of it in an arm of its own, instead of comparing layouts."""
+    evals: Path | None = None
+    """A Skill's folder whose own evals are the tasks."""
+    repository: RepositorySource | None = None
+    """A repository at a commit, which is the task."""
     generated: Path | None = None
     """Folder of `generate`, whose Skills are compared with no Skill and with the tasks' own."""
+
+
+class Converted(Struct, frozen=True):
+    """Tasks of a source of another kind."""
+
+    drafts: list[TaskDraft] = []
+    skills: dict[str, dict[str, Blob]] = {}
+    """Skill to write, by its path from the study file."""
+    unfit: dict[Path, str] = {}
+    """Package that cannot be converted -> reason."""
+
+    @property
+    def folders(self) -> dict[str, dict[str, Blob]]:
+        """Path from the study file -> files to write."""
+        return {f"{TASKS}/{one.name}": one.content() for one in self.drafts} | self.skills
+
+    @property
+    def lacks(self) -> dict[str, tuple[str, str]]:
+        """Task -> category and reason of its exclusion."""
+        missing = {one.name: (NO_INPUT, one.lacks) for one in self.drafts if one.lacks}
+        return missing | {path.name: (REFUSED, reason) for path, reason in self.unfit.items()}
+
+    def tasks(self, base: Path) -> list[Path]:
+        """Every task's folder."""
+        return [*(base / TASKS / one.name for one in self.drafts), *self.unfit]
 
 
 class NewStudy(Struct, frozen=True):
@@ -139,6 +185,17 @@ class NewStudy(Struct, frozen=True):
     harness: str
 
 
+def repository(
+    repo: Path | None, commit: str | None, requirement: Path | None, tests: Path | None
+) -> RepositorySource | None:
+    """Return the repository that options name; None without any. Raises UsageError if one is missing."""
+    if repo and commit is not None and requirement:
+        return RepositorySource(repo, commit, requirement, tests)
+    if repo or commit is not None or requirement or tests:
+        raise UsageError("--repo, --commit and --requirement go together; --tests needs them")
+    return None
+
+
 def init_study(source: StudySource, out: Path) -> NewStudy:
     """Write a study file; an equal existing one stays.
 
@@ -147,14 +204,23 @@ def init_study(source: StudySource, out: Path) -> NewStudy:
     _check(source)
     if not out.parent.is_dir():
         raise StudyError(f"{str(out)!r}: folder {str(out.parent)!r} not found; create it first")
+    found = _converted(source, out.parent)
+    with placed(found.folders, out.parent):
+        if source.evals:
+            source = replace(source, skill=out.parent / next(iter(found.skills)))
+        return _init(source, found, out)
+
+
+def _init(source: StudySource, found: Converted, out: Path) -> NewStudy:
     arms = _conditions(source, out.parent)
-    entries = [_entry(folder, source, out.parent) for folder in _folders(source)]
-    exclude = list(_exclusions(entries, arms, source, out.parent))
+    folders = _folders(source, found.tasks(out.parent))
+    entries = [_entry(folder, source, out.parent) for folder in folders]
+    exclude = list(_exclusions(entries, arms, source, out.parent, found.lacks))
     if source.tasks and exclude:
         raise _cannot_run("", exclude[0])
     if len(exclude) == len(entries):
         raise _cannot_run(f"none of the {len(entries)} tasks can be run; ", exclude[0])
-    text = _text(source, entries, exclude, arms)
+    text = _text(source, entries, exclude, arms, out.parent)
     plan = _write(text, out)
     return NewStudy(
         file=out,
@@ -168,13 +234,15 @@ def init_study(source: StudySource, out: Path) -> NewStudy:
 
 def _check(source: StudySource) -> None:
     """Raise UsageError for conflicting options and for a Skill without SKILL.md."""
-    ways = [way for way in (source.tasks, source.tasks_dir, source.skillsbench) if way]
-    if len(ways) != 1:
-        raise UsageError("name the tasks in one way: --task, --tasks or --skillsbench")
-    if source.skillsbench and source.skill:
+    several = (source.tasks, source.tasks_dir, source.skillsbench, source.evals, source.repository)
+    if len([way for way in several if way]) != 1:
         raise UsageError(
-            "--skillsbench uses the tasks' own Skills; to use --skill, name the tasks folder with"
-            " --tasks",
+            "name the tasks in one way: --task, --tasks, --skillsbench, --evals or --repo"
+        )
+    if (source.skillsbench or source.evals) and source.skill:
+        raise UsageError(
+            "--skillsbench and --evals bring their own Skills; to use --skill, name the tasks"
+            " folder with --tasks",
             field="skill",
         )
     for option, chosen in (("--revisions", source.revisions), ("--sections", source.sections)):
@@ -191,16 +259,36 @@ def _check(source: StudySource) -> None:
         )
 
 
-def _folders(source: StudySource) -> Sequence[Path]:
+def _converted(source: StudySource, base: Path) -> Converted:
+    """Tasks to write below the study file's folder, and the Skill that they are about."""
+    if source.evals:
+        skills, drafts = tasks_of_evals(source.evals, base)
+        return Converted(drafts, skills)
+    if source.repository:
+        return Converted([task_of_repository(source.repository, base)])
+    found = Converted()
+    for file in (
+        sorted(source.tasks_dir.glob(f"*/{TASK_MD}"), key=os.fsencode) if source.tasks_dir else ()
+    ):
+        if not (file.parent / "task.toml").exists():
+            try:
+                found.drafts.append(task_of_package(file.parent, base))
+            except UsageError as error:
+                found.unfit[file.parent] = error.message
+    return found
+
+
+def _folders(source: StudySource, converted: Sequence[Path]) -> Sequence[Path]:
     """List the task folders, sorted by the bytes of their names."""
     if source.tasks:
         return source.tasks
     top = source.skillsbench / "tasks" if source.skillsbench else source.tasks_dir
-    assert top is not None
-    found = sorted((path.parent for path in top.glob("*/task.toml")), key=os.fsencode)
+    ready = (path.parent for path in top.glob("*/task.toml")) if top else ()
+    found = sorted((*ready, *converted), key=lambda folder: os.fsencode(folder.name))
     if not found:
         raise StudyError(
-            f"{str(top)!r} has no task; a task is a folder with a task.toml", file=str(top)
+            f"{str(top)!r} has no task; a task is a folder with a task.toml, or with a {TASK_MD}",
+            file=str(top),
         )
     return found
 
@@ -213,11 +301,11 @@ def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
         return (*SHAM, *(Condition(name=arm, variant=name) for arm, name in arms.items()), BASELINE)
     if source.generated:
         number = f"/{NUMBER}" if _generated(source) > 1 else ""
-        path = f"{_relative(source.generated, base)}/skills/{{task}}{number}"
+        path = f"{relative(source.generated, base)}/skills/{{task}}{number}"
         return (*CURATED, Condition(name="self", skill=SkillSource(path=path)))
     if not (source.revisions and source.skill):
         return OF_THE_PAPER if source.skillsbench else LAYOUTS
-    path = _relative(source.skill, base)
+    path = relative(source.skill, base)
     return tuple(
         Condition(name=name, skill=SkillSource(path=path, revision=revision))
         for name, revision in zip(("old", "new"), source.revisions, strict=True)
@@ -234,23 +322,20 @@ def _generated(source: StudySource) -> int:
 
 def _entry(folder: Path, source: StudySource, base: Path) -> TaskEntry:
     as_source = source.skill if not source.revisions else None
-    skills = _relative(as_source, base) if as_source else None
-    return TaskEntry(path=_relative(folder, base), skills=skills)
-
-
-def _relative(path: Path, base: Path) -> str:
-    """A path relative to the study file's folder, with links resolved."""
-    place, start = path.parent.resolve() / path.name, base.resolve()
-    common = next(folder for folder in (start, *start.parents) if place.is_relative_to(folder))
-    up = [".."] * len(start.relative_to(common).parts)
-    return str(Path(*up, place.relative_to(common)))
+    skills = relative(as_source, base) if as_source else None
+    return TaskEntry(path=relative(folder, base), skills=skills)
 
 
 def _exclusions(
-    entries: Sequence[TaskEntry], arms: Sequence[Condition], source: StudySource, base: Path
+    entries: Sequence[TaskEntry],
+    arms: Sequence[Condition],
+    source: StudySource,
+    base: Path,
+    lacks: Mapping[str, tuple[str, str]],
 ) -> Iterator[Exclusion]:
     for entry in entries:
-        if found := _problem(entry, arms, source, base):
+        name = Path(entry.path).name
+        if found := lacks.get(name) or _problem(entry, arms, source, base):
             category, reason = found
             yield Exclusion(task=task_name(base / entry.path), category=category, reason=reason)
 
@@ -270,7 +355,7 @@ def _problem(
         return NO_SKILL, f"it has no Skill under environment/{BAKED_SKILLS}"
     try:
         find = GivenSkills(base) if source.generated else None
-        planned_task([arm.at(1) for arm in arms], entry, base, find)
+        planned_task([arm_at(arm, 1) for arm in arms], entry, base, find)
         if not source.skill and not load_bundle(baked).skills:
             return NO_SKILL, f"environment/{BAKED_SKILLS} has no SKILL.md"
         asked = _asked_of_machine(task_settings(folder)) if source.skillsbench else []
@@ -295,8 +380,11 @@ def _text(
     entries: Sequence[TaskEntry],
     exclude: Sequence[Exclusion],
     arms: Sequence[Condition],
+    base: Path,
 ) -> str:
-    local = bool(source.tasks) and not any(map(unsupported, source.tasks))
+    places = [base / entry.path for entry in entries]
+    local = not (source.tasks_dir or source.skillsbench) and not any(map(unsupported, places))
+    outcome = "strict_pass" if all(judge_of(one) == "verifier" for one in places) else "checks"
     harness = {
         "name": "local" if local else "harbor",
         "timeouts": "task",
@@ -327,6 +415,7 @@ def _text(
         place=LOCAL if local else HARBOR,
         harness=_yaml(harness),
         agent=_yaml(agent),
+        outcome=OUTCOMES[outcome],
     )
 
 
@@ -350,7 +439,11 @@ def _arm(arm: Condition) -> dict[str, Any]:
 def _study_name(source: StudySource) -> str:
     if source.skillsbench:
         return "skillsbench"
-    named = (source.skill or source.tasks_dir or source.tasks[0]).absolute()
+    named = (
+        source.repository.requirement.with_suffix("")
+        if source.repository
+        else source.skill or source.tasks_dir or source.tasks[0]
+    ).absolute()
     return re.sub(r"[^a-z0-9]+", "-", named.name.lower()).strip("-") or "study"
 
 

@@ -18,6 +18,7 @@ from skilljuror.build.skill_leaks import (
     TaskTexts,
     assay_leaks,
     leak_of,
+    leak_verdict,
     nulls,
     read_texts,
     verdict_of,
@@ -26,10 +27,17 @@ from skilljuror.errors import StudyError
 from skilljuror.files import data_dir
 from skilljuror.harnesses.environment import read_allowance
 from skilljuror.models.resource_class import is_root_name
-from skilljuror.models.study import SkillSource
+from skilljuror.models.study import SkillSource, StudyPlan, TaskJudge
 from skilljuror.models.task_attribute import AttributeRubric
 from skilljuror.runtime.workers import Listener, Progress, silent
-from skilljuror.studies.tasks import TASK_PARTS, baked_skills, task_settings
+from skilljuror.studies.tasks import (
+    JUDGES,
+    TASK_PARTS,
+    baked_skills,
+    judge_of,
+    missing_parts,
+    task_settings,
+)
 
 RuleVerdict = Literal["ok", "note", "unknown", "review", "fail"]
 VERDICTS: tuple[RuleVerdict, ...] = ("ok", "note", "unknown", "review", "fail")
@@ -177,7 +185,7 @@ def _skill_at(skills: str | None, folder: Path) -> Path | None:
 
 
 def _rules(folder: Path, texts: TaskTexts, leak: SkillLeak) -> Iterator[TaskRule]:
-    absent = [part for part in TASK_PARTS if not _has(folder, part)]
+    absent = missing_parts(folder)
     yield TaskRule("parts", "fail", f"{', '.join(absent)} missing") if absent else _ok("parts")
     if texts.skill:
         root = any(map(is_root_name, texts.skill))
@@ -186,14 +194,9 @@ def _rules(folder: Path, texts: TaskTexts, leak: SkillLeak) -> Iterator[TaskRule
         yield TaskRule("skill", "unknown", leak.reason or "")
     solved = (folder / "solution" / "solve.sh").is_file()
     yield _ok("solution") if solved else _unknown("solution", "solution/solve.sh missing")
-    yield from _of_tests(texts)
+    yield from _of_tests(texts, judge_of(folder))
     yield from _of_settings(folder)
     yield TaskRule("leak", leak.verdict, leak.reason or f"{leak.runs} runs of words")
-
-
-def _has(folder: Path, part: str) -> bool:
-    place = folder / part
-    return place.is_dir() if part == "environment" else place.is_file()
 
 
 def _ok(rule: str) -> TaskRule:
@@ -204,14 +207,14 @@ def _unknown(rule: str, reason: str) -> TaskRule:
     return TaskRule(rule, "unknown", reason)
 
 
-def _of_tests(texts: TaskTexts) -> Iterator[TaskRule]:
+def _of_tests(texts: TaskTexts, judge: TaskJudge) -> Iterator[TaskRule]:
     tests = {path: text for path, text in texts.hidden.items() if path.startswith("tests/")}
     writes = any(_REWARD.search(text) for text in tests.values())
-    yield (
-        _ok("reward")
-        if writes
-        else _unknown("reward", "no file of tests/ names reward.txt or .json")
-    )
+    if judge != "verifier":
+        yield TaskRule("reward", "note", f"none: {JUDGES[judge]} judges")
+    else:
+        unknown = _unknown("reward", "no file of tests/ names reward.txt or .json")
+        yield _ok("reward") if writes else unknown
     count = sum(len(_TEST.findall(text)) for path, text in tests.items() if path.endswith(".py"))
     known = f"{count} test functions" if count else "not counted: no test function of Python"
     yield TaskRule("tests", "ok" if 0 < count < MAX_TESTS else "note", known)
@@ -241,3 +244,22 @@ def _outside(settings: dict[str, Any]) -> Iterator[str]:
     for name, value in metadata.items() if isinstance(metadata, dict) else ():
         if name in values and value not in values[name]:
             yield f"{name} = {value!r} (choose {', '.join(values[name])})"
+
+
+def leak_lines(plan: StudyPlan, base: Path) -> Iterator[str]:
+    """Yield a line for each leak, that fails or that a person must see, of the Skills that a study offers
+    from disk; `base` is the folder of the study file."""
+    for task in plan.tasks:
+        built = [(task.skills, arm.name) for arm in plan.config.conditions if arm.variant]
+        given = [(one.path, name) for name, one in task.given.items() if one.commit is None]
+        for skill, arm in dict(reversed([*built, *given])).items():
+            found = leak_verdict(base / skill, base / task.path)
+            if found.verdict in {"review", "fail"}:
+                first = found.places[0]
+                refused = "; run refuses an arm that offers them until they are accepted" * (
+                    found.verdict == "fail"
+                )
+                yield (
+                    f"{task.name}: {found.runs} runs of words of {first.task_file} are in the Skill of {arm!r},"
+                    f" {first.skill_file}{refused}"
+                )

@@ -24,7 +24,12 @@ from skilljuror.harnesses.process import raise_if_stopped, request_stop
 from skilljuror.models.study import HarnessChoice, TrialRecord
 from skilljuror.registry import resolve
 from skilljuror.run.attempts import next_attempt, set_aside
-from skilljuror.run.faults import checked_by_log, is_machine_fault, retry_seconds
+from skilljuror.run.faults import (
+    checked_by_log,
+    is_machine_fault,
+    retry_seconds,
+    without_verifier,
+)
 from skilljuror.runtime.workers import wait_until_idle
 from skilljuror.studies.tasks import changed_substrate
 
@@ -147,7 +152,8 @@ def save_trial(
         with _staging(study.trials) as staging:
             (staging / "raw").mkdir()
             raw = staging / "raw"
-            record = checked_by_log(collect(raw), raw, writes_log=job.agent.writes_log)
+            record = without_verifier(collect(raw), job.task)
+            record = checked_by_log(record, raw, writes_log=job.agent.writes_log)
             write_record(staging / "trial.json", record)
             sync_tree(staging)
             staging.replace(next_attempt(study, name) if broken(record) else study.trial(name))

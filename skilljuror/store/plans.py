@@ -110,6 +110,7 @@ def task_rows(plan: "StudyPlan") -> Iterator[Row]:
         substrate = {
             "substrate_digest": task.substrate_digest,
             "settings_digest": task.settings_digest or None,
+            "judged_by": task.judged_by,
         }
         yield {"task": task.name, "position": position, **fields, **substrate}
 

@@ -40,7 +40,8 @@ CREATE TABLE tasks (
     verifier_digest VARCHAR NOT NULL,  -- Tree digest of tests/.
     source_digest VARCHAR NOT NULL,  -- Tree digest of the source bundle.
     settings_digest VARCHAR,  -- sha256 of task.toml; null in plans of format 1, which do not hold it.
-    substrate_digest VARCHAR NOT NULL  -- What must be equal across conditions: instruction, environment, verifier and settings.
+    substrate_digest VARCHAR NOT NULL,  -- What must be equal across conditions: instruction, environment, verifier and settings.
+    judged_by VARCHAR NOT NULL  -- What judges its trials: verifier, rubric or trigger; without a verifier they have no reward.
 );
 
 -- One row per attribute of a task.
@@ -112,7 +113,7 @@ CREATE TABLE trials (
     rewards MAP(VARCHAR, DOUBLE) NOT NULL,  -- All rewards of the verifier, by key.
     exception VARCHAR,  -- Class of the agent's exception; null for a normal end.
     message VARCHAR,  -- One line on what went wrong.
-    reason VARCHAR,  -- Why the verifier's reward does not count: no_answer (unscored: no model answered), no_log (error: the agent left no log); else null.
+    reason VARCHAR,  -- Why the verifier's reward does not count: no_answer (unscored: no model answered), no_log (error: the agent left no log), no_verifier (the task has none); else null.
     agent VARCHAR NOT NULL,  -- Name of the agent.
     agent_version VARCHAR,  -- Version of the agent.
     model VARCHAR,  -- Model; null for an agent without one.
@@ -187,7 +188,7 @@ CREATE TABLE attempts (
     reward DOUBLE,  -- Reward of the verifier in [0, 1]; null for none.
     exception VARCHAR,  -- Class of the exception; null for a normal end.
     message VARCHAR,  -- One line on what went wrong.
-    reason VARCHAR,  -- Why the verifier's reward does not count: no_answer or no_log; else null.
+    reason VARCHAR,  -- Why the verifier's reward does not count: no_answer, no_log or no_verifier; else null.
     started_at TIMESTAMP,  -- Start, UTC.
     finished_at TIMESTAMP,  -- End, UTC.
     agent_seconds DOUBLE  -- Wall clock of the agent's execution, seconds; null when it never started.
@@ -908,24 +909,26 @@ SELECT
     coalesce(t.status, 'missing') AS status,  -- scored, timeout, unscored, error, missing or observed.
     t.reward AS reward,  -- Reward of the verifier; null for none.
     t.exception AS exception,  -- Class of the agent's exception; null for a normal end.
-    t.reason AS reason,  -- Why the verifier's reward does not count: no_answer or no_log; else null.
-    coalesce(t.reward IS NOT NULL OR t.status = 'timeout' OR a.trial IS NOT NULL, false) AS final,  -- Whether the outcome is final: a reward, a timeout, or accepted by a person.
+    t.reason AS reason,  -- Why the verifier's reward does not count: no_answer, no_log or no_verifier; else null.
+    coalesce(t.reward IS NOT NULL OR t.status = 'timeout' OR t.reason = 'no_verifier' OR a.trial IS NOT NULL, false) AS final,  -- Whether the outcome is final: a reward, a timeout, complete without a verifier, or accepted by a person.
+    k.judged_by = 'verifier' AS verified,  -- Whether the task has a verifier: without one there is no reward, and no pass or failure.
     r.trial IS NOT NULL AS readable  -- Whether it has a readable log.
 FROM planned_trials AS p
 JOIN conditions AS c ON c.condition = p.condition
+JOIN tasks AS k ON k.task = p.task
 LEFT JOIN trials AS t ON t.trial = p.trial
 LEFT JOIN acceptances AS a ON a.trial = t.trial
 LEFT JOIN (SELECT DISTINCT trial FROM trajectories) AS r ON r.trial = p.trial
 UNION ALL BY NAME
 SELECT
     trajectory AS run, task, 'observed' AS condition, 0 AS position, 'observed' AS status,
-    reward, exception, reward IS NOT NULL AS final, true AS readable
+    reward, exception, reward IS NOT NULL AS final, true AS verified, true AS readable
 FROM trajectories
 WHERE trial IS NULL
 UNION ALL BY NAME
 SELECT
     trial AS run, task, 'observed' AS condition, 0 AS position, 'observed' AS status,
-    reward, exception, reward IS NOT NULL AS final, false AS readable
+    reward, exception, reward IS NOT NULL AS final, true AS verified, false AS readable
 FROM unlogged_trials;
 
 -- One row per use of a Skill resource: events without authoring and mentions, and without the agent's own skills.
@@ -1141,6 +1144,7 @@ SELECT
     r.reward AS reward,  -- Reward of the verifier; null for none.
     r.exception AS exception,  -- Class of the agent's exception; null for a normal end.
     r.final AS final,  -- Whether the outcome is final.
+    r.verified AS verified,  -- As in `runs`.
     CASE
         WHEN x.trial IS NOT NULL THEN 'contaminated'
         WHEN r.status <> 'observed' AND NOT r.final THEN coalesce(r.reason, r.status)

@@ -11,15 +11,30 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.errors import StudyError
-from skilljuror.files import digest_tree, sha256
+from skilljuror.files import digest_tree, read_record, sha256
 from skilljuror.fingerprints import copies, texts_below
 from skilljuror.models.resource_class import class_of
-from skilljuror.models.study import Condition, GivenSkill, PlannedTask, SkillSource, TaskEntry
+from skilljuror.models.study import (
+    Condition,
+    GivenSkill,
+    PlannedTask,
+    SkillSource,
+    TaskEntry,
+    TaskJudge,
+)
+from skilljuror.models.task_rubric import RUBRIC_FILE
+from skilljuror.models.task_trigger import TRIGGER_FILE, TaskTrigger
 
 BAKED_SKILLS = "skills"
 """Folder under environment/ with a task's own Skill; no arm ever gets it directly."""
 TASK_PARTS = ("task.toml", "instruction.md", "environment", "tests/test.sh")
 """Required contents of a folder in Harbor task format."""
+JUDGES: dict[TaskJudge, str] = {
+    "verifier": "tests/test.sh",
+    "rubric": f"tests/{RUBRIC_FILE}",
+    "trigger": f"tests/{TRIGGER_FILE}",
+}
+"""What judges the trials of a task, by the first of these files that it has."""
 _TASK_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_))*")
 
 
@@ -103,28 +118,37 @@ def planned_task(
         name=name,
         path=entry.path,
         skills=skills,
-        attributes=_attributes(entry, meta),
+        attributes=_attributes(entry, folder, meta),
         instruction_digest=instruction,
         environment_digest=environment,
         verifier_digest=verifier,
         source_digest=_source_digest(base / skills) if skills else "",
         stripped=tuple(baked_skills(folder, meta)),
         settings_digest=settings,
+        judged_by=judge_of(folder),
         given={
             arm.name: find_skill(arm.skill, name) for arm in conditions if arm.skill and find_skill
         },
     )
 
 
+def judge_of(folder: Path) -> TaskJudge:
+    """Return what judges the trials of a task folder."""
+    found = (judge for judge, part in JUDGES.items() if (folder / part).is_file())
+    return next(found, "verifier")
+
+
 def task_attributes(entry: TaskEntry, base: Path) -> tuple[str, dict[str, str]]:
     """Return a task's name and attributes. Raises StudyError for a folder that is not a task."""
     folder = base / entry.path
     _check_task(folder, entry)
-    return task_name(folder), _attributes(entry, task_settings(folder))
+    return task_name(folder), _attributes(entry, folder, task_settings(folder))
 
 
-def _attributes(entry: TaskEntry, meta: dict[str, Any]) -> dict[str, str]:
-    return {**_metadata_attributes(meta), **entry.attributes}
+def _attributes(entry: TaskEntry, folder: Path, meta: dict[str, Any]) -> dict[str, str]:
+    file = folder / "tests" / TRIGGER_FILE
+    trigger = read_record(TaskTrigger, file).attributes if file.is_file() else {}
+    return {**_metadata_attributes(meta), **trigger, **entry.attributes}
 
 
 def _source_digest(source: Path) -> str:
@@ -154,13 +178,19 @@ def _check_task(folder: Path, entry: TaskEntry) -> None:
             file=str(folder),
             field="tasks",
         )
-    missing = [part for part in TASK_PARTS if not (folder / part).exists()]
-    if missing:
+    if missing := missing_parts(folder):
         raise StudyError(
             f"task {entry.path!r}: missing {', '.join(missing)};"
             f" a task folder requires {', '.join(TASK_PARTS)}",
             file=str(folder),
         )
+
+
+def missing_parts(folder: Path) -> list[str]:
+    """Return the required contents that a task folder lacks; a rubric or trigger replaces the verifier."""
+    judged = any((folder / part).is_file() for part in JUDGES.values())
+    needed = TASK_PARTS[:-1] if judged else TASK_PARTS
+    return [part for part in needed if not (folder / part).exists()]
 
 
 def _source(conditions: Sequence[Condition], entry: TaskEntry, base: Path) -> str:

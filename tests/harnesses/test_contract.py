@@ -7,6 +7,7 @@ from skilljuror.files import sha256
 from skilljuror.harnesses import HARNESSES
 from skilljuror.models.study import TrialRecord
 from skilljuror.registry import resolve
+from skilljuror.run.faults import without_verifier
 from tests.support.harbor_venv import HARBOR, needs_harbor
 from tests.support.harness_tasks import make_job, make_task, make_variant
 
@@ -64,6 +65,18 @@ def test_an_agents_fault_is_a_row(harness, tmp_path):
     (tmp_path / "raw").mkdir()
     record = harness.run(make_job(make_task(tmp_path / "task"), "exit 9"), tmp_path / "raw")
     assert (record.reward, record.exception) == (0.0, "NonZeroAgentExitCodeError")
+
+
+@pytest.mark.parametrize("script", ["exit 0", "exit 9"])
+def test_a_task_without_a_verifier_ends_without_a_reward(harness, tmp_path, script):
+    task = make_task(tmp_path / "task")
+    (task / "tests/test.sh").rename(task / "tests/rubric.json")
+    (tmp_path / "raw").mkdir()
+    job = make_job(task, script)
+    record = without_verifier(harness.run(job, tmp_path / "raw"), job.task)
+    fault = "NonZeroAgentExitCodeError" if script == "exit 9" else None
+    assert (record.status, record.reason, record.reward) == ("unscored", "no_verifier", None)
+    assert record.exception == fault
 
 
 def test_unknown_options_are_refused(name):

@@ -13,6 +13,7 @@ from skilljuror.cli.app import app
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.cli_process import call, write_skill
 from tests.support.harbor_jobs import harbor_job
+from tests.support.harness_tasks import make_task
 from tests.support.studies import make_study
 from tests.support.terminals import at_terminal
 
@@ -36,7 +37,8 @@ COMMANDS = {
         ["generate", "made/tea", "--by", "command", "--argv", "true", "--out", f"left{NAME}"],
     ],
     "plan": [["plan", f"{NAME}.yaml"], ["plan", "made/study.yaml", "--from", f"gone{NAME}"]],
-    "check": [["check", "lax/study.yaml"], ["check", f"{NAME}.yaml"]],
+    "check": [["check", "lax/study.yaml"], ["check", f"{NAME}.yaml"],
+        ["check", f"task{NAME}"]],
     "accept": [["accept", f"ran{NAME}", NAME, "--reason", NAME]],
     "merge": [["merge", f"gone{NAME}", "--out", "merged"], ["merge", f"mine{NAME}", "--out", f"merged{NAME}"]],
     "adopt": [["adopt", f"jobs{NAME}", "--map", "map.yaml", "--out", f"adopted{NAME}"]],
@@ -148,6 +150,7 @@ def place(tmp_path_factory):
     (place / "made").mkdir()
     make_study(place / "made", script=f"echo '{EVIL}'; echo done > out.txt", trials=1)
     shutil.copy(place / "made" / "study.yaml", place / f"{NAME}.yaml")
+    write_skill(make_task(place / f"task{NAME}") / "environment" / "skills")
     (place / "lax").mkdir()
     make_study(place / "lax")
     verifier = f"#!/bin/bash\necho '{EVIL}'\necho 1 > \"$LOGS_DIR/verifier/reward.txt\"\n"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from skilljuror.ingest.analysis import definition_rows
+from skilljuror.models.task_trigger import TaskTrigger
 from skilljuror.queries.catalog import CONTRAST, NOT_USABLE
 from skilljuror.queries.run import catalog, query, run
 from skilljuror.reports.answers import Answers
@@ -38,6 +39,7 @@ EXEMPT = {
     "overview": "the plan",
     "same_arms": "what was offered",
     "setup": "the plan",
+    "skill_leaks": "Skills, no trials",
     "judge_accuracy": "a judge's answers, whatever the trial",
 }
 STUDIES = ("outage", "contaminated", "missing", "no spread")
@@ -102,7 +104,11 @@ def made(folder: Any, study: str, odd: float = 50.0) -> Any:
         cell for cell in product(TASKS, ARMS, (1, 2)) if study != "missing" or not _is_odd(study, *cell)
     ]  # fmt: skip
     with open_write(folder / "study.duckdb") as store:
-        kinds = {task: {"validation_type": "tests" if task < "t8" else "people"} for task in TASKS}
+        query = TaskTrigger(should_trigger=True, skill="csv-report").attributes
+        kinds = {
+            task: query | {"validation_type": "tests" if task < "t8" else "people"}
+            for task in TASKS
+        }
         store.put_plan(fake.plan(kinds, ARMS, trials=2))
         store.put_builds([fake.build(task) for task in TASKS])
         store.put_trials([_record(study, *cell) for cell in cells])

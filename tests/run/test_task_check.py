@@ -10,6 +10,7 @@ from skilljuror.build.waivers import open_findings, waive_finding
 from skilljuror.errors import GateError, StudyError
 from skilljuror.ingest.trials import ingest_trials
 from skilljuror.queries.run import run
+from skilljuror.run.check import check_study
 from skilljuror.run.run import run_study
 from skilljuror.run.task_check import check_tasks
 from tests.support.cli_process import call
@@ -79,7 +80,7 @@ def test_a_generated_skill_may_not_repeat_what_its_creator_saw(tmp_path):
     assert (given.verdict, given.runs, given.instance) == ("ok", 0, None)
     assert (generated.verdict, generated.runs) == ("review", 0)
     assert generated.instance
-    assert "the instruction or the environment" in generated.reason
+    assert "the instruction or the environment" in (generated.reason or "")
     write_tree(own, {"brew/SKILL.md": SKILL + "".join(LINES[:20])})
     assert leak_verdict(own, task, generated=True).verdict == "fail"
 
@@ -130,6 +131,16 @@ def test_a_hostile_task_is_one_row_that_says_what_was_not_compared(tmp_path, cas
     assert not said or len(row.problems) <= 3
 
 
+def test_a_rubric_stands_for_a_verifier(tmp_path):
+    task = solved(tmp_path / "tea", LINES[:9])
+    (task / "tests" / "test.sh").rename(task / "tests" / "rubric.json")
+    (row,) = check_tasks([task]).tasks
+    assert (row.verdict, row.problems) == ("ok", ())
+    assert ("reward", "none: tests/rubric.json judges") in {
+        (one.rule, one.reason) for one in row.rules
+    }
+
+
 def test_what_is_no_task_is_refused_by_name(tmp_path):
     with pytest.raises(StudyError, match="is not a folder; name a study file"):
         check_tasks([tmp_path / "gone"])
@@ -174,6 +185,21 @@ def leaking_study(tmp_path):
     return study
 
 
+def test_the_check_of_a_study_names_what_its_run_refuses(tmp_path):
+    study = leaking_study(tmp_path)
+    write_tree(
+        tmp_path,
+        {"tea/solution/solve.sh": "echo done > out.txt\n" + "".join(f"# {one}" for one in LINES)},
+    )
+    found = check_study(study)
+    assert [one.verdict for one in found.tasks] == ["ok"]
+    assert [("'baseline'" in line, "'own'" in line) for line in found.leaks] == [
+        (False, True),
+        (True, False),
+    ]
+    assert all("run refuses an arm that offers them" in line for line in found.leaks)
+
+
 def rows(out):
     answer = run(out / "study.duckdb", "skill_leaks")
     return {row[1]: dict(zip(answer.columns, row, strict=True)) for row in answer.rows}
@@ -206,7 +232,8 @@ def test_a_run_refuses_a_skill_with_the_answer_until_a_person_accepts_it(tmp_pat
     assert found["baseline"]["waived"] == "a published formula (Ann)"
     assert (found["sham"]["runs"], found["sham"]["null_runs"]) == (0, None)
     assert found["baseline"]["task_file"] == "solution/solve.sh"
-    assert call("waive", out).returncode == 0
+    waive_finding(out, leaks["own"].id, "twice", "Ann")
+    assert rows(out)["own"]["waived"] == "twice (Ann)"
 
 
 def test_a_changed_leak_needs_another_waiver(tmp_path):

@@ -11,6 +11,8 @@ from skilljuror.harnesses.base import TrialJob
 from skilljuror.harnesses.environment import BAKED_SKILLS
 from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import own_file
 
+NO_TESTS = "#!/bin/sh\n# This task has no verifier, and Harbor requires one: it writes no reward.\n"
+
 
 def prepare_task(job: TrialJob, folder: Path) -> Path:
     """Copy the job's task below `folder`, without its Skill, as the plan says. Raises HarnessError
@@ -23,6 +25,8 @@ def prepare_task(job: TrialJob, folder: Path) -> Path:
         return {name for name in names if Path(base, name) == baked}
 
     shutil.copytree(job.task_dir, target, symlinks=True, ignore=without_skills)
+    if job.task.judged_by != "verifier":
+        own_file(target, "tests/test.sh").write_text(NO_TESTS, encoding="utf-8")
     lines = [line.removeprefix("Dockerfile: ") for line in job.task.stripped if ": " in line]
     dockerfile = target / "environment" / "Dockerfile"
     if dockerfile.is_file():
