@@ -22,6 +22,7 @@ from skilljuror.models.build import VariantManifest
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.study import GivenSkill, PlannedTask, SkillSource, StudyPlan
+from skilljuror.models.trial_arm import trial_arms
 
 GIVEN = "given"  # parent of a Skill that was not built from another
 
@@ -101,7 +102,7 @@ def given_rows(folder: StudyFolder, plan: StudyPlan) -> Iterator[GivenSkillRow]:
     """Yield each offered Skill, compared with the one of the condition before it."""
     for task in plan.tasks:
         before: str | None = None
-        for arm in plan.config.offers:
+        for arm in trial_arms(plan.config):
             if given := task.given.get(arm.name):
                 fields = (task.name, arm.name, given.path, given.commit, given.tree_digest, before)
                 row = GivenSkillRow(*fields)

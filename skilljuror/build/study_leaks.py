@@ -14,6 +14,7 @@ from skilljuror.models.gate import LEAK_RULE, Finding
 from skilljuror.models.resource_class import is_licence
 from skilljuror.models.review import Waiver
 from skilljuror.models.study import Condition, PlannedTask, StudyPlan
+from skilljuror.models.trial_arm import arm_at, trial_arms
 from skilljuror.runtime.review_rows import rows_of
 
 Rows = Sequence[ProtectedText]
@@ -66,11 +67,11 @@ def _leaks(
     plan: StudyPlan, texts: Mapping[str, Rows], waivers: Mapping[str, Waiver]
 ) -> Iterator[StudyLeak]:
     arms = {arm.name: arm for arm in plan.config.conditions}
-    cells = {(one.task, arms[one.condition].at(one.number).name) for one in plan.trials}
+    cells = {(one.task, arm_at(arms[one.condition], one.number).name) for one in plan.trials}
     tasks = [task for task in plan.tasks if task.name in texts]
     secrets = {task.name: _digests(_hidden(texts[task.name])) for task in tasks}
     for task in tasks:
-        for arm in plan.config.offers:
+        for arm in trial_arms(plan.config):
             if arm.offers and (task.name, arm.name) in cells:
                 others = {
                     other.name: secrets[other.name]

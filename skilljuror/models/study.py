@@ -10,7 +10,6 @@ from skilljuror.models.exclusion import Exclusion, ExclusionRules
 from skilljuror.models.record import GrowingRecord, Record
 
 NO_SKILL, NO_ANSWER, NO_LOG, NO_VERIFIER = "no_skill", "no_answer", "no_log", "no_verifier"
-NUMBER = "{number}"
 
 TrialStatus = Literal["scored", "timeout", "unscored", "error"]
 TrialReason = Literal["no_answer", "no_log", "no_verifier"]
@@ -85,13 +84,6 @@ class Condition(GrowingRecord):
         """Name of the offered Skill in trials and tables: the variant, or the condition's name for an
         existing Skill; None for no Skill."""
         return self.name if self.skill else self.variant
-
-    def at(self, number: int) -> "Condition":
-        """Return the condition as a trial has it: with one Skill per trial, its name ends with the number."""
-        if not (self.skill and NUMBER in self.skill.path):
-            return self
-        skill = self.skill.model_copy(update={"path": self.skill.path.replace(NUMBER, str(number))})
-        return self.model_copy(update={"name": f"{self.name}-{number}", "skill": skill})
 
 
 class TaskEntry(Record):
@@ -260,13 +252,6 @@ class StudyConfig(GrowingRecord):
     def planned(self) -> dict[str, Any]:
         """Fields that a plan stores: all that affect trials."""
         return self.model_dump(mode="json", exclude=_CHANGEABLE)
-
-    @property
-    def offers(self) -> tuple[Condition, ...]:
-        """The conditions; one with a Skill per trial is there once per trial."""
-        numbers = range(1, self.trials_per_cell + 1)
-        offers = {one.name: one for arm in self.conditions for one in map(arm.at, numbers)}
-        return tuple(offers.values())
 
     def agent_of(self, arm: Condition) -> AgentChoice:
         """Return the agent of an arm, with its model and effort."""

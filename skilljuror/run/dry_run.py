@@ -8,6 +8,7 @@ from msgspec import Struct
 from skilljuror.build.folder import RECORD
 from skilljuror.models.exclusion import ExclusionRules
 from skilljuror.models.study import TrialRecord
+from skilljuror.models.trial_arm import arm_at
 from skilljuror.run.attempts import to_run_again
 from skilljuror.run.exclusions import undecided
 from skilljuror.run.run import prepared
@@ -72,7 +73,7 @@ def dry_run(study_file: Path, folder: Path, *, rerun: Collection[str] = ()) -> D
     trials = tuple(
         TrialStep(
             trial=one.trial, task=one.task, condition=one.condition,
-            variant=arms[one.condition].at(one.number).offers, block=one.block, seed=one.seed,
+            variant=arm_at(arms[one.condition], one.number).offers, block=one.block, seed=one.seed,
             again=one.trial in before,
         )
         for one in plan.trials

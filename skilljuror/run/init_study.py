@@ -24,7 +24,8 @@ from skilljuror.harnesses.unsupported import unsupported
 from skilljuror.models.bundle import Blob
 from skilljuror.models.exclusion import Exclusion
 from skilljuror.models.generation import Generation
-from skilljuror.models.study import NUMBER, Condition, SkillSource, StudyPlan, TaskEntry
+from skilljuror.models.study import Condition, SkillSource, StudyPlan, TaskEntry
+from skilljuror.models.trial_arm import NUMBER, arm_at
 from skilljuror.run.evals_source import tasks_of_evals
 from skilljuror.run.repository_source import RepositorySource, task_of_repository
 from skilljuror.run.task_md import TASK_MD, task_of_package
@@ -349,7 +350,7 @@ def _problem(
         return NO_SKILL, f"it has no Skill under environment/{BAKED_SKILLS}"
     try:
         find = GivenSkills(base) if source.generated else None
-        planned_task([arm.at(1) for arm in arms], entry, base, find)
+        planned_task([arm_at(arm, 1) for arm in arms], entry, base, find)
         if not source.skill and not load_bundle(baked).skills:
             return NO_SKILL, f"environment/{BAKED_SKILLS} has no SKILL.md"
         asked = _asked_of_machine(task_settings(folder)) if source.skillsbench else []

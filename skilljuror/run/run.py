@@ -32,6 +32,7 @@ from skilljuror.models.study import (
     StudyConfig,
     StudyPlan,
 )
+from skilljuror.models.trial_arm import arm_at, trial_arms
 from skilljuror.prices import with_packaged
 from skilljuror.registry import resolve
 from skilljuror.run.attempts import to_run_again
@@ -344,7 +345,7 @@ def _job(
     task = next(task for task in run.plan.tasks if task.name == trial.task)
     arm = next(arm for arm in config.conditions if arm.name == trial.condition)
     named = config.settings(arm)["disclosure"] == "named"
-    offers = arm.at(trial.number).offers
+    offers = arm_at(arm, trial.number).offers
     manifest = builds[task.name][offers] if offers else None
     return TrialJob(
         trial=trial,
@@ -370,6 +371,6 @@ def study_places(base: Path, plan: StudyPlan) -> Iterator[Path]:
         yield base / task.path
         if task.skills:
             yield base / task.skills
-        for arm in plan.config.offers:
+        for arm in trial_arms(plan.config):
             if arm.skill:
                 yield base / arm.skill.at(task.name)

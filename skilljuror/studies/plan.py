@@ -24,6 +24,7 @@ from skilljuror.models.study import (
     StudyPlan,
     TaskEntry,
 )
+from skilljuror.models.trial_arm import trial_arms
 from skilljuror.studies.tasks import FindSkill, expanded, planned_task, task_name
 
 MAX_TRIAL_NAME = 200
@@ -43,14 +44,14 @@ def freeze(
     """
     _check_skills(config.conditions)
     check_conditions([arm.name for arm in config.conditions], config.contrast)
-    _check_numbered(config)
+    _check_unique((arm.name for arm in trial_arms(config)), "condition")
     _check_differences(config)
     expanded_entries = list(expanded(config.tasks, base))
     _check_unique((task_name(base / entry.path) for entry in expanded_entries), "task")
     entries = {task_name(base / entry.path): entry for entry in expanded_entries}
     excluded = {one.name: one for one in (*_excluded(config.exclude, entries), *ruled_out)}
     tasks = tuple(
-        planned_task(config.offers, entry, base, find_skill)
+        planned_task(trial_arms(config), entry, base, find_skill)
         for name, entry in entries.items()
         if name not in excluded
     )
@@ -180,13 +181,6 @@ def check_conditions(names: Sequence[str], contrast: Contrast | None) -> None:
             f"contrast: {contrast.control!r} is compared with itself; name two conditions",
             field="contrast",
         )
-
-
-def _check_numbered(config: StudyConfig) -> None:
-    """Raise StudyError if the name of a condition is that of another one with a trial's number."""
-    numbers = range(1, config.trials_per_cell + 1)
-    numbered = [one for arm in config.conditions for one in map(arm.at, numbers) if one is not arm]
-    _check_unique([one.name for one in (*config.conditions, *numbered)], "condition")
 
 
 def _check_unique(names: Iterable[str], what: str) -> None:
