@@ -31,6 +31,8 @@ MAX_TEXT = 300
 """Characters of a name or text."""
 _HEAD = 4_096
 """First bytes, in which a report that is too large differs from other large files."""
+_ORIGIN = 120
+"""Characters of a line that explains a value."""
 _MAX_ELEMENTS = 20 * MAX_ROWS
 _Points = Annotated[float, Meta(ge=0, le=1e9)]
 
@@ -41,6 +43,7 @@ class _Test(Struct):
     raw_status: str | None = None
     trace: str | None = None
     message: str | None = None
+    retries: int | None = None
 
 
 class _Tool(Struct):
@@ -90,7 +93,12 @@ def read_checks(raw: Path, trial: str) -> tuple[tuple[CheckResult, ...], tuple[S
     steps/NAME/ in a step of a multi-step task."""
     reports: dict[str, list[CheckResult]] = {}
     left: list[SourceRow] = []
-    for source, path in _files(raw):
+    try:
+        files = [*_files(raw)]
+    except OSError as error:
+        reason = f"test reports: cannot be read: {error.strerror}"
+        return (), (SourceRow(path_text(raw / "verifier"), "error", reason=reason),)
+    for source, path in files:
         try:
             rows = _read(path)
             if sum(map(len, reports.values())) + len(rows) > MAX_ROWS:
@@ -177,20 +185,22 @@ _STATUSES: dict[str, CheckOutcome] = {
 def _ctrf(data: bytes) -> list[CheckResult]:
     rows = []
     report = decode(data, type=_Ctrf).results
-    unnamed = (
-        "setup_" if report.tool.name == "pytest" else ""
-    )  # its plugin drops the phase of a failed setup
     for test in report.tests:
-        broken = test.status == "failed" and (test.raw_status or unnamed).startswith(_BROKEN)
+        phase = test.raw_status or ""
+        if not phase and report.tool.name == "pytest" and test.retries == 0:
+            phase = (
+                "setup_"  # pytest-json-ctrf drops it there (and for cases that it joins as retries)
+            )
+        broken = test.status == "failed" and phase.startswith(_BROKEN)
         outcome = "error" if broken else _STATUSES[test.status]
-        rows.append(_row(test.name, outcome, _assertion(outcome, test.trace, test.message)))
+        rows.append(_row(test.name, outcome, *_assertion(outcome, test.trace, test.message)))
     return rows
 
 
 def _own(data: bytes) -> list[CheckResult]:
     rows = []
     for one in decode(data, type=_Checks).checks:
-        row = _row(one.id, one.outcome, one.said, one.points)
+        row = _row(one.id, one.outcome, one.said, points=one.points)
         rows.append(replace(row, criterion=_short(one.criterion) or row.criterion))
     return rows
 
@@ -209,7 +219,9 @@ def _reward_kit(data: bytes) -> list[CheckResult]:
         ):
             outcome: CheckOutcome = "passed" if one.value == 1 else "failed"
             outcome = "error" if one.error else outcome
-            row = _row(f"{reward}.{one.name}", outcome, one.error or one.reasoning, one.weight)
+            row = _row(
+                f"{reward}.{one.name}", outcome, one.error or one.reasoning, points=one.weight
+            )
             label = row.label if one.error else None  # a judge's prose is no assertion
             rows.append(replace(row, award=one.value * one.weight, label=label))
     return rows
@@ -241,7 +253,7 @@ def _junit(data: bytes) -> list[CheckResult]:
             group, name = case.get("classname", ""), case.get("name", "")
             name = _node(group, name) if suite.get("name") == "pytest" else f"{group}::{name}"
             text, message = (None, None) if found is None else (found.text, found.get("message"))
-            rows.append(_row(name.removeprefix("::"), outcome, _assertion(outcome, text, message)))
+            rows.append(_row(name.removeprefix("::"), outcome, *_assertion(outcome, text, message)))
     return rows
 
 
@@ -262,28 +274,30 @@ _NAMED: dict[str, _Reader] = {
 """A mark in the file of every kind of report, and its reader."""
 
 
-def _assertion(outcome: CheckOutcome, trace: str | None, message: str | None) -> str | None:
-    """First line of the last assertion in a traceback of pytest, and its comparison; the report's own message
-    without one."""
+def _assertion(outcome: CheckOutcome, trace: str | None, message: str | None) -> tuple[str, str]:
+    """What a failed test said: the first line of the last assertion in a traceback of pytest, and its
+    comparison; the report's own message without one. And where the values come from, as pytest explains."""
     if outcome not in {"failed", "error"}:
-        return None
+        return "", ""
     blocks: list[list[str]] = [[]]
     for line in (trace or "").splitlines():
         if line == "E" or line.startswith("E "):
             blocks[-1].append(re.sub("^AssertionError: (?=assert )", "", line[1:].strip()))
         elif blocks[-1]:
             blocks.append([])
-    lines = next(filter(None, reversed(blocks)), [])
-    if not lines:
-        return message
+    lines = next(filter(None, reversed(blocks)), [message or ""])
     compared = [line for line in lines[1:] if line.startswith("assert ")][:1]
-    return "\n".join([lines[0][: MAX_TEXT // 2], *compared] if compared else lines[:1])
+    origin = [line[:_ORIGIN] for line in lines if re.match(r"\+ +(?:where|and) ", line)][:3]
+    said = [lines[0][: MAX_TEXT // 2], *compared] if compared else lines[:1]
+    return "\n".join(said), "\n".join(origin)
 
 
 _CRITERION = re.compile(r"(?<![A-Za-z0-9])[Aa][Cc][-_]?(\d{1,3})(?![A-Za-z0-9])")
 
 
-def _row(name: str, outcome: CheckOutcome, said: str | None, points: float = 1.0) -> CheckResult:
+def _row(
+    name: str, outcome: CheckOutcome, said: str | None, origin: str = "", *, points: float = 1.0
+) -> CheckResult:
     """A row without trial and source."""
     mark = _CRITERION.search(name)
     return CheckResult(
@@ -293,7 +307,7 @@ def _row(name: str, outcome: CheckOutcome, said: str | None, points: float = 1.0
         outcome=outcome,
         points=points,
         award={"passed": points, "failed": 0.0, "error": 0.0}.get(outcome),
-        label=failure_label(outcome, said or ""),
+        label=failure_label(outcome, f"{_short(said) or ''}\n{origin}"),
         said=_short(said),
         criterion=mark and f"AC-{int(mark[1])}",
     )
@@ -304,26 +318,32 @@ def _short(text: str | None) -> str | None:
     return (text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…") if text else None
 
 
-_NUMBER = r"(?:np\.\w+\()?[-+(]*(?:\d[\d_]*\.?\d*(?:e[-+]?\d+)?|\.\d+|nan|inf)\)*"
-_PATH = r"(?:/|\.[a-z]{2,5}\b)"
+_NUMBER = r"(?:np\.\w+\()?[-+(]*(?:\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+|nan|inf)\)*"
+_PATH = r"(?:(?:^|[\s'\"(])~?/\w|[\w-](?-i:\.[a-z][a-z0-9]{1,4})\b(?![\[(]))"
+_GONE = r"\b(?:missing|not found|not created|no\b.{0,40}\bfound)\b"
 _THING = r"\b(?:column|key|field|argument|attribute)s?\b"
 _LABELS: tuple[tuple[FailureLabel, re.Pattern[str]], ...] = (
     ("asset", re.compile(
         r"FileNotFoundError|No such file|(?:does|did) ?n[o']t exist|EmptyDataError"
-        rf"|\b(?:missing|not found|not created)\b.*{_PATH}|{_PATH}.*\b(?:missing|not found|empty|not created)\b"
-    , re.IGNORECASE)),
+        rf"|^(?=.*(?:{_GONE}|\bis empty\b)).*{_PATH}"
+    , re.IGNORECASE | re.MULTILINE)),
     ("runtime", re.compile(
         r"ModuleNotFoundError|ImportError|SyntaxError|IndentationError|command not found|CalledProcessError"
-        r"|\bexit(?:ed)?\b.{0,12}\b(?:status|code)|return ?code|time(?:d ?)?out|MemoryError"
+        r"|\bexit(?:ed)?\b.{0,12}\b(?:status|code)|return ?code|CompletedProcess\(|time(?:d ?)?out|MemoryError"
     , re.IGNORECASE)),
     ("interface", re.compile(
-        rf"^(?:KeyError|TypeError|AttributeError)\b|unexpected keyword|isinstance\(|\bmissing\b.*{_THING}"
-        rf"|{_THING}.*\b(?:missing|not found)\b|\b(?:shape|type) mismatch"
+        r"^(?:KeyError|TypeError|AttributeError)\b|unexpected keyword|isinstance\(|\b(?:shape|type) mismatch"
+        rf"|^(?=.*{_GONE}).*{_THING}|^assert \S+ in \{{(?:'[^']*'|\d+): "
     , re.IGNORECASE | re.MULTILINE)),
     ("numeric", re.compile(
         rf"^assert {_NUMBER} (?:[=!<>]=|[<>]) (?:approx\(|{_NUMBER}(?:$|[\s,]))|Not equal to tolerance"
+        rf"|^AssertionError: {_NUMBER} (?:!=|not (?:less|greater) than(?: or equal to)?) {_NUMBER}(?:$|\s)"
+        rf"|[Ee]xpected:? {_NUMBER},? (?:but )?(?:got|found|was):? {_NUMBER}(?:$|[\s,.])"
     , re.MULTILINE)),
-    ("rule", re.compile(r"^assert .* (?:[=!<>]=|[<>]|(?:not )?in|is(?: not)?) ", re.MULTILINE)),
+    ("rule", re.compile(
+        r"^assert .* (?:[=!<>]=|[<>]|(?:not )?in|is(?: not)?) "
+        r"|^AssertionError: (?:(?:Lists|Sets|Tuples|Sequences) differ|.* (?:!=|(?:not|unexpectedly) found in) )"
+    , re.MULTILINE)),
 )  # fmt: skip
 """Kinds of failure, the first that fits counts."""
 

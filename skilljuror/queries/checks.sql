@@ -5,8 +5,8 @@
 --   delta_rate, class, class_reason, points, group, criterion, unit, judge
 -- arms: treatment, control
 -- params: treatment=null, control=null, tasks=null
--- read: Look at harmed checks first; they are at the top. A rate is over the usable trials that reported the check:
---   compare their numbers with the trials planned.
+-- read: The largest differences come first, harmed checks before induced ones. A rate is over the usable trials that
+--   reported the check: compare their numbers with the trials planned.
 -- empty: The database has no two conditions of a study to compare, or none of their trials has check results.
 -- column report: file of the verifier's report, or name of the rubric
 -- column treatment_runs: usable trials in which the check has a result: skipped and unjudged ones have none
@@ -59,4 +59,4 @@ SELECT
     END AS class,
     class_reason, points, item_group AS "group", criterion, unit, judge
 FROM compared
-ORDER BY delta_rate NULLS LAST, task, report, "check";
+ORDER BY abs(delta_rate) DESC NULLS LAST, delta_rate, task, report, "check";

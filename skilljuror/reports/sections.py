@@ -125,6 +125,11 @@ STUDY = (
             TOKENS,
             Panel("win_tie_loss"),
             Panel("sensitivity"),
+            Panel("failures", needs="label"),
+            Panel("checks", (
+                "task", "check", "class", "class_reason", "treatment_runs", "control_runs", "treatment_rate",
+                "control_rate", "delta_rate", "points", "criterion", "unit", "judge",
+            ), limit=40, folded=True, needs="check"),
             Panel("task_deltas", (
                 "task", "treatment_passes", "treatment_trials", "control_passes", "control_trials",
                 "delta_passes", "delta_rate", "result",

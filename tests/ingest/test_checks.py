@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -11,8 +12,9 @@ from skilljuror.ingest.analysis import MeasureOptions
 from skilljuror.ingest.checks import MAX_FILE, failure_label, read_checks
 from skilljuror.ingest.trials import ingest_trials
 from skilljuror.queries.run import run
+from skilljuror.run.adopt import adopt
 from skilljuror.run.run import run_study
-from tests.run.test_adopt_others import adopted, rewards, trial
+from tests.support.harbor_trials import TRIAL
 from tests.support.harness_tasks import REWARD, write_tree
 from tests.support.studies import make_study
 
@@ -137,8 +139,11 @@ def test_the_rows_of_one_run_are_equal_in_both_formats_and_hold_no_source(tmp_pa
 def test_a_fixture_that_breaks_is_an_error_when_the_reporter_drops_its_phase(tmp_path):
     """As pytest-json-ctrf 0.3.5, which also joins the cases of a parametrised test."""
     test = {"name": "test_a.py::test_b", "status": "failed", "trace": "E   OSError: closed"}
-    raw = verified(tmp_path, ctrf__json=ctrf(test, tool={"name": "pytest"}))
-    assert outcomes(raw) == {"test_a.py::test_b": ("error", 0)}
+    joined = test | {"name": "test_a.py::test_c", "retries": 3}
+    raw = verified(
+        tmp_path, ctrf__json=ctrf(test | {"retries": 0}, joined, tool={"name": "pytest"})
+    )
+    assert outcomes(raw) == {"test_a.py::test_b": ("error", 0), "test_a.py::test_c": ("failed", 0)}
 
 
 def test_several_reports_of_a_trial_and_its_steps_count(tmp_path):
@@ -201,6 +206,7 @@ def test_a_hostile_report_is_one_line_and_no_row(tmp_path, name):
     raw = verified(tmp_path, good__json=ctrf({"name": "a"}), **{file.replace(".", "__"): data})
     rows, (line,) = read_checks(raw, "t")
     assert rows == ()
+    assert line.reason is not None
     assert (line.status, line.path) == ("error", str(raw / "verifier" / file))
     assert reason in line.reason
     assert "\n" not in line.reason
@@ -228,6 +234,7 @@ def test_long_and_odd_texts_are_stored_short(tmp_path):
     test = {"name": "n" * 999, "status": "failed", "trace": said}
     control = {"name": "\x1b[31mred\x00\n", "status": "passed"}
     (row, other), _ = read_checks(verified(tmp_path, x__json=ctrf(test, control)), "t")
+    assert row.said is not None
     assert (len(row.name), len(row.said) <= 300, row.said.splitlines()[-1]) == (
         300, True, "assert 'a' == 'b'",
     )  # fmt: skip
@@ -240,6 +247,10 @@ def test_long_and_odd_texts_are_stored_short(tmp_path):
         ("AssertionError: /root/report.md is missing\nassert False", "asset"),
         ("AssertionError: the output file does not exist", "asset"),
         ("AssertionError: Missing column 'mass'\nassert 'mass' in ['a']", "interface"),
+        ("AssertionError: Missing bonus for A\nassert 'A' in {'B': 7, 'C': 3}", "interface"),
+        ("Failed: Box 'no' (pattern: B61) not found. There are: ['P[0].Lia[0].B5[0]']", None),
+        ("AssertionError: flows: expected 214, got 218\nassert False", "numeric"),
+        ("assert (inf == '' or False)", "rule"),
         ("TypeError: f() got an unexpected keyword argument 'x'", "interface"),
         ("subprocess.TimeoutExpired: Command 'x' timed out after 5 seconds", "runtime"),
         ("AssertionError: bash: jq: command not found", "runtime"),
@@ -249,6 +260,16 @@ def test_long_and_odd_texts_are_stored_short(tmp_path):
         ("assert 'v1beta1' == 'v1'", "rule"),
         ("assert 3 in {1, 2}", "rule"),
         ("assert False is True", "rule"),
+        ("AssertionError: 0.4 != 0.7 within 0.001 delta (0.3 difference)", "numeric"),
+        ("AssertionError: 'tea' not found in ['coffee']", "rule"),
+        (
+            "AssertionError: not so\nassert False\n+  where False = isinstance('3', int)",
+            "interface",
+        ),
+        (
+            "AssertionError: no\nassert 1 == 0\n+  where 1 = CompletedProcess(args='make')",
+            "runtime",
+        ),
         ("assert False", None),
         ("ValueError: bad", None),
     ],
@@ -256,6 +277,13 @@ def test_long_and_odd_texts_are_stored_short(tmp_path):
 def test_failures_are_labelled_by_their_words_alone(said, label):
     assert failure_label("failed", said) == label
     assert failure_label("passed", said) is None
+
+
+def test_a_label_rests_on_where_the_values_come_from_and_what_is_said_does_not_hold_it(tmp_path):
+    trace = "E   assert 1 == 0\nE    +  where 1 = CompletedProcess(args='secret').returncode"
+    test = {"name": "a", "status": "failed", "trace": trace}
+    (row,), _ = read_checks(verified(tmp_path, x__json=ctrf(test)), "t")
+    assert (row.label, row.said) == ("runtime", "assert 1 == 0")
 
 
 VERIFIER = """
@@ -285,11 +313,19 @@ def test_ingest_stores_rows_of_local_trials_and_forgets_what_they_said_without_q
 
 
 def test_ingest_stores_rows_of_adopted_trials_and_names_reports_that_it_cannot_read(tmp_path):
-    place = trial(tmp_path / "released" / "job" / "tea__A1", "tea", **rewards(reward=1.0))
-    verified(place, ctrf__json=ctrf({"name": "\x1b[31mred\x00"}))
-    other = trial(tmp_path / "released" / "job" / "tea__A2", "tea", **rewards(reward=1.0))
-    verified(other, ctrf__json=b'{"results": {"tests": [')
-    adopted(tmp_path, [{"name": "one", "trials": "*"}])
+    for number, report in enumerate((
+        ctrf({"name": "\x1b[31mred\x00"}),
+        b'{"results": {"tests": [',
+    )):
+        place = tmp_path / "released" / "job" / f"tea__A{number}"
+        shutil.copytree(TRIAL, place)
+        result = json.loads((place / "result.json").read_bytes())
+        named = {"id": place.name, "trial_name": place.name, "task_name": "tea"}
+        (place / "result.json").write_text(json.dumps(result | named))
+        verified(place, ctrf__json=report)
+    arms = [{"name": "one", "trials": "*"}]
+    (tmp_path / "map.yaml").write_text(json.dumps({"name": "others", "conditions": arms}))
+    adopt([tmp_path / "released"], tmp_path / "map.yaml", tmp_path / "study")
     summary = ingest_trials(tmp_path / "study")
     database = tmp_path / "study" / "study.duckdb"
     (row,) = run(database, "SELECT name, award FROM check_results").records()

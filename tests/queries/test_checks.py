@@ -9,6 +9,7 @@ from skilljuror.models.review import Acceptance
 from skilljuror.models.study import Condition
 from skilljuror.queries.run import run
 from skilljuror.reports.answers import Answers
+from skilljuror.reports.build import build_report
 from skilljuror.reports.computed import answer
 from skilljuror.reports.headline import Headline, headline
 from skilljuror.store import open_read, open_write
@@ -134,13 +135,13 @@ def test_checks_have_a_class_from_three_runs_in_both_arms(tmp_path):
     few = "fewer than 3 runs in an arm"
     assert rows(path, "checks", *columns) == [
         ("harmed", 3, 3, -1, "harmed", None),
-        ("redundant", 3, 3, 0, "redundant", None),
-        ("unmoved", 3, 3, 0, "unmoved", None),
-        ("mixed", 3, 3, pytest.approx(2 / 3), "mixed", None),
-        ("tone", 3, 3, pytest.approx(5 / 6), "mixed", None),
         ("induced", 3, 3, 1, "induced", None),
         ("skipped once", 3, 2, 1, None, few),
         ("unsure", 2, 3, 1, None, few),
+        ("tone", 3, 3, pytest.approx(5 / 6), "mixed", None),
+        ("mixed", 3, 3, pytest.approx(2 / 3), "mixed", None),
+        ("redundant", 3, 3, 0, "redundant", None),
+        ("unmoved", 3, 3, 0, "unmoved", None),
     ]
     of_item = ("report", "points", "group", "criterion", "unit", "judge")
     found = {row[0]: row[1:] for row in rows(path, "checks", "check", *of_item)}
@@ -159,7 +160,11 @@ def test_a_share_is_of_tests_or_of_whole_rubrics_and_never_of_both(tmp_path):
     path = study(tmp_path / "study.duckdb", {}, [
         check("a__pd__1", "x"), check("a__pd__1", "y", 0.0, points=3.0), check("a__pd__1", "z", None),
         item("a__pd__1", "tone", 10.0),
+        check("a__pd__1", "y #2", 0.0, outcome="error"),
         check("a__pd__2", "x", None),
+        check("a__baseline__1", "x", None), check("a__baseline__1", "y", None),
+        check("a__baseline__1", "z", None),
+        check("a__baseline__2", "x"), check("a__baseline__2", "y"), check("a__baseline__2", "z"),
         item("a__pd__3", "tone", 10.0),
         item("b__pd__1", "tone", 10.0), item("b__pd__1", "form", 0.0, points=30.0),
         item("b__pd__2", "tone", 10.0), item("b__pd__2", "form", None, points=30.0),
@@ -167,14 +172,16 @@ def test_a_share_is_of_tests_or_of_whole_rubrics_and_never_of_both(tmp_path):
     ], tasks=("a", "b"))  # fmt: skip
     found = shares(path)
     assert {trial: found[trial] for trial in found if "__pd__" in trial} == {
-        "a__pd__1": (0.25, None),
-        "a__pd__2": (None, "no check has points"),
+        "a__pd__1": (0.2, None),
+        "a__pd__2": (None, "2 of 3 tests not reported"),
         "a__pd__3": (None, "no check results"),
         "b__pd__1": (0.25, None),
         "b__pd__2": (None, "1 of 2 items unjudged"),
         "b__pd__3": (None, "1 of 2 items unjudged"),
     }
-    assert found["a__baseline__1"] == (None, "no check results")
+    assert found["a__baseline__1"] == (None, "no check has points")
+    assert found["a__baseline__2"] == (1.0, None)
+    assert found["b__baseline__1"] == (None, "no check results")
 
 
 def first(path) -> Headline:
@@ -222,3 +229,18 @@ def test_parts_of_an_effect_are_over_checks_too_and_wait_for_all_of_them(tmp_pat
             table = {row["part"]: row for row in answer(Answers(reader), "effect").records()}
         found = table["disclosure and cues"]["delta_rate"]
         assert found == (None if delta is None else pytest.approx(delta))
+
+
+def test_a_report_shows_checks_only_where_there_are_some(tmp_path):
+    pages = []
+    for name, checks in (
+        ("none", []),
+        ("some", both("harmed <b>", (1, 1, 1), (0, 0, 0), label="rule")),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        made = build_report(study(folder / "study.duckdb", {}, checks), folder / "report")
+        pages.append(made.path.read_text(encoding="utf-8"))
+    titles = ("Which checks does the treatment earn", "Which kinds of failure")
+    assert [[title in page for title in titles] for page in pages] == [[False] * 2, [True] * 2]
+    assert "harmed &lt;b&gt;" in pages[1]
