@@ -1,5 +1,6 @@
 """What of a Skill failing runs used, and which of its values failed checks found, on a study made up by hand."""
 
+import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
@@ -95,7 +96,7 @@ def test_units_are_tested_within_a_task(path):
     ]  # fmt: skip
     assert {(row["runs"], row["passing"], row["failing"]) for row in found} == {(12, 6, 6)}
     expected = [
-        fisher_exact(table).pvalue
+        fisher_exact(np.array(table)).pvalue
         for table in ([[6, 0], [1, 5]], [[2, 4], [0, 6]], [[6, 0], [6, 0]])
     ]
     assert [row["p"] for row in found] == pytest.approx(expected[:2])
