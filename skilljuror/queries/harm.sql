@@ -1,15 +1,15 @@
--- question: Which parts of the Skill did failing runs use, and which of its values did failed checks find?
+-- question: Which parts of the Skill did failing runs use more often, and which of its values did failed checks find?
 -- section: RQ3
--- grain: one row is one condition, task and unit that a failing run used, or one value of it in one check
+-- grain: one row is one condition, task and unit, or one value of a unit in one check
 -- columns: condition, task, level, unit, text, value, check, runs, passing, failing, runs_used, passing_with,
 --   failing_with, p, p_holm, p_reason, said
 -- arms: condition
 -- params: condition=null, task=null
 -- read: Counts, never a cause: failing runs may use a unit because the task is hard. Read the text and the failed
 --   check, and take the unit out in an arm of its own.
--- empty: No failing run is known to have used a unit. Uses need a knowledge map (`skilljuror build` and `run` create
+-- empty: Failing runs are not known to have used any unit more often than passing ones. Uses need a knowledge map (`skilljuror build` and `run` create
 --   one) and `skilljuror judge STUDY`; of other runs, `skilljuror query STUDY uptake` says what was used.
--- column level: unit: the unit and the outcome of runs; value: a value of the unit and the outcome of one check
+-- column level: unit: the unit and the outcome of runs, if a larger share of failing than of passing runs used it; value: a value of the unit and the outcome of one check
 -- column value: of level value: stands in the unit, and on the actual side (the left) of the check's failed
 --   comparison, and not on the expected side: a number, or a text in quotes
 -- column check: of level value: the failed test of the verifier
@@ -70,7 +70,7 @@ of_units AS (
         if(p IS NULL, NULL, least(1, max(step) OVER (PARTITION BY condition, task ORDER BY p, unit))) AS p_holm,
         if(p IS NULL, 'fewer than 5 passing or 5 failing runs', NULL) AS p_reason
     FROM stepped
-    QUALIFY failing_with > 0
+    QUALIFY more > 0
 ),
 failures AS (
     SELECT j.*, c.source, c.name, c.said, side_in(c.said, 1) AS actual, side_in(c.said, 2) AS expected

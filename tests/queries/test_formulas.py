@@ -1,5 +1,6 @@
 """Formulas that questions share are macros of the database: vectors, and what papers print."""
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -124,10 +125,8 @@ def test_fishers_p_is_that_of_the_library(formula, whole, before, data):
     from scipy import stats
 
     part, part_before = (data.draw(st.integers(0, most)) for most in (whole, before))
-    expected = stats.fisher_exact([
-        [part, whole - part],
-        [part_before, before - part_before],
-    ]).pvalue
+    table = np.array([[part, whole - part], [part_before, before - part_before]])
+    expected = stats.fisher_exact(table).pvalue
     counts = {"part": part, "whole": whole, "part_before": part_before, "before": before}
     found = formula("fisher_p($part, $whole, $part_before, $before)", **counts)
     assert found == pytest.approx(expected, rel=1e-6)

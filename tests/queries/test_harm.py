@@ -1,5 +1,6 @@
 """What of a Skill failing runs used, and which of its values failed checks found, on a study made up by hand."""
 
+import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
@@ -88,19 +89,19 @@ def asked(path, level):
 
 
 def test_units_are_tested_within_a_task(path):
-    """pd: scale in 6 of 6 failing and 1 of 6 passing runs, api in 2 and 0, title in all."""
+    """pd: scale in 6 of 6 failing and 1 of 6 passing runs, api in 2 and 0; title, in all, has no row and counts."""
     found = [row for row in asked(path, "unit") if row["condition"] == "pd"]
     assert [(row["unit"], row["failing_with"], row["passing_with"]) for row in found] == [
-        ("scale", 6, 1), ("api", 2, 0), ("title", 6, 6),
+        ("scale", 6, 1), ("api", 2, 0),
     ]  # fmt: skip
     assert {(row["runs"], row["passing"], row["failing"]) for row in found} == {(12, 6, 6)}
     expected = [
-        fisher_exact(table).pvalue
+        fisher_exact(np.array(table)).pvalue
         for table in ([[6, 0], [1, 5]], [[2, 4], [0, 6]], [[6, 0], [6, 0]])
     ]
-    assert [row["p"] for row in found] == pytest.approx(expected)
-    assert [row["p_holm"] for row in found] == pytest.approx(holm(expected))
-    assert {row["text"] for row in found} == {*UNITS.values()}
+    assert [row["p"] for row in found] == pytest.approx(expected[:2])
+    assert [row["p_holm"] for row in found] == pytest.approx(holm(expected)[:2])
+    assert [row["text"] for row in found] == [UNITS["scale"], UNITS["api"]]
 
 
 def test_few_runs_have_counts_and_no_p(path):

@@ -271,7 +271,7 @@ def test_skillgenbench_bootstrap_over_tasks():
     for row in paper("skillgenbench")["4"]["rows"]:
         for cell in (one for one in row.values() if isinstance(one, dict)):
             solved = round(187 * cell["mean_pct"] / 100)
-            low, high = binom.ppf([0.025, 0.975], 187, solved / 187)
+            low, high = (binom.ppf(end, 187, solved / 187) for end in (0.025, 0.975))
             assert low == pytest.approx(1.87 * cell["lo_pct"], abs=1.1)
             assert high == pytest.approx(1.87 * cell["hi_pct"], abs=1.1)
             cells += 1
