@@ -206,7 +206,9 @@ def stuffing(task_dir: Path, place: Path, *, sandboxed: bool) -> tuple[Path, ...
         file = place / f"stuffing-{number}"
         file.write_text(_stuffed_text(target, strings), encoding="utf-8", errors="replace")
         files.append(file)
-        lines.append(f'mkdir -p "$(dirname "{target}")"; cat "${{0%/*}}/{file.name}" >> "{target}"')
+        lines.append(
+            f'mkdir -p -- "$(dirname -- "{target}")"; cat "${{0%/*}}/{file.name}" >> "{target}"'
+        )
     script = place / "stuff.sh"
     script.write_text("\n".join([*lines, "true", ""]), encoding="utf-8")
     return (script, *files)
