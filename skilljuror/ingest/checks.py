@@ -94,7 +94,12 @@ def read_checks(raw: Path, trial: str) -> tuple[tuple[CheckResult, ...], tuple[S
     steps/NAME/ in a step of a multi-step task."""
     reports: dict[str, list[CheckResult]] = {}
     left: list[SourceRow] = []
-    for source, path in _files(raw):
+    try:
+        files = [*_files(raw)]
+    except OSError as error:
+        reason = f"test reports: cannot be read: {error.strerror}"
+        return (), (SourceRow(path_text(raw / "verifier"), "error", reason=reason),)
+    for source, path in files:
         try:
             rows = _read(path)
             if sum(map(len, reports.values())) + len(rows) > MAX_ROWS:

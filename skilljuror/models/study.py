@@ -243,10 +243,8 @@ class StudyConfig(GrowingRecord):
     vary: tuple[ArmSetting, ...] = ("skill",)
     """Settings that may differ between conditions; any other difference is an error."""
     primary_outcome: Literal["strict_pass", "reward", "checks"] = "strict_pass"
-    """Outcome that the headline compares. checks: the share of points that the verifier's tests award, one
-    point each where they name none, skipped ones aside. If no trial of a task reported a test, the share over
-    all items of its rubrics: the two are never mixed. A trial without check results, or with an unjudged
-    item, has no share, and the headline waits for it."""
+    """Outcome that the headline compares. checks: the share of points that a trial earned in the verifier's tests,
+    or, if no trial of its task reported any, in its rubrics' items, never in both; without all results it has none."""
     margin: float | None = Field(default=None, gt=0, le=100)
     """Difference in the primary outcome, percentage points, below which the arms count as equivalent.
     Declare it before the run."""

@@ -157,28 +157,31 @@ CREATE TABLE check_results (
     unit VARCHAR  -- Knowledge unit that a rubric's item comes from; null if the rubric names none.
 );
 
--- One row per planned trial: the share of points that it earned. The tests of the verifier count, if any trial of the task reported some; else the items of its rubrics.
+-- One row per planned trial: the share of points that it earned. The tests of the verifier count, if any trial of the task reported some; else the items of its rubrics. A repeated name (" #2") is no test of its own.
 CREATE VIEW check_shares AS
-WITH given AS (SELECT task, c.* FROM planned_trials AS p JOIN check_results AS c ON c.trial = p.trial),
-kinds AS (
+WITH given AS (
     SELECT
-        task, bool_or(item_group IS NULL) AS tested,
-        count(DISTINCT (source, name)) FILTER (WHERE item_group IS NOT NULL) AS items
-    FROM given GROUP BY task
+        p.task, c.*, c.item_group IS NULL AS test,
+        if(c.outcome = 'unjudged' OR regexp_matches(c.name, ' #\d+$'), NULL, (c.source, c.name)) AS known
+    FROM planned_trials AS p JOIN check_results AS c ON c.trial = p.trial
+),
+kinds AS (
+    SELECT task, test, count(DISTINCT (source, name)) FILTER (outcome = 'unjudged' OR known IS NOT NULL) AS asked
+    FROM given GROUP BY task, test
 )
 SELECT
     p.trial AS trial,  -- Name of the trial.
     count(c.name) AS checks,  -- Tests, or items, including skipped ones, which do not count in the share.
     CASE
         WHEN checks = 0 THEN 'no check results'
-        WHEN NOT k.tested AND count(c.award) < k.items THEN concat(k.items - count(c.award), ' of ', k.items, ' items unjudged')
-        WHEN coalesce(sum(c.points) FILTER (WHERE c.outcome <> 'skipped'), 0) = 0 THEN 'no check has points'
-    END AS reason,  -- Why there is no share; null if there is one.
-    if(reason IS NULL, sum(c.award) / sum(c.points) FILTER (WHERE c.outcome <> 'skipped'), NULL) AS share  -- Points awarded / points; null with a reason.
+        WHEN count(DISTINCT c.known) < k.asked THEN concat(k.asked - count(DISTINCT c.known), ' of ', k.asked, if(k.test, ' tests not reported', ' items unjudged'))
+        WHEN coalesce(sum(c.points) FILTER (c.outcome <> 'skipped'), 0) = 0 THEN 'no check has points'
+    END AS reason,  -- Why there is no share, such as tests that only other trials of the task reported; null if there is one.
+    if(reason IS NULL, sum(c.award) / sum(c.points) FILTER (c.outcome <> 'skipped'), NULL) AS share  -- Points awarded / points; null with a reason.
 FROM planned_trials AS p
-LEFT JOIN kinds AS k ON k.task = p.task
-LEFT JOIN given AS c ON c.trial = p.trial AND (c.item_group IS NULL) = k.tested
-GROUP BY p.trial, k.tested, k.items;
+LEFT JOIN kinds AS k ON k.task = p.task AND (k.test OR k.task NOT IN (SELECT task FROM kinds WHERE test))
+LEFT JOIN given AS c ON c.trial = p.trial AND c.test = k.test
+GROUP BY p.trial, k.test, k.asked;
 
 -- One row per earlier attempt at a trial that was rerun; only the last attempt, in `trials`, counts.
 CREATE TABLE attempts (

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -11,8 +12,9 @@ from skilljuror.ingest.analysis import MeasureOptions
 from skilljuror.ingest.checks import MAX_FILE, failure_label, read_checks
 from skilljuror.ingest.trials import ingest_trials
 from skilljuror.queries.run import run
+from skilljuror.run.adopt import adopt
 from skilljuror.run.run import run_study
-from tests.run.test_adopt_others import adopted, rewards, trial
+from tests.support.harbor_trials import TRIAL
 from tests.support.harness_tasks import REWARD, write_tree
 from tests.support.studies import make_study
 
@@ -311,11 +313,19 @@ def test_ingest_stores_rows_of_local_trials_and_forgets_what_they_said_without_q
 
 
 def test_ingest_stores_rows_of_adopted_trials_and_names_reports_that_it_cannot_read(tmp_path):
-    place = trial(tmp_path / "released" / "job" / "tea__A1", "tea", **rewards(reward=1.0))
-    verified(place, ctrf__json=ctrf({"name": "\x1b[31mred\x00"}))
-    other = trial(tmp_path / "released" / "job" / "tea__A2", "tea", **rewards(reward=1.0))
-    verified(other, ctrf__json=b'{"results": {"tests": [')
-    adopted(tmp_path, [{"name": "one", "trials": "*"}])
+    for number, report in enumerate((
+        ctrf({"name": "\x1b[31mred\x00"}),
+        b'{"results": {"tests": [',
+    )):
+        place = tmp_path / "released" / "job" / f"tea__A{number}"
+        shutil.copytree(TRIAL, place)
+        result = json.loads((place / "result.json").read_bytes())
+        named = {"id": place.name, "trial_name": place.name, "task_name": "tea"}
+        (place / "result.json").write_text(json.dumps(result | named))
+        verified(place, ctrf__json=report)
+    arms = [{"name": "one", "trials": "*"}]
+    (tmp_path / "map.yaml").write_text(json.dumps({"name": "others", "conditions": arms}))
+    adopt([tmp_path / "released"], tmp_path / "map.yaml", tmp_path / "study")
     summary = ingest_trials(tmp_path / "study")
     database = tmp_path / "study" / "study.duckdb"
     (row,) = run(database, "SELECT name, award FROM check_results").records()

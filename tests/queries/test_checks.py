@@ -160,7 +160,11 @@ def test_a_share_is_of_tests_or_of_whole_rubrics_and_never_of_both(tmp_path):
     path = study(tmp_path / "study.duckdb", {}, [
         check("a__pd__1", "x"), check("a__pd__1", "y", 0.0, points=3.0), check("a__pd__1", "z", None),
         item("a__pd__1", "tone", 10.0),
+        check("a__pd__1", "y #2", 0.0, outcome="error"),
         check("a__pd__2", "x", None),
+        check("a__baseline__1", "x", None), check("a__baseline__1", "y", None),
+        check("a__baseline__1", "z", None),
+        check("a__baseline__2", "x"), check("a__baseline__2", "y"), check("a__baseline__2", "z"),
         item("a__pd__3", "tone", 10.0),
         item("b__pd__1", "tone", 10.0), item("b__pd__1", "form", 0.0, points=30.0),
         item("b__pd__2", "tone", 10.0), item("b__pd__2", "form", None, points=30.0),
@@ -168,14 +172,16 @@ def test_a_share_is_of_tests_or_of_whole_rubrics_and_never_of_both(tmp_path):
     ], tasks=("a", "b"))  # fmt: skip
     found = shares(path)
     assert {trial: found[trial] for trial in found if "__pd__" in trial} == {
-        "a__pd__1": (0.25, None),
-        "a__pd__2": (None, "no check has points"),
+        "a__pd__1": (0.2, None),
+        "a__pd__2": (None, "2 of 3 tests not reported"),
         "a__pd__3": (None, "no check results"),
         "b__pd__1": (0.25, None),
         "b__pd__2": (None, "1 of 2 items unjudged"),
         "b__pd__3": (None, "1 of 2 items unjudged"),
     }
-    assert found["a__baseline__1"] == (None, "no check results")
+    assert found["a__baseline__1"] == (None, "no check has points")
+    assert found["a__baseline__2"] == (1.0, None)
+    assert found["b__baseline__1"] == (None, "no check results")
 
 
 def first(path) -> Headline:
