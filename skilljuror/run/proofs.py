@@ -172,7 +172,7 @@ def _trace(
     texts = {one.id: one.text for one in criteria}
     others = sorted({one for links in named.values() for one in links if one} - {*texts})
     for criterion in (*texts, *others):
-        its = [name for name, links in named.items() if criterion in links]
+        its: list[str | None] = [name for name, links in named.items() if criterion in links]
         for name in its or [None]:
             outcomes = (before.get(name), after.get(name)) if name else (None, None)
             yield TraceRow(criterion, texts.get(criterion), name, *outcomes)
