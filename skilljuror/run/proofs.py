@@ -173,9 +173,9 @@ def _trace(
     others = sorted({one for links in named.values() for one in links if one} - {*texts})
     for criterion in (*texts, *others):
         its: list[str | None] = [name for name, links in named.items() if criterion in links]
-        for name in its or [None]:
-            outcomes = (before.get(name), after.get(name)) if name else (None, None)
-            yield TraceRow(criterion, texts.get(criterion), name, *outcomes)
+        for one in its or [None]:
+            outcomes = (before.get(one), after.get(one)) if one else (None, None)
+            yield TraceRow(criterion, texts.get(criterion), one, *outcomes)
     for name, links in named.items():
         if not links:
             yield TraceRow(None, None, name, before.get(name), after.get(name))
