@@ -6,6 +6,7 @@ scores say nothing about outcomes, and grow with the length of a Skill.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from statistics import fmean
@@ -119,10 +120,14 @@ def check_skill(name: str, source: str | None = None, task: Path | None = None) 
     Raises BundleError for a path without exactly one Skill, StudyError for a folder without instruction.md.
     """
     bundle = load_named(name)
-    if len(bundle.skills) != 1:
-        some = f"has {len(bundle.skills)} Skills; name the folder of one"
-        problem = some if bundle.skills else missing_root(bundle.files)
-        raise BundleError(f"{name!r} {problem}", file=name, field="skill")
+    if not bundle.skills:
+        raise BundleError(f"{name!r} {missing_root(bundle.files)}", file=name, field="skill")
+    folder = f"{bundle.skills[0].directory}/"
+    if not all(path.startswith(folder) for path in bundle.files):
+        some = f"has {len(bundle.skills)} Skills or files around one"
+        raise BundleError(
+            f"{name!r} {some}; name the folder of one Skill", file=name, field="skill"
+        )
     text = _text(bundle)
     signals = [*_sought(text), *_files(text), *_environment(text), *_counted(text), *_hygiene(text)]
     signals += [_grounded(text, load_named(source))] if source is not None else []
@@ -148,12 +153,12 @@ def _text(bundle: Bundle) -> _Text:
     units = [unit for unit in units_of(bundle) if is_markdown(unit.file) and not unit.generated]
     units.sort(key=lambda unit: unit.file != bundle.skills[0].path)
     shown = {(unit.file, unit.start) for unit in units if unit.kind == "code"}
-    own = {*_OWN_FOLDERS, *(PurePosixPath(path).parts[1] for path in bundle.files)}
+    own = {*_OWN_FOLDERS, *(part for path in bundle.files for part in path.split("/")[1:-1][:1])}
     dead = [
         one
         for one in pointer_observations(bundle, units_of(bundle))
         if one.rule in _DEAD and is_markdown(one.file) and (one.file, one.line) not in shown
-        if one.rule == "hygiene.broken-link" or own & {*(one.text or "").split("/")[:-1]}
+        if one.rule == "hygiene.broken-link" or _first_folder(one.text or "") in own
     ]
     found = SecurityGate().check(make_bundle(bundle.name, {}), bundle, "", "strict").findings
     unsafe = [one for one in found if one.severity == "high" and one.rule not in _ALLOWED]
@@ -178,6 +183,12 @@ def _text(bundle: Bundle) -> _Text:
     )
     text.dead.update((one.text or "", text.place(one.file, one.line)) for one in reversed(dead))
     return text
+
+
+def _first_folder(command: str) -> str:
+    """The first folder of the path at the end of a command; the name of a file without one."""
+    parts = command.split()[-1].split("/")
+    return next((part for part in parts if part not in {".", ".."}), "")
 
 
 def _sought(text: _Text) -> Iterator[Signal]:
@@ -222,7 +233,8 @@ def _share(
 def _files(text: _Text) -> Iterator[Signal]:
     """Scripts whose call is shown, named files that exist, and files that are named."""
     bundle = text.bundle
-    texts = {path: blob.text or "" for path, blob in bundle.files.items()}
+    names = {path: _names(blob.text or "") for path, blob in bundle.files.items()}
+    known = Counter(name for said in names.values() for name in said)
     code = "\n".join([*text.scripts.values(), *(unit.text for unit in text.code)])
     parts = {"__init__", *(part for name in _imports(code) for part in name.split("."))}
     called = {path for unit, path in commanded_paths(bundle) if is_markdown(unit.file)}
@@ -238,8 +250,8 @@ def _files(text: _Text) -> Iterator[Signal]:
     for path, blob in bundle.files.items():
         if path == bundle.skills[0].path or not blob.data.strip() or is_licence(path):
             continue
-        around = [page for other, page in texts.items() if other != path]
-        if any(name in page for page in around for name in _names(text.place(path))):
+        *folders, own = text.place(path).split("/")
+        if any(known[one] > (one in names[path]) for one in (own, *(f"{one}/" for one in folders))):
             named += 1
         elif PurePosixPath(path).stem not in parts:
             idle.append((text.place(path), None))
@@ -249,11 +261,10 @@ def _files(text: _Text) -> Iterator[Signal]:
     yield _share("grounding", "files named", named + len(idle), idle, fix)
 
 
-def _names(path: str) -> set[str]:
-    """What a text calls a file: its name, or a folder around it."""
-    pure = PurePosixPath(path)
-    folders = pure.parts[:-1]
-    return {pure.name, *(f"{one}/" for one in folders), *(f"/{one}" for one in folders)}
+def _names(text: str) -> set[str]:
+    """Words of a text that may name files, and folders, which stand beside a slash."""
+    words = {word.rstrip(".") for word in patterns.WORD.findall(text)}
+    return {*words, *(f"{one or other}/" for one, other in patterns.FOLDER.findall(text))}
 
 
 def _imports(code: str) -> Iterator[str]:

@@ -119,6 +119,9 @@ SANDBOX = re.compile(
     r"(?<![\w.:/-])/(?:root|mnt|logs/verifier|(?:home|Users)/(?!name|you|user|me\b)\w+)/[\w.<{$-]"
 )
 """Paths that exist on one machine."""
+WORD = re.compile(r"[\w.@+-]+")
+FOLDER = re.compile(r"([\w.@+-]+)(?=/)|(?<=/)([\w.@+-]+)")
+"""Words that may name a file, and a folder."""
 IMPORT = re.compile(r"^\s*(?:from\s+\.*(\w[\w.]*)\s+import\b|import\s+(\w[\w., ]*?)\s*(?:#.*)?$)", re.M)  # fmt: skip
 """Modules that a line of Python imports."""
 DECLARED_IN = re.compile(r"(?:^|/)(?:requirements[\w-]*\.txt|pyproject\.toml|setup\.py|environment\.ya?ml)$")  # fmt: skip

@@ -172,10 +172,10 @@ def _trace(
     texts = {one.id: one.text for one in criteria}
     others = sorted({one for links in named.values() for one in links if one} - {*texts})
     for criterion in (*texts, *others):
-        its = [name for name, links in named.items() if criterion in links]
-        for name in its or [None]:
-            outcomes = (before.get(name), after.get(name)) if name else (None, None)
-            yield TraceRow(criterion, texts.get(criterion), name, *outcomes)
+        its: list[str | None] = [name for name, links in named.items() if criterion in links]
+        for one in its or [None]:
+            outcomes = (before.get(one), after.get(one)) if one else (None, None)
+            yield TraceRow(criterion, texts.get(criterion), one, *outcomes)
     for name, links in named.items():
         if not links:
             yield TraceRow(None, None, name, before.get(name), after.get(name))
@@ -206,7 +206,9 @@ def stuffing(task_dir: Path, place: Path, *, sandboxed: bool) -> tuple[Path, ...
         file = place / f"stuffing-{number}"
         file.write_text(_stuffed_text(target, strings), encoding="utf-8", errors="replace")
         files.append(file)
-        lines.append(f'mkdir -p "$(dirname "{target}")"; cat "${{0%/*}}/{file.name}" >> "{target}"')
+        lines.append(
+            f'mkdir -p -- "$(dirname -- "{target}")"; cat "${{0%/*}}/{file.name}" >> "{target}"'
+        )
     script = place / "stuff.sh"
     script.write_text("\n".join([*lines, "true", ""]), encoding="utf-8")
     return (script, *files)

@@ -122,7 +122,7 @@ def test_a_source_grounds_lines_and_a_task_asks_for_rules(tmp_path):
 
 def test_one_skill_is_checked_at_a_time(tmp_path):
     write_tree(tmp_path, FILES | {"other/SKILL.md": ROOT})
-    with pytest.raises(BundleError, match="has 2 Skills; name the folder of one"):
+    with pytest.raises(BundleError, match="has 2 Skills or files around one; name the folder"):
         check_skill(str(tmp_path))
 
 

@@ -38,7 +38,7 @@ COMMANDS = {
     ],
     "plan": [["plan", f"{NAME}.yaml"], ["plan", "made/study.yaml", "--from", f"gone{NAME}"]],
     "check": [["check", "lax/study.yaml"], ["check", f"{NAME}.yaml"],
-        ["check", f"task{NAME}"]],
+        ["check", f"task{NAME}"], ["check", f"task{NAME}", "--prove"]],
     "accept": [["accept", f"ran{NAME}", NAME, "--reason", NAME]],
     "merge": [["merge", f"gone{NAME}", "--out", "merged"], ["merge", f"mine{NAME}", "--out", f"merged{NAME}"]],
     "adopt": [["adopt", f"jobs{NAME}", "--map", "map.yaml", "--out", f"adopted{NAME}"]],

@@ -62,8 +62,13 @@ def folders(tmp_path, **tasks):
     return [write_tree(make_task(tmp_path / name), SOLUTION | files) for name, files in tasks.items()]  # fmt: skip
 
 
+def proof_of(task):
+    assert task.proof is not None
+    return task.proof
+
+
 def verdicts(task):
-    return {one.rule: one.verdict for one in task.proof.rules}
+    return {one.rule: one.verdict for one in proof_of(task).rules}
 
 
 def test_each_proof_fails_the_task_that_breaks_it(tmp_path):
@@ -90,7 +95,7 @@ def test_each_proof_fails_the_task_that_breaks_it(tmp_path):
 
 def test_criteria_and_tests_make_a_matrix_with_orphans_on_both_sides(tmp_path):
     (task,) = prove_folders(folders(tmp_path, traced=TRACED)).tasks
-    rows = [(one.criterion, one.test, one.empty, one.solution) for one in task.proof.trace]
+    rows = [(one.criterion, one.test, one.empty, one.solution) for one in proof_of(task).trace]
     assert rows == [
         ("AC-1", "tests/test_out.py::test_folder", "passed", "passed"),
         ("AC-2", "tests/test_out.py::test_word[utf-8]", "failed", "passed"),
@@ -98,7 +103,7 @@ def test_criteria_and_tests_make_a_matrix_with_orphans_on_both_sides(tmp_path):
         ("AC-9", "test_ac_9", "failed", "passed"),
         (None, "test_other", "failed", "passed"),
     ]
-    assert [one.text for one in task.proof.trace][2:4] == ["out.txt has one line.", None]
+    assert [one.text for one in proof_of(task).trace][2:4] == ["out.txt has one line.", None]
     assert task.problems == ("no test names AC-3",)
 
 
@@ -107,8 +112,8 @@ def test_untraced_criteria_are_a_note_where_no_test_has_a_marker(tmp_path):
     traced = TRACED | {"instruction.md": REQUIREMENT.rpartition("- ")[0]}
     tasks = prove_folders(folders(tmp_path, plain=plain, traced=traced)).tasks
     assert [one.verdict for one in tasks] == ["ok", "ok"]
-    assert tasks[0].proof.trace == ()
-    assert [one.proof.rules[3].reason for one in tasks] == [
+    assert proof_of(tasks[0]).trace == ()
+    assert [proof_of(one).rules[3].reason for one in tasks] == [
         "3 criteria, and no test names one",
         "each of 2 criteria has a test; an empty run passes every test of AC-1",
     ]
