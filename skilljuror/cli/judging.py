@@ -155,7 +155,9 @@ def _print_rubrics(study: Path, summary: Any) -> None:
     print_lines("  incomplete", (f"{name}: {reason}" for name, reason in summary.unread))
     if sum(one.unjudged for one in summary.rubrics):
         print(f"unjudged items need a model (--model) or a person: {command_line('review', study)}")
-    print(f"next: {command_line('query', study, 'rubric_scores')}")
+    ingested = (study / "study.duckdb").is_file()
+    step = ("query", study, "rubric_scores") if ingested else ("ingest", "--study", study)
+    print(f"next: {command_line(*step)}")
 
 
 def _judge_by_models(

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.errors import StudyError
+from skilljuror.errors import StudyError, UsageError
 from skilljuror.files import StudyFolder, digest_json, read_record, read_rows, write_jsonl
 from skilljuror.ingest.quotes import keeps_quotes
 from skilljuror.ingest.trials import ReadTrial, read_trial
@@ -142,6 +142,11 @@ def judge_rubrics(
     budget is spent; verdicts so far are stored.
     """
     folder = StudyFolder.existing(study)
+    if client and not keeps_quotes(study):
+        raise UsageError(
+            "a model cannot grade a study ingested with --no-quotes: it reads and quotes the work; judge"
+            " without --model"
+        )
     plan = read_record(StudyPlan, folder.plan_file)
     base = tasks_folder(study, plan, study_file)
     model = client.choice.model if client else None

@@ -135,6 +135,10 @@ STUDY = (
                 "task", "treatment_passes", "treatment_trials", "control_passes", "control_trials",
                 "delta_passes", "delta_rate", "result",
             ), folded=True),
+            Panel("rubric_scores", (
+                "item_group", "task", "treatment_score", "control_score", "delta", "low", "high",
+                "interval_reason", "pairs", "treatment_unjudged", "control_unjudged", "dropped",
+            ), limit=40, needs="pairs"),
         ),
         ("task_deltas",),
         ("contrast_coverage", "roots_cut", "price_dates"),

@@ -228,9 +228,7 @@ def _unknown(rule: str, reason: str) -> TaskRule:
 
 def _of_tests(texts: TaskTexts, judge: TaskJudge) -> Iterator[TaskRule]:
     tests = {path: text for path, text in texts.hidden.items() if path.startswith("tests/")}
-    writes = any(_REWARD.search(text) for text in tests.values()) or (
-        JUDGES["verifier"] not in tests and not {*JUDGES.values()}.isdisjoint(tests)
-    )
+    writes = any(_REWARD.search(text) for text in tests.values())
     if judge != "verifier":
         yield TaskRule("reward", "note", f"none: {JUDGES[judge]} judges")
     else:

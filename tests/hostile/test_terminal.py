@@ -43,7 +43,11 @@ COMMANDS = {
     "merge": [["merge", f"gone{NAME}", "--out", "merged"], ["merge", f"mine{NAME}", "--out", f"merged{NAME}"]],
     "adopt": [["adopt", f"jobs{NAME}", "--map", "map.yaml", "--out", f"adopted{NAME}"]],
     "ingest": [["ingest", f"logs{NAME}", f"gone{NAME}", "--study", f"mine{NAME}"]],
-    "judge": [["judge", f"mine{NAME}"], ["judge", f"mine{NAME}", "--judge", NAME]],
+    "judge": [
+        ["judge", f"mine{NAME}"],
+        ["judge", f"mine{NAME}", "--judge", NAME],
+        ["judge", f"ran{NAME}", f"{NAME}.yaml", "--rubric", "--tasks", "made/study.yaml"],
+    ],
     "build": [
         ["build", "source", "--out", f"once{NAME}"],
         ["build", "source", f"broken{NAME}", "--out", f"twice{NAME}"],

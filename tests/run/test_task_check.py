@@ -133,7 +133,9 @@ def test_a_hostile_task_is_one_row_that_says_what_was_not_compared(tmp_path, cas
 
 def test_a_rubric_stands_for_a_verifier(tmp_path):
     task = solved(tmp_path / "tea", LINES[:9])
-    (task / "tests" / "test.sh").rename(task / "tests" / "rubric.json")
+    (task / "tests" / "test.sh").unlink()
+    rubric = '{"name": "tea", "items": [{"id": "1", "text": "It reads well."}]}'
+    (task / "tests" / "rubric.json").write_text(rubric, encoding="utf-8")
     (row,) = check_tasks([task]).tasks
     assert (row.verdict, row.problems) == ("ok", ())
     assert ("reward", "none: tests/rubric.json judges") in {
