@@ -9,7 +9,7 @@ from statistics import median
 
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.base import BatchHarness, TrialJob
-from skilljuror.models.study import Budget, TrialRecord
+from skilljuror.models.study import NO_VERIFIER, Budget, TrialRecord
 from skilljuror.prices import with_packaged
 from skilljuror.run.batches import run_in_batch, save_stopped
 from skilljuror.run.budget import Spending
@@ -53,7 +53,7 @@ class _Unanswered:
 
     def count(self, record: TrialRecord) -> None:
         """Count an attempt. Raises HarnessError at the limit."""
-        if record.reason is None:
+        if record.reason in {None, NO_VERIFIER}:
             self._row.clear()
             return
         self._row[record.trial] = record
