@@ -69,6 +69,11 @@ def headline(answers: Answers) -> Headline:
             "The study has no two arms that differ in one setting alone, and names no contrast, or no task has a "
             "verifier, so there is no headline difference."
         )
+        if setup["primary_outcome"] == "checks" and setup["treatment"]:
+            words = (
+                "No trial has a share of points, so there is no headline difference: skilljuror judge STUDY --rubric "
+                "grades the items of rubrics, and skilljuror query STUDY contrast_trials gives the reason of each trial."
+            )
         return Headline(_no_contrast(overview), words, False, scripted, overview)
     outcome, margin = OUTCOMES[setup["primary_outcome"]], setup["margin"]
     found, quotable = verdict(delta, margin), not delta.refusal

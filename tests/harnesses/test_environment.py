@@ -1,3 +1,5 @@
+import tarfile
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,3 +103,27 @@ def test_any_dockerfile_stays_inside_the_root(tmp_path_factory, text):
     except HarnessError as error:
         assert "Dockerfile" in error.message  # noqa: PT017
     assert sorted(path.name for path in base.iterdir()) == ["environment", "root"]
+
+
+def test_add_unpacks_an_archive_and_copy_does_not(tmp_path):
+    environment, root = tmp_path / "environment", tmp_path / "root"
+    write_tree(environment, {"Dockerfile": "WORKDIR /app\nADD r.tar /app/\nCOPY r.tar /kept/\n"})
+    with tarfile.open(environment / "r.tar", "w") as archive:
+        archive.add(write_tree(tmp_path / "r", {"src/a.py": "1\n"}) / "src", "src")
+    root.mkdir()
+    copy_environment(environment, root)
+    files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+    assert files == {"app/src/a.py", "kept/r.tar"}
+
+
+@pytest.mark.parametrize("name", ["../out", "/etc/out"])
+def test_an_archive_that_leaves_its_folder_is_refused(tmp_path, name):
+    environment, root = tmp_path / "environment", tmp_path / "root"
+    write_tree(environment, {"Dockerfile": "ADD r.tar /app/\n"})
+    with tarfile.open(environment / "r.tar", "w") as archive:
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, name
+        archive.addfile(link)
+    root.mkdir()
+    with pytest.raises(HarnessError, match="cannot be unpacked"):
+        copy_environment(environment, root)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from skilljuror.errors import QueryError
+from skilljuror.models.build import FileDigest
 from skilljuror.models.check_result import CheckResult
 from skilljuror.models.review import Acceptance
 from skilljuror.queries.run import run
@@ -337,3 +338,37 @@ def test_the_worst_cases_hold_every_end_of_the_unsettled_trials(tmp_path, seed):
         for chosen in product([0.0, 1.0], repeat=4)
     ]
     assert worst == [pytest.approx(min(possible)), pytest.approx(max(possible))]
+
+
+def test_buckets_of_skills_are_those_of_skillsbench(tmp_path):
+    """87 sizes without ties give its counts, 22, 22, 38, 5; the cuts are those of the study's tasks."""
+    counts = [1] * 23 + [2, 3] * 21 + [3] + [4, 7, 9] * 7
+    tasks = [f"t{number}" for number in range(87)]
+    with open_write(tmp_path / "study.duckdb") as store:
+        store.put_plan(fake.plan(tasks, ("baseline", "pd")))
+        store.put_builds([
+            sized(task, 1000 + 7 * number**2, counts[number]) for number, task in enumerate(tasks)
+        ])
+        store.put_trials([fake.trial(task, arm) for task in tasks for arm in ("baseline", "pd")])
+    path = tmp_path / "study.duckdb"
+    found = run(path, "strata", attributes="skills skill_size").records()
+    assert {(row["attribute"], row["value"]): row["tasks"] for row in found} == {
+        ("skills", "1"): 23, ("skills", "2-3"): 43, ("skills", "4 and more"): 21,
+        ("skill_size", "compact"): 22, ("skill_size", "standard"): 22,
+        ("skill_size", "detailed"): 38, ("skill_size", "comprehensive"): 5,
+    }  # fmt: skip
+    cuts = run(path, "SELECT DISTINCT cuts FROM skill_buckets").rows
+    assert cuts[0][0] == pytest.approx([4237.5, 13943.0, 47725.7])
+
+
+def sized(task, size, skills):
+    """A build whose source has so many Skills, with so many bytes of SKILL.md together."""
+    made = fake.build(task)
+    sizes = [size - skills + 1, *[1] * (skills - 1)]
+    files = tuple(
+        FileDigest(path=f"s{n}/SKILL.md", sha256=fake.DIGEST, size=one, resource_class="root")
+        for n, one in enumerate(sizes)
+    )
+    source = {"skills": tuple(f"s{n}" for n in range(skills)), "files": files}
+    record = made.record.model_copy(update={"source": made.record.source.model_copy(update=source)})
+    return made._replace(record=record)

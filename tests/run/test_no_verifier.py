@@ -36,7 +36,9 @@ def study(tmp_path):
     unverified(tmp_path / "graded")
     unverified(tmp_path / "asked", "trigger", TRIGGER)
     edit_study(
-        study, tasks=[{"path": name, "skills": "brew"} for name in ("tea", "graded", "asked")]
+        study,
+        tasks=[{"path": name, "skills": "brew"} for name in ("tea", "graded", "asked")],
+        stop_after_unanswered=1,
     )
     return study
 
