@@ -11,11 +11,12 @@
 --   one) and `skilljuror judge STUDY`; of other runs, `skilljuror query STUDY uptake` says what was used.
 -- column level: unit: the unit and the outcome of runs, if a larger share of failing than of passing runs used it; value: a value of the unit and the outcome of one check
 -- column value: of level value: stands in the unit, and on the actual side (the left) of the check's failed
---   comparison, and not on the expected side: a number, or a text in quotes
--- column check: of level value: the failed test of the verifier
+--   comparison, and not on the expected side: a number, or a text in quotes. Of a rubric's item: stands in the unit
+--   and in the quote of the failed item, and in no quote of a fulfilled one
+-- column check: of level value: the failed test of the verifier, or item of a rubric
 -- column runs: usable runs of the task whose log could be read and whose uses are all judged
 -- column passing: of these, strict passes; of level value, runs that passed the check
--- column failing: of these, the others; of level value, runs that failed the check
+-- column failing: of these, the others that a verifier judged; of level value, runs that failed the check
 -- column runs_used: runs in which a line of the unit proves a use in a later call, by itself: a lower bound
 -- column passing_with: of these, the passing ones: a count, never a cause
 -- column failing_with: of these, the failing ones; of level value, those whose check found the value. A count, never a
@@ -25,7 +26,7 @@
 -- column p_reason: why there is no p, or no count
 -- column said: last lines of one such failure
 WITH judged AS MATERIALIZED (  -- where a use is not judged, or a tool unknown, nobody knows which units were not used
-    SELECT r.condition, r.position, r.task, r.run, coalesce(r.reward = 1, false) AS passed
+    SELECT r.condition, r.position, r.task, r.run, r.strict AS passed  -- null without a verifier
     FROM arm_runs AS r
     JOIN trajectories AS t ON t.trial = r.run AND t.units IS NOT NULL
     LEFT JOIN uses AS u ON u.run = r.run
@@ -42,7 +43,8 @@ used AS MATERIALIZED (
     FROM judged AS j JOIN unit_uses AS p ON p.trial = j.run AND p.judge = tracing_judge()
 ),
 cells AS (
-    SELECT condition, position, task, count(*) AS runs, count(*) FILTER (passed) AS passing, runs - passing AS failing
+    SELECT condition, position, task, count(*) AS runs, count(*) FILTER (passed) AS passing,
+        count(*) FILTER (NOT passed) AS failing
     FROM judged GROUP BY condition, position, task
 ),
 counted AS (
@@ -66,16 +68,24 @@ stepped AS (
 ),
 of_units AS (
     SELECT
-        *, 'unit' AS level, failing_with / failing - coalesce(passing_with / nullif(passing, 0), 0) AS more,
+        *, 'unit' AS level, failing_with / nullif(failing, 0) - coalesce(passing_with / nullif(passing, 0), 0) AS more,
         if(p IS NULL, NULL, least(1, max(step) OVER (PARTITION BY condition, task ORDER BY p, unit))) AS p_holm,
         if(p IS NULL, 'fewer than 5 passing or 5 failing runs', NULL) AS p_reason
     FROM stepped
     QUALIFY more > 0
 ),
-failures AS (
-    SELECT j.*, c.source, c.name, c.said, side_in(c.said, 1) AS actual, side_in(c.said, 2) AS expected
+rights AS (  -- what the items quote that the work fulfils
+    SELECT trial, source, string_agg(said, ' ') AS said
+    FROM check_results WHERE item_group IS NOT NULL AND outcome = 'passed' GROUP BY trial, source
+),
+failures AS (  -- an item quotes what the work says
+    SELECT
+        j.*, c.source, c.name, c.said,
+        if(c.item_group IS NULL, side_in(c.said, 1), c.said) AS actual,
+        if(c.item_group IS NULL, side_in(c.said, 2), o.said) AS expected
     FROM judged AS j
-    JOIN check_results AS c ON c.trial = j.run AND c.outcome = 'failed' AND c.item_group IS NULL AND c.said IS NOT NULL
+    JOIN check_results AS c ON c.trial = j.run AND c.outcome = 'failed' AND c.said IS NOT NULL
+    LEFT JOIN rights AS o ON o.trial = c.trial AND o.source = c.source
 ),
 found AS (
     SELECT f.*, unnest(values_in(coalesce(actual, said))) AS value FROM failures AS f

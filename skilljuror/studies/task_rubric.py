@@ -93,7 +93,8 @@ def _in_text(check: CodeCheck, name: str, text: str) -> Decided:
         at = _search(check.regex or "", text)
     if at is None:
         return Decided(None, f"its regular expression takes more than {SECONDS:g} s")
-    found = (name, text.count("\n", 0, at) + 1, _line(text, at)) if at >= 0 else (name, None, "")
+    instead = name, None, text.strip()[:MAX_QUOTE]
+    found = (name, text.count("\n", 0, at) + 1, _line(text, at)) if at >= 0 else instead
     return Decided("yes" if (at >= 0) == (check.absent is None) else "no", "", *found)
 
 
