@@ -14,7 +14,7 @@ class TaskTrigger(Record):
     should_trigger: StrictBool
     """Whether an agent should open the Skill."""
     skill: str = Field(min_length=1)
-    """Name of the Skill."""
+    """Name of its folder, by which tables name a Skill."""
 
     @property
     def attributes(self) -> dict[str, str]:

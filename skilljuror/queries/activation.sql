@@ -35,9 +35,11 @@ found AS (
         r.condition, r.position, r.run, r.task, q.skill, q.expected,
         CASE
             WHEN c.variant IS NULL THEN false
-            WHEN bool_or(s.offered AND s.own) OR bool_or(list_contains(v.skills, q.skill)) THEN true
+            WHEN bool_or(s.offered AND s.own) THEN true
+            WHEN bool_or(list_contains(list_transform(v.skills, lambda n: plain_name(n)), plain_name(q.skill))) THEN true
             WHEN bool_or(v.variant IS NOT NULL) THEN false
         END AS offers,
+        coalesce(any_value(v.skills), []) AS folders,
         CASE
             WHEN NOT r.readable THEN NULL
             WHEN coalesce(bool_or(s.own AND s.opened), false) THEN true
@@ -72,6 +74,7 @@ counts AS (
         condition, position, skill,
         count(DISTINCT skill) AS skills,
         bool_or(offers) AS offered,
+        nullif(array_to_string(list_sort(list_distinct(flatten(list(folders)))), ', '), '') AS folders,
         count(*) AS trials,
         count(*) FILTER (WHERE opened IS NULL) AS unknown,
         count(*) FILTER (WHERE expected AND opened) AS hits,
@@ -101,7 +104,7 @@ SELECT
     2 * wilson_low(n.j * of_j, of_j) / (1 + wilson_low(n.j * of_j, of_j)) AS f1_low,
     2 * wilson_high(n.j * of_j, of_j) / (1 + wilson_high(n.j * of_j, of_j)) AS f1_high,
     CASE
-        WHEN n.offered IS false THEN n.condition || ' does not offer it, so it is never opened'
+        WHEN n.offered IS false THEN n.condition || ' offers ' || coalesce(n.folders || ' only', 'no Skill') || ', so it is never opened'
         WHEN n.unknown = n.trials THEN 'no trial shows whether it was opened'
         WHEN n.hits + n.misses = 0 AND n.false_alarms = 0 THEN 'never opened, and no known trial should open it'
         WHEN n.hits + n.misses = 0 THEN 'no known trial should open it'

@@ -293,7 +293,11 @@ def _trigger(
         files={
             "instruction.md": Blob(f"{text.rstrip()}\n".encode()),
             f"tests/{TRIGGER_FILE}": Blob(
-                _as_json(TaskTrigger(should_trigger=expected, skill=skill.skill.name))
+                _as_json(
+                    TaskTrigger(
+                        should_trigger=expected, skill=posixpath.basename(skill.skill.directory)
+                    )
+                )
             ),
         },
         settings={"schema_version": "1.4", "metadata": {"source": "trigger"}},

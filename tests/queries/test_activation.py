@@ -22,7 +22,7 @@ from skilljuror.studies.tasks import task_attributes
 from tests.support import fabricated_records as fake
 from tests.support.studies import PACKAGED, make_study
 
-SKILLS = ("csv-report", "charts")
+SKILLS = ("csv-report", "unused")
 COUNTS = ("trials", "unknown", "hits", "misses", "false_alarms", "quiet")
 
 
@@ -92,7 +92,7 @@ def test_hits_misses_and_false_alarms_give_the_rates_of_an_arm(tmp_path):
         0,
         None,
     )
-    assert bare["reason"] == "no-skill does not offer it, so it is never opened"
+    assert bare["reason"] == "no-skill offers no Skill, so it is never opened"
 
 
 def test_unknown_is_not_quiet(tmp_path):
@@ -150,6 +150,27 @@ def test_the_trials_of_a_packaged_skill_are_counted(tmp_path):
     assert [baseline[name] for name in COUNTS] == [2, 0, 1, 0, 1, 0]
     assert (baseline["precision"], baseline["recall"], baseline[NOT_USABLE]) == (0.5, 1.0, None)
     assert [bare[name] for name in COUNTS] == [2, 0, 0, 1, 0, 1]
+
+
+def test_an_arm_without_the_skill_names_those_that_it_offers(tmp_path):
+    path = study(tmp_path, {"q1": (True, "maps")}, {"q1__pd__1": ["csv-report"]})
+    with open_write(path) as store:
+        store.put_builds([fake.build("q1")])
+    pd = run(path, "activation").records()[1]
+    assert [pd[name] for name in (*COUNTS, "offered", "recall_low")] == [
+        1,
+        0,
+        0,
+        1,
+        0,
+        0,
+        False,
+        None,
+    ]
+    assert (pd["reason"], pd["instead"]) == (
+        "pd offers csv-report only, so it is never opened",
+        "csv-report 1",
+    )
 
 
 def test_a_trigger_file_becomes_attributes_of_its_task(tmp_path):

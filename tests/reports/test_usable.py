@@ -267,14 +267,14 @@ def test_an_arm_with_too_few_usable_trials_has_no_figures(tmp_path):
         answers = Answers(reader)
         said, rows = (
             headline(answers),
-            {name: answers(name).records()[2] for name in ("outcomes", "invocation", "root_shown")},
+            {name: answers(name).records()[2] for name in ("outcomes", "invocation")},
         )
     assert said.title == "Undetermined: too few usable trials of pd (under_16_usable)."
     assert not said.quotable
     assert ("Without figures", "conditions with fewer than 16 usable trials: pd") in said.facts
     for row in rows.values():
         assert row[NOT_USABLE] == "0 of 18 trials of pd usable (3 no_answer, 15 under_16_usable)"
-    assert rows["outcomes"]["strict_rate"] is None
+    assert rows["outcomes"]["strict_rate"] is rows["invocation"]["invocation_rate"] is None
 
 
 def test_without_spread_there_is_no_interval_but_a_reason(studies):
