@@ -2,10 +2,10 @@
 -- section: RQ2
 -- grain: one row is one condition
 -- columns: condition, variant, tasks, planned, final, coverage, strict_passes, strict_rate,
---   delta_passes, broad_passes, broad_rate, mean_reward, runtime_successes,
+--   delta_passes, broad_passes, broad_rate, mean_reward, points_share, runtime_successes,
 --   runtime_rate, strict_and_runtime, strict_given_runtime
 -- arms: condition
--- whole: strict_rate, delta_passes, broad_rate, mean_reward, runtime_rate, strict_given_runtime
+-- whole: strict_rate, delta_passes, broad_rate, mean_reward, points_share, runtime_rate, strict_given_runtime
 -- params: tasks=null
 -- read: Compare the strict rate. It divides by the planned trials; counts include trials that are not usable.
 -- empty: No planned trials. `skilljuror run` with a study file plans and runs them. For foreign logs,
@@ -17,6 +17,8 @@
 --   control is not usable, and for an arm besides the treatment that differs in more than the Skill
 -- column broad_passes: trials with a reward above 0
 -- column mean_reward: mean over tasks of the mean reward per planned trial, counting a missing reward as 0
+-- column points_share: mean over tasks of the mean share of points that tests, or items of a rubric, awarded (view
+--   check_shares); null while a trial has none
 -- column runtime_successes: finished trials without a recorded exception
 -- column strict_given_runtime: strict passes / runtime successes; null if there are none
 WITH frame AS (
@@ -31,10 +33,14 @@ WITH frame AS (
         AND (CAST($tasks AS VARCHAR) IS NULL OR list_contains(string_split(CAST($tasks AS VARCHAR), ' '), task))
 ),
 tasks_of AS (
-    SELECT condition, task, avg(earned) AS mean_reward FROM frame GROUP BY ALL
+    SELECT condition, task, avg(earned) AS mean_reward, if(count(*) = count(s.share), avg(s.share), NULL) AS share
+    FROM frame LEFT JOIN check_shares AS s ON s.trial = frame.run
+    GROUP BY ALL
 ),
 rewards AS (
-    SELECT condition, avg(mean_reward) AS mean_reward, count(*) AS tasks
+    SELECT
+        condition, avg(mean_reward) AS mean_reward, count(*) AS tasks,
+        if(count(*) = count(share), avg(share), NULL) AS points_share
     FROM tasks_of GROUP BY condition
 ),
 counts AS (
@@ -73,6 +79,7 @@ SELECT
     n.broad_passes,
     n.broad_passes / nullif(n.verified, 0) AS broad_rate,
     m.mean_reward,
+    m.points_share,
     n.runtime_successes,
     n.runtime_successes / n.planned AS runtime_rate,
     n.strict_and_runtime,

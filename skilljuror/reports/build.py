@@ -12,6 +12,8 @@ from skilljuror.reports.page import write_page
 CONDITION_COLUMNS = (
     "condition", "planned", "coverage", "strict_passes", "strict_rate", "mean_reward", "not_usable",
 )  # fmt: skip
+UNVERIFIED_COLUMNS = ("condition", "planned", "coverage", "points_share", "not_usable")
+"""Without a verifier there is no reward."""
 SKILL_COLUMNS = ("skill", "offered", "opened", "resources", "uses")
 MOST_SKILLS = 12
 """Skills in the headline table of a pile of logs; the report has them all."""
@@ -68,7 +70,10 @@ def _first_table(
     if first.observed:
         opened = [row for row in answers("skills_opened").records() if row["opened"]]
         return SKILL_COLUMNS, _rows(opened[:MOST_SKILLS], SKILL_COLUMNS)
-    return CONDITION_COLUMNS, _rows(answers("outcomes").records(), CONDITION_COLUMNS)
+    rows = answers("outcomes").records()
+    verified = any(row["strict_passes"] is not None for row in rows)
+    columns = CONDITION_COLUMNS if verified else UNVERIFIED_COLUMNS
+    return columns, _rows(rows, columns)
 
 
 def _rows(records: list[dict[str, Any]], columns: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
