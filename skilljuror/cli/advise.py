@@ -87,18 +87,22 @@ def _print_checks(checked: Any) -> None:
         ],
     )
     for check in checked.checks:
-        print(f"\n{check}")
-        for one in checked.signals:
-            if one.check == check:
-                _print_signal(one)
+        short = [
+            one for one in checked.signals
+            if one.check == check and one.met is not None and one.met < 1
+        ]  # fmt: skip
+        if short:
+            print(f"\n{check}")
+        for one in short:
+            _print_signal(one)
+    print("\nevery signal with the line behind it: --json")
 
 
 def _print_signal(one: Any) -> None:
-    mark = "–" if one.met is None else f"{100 * one.met:.0f}"
     text = one.found if len(one.found) <= MAX_LINE else f"{one.found[:MAX_LINE]}…"
     place = f"{one.place}: " if one.place else ""
     fix = f"; to raise it: {one.fix}" if one.fix else ""
-    print_indented(f"{place}{text}{fix}", f"  {mark:>3} {one.signal}: ", "      ")
+    print_indented(f"{place}{text}{fix}", f"  {100 * one.met:3.0f} {one.signal}: ", "      ")
 
 
 def _print_advice(advice: Any) -> None:

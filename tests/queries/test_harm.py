@@ -152,3 +152,25 @@ def test_sides_of_a_comparison(path, said, sides):
     with open_read(path) as reader:
         found = reader.rows("SELECT side_in($said, 1), side_in($said, 2)", {"said": said}).rows
     assert found == [sides]
+
+
+def test_an_item_of_a_rubric_shows_the_value_that_stands_in_its_place(path):
+    """Where no verifier judges, no run fails as a whole; what another item finds right is no value."""
+    plan = fake.plan(["mix"], ("baseline", "pd"), trials=13)
+    tasks = tuple(task.model_copy(update={"judged_by": "rubric"}) for task in plan.tasks)
+    found = "mix__pd__9"
+    with open_write(path) as store:
+        store.put_plan(plan.model_copy(update={"tasks": tasks}))
+        store.put_checks([trial.trial for trial in plan.trials], [])
+        store.put_items([
+            CheckResult(found, "evals", "unit", "passed", award=1.0, said="in kPa: 1000", judge="code", item_group="goal"),
+            CheckResult(
+                found, "evals", "api", "failed", award=0.0, said="apiVersion: keda.sh/v1beta1 1000", judge="code", item_group="goal"
+            ),
+        ])  # fmt: skip
+    assert asked(path, "unit") == []
+    values = [
+        (row["unit"], row["value"], row["check"], row["failing_with"])
+        for row in asked(path, "value")
+    ]
+    assert values == [("api", "v1beta1", "api", 1)]
