@@ -98,9 +98,9 @@ def _marked(made: Query) -> Query:
         + (task and f" AND {name}_arm.task IS NOT DISTINCT FROM placed.task")
         for name in names
     )
-    sets = (
-        "GROUPING SETS ((condition, task), (condition))" if task else "condition"
-    )  # a null task: all
+    sets = "condition"
+    if task:  # a null task stands for all, but for foreign runs without one
+        sets = "GROUPING SETS ((condition, task), (condition)) HAVING grouping(task) = 0 OR count(*) = count(task)"
     words = ", ".join(f"{name}_arm.words" for name in names)
     null = [f"if({NOT_USABLE} IS NULL, {name}, NULL) AS {name}" for name in made.whole]
     null += [

@@ -926,7 +926,9 @@ WITH sizes AS (
 cuts AS (SELECT quantile_cont(bytes, [0.25, 0.5, 0.95]) AS cut FROM sizes)
 SELECT
     task AS task,  -- Name of the task.
-    CASE WHEN count < 2 THEN '1' WHEN count < 4 THEN '2-3' ELSE '4 and more' END AS skills,  -- Its Skills: 1, 2-3, 4 and more.
+    CASE
+        WHEN count < 2 THEN '1' WHEN count < 4 THEN '2-3' ELSE '4 and more'
+    END AS skills,  -- Its Skills: 1, 2-3, 4 and more.
     CASE
         WHEN bytes <= cut[1] THEN 'compact' WHEN bytes <= cut[2] THEN 'standard'
         WHEN bytes <= cut[3] THEN 'detailed' ELSE 'comprehensive'

@@ -66,7 +66,9 @@ def test_the_evals_of_a_skill_become_tasks_that_a_rubric_judges(tmp_path):
     assert (new.tasks, new.excluded, new.harness) == (8, {"missing input": 1}, "local")
     tasks = tmp_path / "mine/tasks"
     first = tasks / "brew-eval-1"
-    assert (first / "instruction.md").read_text() == EVALS["evals"][0]["prompt"] + "\n"
+    assert (
+        first / "instruction.md"
+    ).read_text() == "Brew the tea of data/tea.csv; write `plan.txt`.\n"
     assert not (first / "tests/test.sh").exists()
     items = of(first, "tests/rubric.json")["items"]
     assert [(one["text"], one.get("group", "goal")) for one in items] == [
@@ -277,7 +279,8 @@ def test_a_repository_at_a_commit_is_a_task_that_runs(repo, tmp_path):
 
 
 def test_a_repository_without_tests_is_judged_by_a_rubric(repo, tmp_path):
-    chosen = repository(*repo, tmp_path / "Print two.md", None)
+    folder, commit = repo
+    chosen = repository(folder, commit, tmp_path / "Print two.md", None)
     source = StudySource(repository=chosen, skill=tmp_path / "brew")
     assert load_study(init_study(source, tmp_path / "study.yaml").file).primary_outcome == "checks"
 
