@@ -16,7 +16,7 @@
 -- column answered_by: models that answered the main agent in the condition, by the logs; null if they name none
 -- column trials: planned trials
 -- column usable: of these, trials that figures may use
--- column strict_rate: strict passes / planned trials
+-- column strict_rate: strict passes / planned trials; null without a verifier
 SELECT
     p.task,
     p.condition,
@@ -29,7 +29,7 @@ SELECT
     c.effort,
     count(*) AS trials,
     count(*) FILTER (WHERE r.usable) AS usable,
-    count(*) FILTER (WHERE r.reward = 1) / count(*) AS strict_rate
+    avg(CAST(r.strict AS INTEGER)) AS strict_rate
 FROM planned_trials AS p
 JOIN arm_runs AS r ON r.run = p.trial
 JOIN conditions AS c ON c.condition = p.condition

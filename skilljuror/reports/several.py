@@ -106,6 +106,9 @@ def _opened(databases: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
         yield {name: stack.enter_context(open_read(path)) for name, path in databases.items()}
 
 
+_UNVERIFIED = {"value": None, "value_reason": "no task has a verifier", "low": None, "high": None}
+
+
 def _arms(answers: Answers) -> Iterator[dict[str, Any]]:
     """Yield a row of each condition of a study."""
     setup = answers.single("setup")
@@ -119,7 +122,7 @@ def _arms(answers: Answers) -> Iterator[dict[str, Any]]:
     settings = {row["condition"]: row for row in answers("cells").records()}
     for arm in answers("outcomes").records():
         name = arm["condition"]
-        rate = estimated[name, "strict pass rate"]
+        rate = estimated.get((name, "strict pass rate"), _UNVERIFIED)
         row = {
             "condition": name, "tasks": arm["tasks"], "trials": arm["planned"],
             **{one: settings[name][one] for one in _TOLD}, NOT_USABLE: arm[NOT_USABLE],
@@ -274,10 +277,9 @@ def matrix_of(found: QueryResult, *, notes: bool = True) -> TableView:
 def _rate(row: dict[str, Any] | None, *, notes: bool) -> Cell:
     if row is None:
         return Cell("", number=True, note="not planned" if notes else "")
-    text, note = (
-        format_value("strict_rate", row["strict_rate"]),
-        row[NOT_USABLE] or f"of {row['trials']}",
-    )
+    rate = row["strict_rate"]
+    text = format_value("strict_rate", rate)
+    note = row[NOT_USABLE] or ("no verifier" if rate is None else f"of {row['trials']}")
     return Cell(text, number=True, note=note) if notes else Cell(f"{text} ({note})", number=True)
 
 

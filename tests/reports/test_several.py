@@ -306,3 +306,15 @@ def test_markdown_has_intervals_and_reasons_in_its_cells(tmp_path, one):
     ]
     assert len({line.count(" | ") for line in rows}) == 1
     assert "| 0.0 % (fewer than 8 tasks) | – (zero\\_passes) |" in text
+
+
+def test_studies_without_a_verifier_have_no_rate_and_say_so(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        study(tmp_path / name, {"mix": (1, 2)}, task={"judged_by": "rubric"})
+    found = several_report({name: tmp_path / name / "study.duckdb" for name in ("one", "two")})
+    rows = found.found.records()
+    assert {(row["strict_rate"], row["strict_rate_reason"]) for row in rows} == {
+        (None, "no task has a verifier")
+    }
+    assert "| mix | – (no verifier) | – (no verifier) |" in several_markdown(found)
