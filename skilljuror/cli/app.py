@@ -40,7 +40,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         gates.waive: "waive out/my-skill",
         gates.assay: "assay out/my-skill --keep",
         build.rubric: "rubric out/my-skill",
-        generate.generate: "generate my-docs --by outline --tokens 2000 --out gen",
+        generate.generate: "generate my-skill --by outline --tokens 2000 --out gen",
         gates.explain: "explain knowledge.missing",
     },
     "Studies": {

@@ -56,6 +56,7 @@ COMMANDS = {
     "audit": "audit study/variants/{task}/variants/baseline study/variants/{task}/variants/pd --kind pd",
     "assay": "assay study --keep",
     "explain": "explain",
+    "generate": "generate {skill} --by outline --out gen",
     "events": "events {trajectories}",
     "fields": "fields {trajectories} --format codex-rollout",
     "doctor": "doctor",
