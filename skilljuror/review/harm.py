@@ -16,8 +16,8 @@ from skilljuror.review.findings import Question
 from skilljuror.review.uptake import SHOWN, step_text
 from skilljuror.runtime.review_rows import CODED, record_digest
 
-SUSPICION = 0.2
-"""Review priority, up to twice as high where the control solves the task."""
+SUSPICION = 0.001
+"""Review priority, after all other questions; up to twice as high where the control solves the task."""
 _FAILED = """
 SELECT
     r.run, r.status, r.reward, r.exception,

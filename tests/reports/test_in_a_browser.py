@@ -50,5 +50,7 @@ def test_a_wide_table_of_few_rows_is_turned_and_a_column_without_values_named(br
     )
     assert head["y"] == pytest.approx(first["y"])
     assert head["x"] < first["x"]
-    assert "Without a value in any row: model, effort, margin." in tab.inner_text("#table-setup")
+    assert "Without a value in any row: model, effort, margin, healthy first, " in tab.inner_text(
+        "#table-setup"
+    )
     tab.close()
