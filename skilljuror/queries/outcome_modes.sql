@@ -24,7 +24,7 @@ WITH ended AS (
             ELSE 'unscored'
         END AS mode
     FROM arm_runs
-    WHERE usable AND final AND verified
+    WHERE usable AND final AND verified AND status <> 'observed'
 )
 SELECT
     condition, mode, count(*) AS trials,
