@@ -143,6 +143,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@needs_bwrap
 def test_answers_that_do_not_count_are_one_line_each_and_not_copied(place, monkeypatch):
     cases = []
     for number, harm in enumerate(HOSTILE):
@@ -319,6 +320,7 @@ def test_a_prompt_is_one_call_and_is_paid_once(place, monkeypatch):
     ] * 2
 
 
+@needs_bwrap
 def test_the_command_prints_figures_and_what_comes_next(place):
     program = write_tree(place, {"make.sh": f"#!/bin/bash\n{GOOD}"}) / "make.sh"
     words = ("generate", "kettle", "--by", "command", "--argv", program, "--out", "gen")
