@@ -6,7 +6,7 @@ of solution/ and tests/, and the visible text V of the instruction and the envir
     leak(S, H) = | F(S) ∩ F(H) - F(V) |
 
 The null of a leak is the same count with H of another task. Renamed or paraphrased answers are not found.
-Thresholds: 63 tasks of SkillsBench have 21 leaks of 20 runs or more and 7 of 4 to 19; their 3,906 mismatched
+Thresholds: 63 tasks of SkillsBench have 21 leaks of 20 runs or more and 7 of 4 to 19; their 3,904 mismatched
 pairs have 4 and 12.
 """
 

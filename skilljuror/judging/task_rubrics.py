@@ -27,7 +27,7 @@ from skilljuror.judging.rubric_question import (
 from skilljuror.llm import Message, ModelClient, in_flight
 from skilljuror.models.study import StudyPlan
 from skilljuror.models.task_rubric import RUBRIC_FILE, JudgedItem, TaskRubric, TaskRubricItem
-from skilljuror.runtime.item_rows import CODE, by, item_key, item_results, judged_states
+from skilljuror.runtime.item_rows import CODE, grouped, item_key, item_results, judged_states
 from skilljuror.runtime.model_calls import THREADS
 from skilljuror.runtime.review_rows import record_digest
 from skilljuror.runtime.rubric_work import has_rubric, inputs_of, work_of
@@ -189,7 +189,9 @@ class _Judging:
         """(trial, rubric, item) -> what code says, or a row without a judge."""
         self._said: list[JudgedItem] = []
         """What the model says now."""
-        self._before = by(read_rows(JudgedItem, folder.judged_items), item_key, lambda row: row)
+        self._before = grouped(
+            read_rows(JudgedItem, folder.judged_items), item_key, lambda row: row
+        )
         self.unread: list[tuple[str, str]] = []
         self._inputs = lru_cache(maxsize=8)(inputs_of)
 
@@ -262,7 +264,7 @@ class _Judging:
         `complete`, so do rows of trials that were not reached."""
         judged = {(task, one.name) for task, some in self._rubrics.items() for one in some}
         task_of = {trial.trial: trial.task for trial in self._plan.trials}
-        said = by(self._said, item_key, lambda row: row)
+        said = grouped(self._said, item_key, lambda row: row)
         written: list[JudgedItem] = []
         for key, rows in self._before.items():
             mine = (task_of.get(key[0]), key[1]) in judged and (complete or key in self._rows)
@@ -277,7 +279,7 @@ class _Judging:
 
 
 def _summary(folder: StudyFolder) -> Iterator[RubricRow]:
-    states = by(judged_states(folder), lambda one: one[1].source, lambda one: one)
+    states = grouped(judged_states(folder), lambda one: one[1].source, lambda one: one)
     for rubric, some in sorted(states.items()):
         layers = Counter(
             "unjudged"
@@ -289,7 +291,7 @@ def _summary(folder: StudyFolder) -> Iterator[RubricRow]:
             else "model"
             for state, result in some
         )
-        points = by((one for _, one in some), lambda one: one.trial, lambda one: one.points)
+        points = grouped((one for _, one in some), lambda one: one.trial, lambda one: one.points)
         yield RubricRow(
             rubric=rubric,
             trials=len(points),

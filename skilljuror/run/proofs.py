@@ -2,7 +2,6 @@
 which checks and criteria tell a solution from an empty run.
 """
 
-import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,14 @@ from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.models.check_result import CheckOutcome, CheckResult
 from skilljuror.models.study import TrialRecord
 from skilljuror.run.task_check import TaskRule
-from skilljuror.studies.criteria import Criterion, NamedTest, criteria_of, read_tests, strings_in
+from skilljuror.studies.criteria import (
+    Criterion,
+    NamedTest,
+    criteria_of,
+    parsed,
+    read_tests,
+    strings_in,
+)
 
 AGAIN = ("solution-2", "solution-3")
 STUFFED = "stuffed"
@@ -90,6 +96,8 @@ def _repeated(runs: Sequence[Attempt]) -> TaskRule:
     if not runs:
         return TaskRule("repeated", "unknown", "no solution to repeat")
     rewards = [one.record.reward for one in runs]
+    if set(rewards) == {None}:
+        return TaskRule("repeated", "unknown", "the solution gets no reward")
     if len({*rewards}) > 1:
         said = ", ".join("none" if reward is None else f"{reward:g}" for reward in rewards)
         return TaskRule(
@@ -241,10 +249,7 @@ def _targets(task_dir: Path, *, sandboxed: bool) -> Iterator[str]:
 def _literals(files: Mapping[str, str]) -> Iterator[str]:
     """String literals of tests: by syntax tree in Python, by quotes elsewhere."""
     for path, text in files.items():
-        try:
-            if path.endswith(".py"):
-                yield from strings_in(ast.parse(text))
-                continue
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            pass
-        yield from (one or other for one, other in _QUOTED.findall(text))
+        if path.endswith(".py") and (tree := parsed(text)):
+            yield from strings_in(tree)
+        else:
+            yield from (one or other for one, other in _QUOTED.findall(text))

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import yaml
 from msgspec import Struct
-from msgspec.structs import replace
 
 from skilljuror.build.skill_leaks import (
     PlantedLeaks,
@@ -31,6 +30,7 @@ from skilljuror.models.study import SkillSource, StudyPlan, TaskJudge
 from skilljuror.models.task_attribute import AttributeRubric
 from skilljuror.runtime.rubric_work import has_rubric, rubric_findings
 from skilljuror.runtime.workers import Listener, Progress, silent
+from skilljuror.studies.criteria import read_tests
 from skilljuror.studies.tasks import (
     JUDGES,
     TASK_PARTS,
@@ -46,7 +46,6 @@ VERDICTS: tuple[RuleVerdict, ...] = ("ok", "note", "unknown", "review", "fail")
 MAX_TESTS = 10
 """SkillsBench asks for fewer tests than this, unless they are justified."""
 DIFFICULTIES = ("easy", "medium", "hard")
-_TEST = re.compile(r"^[ \t]*(?:async )?def test\w*\(", re.MULTILINE)
 _REWARD = re.compile(r"reward\.(?:txt|json)\b")
 
 
@@ -79,11 +78,6 @@ class CheckedTask(Struct, frozen=True):
     """That task."""
     rules: tuple[TaskRule, ...]
     """One row per rule."""
-
-    def with_rules(self, more: Iterable[TaskRule]) -> "CheckedTask":
-        """Return the task with further rules."""
-        rules = (*self.rules, *more)
-        return replace(self, rules=rules, verdict=_worst(rules))
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -234,7 +228,7 @@ def _of_tests(texts: TaskTexts, judge: TaskJudge) -> Iterator[TaskRule]:
     else:
         unknown = _unknown("reward", "no file of tests/ names reward.txt or .json")
         yield _ok("reward") if writes else unknown
-    count = sum(len(_TEST.findall(text)) for path, text in tests.items() if path.endswith(".py"))
+    count = sum(len(read_tests(text) or ()) for path, text in tests.items() if path.endswith(".py"))
     known = f"{count} test functions" if count else "not counted: no test function of Python"
     yield TaskRule("tests", "ok" if 0 < count < MAX_TESTS else "note", known)
 

@@ -64,7 +64,7 @@ def item_states(folder: StudyFolder) -> list[ItemState]:
         for row in read_rows(JudgedItem, folder.judged_items)
         if row.trial in finished and row.record == digest(row.trial)
     )
-    return [ItemState(tuple(some)) for some in by(rows, item_key, lambda row: row).values()]
+    return [ItemState(tuple(some)) for some in grouped(rows, item_key, lambda row: row).values()]
 
 
 def item_key(row: JudgedItem) -> tuple[str, str, str]:
@@ -119,7 +119,7 @@ def _result(state: ItemState, people: Mapping[str, str]) -> CheckResult:
     )
 
 
-def by(
+def grouped(
     rows: Iterable[Row], key: Callable[[Row], Key], value: Callable[[Row], Value]
 ) -> dict[Key, list[Value]]:
     """Return the values of rows by their key, in order."""

@@ -79,13 +79,18 @@ def _sections(index: MarkdownIndex) -> Iterator[tuple[int, int]]:
 
 def read_tests(code: str) -> tuple[NamedTest, ...] | None:
     """Return the test functions of a Python file in order; None if it is not valid Python."""
+    tree = parsed(code)
+    return None if tree is None else tuple(_tests(tree.body, ""))
+
+
+def parsed(code: str) -> ast.Module | None:
+    """Return the syntax tree of a Python file, which is never imported; None if it is not valid Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(code)
+            return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return tuple(_tests(tree.body, ""))
 
 
 def _tests(body: list[ast.stmt], above: str) -> Iterator[NamedTest]:

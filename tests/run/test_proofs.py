@@ -3,7 +3,8 @@
 import json
 
 from skilljuror.run.check import check_study, prove_folders
-from skilljuror.run.proofs import stuffing
+from skilljuror.run.proofs import Attempt, prove, stuffing
+from tests.support import fabricated_records as fake
 from tests.support.cli_process import call
 from tests.support.harness_tasks import make_task, write_tree
 from tests.support.studies import edit_study, make_study
@@ -163,3 +164,13 @@ def test_the_command_prints_the_sentence_the_table_and_the_matrix(tmp_path):
     assert "out.txt has one line." in done.stdout
     found = json.loads(call("check", task, "--prove", "--json").stdout)
     assert found["proofs"][0]["proof"]["trace"][2]["criterion"] == "AC-3"
+
+
+def test_three_runs_without_a_reward_prove_nothing(tmp_path):
+    """As after an outage of the machine: equal, and unknown."""
+    none = Attempt(fake.trial("tea", "a", status="unscored", reward=None), None, None)
+    runs = dict.fromkeys(("solution", "solution-2", "solution-3", "empty"), none)
+    (repeated,) = (
+        one for one in prove(make_task(tmp_path / "tea"), runs).rules if one.rule == "repeated"
+    )
+    assert (repeated.verdict, repeated.reason) == ("unknown", "the solution gets no reward")
