@@ -1,4 +1,4 @@
-"""Write the generated pages: cli.md, fields.md, glossary.md, measures.md, paper.md, schema.md, study-schema.json and llms.txt (`make docs`)."""
+"""Write the generated pages: cli.md, glossary.md, measures.md, paper.md, schema.md, study-schema.json and llms.txt (`make docs`)."""
 
 import json
 import re
@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import typer
-from fields_page import fields_page
 from glossary_page import glossary_page
 from typer.main import get_command
 
@@ -119,7 +118,6 @@ def pages() -> dict[str, str]:
     schema = json.dumps(StudyConfig.model_json_schema(), indent=2, ensure_ascii=False)
     return {
         "cli.md": cli_page(),
-        "fields.md": fields_page(),
         "glossary.md": glossary_page(),
         "measures.md": measures_page(),
         "paper.md": paper_page(),

@@ -87,7 +87,6 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "qwen_code": {"assembly", "base", "gemini_cli", "json_lines", "raw_logs"},  # its fork
         "discovery": {"__init__", "assembly", "base", "raw_logs", "read", "unread_kinds"},
         "harbor": {"base", "discovery", "raw_logs", "read"},
-        "field_coverage": {"base", "discovery", "raw_logs", "read"},
     },
     "studies": {
         "criteria": set(),

@@ -56,7 +56,6 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
     "Logs": {
         ingest.ingest: "ingest ~/.claude/projects --study out/mine",
         ingest.events: "events ~/.claude/projects",
-        ingest.fields: "fields ~/.claude/projects --format claude-session",
     },
     "Results": {
         judging.judge: "judge out/mine",
@@ -150,8 +149,6 @@ def run(words: Sequence[str]) -> int:
     Raises UsageError for invalid usage, KeyboardInterrupt for an aborted prompt, and the errors of
     the command.
     """
-    if words[:1] == ["coverage"]:
-        raise UsageError("the command 'coverage' is now called 'fields'")
     command = get_command(app)
     if COMPLETION_REQUEST in os.environ:
         command.main(prog_name="skilljuror")

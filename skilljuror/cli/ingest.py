@@ -1,4 +1,4 @@
-"""Commands that read logs: ingest, events, fields."""
+"""Commands that read logs: ingest, events."""
 
 import sys
 from pathlib import Path
@@ -26,24 +26,17 @@ def events(
         typer.Option("--bundle", metavar="DIR", help="Folder of the offered Skills, if known."),
     ] = None,
     formats: Formats = None,
-    otlp: Annotated[
-        bool,
-        typer.Option("--otlp", help="Print one OpenTelemetry trace (OTLP JSON) per run."),
-    ] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """List which Skill resources agents accessed, as JSON lines."""
     from skilljuror.build.manifests import offered_manifest
     from skilljuror.ingest.logs import events_of
-    from skilljuror.ingest.otlp import request_of
 
     manifest = offered_manifest(bundle, None, None) if bundle else None
     failed = False
     for run in events_of(paths, manifest, formats or ()):
-        if otlp and run.run is not None:
-            print(json_text(request_of(run.run, run.events)))
-        for event in () if otlp else run.events:
+        for event in run.events:
             print(json_text(_row(run.source, event)))
         if run.problem is not None:
             failed = True
@@ -65,51 +58,6 @@ def _print_problem(source: str, problem: str, as_json: bool) -> None:
     else:
         message = problem if source in problem else f"{source!r}: {problem}"
         print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
-
-
-def fields(
-    paths: Logs,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format", metavar="NAME", help="Log format or parser (package.module:Class)."
-        ),
-    ],
-    seconds: Annotated[
-        float, typer.Option("--seconds", min=1, help="Time limit for trying fields.")
-    ] = 30.0,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """List which fields of logs a parser reads and which it ignores.
-
-    Each field is changed in a copy of the log, and the parsed results are compared.
-    """
-    from skilljuror.parsers.field_coverage.survey import coverage
-
-    report = coverage(paths, form, seconds)
-    emit(report, json, lambda: _print_fields(report))
-
-
-def _print_fields(found: Any) -> None:
-    from skilljuror.parsers.field_coverage.survey import READINGS
-
-    rows = [
-        (
-            " ".join(part for part in (one.file, one.record) if part), one.field,
-            one.reading, one.occurrences, " or ".join(one.shapes),
-        )
-        for one in found.fields
-    ]  # fmt: skip
-    table(("record", "field", "reading", "times", "type"), rows)
-    counts = ", ".join(f"{found.count(reading)} {reading}" for reading in READINGS)
-    print(f"{found.format}: {len(found.fields)} fields in {found.logs} logs: {counts}")
-    untried = found.count("untried")
-    if untried or found.left:
-        print(
-            f"{untried} fields were not tried and {found.left} logs were skipped (time limit or size);"
-            " raise --seconds"
-        )
 
 
 def ingest(

@@ -20,6 +20,5 @@ FORMATS = {
     "opencode-database": "skilljuror.parsers.opencode.database:OpenCodeDatabase",
     "kimi": "skilljuror.parsers.kimi.wire:KimiWire",
     "pi": "skilljuror.parsers.pi.session:PiSession",
-    "otlp": "skilljuror.parsers.otlp.traces:OtlpTraces",
 }
 """Log format -> its `Parser`; `module:attribute` is valid as well."""

@@ -46,7 +46,7 @@ def test_help_of_each_command_ends_with_an_example_that_parses():
 
 
 def test_h_is_help_everywhere():
-    for words in ([], ["fields"]):
+    for words in ([], ["events"]):
         assert call(*words, "-h").stdout == call(*words, "--help").stdout != ""
 
 
@@ -62,7 +62,6 @@ def test_no_words_print_the_help():
 
 def test_a_wrong_word_leads_to_the_help_of_its_command():
     assert "(see skilljuror audit --help)" in complaint(call("audit", "--kind", "flat"))
-    assert "'coverage' is now called 'fields'" in complaint(call("coverage", "logs"))
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")

@@ -47,20 +47,6 @@ def test_commands_exist_with_their_options(page):
             assert all(flag in section for flag in FLAGS.findall(line.split("#")[0])), line
 
 
-def test_the_classes_of_fields_on_the_fields_page_add_up():
-    page = (ROOT / "docs" / "fields.md").read_text(encoding="utf-8")
-    formats = page.split("\n## ")[1:]
-    assert len(formats) > 12
-    for text in formats:
-        counts = re.search(r"^(\d+) fields: (.*)\.$", text, re.MULTILINE)
-        assert counts, text
-        classes = {name: int(number) for number, name in re.findall(r"(\d+) (\w+)", counts[2])}
-        assert sum(classes.values()) == int(counts[1]), text
-        rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][1:]
-        for column, name in enumerate(("observed", "routes", "ignored"), 1):
-            assert sum(row[column].count("`") for row in rows) == 2 * classes[name], (name, text)
-
-
 def test_changelog_names_the_version():
     from skilljuror import __version__
 

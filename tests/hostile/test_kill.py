@@ -58,7 +58,6 @@ COMMANDS = {
     "explain": "explain",
     "generate": "generate {skill} --by outline --out gen",
     "events": "events {trajectories}",
-    "fields": "fields {trajectories} --format codex-rollout",
     "doctor": "doctor",
     "demo": "demo",
 }

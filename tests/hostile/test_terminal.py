@@ -95,10 +95,6 @@ COMMANDS = {
         ["query", f"mine{NAME}", "observed_trials", "--param", NAME],
     ],
     "events": [["events", f"logs{NAME}", f"gone{NAME}"]],
-    "fields": [
-        ["fields", "--format", NAME, f"logs{NAME}"],
-        ["fields", "--format", "claude-session", f"logs{NAME}", "--seconds", "1"],
-    ],
     "doctor": [["doctor"]],
 }  # fmt: skip
 """What is asked of every command; a command that is new needs words here."""

@@ -34,7 +34,6 @@ ABSENT = {
     "opencode",
     "opencode-database",
     "openhands-v1",
-    "otlp",
     "qwen-code",
 }
 """Formats without logs under a stated licence."""

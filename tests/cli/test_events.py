@@ -1,7 +1,6 @@
-"""`skilljuror events`, `fields` and `doctor`: commands that need no study."""
+"""`skilljuror events` and `doctor`: commands that need no study."""
 
 import json
-import re
 import shutil
 
 import pytest
@@ -81,38 +80,6 @@ def test_machines_get_the_problem_in_the_stream(tmp_path):
 def test_stray_files_in_a_folder_are_no_errors(tmp_path):
     tmp_path.joinpath("notes.txt").write_text("no log\n")
     assert events(tmp_path) == []
-
-
-def test_fields_tells_every_field_and_sums_up():
-    done = call("fields", "--format", "codex-rollout", READ)
-    assert done.returncode == 0, done.stderr
-    assert "payload.arguments" in done.stdout
-    last = done.stdout.splitlines()[-1]
-    assert last.startswith("codex-rollout: ")
-    assert all(word in last for word in ("fields in 1 logs", "observed", "routes", "ignored"))
-    total, _, *classes = map(int, re.findall(r"\d+", last))
-    assert sum(classes) == total == len(done.stdout.splitlines()) - 5
-
-
-def test_fields_for_machines():
-    done = call("fields", "--format", "codex-rollout", READ, "--json")
-    told = json.loads(done.stdout)
-    known = {(one["record"], one["field"]): one for one in told["fields"]}
-    arguments = known["response_item/function_call", "payload.arguments"]
-    assert arguments["reading"] == "observed"
-    assert arguments["shapes"] == ["JSON text"]
-
-
-def test_fields_refuses_in_one_line(tmp_path):
-    for args, needed in (
-        (("nope", READ), ("unknown format 'nope'", "codex-rollout")),
-        (("atif", tmp_path / "gone"), ("gone", "does not exist")),
-        (("atif", READ), ("no atif log", "codex-rollout")),
-    ):
-        done = call("fields", "--format", *args)
-        assert done.returncode == 2
-        (line,) = done.stderr.splitlines()
-        assert all(part in line for part in needed)
 
 
 def test_doctor_looks_for_what_agents_and_harnesses_need():

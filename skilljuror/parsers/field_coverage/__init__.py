@@ -1,1 +1,0 @@
-"""Find which fields of a log its parser reads, by changing each."""

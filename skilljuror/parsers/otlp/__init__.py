@@ -1,1 +1,0 @@
-"""OpenTelemetry traces: OTLP JSON with the GenAI semantic conventions."""
