@@ -49,7 +49,6 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         check.check: "check study.yaml",
         trials.plan: "plan study.yaml --sd 30 --minutes 5",
         trials.run: "run study.yaml --out out/study --jobs 2",
-        trials.merge: "merge out/shard-1 out/shard-2 --out out/merged",
         trials.accept: "accept out/study my-task__pd__1 --reason 'no answer'",
         trials.adopt: "adopt jobs/my-job --map map.yaml --out out/adopted",
     },

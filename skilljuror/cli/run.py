@@ -190,12 +190,6 @@ def run(
     unblind: Annotated[
         bool, typer.Option("--unblind", help="Print rewards by condition too.")
     ] = False,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            "--shard", metavar="K/N", help="Run the K-th of N shares; `merge` joins them."
-        ),
-    ] = None,
     dry: Annotated[bool, typer.Option("--dry-run", help="Print the plan; write nothing.")] = False,
     json: Json = False,
     debug: Debug = False,
@@ -206,11 +200,9 @@ def run(
     """
     from skilljuror.run.attempts import chosen_ends
     from skilljuror.run.run import run_study
-    from skilljuror.run.shards import Shard
     from skilljuror.studies.study_file import load_study
 
     ends = chosen_ends(rerun) if rerun is not None else frozenset[str]()
-    share = Shard.read(shard) if shard else None
     folder = out or Path("out") / load_study(study_file).name
     if dry:
         _print_dry_run(study_file, folder, ends, json)
@@ -222,7 +214,6 @@ def run(
             jobs=jobs,
             rerun=ends,
             unblind=unblind,
-            shard=share,
             progress=listener,
         )
 
@@ -240,8 +231,7 @@ def run(
             shown = command_line("show", folder, "TRIAL")
             print(f"  is the verifier right? {command_line('check', study_file)}   or: {shown}")
         print_lines("note", summary.notes)
-        part = ("--shard", share) if share else ()
-        resume = command_line("run", study_file, "--out", folder, *part)
+        resume = command_line("run", study_file, "--out", folder)
         if summary.interrupted:
             print(f"stopped; resume with: {resume}")
         elif summary.stopped:
@@ -254,28 +244,6 @@ def run(
     emit(summary, json, human)
     if summary.interrupted or summary.stopped:
         raise typer.Exit(130 if summary.interrupted else 3)
-
-
-def merge(
-    shards: Annotated[
-        list[Path], typer.Argument(metavar="STUDY...", help="Folders of the shards.")
-    ],
-    out: Annotated[Path, typer.Option("--out", help="New study folder.")],
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Join the shards of a study into one study."""
-    from skilljuror.run.shards import merge as join
-
-    merged = join(shards, out)
-
-    def human() -> None:
-        print(
-            f"{merged.folder}: {merged.trials} of {merged.planned} trials from {merged.shards} shards"
-        )
-        print(f"next: {command_line('ingest', '--study', out)}")
-
-    emit(merged, json, human)
 
 
 def accept(

@@ -43,7 +43,6 @@ from skilljuror.run.outcomes import OutcomeCounts, count_outcomes, uniform_rewar
 from skilljuror.run.preflight import refuse_unprotected, refuse_unsupported
 from skilljuror.run.saved_plan import finished_records, plan_version, save_plan
 from skilljuror.run.scheduling import run_all
-from skilljuror.run.shards import Shard
 from skilljuror.run.study_builds import StudyBuilds, StudyRun, engine_of
 from skilljuror.run.trial import RunSetup
 from skilljuror.runtime.workers import Listener, silent
@@ -61,7 +60,7 @@ class RunSummary(Struct, frozen=True):
     folder: str
     """Folder of the study."""
     planned: int
-    """Planned trials, or those of the shard."""
+    """Planned trials."""
     finished: int
     """Trials with a record, including earlier runs."""
     ran: int
@@ -84,19 +83,17 @@ class RunSummary(Struct, frozen=True):
     """One line each."""
 
 
-def run_study(  # noqa: PLR0913  each says another thing
+def run_study(
     study_file: Path,
     folder: Path,
     *,
     jobs: int = 1,
     rerun: Collection[str] = (),
     unblind: bool = False,
-    shard: Shard | None = None,
     progress: Listener | None = None,
 ) -> RunSummary:
-    """Freeze the plan, build the variants, run the trials without a record, or those of a `shard`, and rerun
-    those that ended as in `rerun` (`attempts.OUTCOMES`). With `unblind` the summary has rewards by
-    condition, too.
+    """Freeze the plan, build the variants, run the trials without a record, and rerun those that ended as in
+    `rerun` (`attempts.OUTCOMES`). With `unblind` the summary has rewards by condition, too.
 
     `jobs` trials run in parallel, in plan order. Raises StudyError if `folder` has another plan or an
     active run, GateError if a variant failed its gates, HarnessError if this machine cannot run
@@ -116,10 +113,7 @@ def run_study(  # noqa: PLR0913  each says another thing
         )
         again, rerun_notes = to_run_again(run.folder, before, rerun)
         notes += rerun_notes
-        trials = {one.trial: one for one in (shard.trials(plan) if shard else plan.trials)}
-        if shard:
-            notes.append(f"shard {shard}: {len(trials)} of the study's {len(plan.trials)} trials")
-        again = [name for name in again if name in trials]
+        trials = {one.trial: one for one in plan.trials}
         left = [one for name, one in trials.items() if name not in before or name in again]
         interrupted = _build_and_run(run, setup, left, max(jobs, 1), len(trials), notes)
         finished = finished_records(run.folder, plan)

@@ -11,8 +11,6 @@ import yaml
 
 from skilljuror.cli.app import PANELS
 from skilljuror.ingest.trials import ingest_trials
-from skilljuror.run.run import run_study
-from skilljuror.run.shards import Shard
 from tests.support.git_repositories import git
 from tests.support.harbor_jobs import harbor_job
 from tests.support.places import EXAMPLES, ROOT
@@ -64,10 +62,6 @@ def test_examples_work_in_the_order_of_the_help(place):
         name = example.split()[0]
         if name == "demo":
             continue  # 200 trials; tests of the packaged study run it
-        if name == "merge":
-            for number in (1, 2):
-                share = Shard(number, 2)
-                run_study(place / "study.yaml", place / "out" / f"shard-{number}", shard=share)
         if name == "accept":
             lose_reward(place / "out" / "study" / "trials" / "my-task__pd__1")
         if name == "heat":  # of the study that an earlier example ran

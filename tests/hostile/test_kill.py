@@ -31,7 +31,6 @@ KILLS = {"run": 2, "ingest": 3, "ingest logs": 3, "judge": 2}
 """Kills of the commands that write for long, each at a random moment; one of any other command."""
 COMMANDS = {
     "run": "run study.yaml --out study --jobs 2",
-    "merge": "merge study --out merged",
     "init": "init --task tasks/redact-lines --skill skills/log-triage --out new.yaml",
     "plan": "plan study.yaml --from study",
     "check": "check study.yaml --jobs 2",
