@@ -29,7 +29,6 @@ from skilljuror.build.folder import (
     safe_target,
 )
 from skilljuror.build.manifests import plan_to_json, variant_manifest
-from skilljuror.build.profiles import stored_profile
 from skilljuror.build.scopes import judged_scopes
 from skilljuror.bundles import load_bundle, write_bundle
 from skilljuror.bundles.reader import source_slug, tar_of
@@ -87,8 +86,6 @@ def build_source(
     bundle = load_bundle(source, options.get("name"))
     if scopes := judged_scopes(source, bundle):
         options["scopes"] = scopes
-    if profile := stored_profile(source, bundle):
-        options["profile"] = profile
     with fresh_build(place) as staging:
         return make_build(bundle, staging, PlanEngine(options, engine), variants, gates)
 

@@ -31,16 +31,11 @@ MODEL = "model "
 
 
 def scope_file(source: Path) -> Path:
-    """Return where the judgements on a source are stored."""
-    return beside(source, SCOPES)
-
-
-def beside(source: Path, suffix: str) -> Path:
-    """Return a file beside a source, or beside the task that holds it."""
+    """Return where the judgements on a source are stored: beside it, or beside the task that holds it."""
     place = source.resolve()
     tasks = [one for one in place.parents if (one / "instruction.md").is_file()]
     holder = tasks[0] if tasks else place
-    return holder.with_name(f"{holder.name}{suffix}")
+    return holder.with_name(f"{holder.name}{SCOPES}")
 
 
 def flat_page(bundle: Bundle) -> FlatSkill:

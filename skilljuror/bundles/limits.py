@@ -17,14 +17,13 @@ MAX_RATIO = 200  # unpacked size of an archive's member, as a multiple of its pa
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))}  # fmt: skip
 SCOPES = ".scope.jsonl"
-PROFILE = ".profile.json"
 """End of the name of a file in which `build/scopes.py` keeps what was judged of a source."""
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "__MACOSX"})
 
 
 def is_skipped(name: str) -> bool:
     """Whether a file or folder was left by a tool and belongs to no skill."""
-    return name in _SKIPPED or name.endswith((".pyc", ".pyo", SCOPES, PROFILE))
+    return name in _SKIPPED or name.endswith((".pyc", ".pyo", SCOPES))
 
 
 def skipped_file(path: str) -> BundleIssue:

@@ -1,6 +1,5 @@
 """Commands that make and compare variants: build, diff, rubric."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -49,12 +48,6 @@ def build(
         str | None,
         typer.Option("--rubric", metavar="MODEL", help="Model that rates rewrites by the rubric."),
     ] = None,
-    profile: Annotated[
-        Path | None,
-        typer.Option(
-            "--profile", metavar="STUDY", help="Study whose runs decide the layout pd-profile."
-        ),
-    ] = None,
     gates: Gates = None,
     assay: Annotated[bool, typer.Option("--assay", help="Also assay the gates.")] = False,
     jobs: Jobs = 1,
@@ -73,8 +66,6 @@ def build(
         raise UsageError(
             "--variants is empty; name layouts, comma-separated, or leave it out", field="variants"
         )
-    if profile:
-        names = _profiled(sources, profile, names)
     chosen = {"variants": names, "gates": gates or ()}
     calls = out.parent / f"{out.name}.calls.jsonl"
     chosen_engine = model_engine(engine, model, calls, api_base, Rewriting(rounds, via, rubric))
@@ -105,22 +96,6 @@ def build(
         lambda: _print_builds(results, out, reviews),
     )
     raise typer.Exit(_status(results))
-
-
-def _profiled(sources: list[Path], study: Path, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Store a profile of each source; return the layouts to build, pd-profile among them."""
-    from skilljuror.build.profiles import make_profile
-    from skilljuror.bundles import load_bundle
-
-    for source in sources:
-        found = make_profile(source, load_bundle(source, inspect=False), study)
-        held = ", ".join(found["held_out"]) or "none: test it on other tasks"
-        print(
-            f"{source.name}: profile of {len(found['sections'])} sections, fitted on"
-            f" {', '.join(found['fit'])}; held out: {held}",
-            file=sys.stderr,
-        )
-    return tuple(dict.fromkeys([*names, "pd-profile"]))
 
 
 def _reviewed(results: list[tuple[str, Any]], out: Path, many: bool) -> dict[str, Any]:
@@ -203,8 +178,6 @@ def _print_models(built: list[Any], out: Path) -> None:
     for record in built:
         if scopes := record.options.get("scopes"):
             print(f"{record.name}: {_judged(scopes)}")
-        for one in record.options.get("profile", {}).get("sections", {}).values():
-            print(f"{record.name}: {one['title']!r} is {one['scope']}: {one['reason']}")
     if built[0].engine == "rewrite":
         print(f"model {built[0].options['model']}; its answers are in {out.name}.calls.jsonl")
         for record in built:

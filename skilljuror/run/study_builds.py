@@ -10,7 +10,6 @@ from skilljuror.build.build import build_source, load_build
 from skilljuror.build.folder import GATE_RESULTS, RECORD
 from skilljuror.build.given_skills import GivenSkills
 from skilljuror.build.model_build import ModelEngine, Rewriting, build_with_model, model_engine
-from skilljuror.build.profiles import stored_profile
 from skilljuror.build.reviews import reviewed
 from skilljuror.build.scopes import judged_scopes
 from skilljuror.bundles import load_bundle
@@ -107,8 +106,6 @@ class StudyBuilds(Struct, frozen=True):
             given = choice.engine == "plan" and record.engine != "plan"
             written = record.engine == "rewrite"
             judged = written or record.options.get("scopes", {}) == judged_scopes(source, bundle)
-            followed = record.options.get("profile")
-            judged &= followed is None or followed == stored_profile(source, bundle)
             fits = same and complete and judged and made_as_asked(record, choice)
             if fits or given or self.folder.finished_trials():
                 _check_source(task, target, same)

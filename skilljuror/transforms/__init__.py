@@ -7,7 +7,6 @@ TRANSFORMS = {
     "flat-files": "skilljuror.transforms.layouts.flat_files:FlatFiles",
     "flat-toc": "skilljuror.transforms.layouts.flat_toc:FlatToc",
     "pd": "skilljuror.transforms.layouts.progressive_disclosure:ProgressiveDisclosure",
-    "pd-profile": "skilljuror.transforms.layouts.progressive_disclosure:ProfiledDisclosure",
     "placebo-irrelevant": "skilljuror.transforms.layouts.placebo_irrelevant:IrrelevantPlacebo",
     "placebo-unrouted": "skilljuror.transforms.layouts.placebo_unrouted:UnroutedPlacebo",
 }

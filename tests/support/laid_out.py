@@ -1,7 +1,6 @@
 """Layouts of bundles in memory, each made from the one that its transform takes for its parent."""
 
 from functools import cache
-from typing import Any
 
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.plans.render import render
@@ -16,8 +15,6 @@ from tests.support.bundle_corpus import bundle
 CONTROLS = ("placebo-irrelevant", "placebo-unrouted")
 """Variants that leave knowledge out on purpose."""
 
-OPTIONS: dict[str, Any] = {"profile": {"sections": {}}}
-"""For every transform: `pd-profile` needs a profile, be it empty."""
 
 
 def transform(variant: str) -> Transform:
@@ -30,7 +27,7 @@ def plan_again(name: str, variant: str, parent: Bundle) -> Plan:
     """The plan of a variant for a parent that is given anew."""
     maker = transform(variant)
     plans = {one: built(name, one)[0] for one in needed(maker) if one != "source"}
-    return plan_of(maker, parent, OPTIONS, plans)
+    return plan_of(maker, parent, {}, plans)
 
 
 @cache
@@ -47,7 +44,7 @@ def laid_out(source: Bundle, *variants: str) -> dict[str, Bundle]:
     made, plans = {"source": source}, dict[str, Plan]()
     for variant in variants:
         parent = made[transform(variant).parent]
-        plan = plans[variant] = plan_of(transform(variant), parent, OPTIONS, plans)
+        plan = plans[variant] = plan_of(transform(variant), parent, {}, plans)
         made[variant] = make_bundle(source.name, render(plan, parent))
         assert verify(plan, parent, made[variant]) == (), variant
     return made

@@ -12,7 +12,6 @@ from skilljuror.models.plan import Plan
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.base import plan_of
 from tests.support.hostile_bundles import bundles
-from tests.support.laid_out import OPTIONS
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
 
@@ -22,7 +21,7 @@ def chain(source: Bundle) -> dict[str, Bundle]:
     made, plans = {"source": source}, dict[str, Plan]()
     for name, transform in transforms_by_name(tuple(TRANSFORMS)).items():
         parent = made[transform.parent]
-        plan = plans[name] = plan_of(transform, parent, OPTIONS, plans)
+        plan = plans[name] = plan_of(transform, parent, {}, plans)
         variant = make_bundle("fuzz", render(plan, parent))
         prove = verify_control if declared_findings(transform) else verify
         assert prove(plan, parent, variant) == (), name

@@ -29,29 +29,9 @@ class ProgressiveDisclosure:
         what a model or a person judged: key of an open section -> {"scope": main or branch, …}."""
         limit = int(params.get("root_lines", ROOT_LINES))
         flat = flat_skill(parent, self.variant)
-        judged = {key: one["scope"] for key, one in self._judged(params).items()}
+        judged = {key: one["scope"] for key, one in params.get("scopes", {}).items()}
         divider = RootDivider(flat, scopes_of(flat, judged))
         return _draft_within(divider, limit).plan(self.variant)
-
-    def _judged(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Key of a section -> its scope, and who judged it."""
-        return dict(params.get("scopes", {}))
-
-
-class ProfiledDisclosure(ProgressiveDisclosure):
-    """pd-profile: pd in which runs of a study decide too; what most runs opened or used stays in the root."""
-
-    variant: ClassVar[str] = "pd-profile"
-    stands_for: ClassVar[str] = "pd"
-
-    def _judged(self, params: dict[str, Any]) -> dict[str, Any]:
-        profile = params.get("profile")
-        if profile is None:
-            raise TransformError(
-                f"{self.variant!r} follows the runs of a study, and this source has no profile: make one"
-                " with `skilljuror build SOURCE --profile STUDY --variants pd,pd-profile`"
-            )
-        return {**profile["sections"], **super()._judged(params)}
 
 
 def flat_skill(parent: Bundle, variant: str) -> FlatSkill:
