@@ -3,7 +3,6 @@
 FORMATS = {
     "harbor-trial": "skilljuror.parsers.harbor.trial:HarborTrial",
     "atif": "skilljuror.parsers.atif.trajectory:Atif",
-    "atif-parquet": "skilljuror.parsers.atif.parquet:AtifParquet",
     "codex-rollout": "skilljuror.parsers.codex.rollout:CodexRollout",
     "codex-exec": "skilljuror.parsers.codex.exec_stream:CodexExec",
     "claude-session": "skilljuror.parsers.claude_code.session:ClaudeSession",

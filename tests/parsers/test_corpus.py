@@ -29,7 +29,6 @@ UNREAD = {
     "BenchFlow log: unsupported log format": 3,
 }
 ABSENT = {
-    "atif-parquet",
     "kimi",
     "opencode",
     "opencode-database",
