@@ -28,10 +28,8 @@ from skilljuror.stats.coverage import TrialValue, arm_rate
 from skilljuror.stats.intervals import Interval
 from skilljuror.stats.paired import geometric_ratio, paired_delta
 from skilljuror.stats.prediction_powered import JudgedItem, judged_difference, judged_rate
-from skilljuror.stats.survival import restricted_mean
 from skilljuror.stats.yields import (
     MIN_TASKS,
-    MIN_TASKS_OF_TIMES,
     MIN_TASKS_SKEWED,
     Sums,
     Yield,
@@ -154,55 +152,6 @@ def truths_of_rates(one: Rates) -> dict[str, float]:
     }
 
 
-def truths_of_times(control: Arm, treatment: Arm, trials: int, draw: Draw) -> dict[str, float]:
-    """The truth behind the times to a pass, which depends on the number of trials."""
-    made = [Trials.of(arm, control.costs, trials, draw) for arm in (control, treatment)]
-    limit = np.maximum(*(one.minutes.max(axis=1) for one in made))
-    before, after = (
-        float(np.where(one.passes, one.minutes, limit[:, None]).mean()) for one in made
-    )
-    return {"time": after, "time difference": after - before}
-
-
-@dataclass(frozen=True)
-class Trials:
-    """Trials of one arm: a row for each task."""
-
-    minutes: Values
-    """Time, up to twice the usual of the task."""
-    passes: Values
-    """Whether it passed in time."""
-
-    @classmethod
-    def of(cls, arm: Arm, usual: Values, trials: int, draw: Draw) -> "Trials":
-        """Draw them."""
-        size = (len(usual), trials)
-        minutes = arm.costs[:, None] * np.exp(0.5 * draw.normal(size=size))
-        cut = minutes > 2 * usual[:, None]
-        passes = (draw.random(size) < arm.passes[:, None]) & ~cut
-        return cls(np.where(cut, 2 * usual[:, None], minutes), passes)
-
-
-def times(
-    control: Arm, treatment: Arm, trials: int, draw: Draw
-) -> Iterator[tuple[str, str, Interval | None]]:
-    """The same of the times to a pass."""
-    made = [Trials.of(arm, control.costs, trials, draw) for arm in (control, treatment)]
-    limits = np.maximum(*(one.minutes.max(axis=1) for one in made)).tolist()
-    means = [
-        {
-            str(place): [restricted_mean(times[won].tolist(), [], int((~won).sum()), limit)]
-            for place, (times, won, limit) in enumerate(
-                zip(one.minutes, one.passes, limits, strict=True)
-            )
-        }
-        for one in made
-    ]
-    after = {task: (mean, 1.0) for task, (mean,) in means[1].items()}
-    yield "time", "jackknife of the log", few(per_pass(after), MIN_TASKS_OF_TIMES)
-    yield "time difference", "Student's t", paired_delta(*means, unit="minutes").t
-
-
 def few(made: Yield, least: int) -> Interval | None:
     """As printed: none over few tasks."""
     return made.interval if made.tasks >= least else None
@@ -296,13 +245,11 @@ def coverage(
     draw = np.random.default_rng(tasks)
     many = arms(chances, draw, 1_000_000)
     truth = truths(*many) | truths_of_rates(rates(draw, 1_000_000))
-    truth |= truths_of_times(*many, trials, draw)
     held: dict[tuple[str, str], list[bool]] = {}
     for _ in range(repeats):
         study = arms(chances, draw, tasks)
         for what, method, made in chain(
             intervals(*study, trials, draw),
-            times(*study, trials, draw),
             process(rates(draw, tasks), trials, draw),
         ):
             found = [made.low <= truth[what] <= made.high] if made else []

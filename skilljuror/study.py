@@ -19,7 +19,6 @@ from skilljuror.stats.coverage import ArmRate, TrialValue, arm_rate
 from skilljuror.stats.paired import PairedDelta, contrast
 from skilljuror.stats.power import DetectableEffect, detectable_effect, holm
 from skilljuror.stats.signs import sign_flip
-from skilljuror.stats.survival import Survival, survival
 from skilljuror.stats.verdicts import Equivalence, equivalence
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -52,22 +51,6 @@ ORDER BY kind, "table"
 _COUNT = "SELECT count(*) FROM query_table($name)"
 _ALL_ROWS = "SELECT * FROM query_table($name)"
 _UNIT = "SELECT unit FROM metrics WHERE metric = $metric"
-_TIMES = """
-SELECT coalesce(m.value, e.value * $scale) AS time, m.value IS NOT NULL AS happened
-FROM arm_runs AS r
-JOIN measures AS m ON m.trial = r.run AND m.metric = $metric AND m.key = ''
-JOIN measures AS e ON e.trial = r.run AND e.metric = $end AND e.key = ''
-WHERE r.usable AND r.condition = $condition AND (m.value IS NOT NULL OR m.reason = 'never')
-    AND coalesce(m.value, e.value) IS NOT NULL
-"""
-_ENDS = {
-    "first_skill_step": ("agent_steps", 1.0),
-    "invocation_step": ("agent_steps", 1.0),
-    "first_exposure_step": ("agent_steps", 1.0),
-    "invocation_seconds": ("log_minutes", 60.0),
-    "first_exposure_seconds": ("log_minutes", 60.0),
-}
-"""Time to a first event -> measure of the run's end, and its factor."""
 
 
 class StudyReader:
@@ -208,26 +191,6 @@ class StudyReader:
         """Mean over tasks of a measure in one condition, with Student's interval over tasks
         (measures §8) and the coverage of its trials. Raises QueryError."""
         return arm_rate(self._trials(condition, condition, metric, key), condition)
-
-    def survival(
-        self, condition: str, metric: str = "invocation_step", horizon: float | None = None
-    ) -> Survival:
-        """Time to a first event (`invocation_…`, `first_exposure_…`, `first_skill_step`): runs that
-        never had it are censored at their end.
-
-        Times are in the unit of the measure; runs with an unknown end are left out. The restricted
-        mean ends at `horizon`, by default the longest time. Raises QueryError for another measure.
-        """
-        if metric not in _ENDS:
-            raise QueryError(
-                f"unknown time to an event {metric!r}; choose one of {', '.join(_ENDS)}"
-            )
-        end, scale = _ENDS[metric]
-        times = run(
-            self._database, _TIMES, condition=condition, metric=metric, end=end, scale=scale
-        ).rows
-        longest = max((time for time, _ in times), default=0.0)
-        return survival([(time, happened) for time, happened in times], horizon or longest)
 
     def agreement(self, first: str, second: str) -> Agreement:
         """Return the agreement of two raters, judges or people, on the uses that both labelled, with

@@ -26,7 +26,6 @@ from skilljuror.reports.rates import (
     task_sums,
     yields,
 )  # fmt: skip
-from skilljuror.reports.times import TIMES, time_to_pass
 from skilljuror.reports.usable import marked
 from skilljuror.stats.paired import Arm, GeometricRatio, PairedDelta, geometric_ratio, paired_delta
 from skilljuror.stats.power import false_discovery_rates, holm
@@ -286,37 +285,6 @@ COMPUTED = {
         "one row is one number",
         ("contrast",),
         ("value", "low", "high"),
-    ),
-    "time_to_pass": ComputedTable(
-        "How long until a pass, if what fails never passes?",
-        TIMES,
-        "Lower is better. A trial that failed is no quick one: it counts as the longest trial of its task. A "
-        "trial that ran out of time is censored there.",
-        {
-            "trials": "planned trials",
-            "timeouts": "trials that ran out of time without a pass",
-            "limit_minutes": "mean over tasks of the minutes of the longest usable trial in any condition",
-            "minutes": "mean over tasks of the mean minutes without a pass up to this limit (restricted mean of "
-            "Kaplan and Meier's curve)",
-            "low": "lower end of the 95 % interval, by a jackknife over tasks on the log scale",
-            "low_reason": _BY_TASK["low_reason"],
-            "difference": "treatment minus control, mean over the tasks of both",
-            "difference_low": _BY_TASK["low"],
-            "difference_low_reason": _BY_TASK["low_reason"],
-        },
-        time_to_pass,
-        "trials",
-        "one row is one condition",
-        ("condition",),
-        (
-            "limit_minutes",
-            "minutes",
-            "low",
-            "high",
-            "difference",
-            "difference_low",
-            "difference_high",
-        ),
     ),
     "process_rates": ComputedTable(
         "How sure are the rates of process, timing and uptake?",

@@ -121,7 +121,6 @@ STUDY = (
             )),
             Panel("yields"),
             Panel("ratios"),
-            Panel("time_to_pass"),
             Panel("gains", folded=True),
             TOKENS,
             Panel("win_tie_loss"),

@@ -13,8 +13,6 @@ MIN_TASKS = 8
 """Fewer tasks give no interval of a rate or a mean: none was simulated."""
 MIN_TASKS_SKEWED = 30
 """The same of pass@k and the token overhead: over fewer tasks, fewer than 93 % of the 95 % intervals hold."""
-MIN_TASKS_OF_TIMES = 80
-"""The same of one condition's mean time, which few long tasks decide."""
 _NONE = 1e-9
 """Share of a sum below which what is left of it is a rounding error."""
 _METHOD = "jackknife over tasks"

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from skilljuror.models.study import Contrast
 from skilljuror.queries.run import run
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.computed import answer
@@ -167,79 +166,8 @@ def test_the_interval_of_a_rate_is_over_tasks(tmp_path):
     ))  # fmt: skip
 
 
-MINUTES = {"pd": (1.0, 2.0), "baseline": (3.0, 4.0)}
-
-
-def timed(task, condition, number):
-    return {"agent_minutes": MINUTES[condition][number - 1]}
-
-
-def test_a_quick_failure_is_no_quick_pass(tmp_path):
-    """The longest trial of a task takes 4 minutes. pd passes after 1 and fails: (1 + 4) / 2; baseline passes
-    twice: 3.5."""
-    path = made(
-        tmp_path, 3, lambda _, arm, number: float(arm == "baseline" or number == 1), values=timed
-    )
-    rows = {row["condition"]: row for row in records(path, "time_to_pass")}
-    assert (rows["pd"]["minutes"], rows["baseline"]["minutes"]) == pytest.approx((2.5, 3.5))
-    assert (rows["pd"]["passes"], rows["pd"]["limit_minutes"]) == (3, 4.0)
-    assert rows["pd"]["difference"] == pytest.approx(-1.0)
-    assert rows["pd"]["difference_low_reason"] == "no variation between tasks"
-    assert rows["pd"]["low_reason"] == "fewer than 80 tasks"
-    assert rows["baseline"]["difference"] is None
-
-
-def test_a_trial_out_of_time_is_censored_and_a_pass_after_it_counts(tmp_path):
-    """Of pd: one pass after 1 minute, one cut off at 2 (the curve stays at a half): 1 + 3 / 2."""
-
-    def ended(_, condition, number):
-        late = {"reward": None, "status": "timeout", "exception": "AgentTimeoutError"}
-        return late if (condition, number) == ("pd", 2) else 1.0
-
-    rows = {
-        row["condition"]: row
-        for row in records(made(tmp_path, 2, ended, values=timed), "time_to_pass")
-    }
-    assert (rows["pd"]["timeouts"], rows["pd"]["minutes"]) == (2, pytest.approx(2.5))
-
-
-def test_what_is_not_known_leaves_no_time(tmp_path):
-    def one_missing(task, condition, number):
-        return None if (task, condition, number) == ("t0", "pd", 2) else 1.0
-
-    def untimed(task, condition, number):
-        return (
-            None if (task, condition, number) == ("t0", "pd", 2) else timed(task, condition, number)
-        )
-
-    for name, ended, words in (
-        ("a", one_missing, "5 of 6 trials of pd usable (1 missing)"),
-        ("b", lambda *_: 1.0, "time unknown in 1 of 6 trials"),
-    ):
-        (tmp_path / name).mkdir()
-        path = made(tmp_path / name, 3, ended, values=untimed)
-        rows = {row["condition"]: row for row in records(path, "time_to_pass")}
-        assert (rows["pd"]["minutes"], rows["pd"]["minutes_reason"]) == (None, words)
-        assert rows["pd"]["difference"] is None
-        assert rows["pd"]["difference_reason"]
-        assert rows["baseline"]["minutes"] == pytest.approx(3.5)
-
-
 def test_logs_without_a_plan_have_none_of_it(tmp_path):
     with open_write(tmp_path / "study.duckdb") as store:
         fake.put(store, [fake.run("a", values={"agent_minutes": 2.0})])
-    for name in ("yields", "gains", "time_to_pass"):
+    for name in ("yields", "gains"):
         assert records(tmp_path / "study.duckdb", name) == []
-
-
-def test_a_study_without_a_contrast_has_times_and_no_difference(tmp_path):
-    plan = fake.plan(["a"], ("no-skill",))
-    assert plan.config.contrast != Contrast(treatment="pd", control="baseline")
-    with open_write(tmp_path / "study.duckdb") as store:
-        store.put_plan(plan)
-        store.put_trials([fake.trial("a", "no-skill")])
-        run = fake.run("x", trial="a__no-skill__1", values={"agent_minutes": 2.0})
-        fake.put(store, [fake.replaced(run, offered=())])
-    (row,) = records(tmp_path / "study.duckdb", "time_to_pass")
-    assert (row["minutes"], row["difference"]) == (2.0, None)
-    assert records(tmp_path / "study.duckdb", "gains") == []

@@ -53,10 +53,11 @@ def test_a_share_without_a_trial_has_no_interval():
 @pytest.mark.parametrize("chances", [no_effect, mixed, rare_jumps])
 @pytest.mark.parametrize(("tasks", "trials"), SIZES[:3])
 def test_every_interval_of_the_report_covers_the_truth(chances, tasks, trials):
-    """Against gross failures; the table of docs/formulas.md §8.3 is made of 10,000 studies of each kind."""
+    """Against gross failures; the table of docs/formulas.md §8.3 is made of 10,000 studies of each kind. Its
+    lowest share is 91.7 %, which 400 studies miss by chance by 3 points and more once in a hundred."""
     for (what, method), held in coverage(chances, tasks, trials, 400).items():
         if held and "as papers print it" not in method:
-            assert fmean(held) >= 0.90, what
+            assert fmean(held) >= 0.88, what
 
 
 def test_a_normal_interval_is_too_narrow_for_few_tasks():

@@ -199,34 +199,6 @@ def test_a_rate_is_a_mean_over_tasks_with_its_interval(tmp_path):
         study.rate("baseline", "fanout")
 
 
-def test_never_is_censored_at_the_end_of_the_run(tmp_path):
-    """Invoked at 2 and at 4; one run of 3 steps never, one of 9 never; one log told no steps."""
-    with open_write(tmp_path / "study.duckdb") as store:
-        store.put_plan(fake.plan([f"t{n}" for n in range(5)], ("pd",)))
-        store.put_trials([fake.trial(f"t{n}", "pd") for n in range(5)])
-        times: list[tuple[float | str, float | str]] = [
-            (2.0, 9.0), (4.0, 9.0), ("never", 3.0), ("never", 9.0), ("never", "no_trajectory"),
-        ]  # fmt: skip
-        fake.put(
-            store,
-            [
-                fake.run(
-                    f"log-{n}",
-                    trial=f"t{n}__pd__1",
-                    values={"invocation_step": at, "agent_steps": end},
-                )
-                for n, (at, end) in enumerate(times)
-            ],
-        )
-    study = skilljuror.open_study(tmp_path)
-    found = study.survival("pd")
-    assert dict(found.curve) == pytest.approx({2.0: 3 / 4, 4.0: 3 / 8})
-    assert (found.median, found.runs, found.censored, found.horizon) == (4.0, 4, 2, 9.0)
-    assert found.restricted_mean == pytest.approx(2 + 2 * 3 / 4 + 5 * 3 / 8)
-    with pytest.raises(QueryError, match="invocation_step"):
-        study.survival("pd", "fanout")
-
-
 def test_two_judges_agree_on_the_events_that_both_labelled(tmp_path):
     events = [fake.event("t1", n) for n in range(4)]
     with open_write(tmp_path / "study.duckdb") as store:

@@ -11,8 +11,6 @@ MEASURED = re.compile(r"minutes|seconds|started|finished|isolation")
 """Columns that depend on machine and day."""
 TIMES = {"minutes", "time", "agent_minutes", "time per pass"}
 """Units and measures of rows whose numbers do."""
-OF_TIMES = {"time_to_pass"}
-"""Tables of which all numbers do."""
 
 
 def differing(fresh: Path) -> list[str]:
@@ -31,12 +29,11 @@ def _repeated(path: Path) -> list[tuple[str, ...]] | None:
         return None
     with path.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
-    every = path.stem in OF_TIMES
-    return [tuple(head), *(_without_times(head, row, every=every) for row in rows)]
+    return [tuple(head), *(_without_times(head, row) for row in rows)]
 
 
-def _without_times(head: list[str], row: list[str], *, every: bool) -> tuple[str, ...]:
-    timed = every or not TIMES.isdisjoint(row)
+def _without_times(head: list[str], row: list[str]) -> tuple[str, ...]:
+    timed = not TIMES.isdisjoint(row)
     return tuple(
         "" if MEASURED.search(name) or (timed and _is_number(value)) else value
         for name, value in zip(head, row, strict=True)

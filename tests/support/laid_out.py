@@ -16,7 +16,6 @@ CONTROLS = ("placebo-irrelevant", "placebo-unrouted")
 """Variants that leave knowledge out on purpose."""
 
 
-
 def transform(variant: str) -> Transform:
     """A registered transform."""
     made: Transform = resolve(TRANSFORMS, variant, "variant")()
