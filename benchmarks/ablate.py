@@ -27,18 +27,18 @@ from msgspec import structs
 
 from benchmarks import labels
 from benchmarks.ablation_rules import RULES, Rule
-from skilljuror.attribution.attribute import attribute
-from skilljuror.errors import TrajectoryError
-from skilljuror.models.events import ResourceEvent, SkillManifest
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers import FORMATS
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.base.models.events import ResourceEvent, SkillManifest
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.events.attribute import attribute
+from skilljuror.logs import FORMATS
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 
 ROOT = Path(__file__).parent.parent
 CORPUS = ROOT.parent / "shared" / "corpus"
 GOLDENS = ROOT / "trajectories"
-PACKAGE = "skilljuror.attribution"
+PACKAGE = "skilljuror.events"
 
 Place = tuple[dict[Any, Any] | type, str]
 """A namespace or class, and a name in it."""

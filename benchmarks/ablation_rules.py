@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from skilljuror.attribution.accesses.line_selection import WHOLE_FILE
-from skilljuror.attribution.commands import line_options
-from skilljuror.attribution.shell.expansion import UNKNOWN, Word
+from skilljuror.events.accesses.line_selection import WHOLE_FILE
+from skilljuror.events.commands import line_options
+from skilljuror.events.shell.expansion import UNKNOWN, Word
 
 NEVER = re.compile(r"(?!)")
 """An expression that fits nothing."""

@@ -23,15 +23,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from skilljuror.build.build import (
+from skilljuror.base.errors import SkilljurorError
+from skilljuror.base.files import read_jsonl, sha256
+from skilljuror.base.tokens import count
+from skilljuror.layouts.build.build import (
     DEFAULT_VARIANTS,
     build_source,
 )
-from skilljuror.build.folder import GATE_RESULTS
-from skilljuror.errors import SkilljurorError
-from skilljuror.files import read_jsonl, sha256
-from skilljuror.tokens import count
-from skilljuror.verify.verification import verify_build
+from skilljuror.layouts.build.folder import GATE_RESULTS
+from skilljuror.layouts.verify.verification import verify_build
 
 ROOT = Path(__file__).parent.parent
 SEEDS = ("1", "2")

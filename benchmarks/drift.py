@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.construction import sources_below
-from skilljuror.build.audit import audit
-from skilljuror.build.build import build_source
-from skilljuror.build.folder import VARIANTS
-from skilljuror.bundles import load_bundle
-from skilljuror.errors import SkilljurorError
-from skilljuror.gates.mutations.catalog import MUTATIONS
-from skilljuror.gates.mutations.sites import MutationTarget, is_equivalent
-from skilljuror.models.bundle import Bundle
-from skilljuror.stats.intervals import wilson_interval
+from skilljuror.audit.audit import audit
+from skilljuror.audit.gates.mutations.catalog import MUTATIONS
+from skilljuror.audit.gates.mutations.sites import MutationTarget, is_equivalent
+from skilljuror.base.errors import SkilljurorError
+from skilljuror.base.models.bundle import Bundle
+from skilljuror.layouts.build.build import build_source
+from skilljuror.layouts.build.folder import VARIANTS
+from skilljuror.measures.stats.intervals import wilson_interval
+from skilljuror.skill.bundles import load_bundle
 
 LAYOUTS = ("baseline", "pd")
 MOST = 30

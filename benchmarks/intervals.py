@@ -24,11 +24,11 @@ from statistics import fmean
 
 import numpy as np
 
-from skilljuror.stats.coverage import TrialValue, arm_rate
-from skilljuror.stats.intervals import Interval
-from skilljuror.stats.paired import geometric_ratio, paired_delta
-from skilljuror.stats.prediction_powered import JudgedItem, judged_difference, judged_rate
-from skilljuror.stats.yields import (
+from skilljuror.measures.stats.coverage import TrialValue, arm_rate
+from skilljuror.measures.stats.intervals import Interval
+from skilljuror.measures.stats.paired import geometric_ratio, paired_delta
+from skilljuror.measures.stats.prediction_powered import JudgedItem, judged_difference, judged_rate
+from skilljuror.measures.stats.yields import (
     MIN_TASKS,
     MIN_TASKS_SKEWED,
     Sums,

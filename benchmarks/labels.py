@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.errors import TrajectoryError
-from skilljuror.models.events import ResourceEvent
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers import FORMATS
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.base.models.events import ResourceEvent
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.events.attribute import attribute
+from skilljuror.logs import FORMATS
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 
 ROOT = Path(__file__).parent.parent
 LABELS = ROOT.parent / "shared" / "labels" / "events"

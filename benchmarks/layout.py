@@ -23,8 +23,8 @@ from typing import Any
 
 from benchmarks.construction import sources_below
 from benchmarks.layout_measures import measure
-from skilljuror.bundles import load_bundle
-from skilljuror.errors import SkilljurorError
+from skilljuror.base.errors import SkilljurorError
+from skilljuror.skill.bundles import load_bundle
 
 ROOT = Path(__file__).parent.parent
 MAKER = Path(__file__).with_name("layout_variants.py")

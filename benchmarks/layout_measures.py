@@ -15,13 +15,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skilljuror.knowledge.comparison.file_rows import routes, rows_of
-from skilljuror.knowledge.markdown.block_index import markdown_index, visible_text
-from skilljuror.knowledge.markdown.text_file import read_text
-from skilljuror.knowledge.units.extract import units_of
-from skilljuror.models.bundle import Bundle
-from skilljuror.models.resource_class import is_markdown
-from skilljuror.tokens import count
+from skilljuror.audit.comparison.file_rows import routes, rows_of
+from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.tokens import count
+from skilljuror.skill.markdown.block_index import markdown_index, visible_text
+from skilljuror.skill.markdown.text_file import read_text
+from skilljuror.skill.units.extract import units_of
 
 Row = dict[str, Any]
 

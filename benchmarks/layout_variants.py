@@ -10,11 +10,11 @@ import json
 import sys
 from pathlib import Path
 
-from skilljuror.build.build import transforms_by_name
-from skilljuror.bundles import load_bundle, write_bundle
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.errors import SkilljurorError
-from skilljuror.knowledge.plans.render import render
+from skilljuror.audit.plans.render import render
+from skilljuror.base.errors import SkilljurorError
+from skilljuror.layouts.build.build import transforms_by_name
+from skilljuror.skill.bundles import load_bundle, write_bundle
+from skilljuror.skill.bundles.reader import make_bundle
 
 
 def make(source: Path, variant: str, target: Path) -> str | None:

@@ -75,7 +75,7 @@ def serve() -> None:
 
 def ask(port: int, at_once: int, count: int) -> Row:
     """Ask `count` questions, `at_once` in flight."""
-    from skilljuror.llm import ModelChoice, ModelClient, in_flight
+    from skilljuror.base.llm import ModelChoice, ModelClient, in_flight
 
     choice = ModelChoice(
         "openai/gpt-5.4", f"http://127.0.0.1:{port}/v1", {"api_key": "none-is-needed"}

@@ -26,13 +26,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.construction import build_once, sources_below, task_of
-from skilljuror.build.build import DEFAULT_VARIANTS
+from skilljuror.layouts.build.build import DEFAULT_VARIANTS
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "construction.md"
 RULES = (
-    "skilljuror/transforms", "skilljuror/gates", "skilljuror/knowledge", "skilljuror/tokens",
-    "skilljuror/models/resource_class.py", "rubrics/policy-strict.yaml",
+    "skilljuror/layouts", "skilljuror/audit/gates", "skilljuror/knowledge", "skilljuror/base/tokens",
+    "skilljuror/base/models/resource_class.py", "rubrics/policy-strict.yaml",
 )  # fmt: skip
 """What decides the verdict of a variant made by the plan engine."""
 VERDICTS = ("pass", "review", "fail")

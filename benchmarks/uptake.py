@@ -21,16 +21,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.attribution.attribute import Attribution, attribute
-from skilljuror.errors import TrajectoryError
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.base.models.events import ResourceEvent
+from skilljuror.base.models.measure import UptakeCategory, Verdict
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.events.attribute import Attribution, attribute
 from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.models.events import ResourceEvent
-from skilljuror.models.measure import UptakeCategory, Verdict
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
-from skilljuror.stats.agreement import agreement
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
+from skilljuror.measures.stats.agreement import agreement
 
 SHARED = Path(__file__).parent.parent.parent / "shared"
 LABELS = SHARED / "labels" / "uptake" / "events.jsonl"

@@ -9,12 +9,12 @@ import typer
 from glossary_page import glossary_page
 from typer.main import get_command
 
+from skilljuror.base.models.study import StudyConfig
 from skilljuror.cli.app import app
-from skilljuror.metrics import definitions
-from skilljuror.models.study import StudyConfig
-from skilljuror.queries.run import catalog
-from skilljuror.reports.computed import COMPUTED
-from skilljuror.reports.paper import TABLES
+from skilljuror.measures.metrics import definitions
+from skilljuror.report.computed import COMPUTED
+from skilljuror.report.paper import TABLES
+from skilljuror.store.questions.run import catalog
 from skilljuror.store.schema import describe
 
 FOLDER = Path(__file__).parent
@@ -56,7 +56,7 @@ def measures_page() -> str:
         source = anchors.get(entry.source, entry.source)
         parts.append(f"| `{name}` | {entry.line} | {entry.unit} | {keys} | {source} |")
     parts.append(
-        "\n## Questions\n\n`skilljuror query STUDY NAME`; the SQL is in `skilljuror/queries/`.\n"
+        "\n## Questions\n\n`skilljuror query STUDY NAME`; the SQL is in `skilljuror/store/questions/`.\n"
     )
     parts.append("| name | question | one row is |\n|---|---|---|")
     parts += [f"| `{entry.name}` | {entry.question} | {entry.grain} |" for entry in catalog()]

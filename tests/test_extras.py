@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from skilljuror.extras import EXTRAS
+from skilljuror.base.extras import EXTRAS
 from tests.support.places import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -104,7 +104,7 @@ EXTRA_COMMANDS = {
 def test_a_test_of_a_notebook_needs_no_library_of_the_report(tmp_path):
     script = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from skilljuror.stats.signs import sign_test\n"
+        "from skilljuror.measures.stats.signs import sign_test\n"
         "print(sign_test(1, 1).p)"
     )
     assert run(script, cwd=tmp_path).stdout == "1.0\n"

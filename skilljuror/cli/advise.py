@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from skilljuror.base.errors import UsageError
 from skilljuror.cli.options import Debug, Json
 from skilljuror.cli.output import command_line, emit, print_indented, table
-from skilljuror.errors import UsageError
 
 MAX_FILES = 12
 """Most files on demand to print; JSON has all."""
@@ -51,14 +51,14 @@ def advise(
     if not checks and (source or task):
         raise UsageError("--source and --task need --checks")
     if checks:
-        from skilljuror.build.skill_checks import check_skill
+        from skilljuror.audit.skill_checks import check_skill
 
         checked = check_skill(skill, source, task)
         emit(checked, json, lambda: _print_checks(checked))
         return
-    from skilljuror.build.advise import advise as compare
-    from skilljuror.models.study import StudyConfig
-    from skilljuror.run.init_study import LAYOUTS
+    from skilljuror.base.models.study import StudyConfig
+    from skilljuror.report.advise import advise as compare
+    from skilljuror.study.init_study import LAYOUTS
 
     per_cell = StudyConfig.model_fields["trials_per_cell"].default
     advice = compare(skill, study, trials_per_task=len(LAYOUTS) * per_cell)
@@ -66,7 +66,7 @@ def advise(
 
 
 def _print_checks(checked: Any) -> None:
-    from skilljuror.build.skill_checks import AXES
+    from skilljuror.audit.skill_checks import AXES
 
     with_basis = f" (with {' and '.join(checked.basis)})" if checked.basis else ""
     print_indented(
@@ -120,7 +120,7 @@ def _print_advice(advice: Any) -> None:
 
 
 def _print_table(advice: Any) -> None:
-    from skilljuror.build.advise import SHARES
+    from skilljuror.report.advise import SHARES
 
     observed = any(one.expected for one in advice.layouts)
     rows: list[tuple[Any, ...]] = []

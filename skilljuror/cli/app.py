@@ -8,7 +8,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from skilljuror import __version__
+from skilljuror.base import __version__
+from skilljuror.base.errors import UsageError
 from skilljuror.cli import (
     advise,
     build,
@@ -23,7 +24,6 @@ from skilljuror.cli import (
     verify,
 )
 from skilljuror.cli import run as trials
-from skilljuror.errors import UsageError
 
 EXIT_STATUS = (
     "0 success · 1 check failed · 2 invalid input or usage · 3 decision by a person needed ·"

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from skilljuror.base.errors import SkilljurorError, UsageError
 from skilljuror.cli.options import ApiBase, Budget, Build, Debug, Gates, Jobs, Json, Threads
 from skilljuror.cli.output import command_line, emit, progress, record_table, table
-from skilljuror.errors import SkilljurorError, UsageError
 
 MAX_ISSUES = 8
 """Most issues of sources to print; build.json has all."""
@@ -58,8 +58,8 @@ def build(
 
     The gates check that each variant differs from the source in layout only.
     """
-    from skilljuror.build.model_build import Rewriting, model_engine
-    from skilljuror.runtime.workers import Progress
+    from skilljuror.base.workers import Progress
+    from skilljuror.layouts.build.model_build import Rewriting, model_engine
 
     names = tuple(name.strip() for name in variants.split(",") if name.strip())
     if not names:
@@ -81,7 +81,7 @@ def build(
     results = [(name, reviews[name].record if name in reviews else one) for name, one in results]
     built = [name for name, result in results if not isinstance(result, SkilljurorError)]
     if len(sources) > 1 and built:
-        from skilljuror.build.stored_builds import store_builds
+        from skilljuror.store.stored_builds import store_builds
 
         store_builds(out, built)
     payload = [
@@ -100,7 +100,7 @@ def build(
 
 def _reviewed(results: list[tuple[str, Any]], out: Path, many: bool) -> dict[str, Any]:
     """Name -> the build with the decisions of its reviewers, earlier builds included."""
-    from skilljuror.build.reviews import reviewed
+    from skilljuror.layouts.build.reviews import reviewed
 
     return {
         name: reviewed(out / name if many else out)
@@ -112,7 +112,7 @@ def _reviewed(results: list[tuple[str, Any]], out: Path, many: bool) -> dict[str
 def _assay(
     results: list[tuple[str, Any]], out: Path, many: bool, jobs: int
 ) -> list[tuple[str, Any]]:
-    from skilljuror.build.assay import keep_assays
+    from skilljuror.layouts.build.assay import keep_assays
 
     folders = {
         name: out / name if many else out
@@ -129,8 +129,8 @@ def _build_each(
     sources: list[Path], out: Path, jobs: int, engine: Any, chosen: dict[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """(name, record or error) of each source; a single source is built into `out` and may raise."""
-    from skilljuror.build.build import build_many, build_named, build_source
-    from skilljuror.build.model_build import build_with_model
+    from skilljuror.layouts.build.build import build_many, build_named, build_source
+    from skilljuror.layouts.build.model_build import build_with_model
 
     single = len(sources) == 1
     build: Callable[[Path, Path], Any] = partial(build_source if single else build_named, **chosen)
@@ -238,8 +238,8 @@ def _print_problems(records: list[Any], out: Path) -> None:
 
 
 def _print_power(records: list[Any]) -> None:
-    from skilljuror.build.assay import power_sentence
-    from skilljuror.models.gate import AssayReport
+    from skilljuror.base.models.gate import AssayReport
+    from skilljuror.layouts.build.assay import power_sentence
 
     for record in records:
         if record.assay is not None:
@@ -264,8 +264,8 @@ def diff(
     debug: Debug = False,
 ) -> None:
     """Show where two variants put each unit of the source."""
-    from skilljuror.build.differences import differences
-    from skilljuror.reports.page import write_differences
+    from skilljuror.layouts.build.differences import differences
+    from skilljuror.report.page import write_differences
 
     differing = differences(build, a, b)
     if html is not None:
@@ -317,7 +317,7 @@ def rubric(
     Without --model, list the ratings so far. The rubric asks whether a variant uses progressive
     disclosure and whether its meaning drifted.
     """
-    from skilljuror.build.rubric_audit import (
+    from skilljuror.layouts.build.rubric_audit import (
         RubricSummary,
         client_for,
         items_at,
@@ -348,8 +348,8 @@ def rubric(
 
 
 def _sort_tasks(place: Path, study_file: Path, client: Any, threads: int, json: bool) -> None:
-    from skilljuror.judging.task_attributes import judge_tasks
-    from skilljuror.runtime.model_calls import MOST_UNPARSED
+    from skilljuror.base.model_calls import MOST_UNPARSED
+    from skilljuror.judge.judging.task_attributes import judge_tasks
 
     with progress(json) as listener:
         found = judge_tasks(place, study_file, client, threads, listener)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from skilljuror.base.errors import UsageError
 from skilljuror.cli.options import Debug, Jobs, Json
 from skilljuror.cli.output import (
     emit,
@@ -15,7 +16,6 @@ from skilljuror.cli.output import (
     table,
     to_plain,
 )
-from skilljuror.errors import UsageError
 
 
 def check(
@@ -54,7 +54,7 @@ def check(
 
 
 def _check_study(study_file: Path, prove: bool, jobs: int, json: bool) -> None:
-    from skilljuror.run.check import check_study
+    from skilljuror.study.check import check_study
 
     with progress(json) as listener:
         summary = check_study(study_file, prove=prove, jobs=jobs, progress=listener)
@@ -65,7 +65,7 @@ def _check_study(study_file: Path, prove: bool, jobs: int, json: bool) -> None:
 
 
 def _proofs(folders: list[Path], jobs: int, json: bool) -> Any:
-    from skilljuror.run.check import prove_folders
+    from skilljuror.study.check import prove_folders
 
     with progress(json) as listener:
         return prove_folders(folders, jobs=jobs, progress=listener)
@@ -112,7 +112,7 @@ def _proof_cells(proof: Any, rules: tuple[str, ...]) -> list[str | None]:
 def _check_tasks(
     folders: list[Path], skills: str | None, assay: bool, proofs: Any, json: bool
 ) -> None:
-    from skilljuror.run.task_check import check_tasks
+    from skilljuror.study.task_check import check_tasks
 
     with progress(json) as listener:
         found = check_tasks(folders, skills, assay=assay, progress=listener)
@@ -148,7 +148,7 @@ def _where(leak: Any) -> str:
 
 
 def _leak_sentence(found: Any) -> str:
-    from skilljuror.build.skill_leaks import FAIL, REVIEW
+    from skilljuror.harness.skill_leaks import FAIL, REVIEW
 
     leaks = [one.leak.verdict for one in found.tasks]
     null = (

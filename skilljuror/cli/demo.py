@@ -6,14 +6,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.extras import require
-from skilljuror.files import StudyFolder, data_dir
-from skilljuror.ingest.analysis import MeasureOptions
-from skilljuror.ingest.lookup import report_study
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.judging.judge_study import judge_study
-from skilljuror.run.run import run_study
-from skilljuror.runtime.workers import Listener, silent
+from skilljuror.base.extras import require
+from skilljuror.base.files import StudyFolder, data_dir
+from skilljuror.base.workers import Listener, silent
+from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.report.lookup import report_study
+from skilljuror.store.ingest.analysis import MeasureOptions
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.study.run import run_study
 
 
 class DemoSummary(Struct, frozen=True):

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from skilljuror.base.errors import BundleError
 from skilljuror.cli.options import By, Debug, Gates, Jobs, Json, Reason
 from skilljuror.cli.output import command_line, emit, progress, record_table, table, to_plain
-from skilljuror.errors import BundleError
 
 UNCLAIMED = "unclaimed"
 """Kind of a variant that claims no layout: it only has to keep what its source has."""
@@ -81,12 +81,12 @@ def audit(
     Prints one line per changed section. --accept writes .skilljuror/accepted.yaml, which counts once it is
     in the revision of SOURCE.
     """
-    from skilljuror.build.audit import audit as judge_pair
-    from skilljuror.build.waivers import ACCEPTED, accept_known, read_accepted
-    from skilljuror.build.waivers import accept as write_accepted
-    from skilljuror.bundles.revision import file_at, load_named, revision_of
-    from skilljuror.models.resource_class import missing_root
-    from skilljuror.reports.audit import FORMATS, as_markdown
+    from skilljuror.audit.audit import audit as judge_pair
+    from skilljuror.base.models.resource_class import missing_root
+    from skilljuror.report.audit import FORMATS, as_markdown
+    from skilljuror.skill.bundles.revision import file_at, load_named, revision_of
+    from skilljuror.study.waivers import ACCEPTED, accept_known, read_accepted
+    from skilljuror.study.waivers import accept as write_accepted
 
     changed = load_named(variant)
     under = _single_folder(changed)  # the name of a single Skill's folder does not matter
@@ -126,9 +126,9 @@ def _single_folder(bundle: Any) -> str | None:
 def _report(
     source: str, variant: str, parent: Any, changed: Any, result: Any, under: str | None
 ) -> Any:
-    from skilljuror.build.audit import moves, reasons
-    from skilljuror.build.audit_sections import section_changes
-    from skilljuror.reports.audit import AuditReport
+    from skilljuror.audit.audit import moves, reasons
+    from skilljuror.audit.audit_sections import section_changes
+    from skilljuror.report.audit import AuditReport
 
     def path_of(side: str, file: str) -> str:
         return _path(source if side == "source" else variant, under, file)
@@ -141,7 +141,7 @@ def _report(
 
 def _payload(report: Any) -> dict[str, Any]:
     """What --json prints: paths start where the audit ran."""
-    from skilljuror.reports.audit import section_lines, side_of
+    from skilljuror.report.audit import section_lines, side_of
 
     fields = (
         "id",
@@ -181,7 +181,7 @@ def _top(name: str) -> Path:
 
 def _in_repository(name: str) -> str:
     """Path of a bundle from the top of its repository; "." for the top."""
-    from skilljuror.bundles.revision import revision_of
+    from skilljuror.skill.bundles.revision import revision_of
 
     named = revision_of(name)
     if named:
@@ -205,7 +205,7 @@ def waive(
 
     An accepted finding stays listed as waived and no longer counts in the verdict.
     """
-    from skilljuror.build.waivers import (
+    from skilljuror.study.waivers import (
         open_findings,
         verdict_sentences,
         waive_finding,
@@ -260,7 +260,7 @@ def assay(
     Plants drift, which the gates must catch, and harmless edits, which they must not, in accepted
     variants.
     """
-    from skilljuror.build.assay import AssaySettings, assay_many
+    from skilljuror.layouts.build.assay import AssaySettings, assay_many
 
     settings = AssaySettings(policy and policy.value, sites, seed)
     with progress(json) as listener:
@@ -274,7 +274,7 @@ def assay(
 
 def _keep_command(builds: list[Path], settings: Any) -> str:
     """The command that repeats this assay and stores its results."""
-    from skilljuror.build.assay import DEFAULT_SETTINGS
+    from skilljuror.layouts.build.assay import DEFAULT_SETTINGS
 
     options = zip(settings._fields, settings, DEFAULT_SETTINGS, strict=True)
     changed = [
@@ -287,7 +287,7 @@ def _keep_command(builds: list[Path], settings: Any) -> str:
 
 
 def _print_assay(report: Any, again: str | None) -> None:
-    from skilljuror.build.assay import power_sentence
+    from skilljuror.layouts.build.assay import power_sentence
 
     rows = [
         (
@@ -319,7 +319,7 @@ def explain(
     debug: Debug = False,
 ) -> None:
     """Explain a gate's rule and how to fix its findings."""
-    from skilljuror.gates.rules import RULES, explain
+    from skilljuror.audit.gates.rules import RULES, explain
 
     if rule is not None:
         text = explain(rule)

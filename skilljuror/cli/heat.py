@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from skilljuror.base.errors import UsageError
 from skilljuror.cli.options import Debug, Json, Study
 from skilljuror.cli.output import emit, record_table, table
-from skilljuror.errors import UsageError
 
 if TYPE_CHECKING:
-    from skilljuror.reports.heat import Heat
+    from skilljuror.report.heat import Heat
 
 
 class HeatFormat(StrEnum):
@@ -65,7 +65,7 @@ def heat(
     debug: Debug = False,
 ) -> None:
     """Show which parts of a Skill its runs were shown and used, by file or unit."""
-    from skilljuror.reports import heat as reports
+    from skilljuror.report import heat as reports
 
     bounds = _bounds(fail_under)
     if skill and condition:
@@ -87,7 +87,7 @@ def heat(
 
 
 def _of_skill(study: Path, skill: Path) -> "Heat":
-    from skilljuror.judging.own_skill import (
+    from skilljuror.report.own_skill import (
         heat_of_skill,
     )  # reads logs: loads parsers and the judge
 

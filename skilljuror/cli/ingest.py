@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from skilljuror.base.errors import NeedsDecision, UsageError
 from skilljuror.cli.options import Debug, Formats, Jobs, Json, Logs
 from skilljuror.cli.output import command_line, emit, print_lines, progress, table
 from skilljuror.cli.terminal import json_text
-from skilljuror.errors import NeedsDecision, UsageError
 
 EVENT_FIELDS = (
     "trajectory", "source", "file", "line", "call_id", "agent", "step", "skill", "resource",
@@ -30,8 +30,8 @@ def events(
     debug: Debug = False,
 ) -> None:
     """List which Skill resources agents accessed, as JSON lines."""
-    from skilljuror.build.manifests import offered_manifest
-    from skilljuror.ingest.logs import events_of
+    from skilljuror.layouts.build.manifests import offered_manifest
+    from skilljuror.store.ingest.logs import events_of
 
     manifest = offered_manifest(bundle, None, None) if bundle else None
     failed = False
@@ -110,8 +110,8 @@ def ingest(
 
     A log in a folder that cannot be read is listed and skipped.
     """
-    from skilljuror.files import StudyFolder
-    from skilljuror.ingest.analysis import MeasureOptions
+    from skilljuror.base.files import StudyFolder
+    from skilljuror.store.ingest.analysis import MeasureOptions
 
     options = MeasureOptions(
         count_tokens, tuple(metrics or ()), quotes=not no_quotes, projects=projects
@@ -129,13 +129,13 @@ def ingest(
     chosen = [] if own else paths or _usual_folders(yes, ask=not json)
     with progress(json) as listener:
         if own:
-            from skilljuror.ingest.trials import ingest_trials
+            from skilljuror.store.ingest.trials import ingest_trials
 
             summary = ingest_trials(study, options=options, jobs=jobs, progress=listener)
         else:
-            from skilljuror.ingest.changes import ReadPolicy
-            from skilljuror.ingest.ingest import ingest_logs
-            from skilljuror.parsers.discovery.find_logs import LogFilter
+            from skilljuror.logs.discovery.find_logs import LogFilter
+            from skilljuror.store.ingest.changes import ReadPolicy
+            from skilljuror.store.ingest.ingest import ingest_logs
 
             summary = ingest_logs(
                 study, chosen, wanted=LogFilter(moment, formats or ()), options=options,
@@ -149,7 +149,7 @@ def ingest(
 
 
 def _print_ingest(summary: Any, study: Path, prune: bool) -> None:
-    from skilljuror.models.ingest import unknown_tools_note
+    from skilljuror.base.models.ingest import unknown_tools_note
 
     if not summary.trials:
         fate = "pruned" if prune else "their runs are kept without --prune"
@@ -196,7 +196,7 @@ def _print_ingest(summary: Any, study: Path, prune: bool) -> None:
 
 
 def _usual_folders(yes: bool, *, ask: bool) -> list[Path]:
-    from skilljuror.ingest.ingest import usual_folders
+    from skilljuror.store.ingest.ingest import usual_folders
 
     found: list[Path] = usual_folders()
     if not found:
@@ -216,7 +216,7 @@ def _usual_folders(yes: bool, *, ask: bool) -> list[Path]:
 
 
 def _timestamp(since: str | None) -> float | None:
-    from skilljuror.times import parse_time
+    from skilljuror.base.times import parse_time
 
     if since is None:
         return None

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from skilljuror.base.errors import SkilljurorError, UsageError
 from skilljuror.cli.options import ApiBase, Budget, Debug, Jobs, Json, Study, Threads
 from skilljuror.cli.output import (
     command_line,
@@ -17,7 +18,6 @@ from skilljuror.cli.output import (
     record_table,
     to_plain,
 )
-from skilljuror.errors import SkilljurorError, UsageError
 
 
 def judge(
@@ -76,7 +76,7 @@ def judge(
 
     A rubric's items are decided by code, then by --model, then by people (`review`).
     """
-    from skilljuror.judging.judge_study import judge_study
+    from skilljuror.judge.judging.judge_study import judge_study
 
     if model is None and (api_base or budget_usd is not None or repeat > 1 or probe or panel):
         raise UsageError(
@@ -99,8 +99,8 @@ def judge(
         if model is None:
             summary = judge_study(study, name, again=again, jobs=jobs, progress=listener)
         else:
-            from skilljuror.judging.by_model import ModelOptions
-            from skilljuror.llm import ModelChoice, SpendingCap
+            from skilljuror.base.llm import ModelChoice, SpendingCap
+            from skilljuror.judge.judging.by_model import ModelOptions
 
             options = ModelOptions(
                 ModelChoice(model, api_base), check_yes,
@@ -134,8 +134,8 @@ def _judge_rubrics(
     threads: int,
     json: bool,
 ) -> None:
-    from skilljuror.build.rubric_audit import client_for
-    from skilljuror.judging.task_rubrics import judge_rubrics
+    from skilljuror.judge.judging.task_rubrics import judge_rubrics
+    from skilljuror.layouts.build.rubric_audit import client_for
 
     client = client_for(study, model, api_base, budget_usd) if model else None
     with progress(json) as listener:
@@ -173,7 +173,7 @@ def _judge_by_models(
     panel, or None."""
     from msgspec import structs
 
-    from skilljuror.judging.by_model import judge_with_model
+    from skilljuror.judge.judging.by_model import judge_with_model
 
     main = options.choice.model
     made = [judge_with_model(study, options, judge, again=again, jobs=jobs, progress=listener)]

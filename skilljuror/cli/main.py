@@ -15,9 +15,9 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import NoReturn, TextIO
 
+from skilljuror.base.errors import SkilljurorError
+from skilljuror.base.redaction import redact
 from skilljuror.cli.terminal import guarded, json_text
-from skilljuror.errors import SkilljurorError
-from skilljuror.redaction import redact
 
 STOPPED = 130
 """Exit status after Ctrl-C."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from skilljuror.cli.terminal import drawable, json_text, visible
 
 if TYPE_CHECKING:
-    from skilljuror.runtime.workers import Listener, Progress
+    from skilljuror.base.workers import Listener, Progress
 
 PIPE_WIDTH = 400
 """Default width of a table in a file or pipe; COLUMNS overrides it."""
@@ -66,7 +66,7 @@ def to_plain(value: Any) -> Any:
 
 
 def _encode(value: Any) -> Any:
-    from skilljuror.models.record import Record
+    from skilljuror.base.models.record import Record
 
     if isinstance(value, Record):
         return value.model_dump(mode="json")
@@ -140,7 +140,7 @@ def print_legend(words: Iterable[str]) -> None:
 
 def legend(words: Iterable[str]) -> list[str]:
     """One line per word that has a meaning, in the order of the legend."""
-    from skilljuror.models.measure import UptakeCategory
+    from skilljuror.base.models.measure import UptakeCategory
 
     found = {LEGEND_COLUMNS.get(word, word) for word in words}
     meanings = LEGEND | {one.value: one.legend for one in UptakeCategory}
@@ -221,7 +221,7 @@ def _is_number(text: str) -> bool:
 @contextmanager
 def progress(as_json: bool) -> "Iterator[Listener]":
     """A progress bar on a terminal, lines elsewhere, nothing with JSON."""
-    from skilljuror.runtime.workers import silent
+    from skilljuror.base.workers import silent
 
     if as_json:
         yield silent

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from skilljuror.base.errors import QueryError, UsageError
 from skilljuror.cli.options import Debug, Json, Study
 from skilljuror.cli.output import emit, print_headline, progress, record_table, table
 from skilljuror.cli.terminal import json_text
-from skilljuror.errors import QueryError, UsageError
 
 
 class Format(StrEnum):
@@ -87,9 +87,9 @@ def query(
     wide for the terminal is printed as records; set COLUMNS for the width of a pipe. CSV text that a spreadsheet would run as a formula starts with an apostrophe. --alert compares a
     column by < <= > >= = or != with a number or 'text'.
     """
-    from skilljuror.queries.run import catalog
-    from skilljuror.queries.several import side_by_side, study_names
     from skilljuror.store.limits import Limits
+    from skilljuror.store.questions.run import catalog
+    from skilljuror.store.questions.several import side_by_side, study_names
 
     chosen = _form(form, out, as_json=json)
     if not words:
@@ -127,7 +127,7 @@ def query(
 
 def _alarmed(found: Any, conditions: list[str]) -> list[str]:
     """Lines of all rows in which a condition holds or is unknown."""
-    from skilljuror.queries.alerts import alarms, read_alert
+    from skilljuror.store.questions.alerts import alarms, read_alert
 
     alerts = [read_alert(words, found.columns) for words in conditions]
     return [line for one in alerts for line in alarms(one, found.columns, found.rows)]
@@ -224,8 +224,8 @@ def _answers(
     studies: dict[str, Path], question: str, params: dict[str, str], limits: Any
 ) -> dict[str, Any]:
     """The answer of each study. With several, an error of the question names the study."""
-    from skilljuror.files import StudyFolder
-    from skilljuror.queries.run import open_read, run
+    from skilljuror.base.files import StudyFolder
+    from skilljuror.store.questions.run import open_read, run
 
     answers = {}
     for name, folder in studies.items():
@@ -241,7 +241,7 @@ def _answers(
 
 def _print_remarks(studies: dict[str, Path], answers: dict[str, Any], question: str) -> None:
     """Print the question's remarks on what is missing in the answers and how to get it."""
-    from skilljuror.queries.run import remarks_on
+    from skilljuror.store.questions.run import remarks_on
 
     for name, found in answers.items():
         for words in remarks_on(question, found):
@@ -260,8 +260,8 @@ def _params(pairs: list[str]) -> dict[str, str]:
 def _parquet(
     study: Path, question: str, params: dict[str, str], limits: Any, out: Path | None
 ) -> None:
-    from skilljuror.files import StudyFolder
-    from skilljuror.queries.run import parquet
+    from skilljuror.base.files import StudyFolder
+    from skilljuror.store.questions.run import parquet
 
     if out is None and sys.stdout.isatty():
         raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
@@ -275,8 +275,8 @@ def _parquet(
 
 
 def _print(found: Any, form: Format, out: Path | None, *, records: bool) -> None:
-    from skilljuror.files import replacement
-    from skilljuror.queries.csv_text import csv_text
+    from skilljuror.base.files import replacement
+    from skilljuror.store.questions.csv_text import csv_text
 
     if form is Format.table:
         table(found.columns, found.rows, records=records)
@@ -309,7 +309,7 @@ def show(
     """Show a trajectory: steps, Skill resources and uptake. A task with --html shows a trial of each arm of
     the contrast, ended as most did."""
     from skilljuror.cli.timeline import print_timeline
-    from skilljuror.ingest.lookup import look_up, look_up_case
+    from skilljuror.report.lookup import look_up, look_up_case
 
     case = look_up_case(study, trials[0]) if html and len(trials) == 1 else None
     found = case.runs if case else [look_up(study, trial) for trial in trials]
@@ -321,7 +321,7 @@ def show(
             print(f"page: {html}")
 
     if html is not None:
-        from skilljuror.reports.trajectory import write_trajectories
+        from skilljuror.report.trajectory import write_trajectories
 
         write_trajectories(found, html, trials[0] if case else "", case.chosen if case else ())
     elif len(found) > 1 and not json:
@@ -336,8 +336,8 @@ def export(
     debug: Debug = False,
 ) -> None:
     """Write every table as Parquet, and a data dictionary (dictionary.csv)."""
-    from skilljuror.files import StudyFolder
-    from skilljuror.queries.export import export as exported
+    from skilljuror.base.files import StudyFolder
+    from skilljuror.store.questions.export import export as exported
 
     counts = exported(StudyFolder.existing(study).existing_database, out)
 
@@ -382,7 +382,7 @@ def report(
 ) -> None:
     """Write tables, figures and a self-contained report.html; of several studies, one table over the tasks
     that all of them have, and what else is matched."""
-    from skilljuror.ingest.lookup import report_head, report_paper, report_study
+    from skilljuror.report.lookup import report_head, report_paper, report_study
 
     if form == ReportFormat.markdown and (out is not None or json or paper):
         raise UsageError(
@@ -413,14 +413,14 @@ def report(
 def _report_several(
     studies: list[Path], out: Path | None, form: ReportFormat, *, paper: bool, json: bool
 ) -> None:
-    from skilljuror.ingest.lookup import report_several
+    from skilljuror.report.lookup import report_several
 
     if paper:
         raise UsageError("--paper takes one study; name one", field="paper")
     if out is None and form == ReportFormat.html:
         raise UsageError("several studies have no folder in common; add --out DIR", field="out")
     found = report_several(studies)
-    from skilljuror.reports.several import several_markdown, table_of, write_several
+    from skilljuror.report.several import several_markdown, table_of, write_several
 
     if out is None:
         print(several_markdown(found), end="")

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from skilljuror.base.errors import UsageError
+from skilljuror.base.extras import require
 from skilljuror.cli.options import Debug, Json
 from skilljuror.cli.output import emit, print_indented, print_lines, table
-from skilljuror.errors import UsageError
-from skilljuror.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skilljuror.models.review_queue import ReviewItem
+    from skilljuror.base.models.review_queue import ReviewItem
     from skilljuror.review.desk import StudyDesk
 
 
@@ -63,9 +63,9 @@ def review(
 
     Without an option, a page for deciding opens in the browser.
     """
-    from skilljuror.models.review_queue import blind_id
+    from skilljuror.base.models.review_queue import blind_id
+    from skilljuror.base.review_rows import login_name, reviewer_name
     from skilljuror.review.desk import StudyDesk
-    from skilljuror.runtime.review_rows import login_name, reviewer_name
 
     asked = {
         "ID": item, "--list": listing, "--decide": decide, "--undo": undo, "--export": export,
@@ -126,8 +126,8 @@ def _open_page(
 
 def _notice(place: Path) -> str:
     """The notice on every page of a study whose trials ran without a language model."""
-    from skilljuror.files import StudyFolder
-    from skilljuror.queries.run import run
+    from skilljuror.base.files import StudyFolder
+    from skilljuror.store.questions.run import run
 
     database = StudyFolder(place).database
     scripted = database.is_file() and run(database, "overview").records()[0]["scripted"]
@@ -211,7 +211,7 @@ def _marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
 
 def _decide(desk: "StudyDesk", given: list[str], why: str, who: str, blind: bool) -> None:
     """Record all answers, or none if one is invalid."""
-    from skilljuror.runtime.review_rows import now
+    from skilljuror.base.review_rows import now
 
     answers = [words.rpartition("=") for words in given]
     desk.write([

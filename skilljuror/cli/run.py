@@ -86,7 +86,7 @@ def init(
 
     --evals, --repo, and folders with a task.md become tasks/ beside it.
     """
-    from skilljuror.run.init_study import StudySource, init_study, repository
+    from skilljuror.study.init_study import StudySource, init_study, repository
 
     source = StudySource(
         tuple(tasks or ()),
@@ -140,7 +140,7 @@ def plan(
     debug: Debug = False,
 ) -> None:
     """Show a study's trials, power, time, cost, and what it needs, before it runs."""
-    from skilljuror.run.forecast import Assumptions, forecast
+    from skilljuror.report.forecast import Assumptions, forecast
 
     found = forecast(study_file, pilot, Assumptions(sd, minutes, dollars), live=live)
 
@@ -198,9 +198,9 @@ def run(
 
     The records of trials that are rerun are kept.
     """
-    from skilljuror.run.attempts import chosen_ends
-    from skilljuror.run.run import run_study
-    from skilljuror.studies.study_file import load_study
+    from skilljuror.study.attempts import chosen_ends
+    from skilljuror.study.run import run_study
+    from skilljuror.study.study_file import load_study
 
     ends = chosen_ends(rerun) if rerun is not None else frozenset[str]()
     folder = out or Path("out") / load_study(study_file).name
@@ -258,7 +258,7 @@ def accept(
 
     A trial without a reward counts as not passed.
     """
-    from skilljuror.run.attempts import accept_trial
+    from skilljuror.study.attempts import accept_trial
 
     accepted = accept_trial(study, trial, reason, by)
 
@@ -270,7 +270,7 @@ def accept(
 
 
 def _print_dry_run(study_file: Path, folder: Path, ends: frozenset[str], json: bool) -> None:
-    from skilljuror.run.dry_run import dry_run
+    from skilljuror.study.dry_run import dry_run
 
     plan = dry_run(study_file, folder, rerun=ends)
 
@@ -331,7 +331,7 @@ def adopt(
     debug: Debug = False,
 ) -> None:
     """Make a study from the trials of finished Harbor jobs."""
-    from skilljuror.run.adopt import adopt as adopt_jobs
+    from skilljuror.study.adopt import adopt as adopt_jobs
 
     adoption = adopt_jobs(jobs, map_file, out, dry_run=dry_run)
 
@@ -374,7 +374,7 @@ def demo(
 
 def doctor(json: Json = False, debug: Debug = False) -> None:
     """List installed and missing parts, and what they enable."""
-    from skilljuror.run.doctor import inspect_machine
+    from skilljuror.study.doctor import inspect_machine
 
     checks = inspect_machine()
 

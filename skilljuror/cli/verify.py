@@ -33,7 +33,7 @@ def verify(
     debug: Debug = False,
 ) -> None:
     """Rebuild variants from their source and compare the files on disk."""
-    from skilljuror.verify.verification import Grounds, sign_build, verify_build
+    from skilljuror.layouts.verify.verification import Grounds, sign_build, verify_build
 
     proof = verify_build(build, Grounds(source, signers, tuple(plugins or ())))
     signature = sign_build(build, sign) if sign and not proof.problems else None

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from skilljuror.base.models.trajectory import Compaction, Trajectory
 from skilljuror.judge.features.extraction import is_heading, is_number
 from skilljuror.judge.features.feature_index import FeatureIndex
 from skilljuror.judge.replay.content_ownership import ContentOwnership
@@ -23,7 +24,6 @@ from skilljuror.judge.rubric import EruRubric
 from skilljuror.judge.signals.cooccurrence import FIELDS, CooccurrenceDetector
 from skilljuror.judge.signals.script_artifacts import ScriptRuns, parts_running
 from skilljuror.judge.signals.skill_pointers import SkillPointers
-from skilljuror.models.trajectory import Compaction, Trajectory
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import ClassVar, Protocol
 
-from skilljuror.models.events import ResourceEvent, SkillManifest
-from skilljuror.models.measure import Verdict
-from skilljuror.models.trajectory import Trajectory
+from skilljuror.base.models.events import ResourceEvent, SkillManifest
+from skilljuror.base.models.measure import Verdict
+from skilljuror.base.models.trajectory import Trajectory
 
 
 class Judge(Protocol):

@@ -4,12 +4,12 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
+from skilljuror.base.models.events import ResourceEvent
+from skilljuror.base.models.measure import UptakeCategory
 from skilljuror.judge.agent_trace import AgentTrace, ContentUse, EventTrace
 from skilljuror.judge.features.extraction import DECISIVE_WEIGHT
 from skilljuror.judge.features.key_values import is_setting
 from skilljuror.judge.replay.shown_text import RUN_KINDS
-from skilljuror.models.events import ResourceEvent
-from skilljuror.models.measure import UptakeCategory
 
 WEIGHT_WITH_WORDS = 4
 """Weight that proves a use if the agent's words count too: words are weaker than actions."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from skilljuror.errors import JudgeError
-from skilljuror.files import data_dir
-from skilljuror.models.measure import UptakeCategory
+from skilljuror.base.errors import JudgeError
+from skilljuror.base.files import data_dir
+from skilljuror.base.models.measure import UptakeCategory
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ A call with an unknown result has no effect.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from skilljuror.models.events import ResourceEvent
-from skilljuror.models.measure import Effect, LocalEffect
-from skilljuror.models.trajectory import Step, ToolCall, Trajectory
+from skilljuror.base.models.events import ResourceEvent
+from skilljuror.base.models.measure import Effect, LocalEffect
+from skilljuror.base.models.trajectory import Step, ToolCall, Trajectory
 
 NEAR = 20
 """Maximum calls before the success of a command that may have fixed it."""

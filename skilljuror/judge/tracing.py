@@ -26,15 +26,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
+from skilljuror.base.models.events import ResourceEvent, SkillManifest
+from skilljuror.base.models.measure import Verdict
+from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.judge.agent_trace import AgentTrace, ContentUse
 from skilljuror.judge.decision import Decision, decide
 from skilljuror.judge.features.extraction import DECISIVE_WEIGHT, position_of
 from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.judge.replay.timeline import agents_of
 from skilljuror.judge.rubric import load_rubric
-from skilljuror.models.events import ResourceEvent, SkillManifest
-from skilljuror.models.measure import Verdict
-from skilljuror.models.trajectory import Trajectory
 
 QUOTE = 200
 """Maximum characters of a quote."""

@@ -10,13 +10,23 @@ from typing import cast, overload
 
 from msgspec.structs import replace
 
-from skilljuror.build.folder import REVIEWS
-from skilljuror.build.scopes import scope_file
-from skilljuror.build.stored_builds import builds_at, refresh_builds
-from skilljuror.errors import InUseError, StudyError, UsageError
-from skilljuror.files import StudyFolder, append_jsonl
-from skilljuror.models.review import ADJUDICATIONS, Decision
-from skilljuror.models.review_queue import ReviewItem, ReviewText, blind_id
+from skilljuror.base.errors import InUseError, StudyError, UsageError
+from skilljuror.base.files import StudyFolder, append_jsonl
+from skilljuror.base.item_rows import ITEM, item_results
+from skilljuror.base.models.review import ADJUDICATIONS, Decision
+from skilljuror.base.models.review_queue import ReviewItem, ReviewText, blind_id
+from skilljuror.base.review_rows import (
+    CODED,
+    code_rows,
+    current_decisions,
+    decided_at,
+    label_rows,
+    now,
+    reviewer_name,
+    rows_of,
+)
+from skilljuror.layouts.build.folder import REVIEWS
+from skilljuror.layouts.build.scopes import scope_file
 from skilljuror.review.findings import Question, finding_questions
 from skilljuror.review.harm import harm_questions, trial_texts
 from skilljuror.review.items import item_questions
@@ -28,18 +38,8 @@ from skilljuror.review.uptake import (
     event_texts,
     sampled_events,
 )
-from skilljuror.runtime.item_rows import ITEM, item_results
-from skilljuror.runtime.review_rows import (
-    CODED,
-    code_rows,
-    current_decisions,
-    decided_at,
-    label_rows,
-    now,
-    reviewer_name,
-    rows_of,
-)
 from skilljuror.store import open_write
+from skilljuror.store.stored_builds import builds_at, refresh_builds
 
 LOG = logging.getLogger(__name__)
 WAIT_SECONDS = 5.0

@@ -7,20 +7,20 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skilljuror.build.folder import RECORD, VARIANTS, saved_source
-from skilljuror.build.manifests import units_of_build
-from skilljuror.build.reviews import flagged
-from skilljuror.build.waivers import store_for
-from skilljuror.bundles import load_bundle
-from skilljuror.errors import BundleError
-from skilljuror.files import read_record
-from skilljuror.gates.findings import cut_text
-from skilljuror.models.build import BuildRecord
-from skilljuror.models.bundle import Bundle
-from skilljuror.models.gate import Finding, GateResult
-from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
-from skilljuror.models.review import ADJUDICATIONS, seen_in
-from skilljuror.models.review_queue import ReviewItem, ReviewText
+from skilljuror.audit.gates.findings import cut_text
+from skilljuror.base.errors import BundleError
+from skilljuror.base.files import read_record
+from skilljuror.base.models.build import BuildRecord
+from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.models.gate import Finding, GateResult
+from skilljuror.base.models.knowledge import MappedUnit, Unit, UnitLocation
+from skilljuror.base.models.review import ADJUDICATIONS, seen_in
+from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.layouts.build.folder import RECORD, VARIANTS, saved_source
+from skilljuror.layouts.build.manifests import units_of_build
+from skilljuror.layouts.build.reviews import flagged
+from skilljuror.skill.bundles import load_bundle
+from skilljuror.study.waivers import store_for
 
 ASKED = (
     "Is the variant acceptable here? Choose whether this is already in the source, comes from packaging,"

@@ -6,15 +6,15 @@ from typing import Any
 
 import yaml
 
-from skilljuror.errors import SkilljurorError
-from skilljuror.files import StudyFolder, data_dir
-from skilljuror.ingest.lookup import look_up
+from skilljuror.base.errors import SkilljurorError
+from skilljuror.base.files import StudyFolder, data_dir
+from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.review_rows import CODED, record_digest
 from skilljuror.judge.by_model.excerpts import run_step
-from skilljuror.models.review_queue import ReviewItem, ReviewText
-from skilljuror.queries.run import run
+from skilljuror.report.lookup import look_up
 from skilljuror.review.findings import Question
 from skilljuror.review.uptake import SHOWN, step_text
-from skilljuror.runtime.review_rows import CODED, record_digest
+from skilljuror.store.questions.run import run
 
 SUSPICION = 0.001
 """Review priority, after all other questions; up to twice as high where the control solves the task."""

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from skilljuror.files import StudyFolder
-from skilljuror.harnesses.artifacts import WORK
-from skilljuror.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.files import StudyFolder
+from skilljuror.base.item_rows import ItemState, item_states
+from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.harness.artifacts import WORK
 from skilljuror.review.findings import Question, excerpt
-from skilljuror.runtime.item_rows import ItemState, item_states
-from skilljuror.runtime.rubric_work import texts_in
+from skilljuror.study.rubric_work import texts_in
 
 ANSWERS = ("yes", "no", "unknown")
 DISPUTED, UNJUDGED = 0.8, 0.5

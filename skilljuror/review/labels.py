@@ -9,15 +9,15 @@ from typing import NamedTuple, get_args
 
 from pydantic import ValidationError
 
-from skilljuror.errors import StudyError, UsageError
-from skilljuror.files import write_jsonl
-from skilljuror.models.record import Record
-from skilljuror.models.review import Answer, Decision
-from skilljuror.models.review_queue import ReviewKind
+from skilljuror.base.errors import StudyError, UsageError
+from skilljuror.base.files import write_jsonl
+from skilljuror.base.models.record import Record
+from skilljuror.base.models.review import Answer, Decision
+from skilljuror.base.models.review_queue import ReviewKind
+from skilljuror.base.review_rows import decided_at, now, parse_time
+from skilljuror.measures.stats.agreement import Agreement, agreement
 from skilljuror.review.desk import StudyDesk
 from skilljuror.review.uptake import PREFIX
-from skilljuror.runtime.review_rows import decided_at, now, parse_time
-from skilljuror.stats.agreement import Agreement, agreement
 
 MOST_PROBLEMS = 5
 """Invalid lines named in an error."""

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from skilljuror.build.reviews import reviewed
-from skilljuror.build.waivers import store_for
-from skilljuror.models.bundle import Bundle
-from skilljuror.models.review import ADJUDICATIONS
-from skilljuror.models.review_queue import ReviewItem, ReviewText
-from skilljuror.models.rubric import ItemState, RubricVerdict
+from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.models.review import ADJUDICATIONS
+from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.models.rubric import ItemState, RubricVerdict
+from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.review.findings import ASKED, BuildTexts, Question, excerpt
+from skilljuror.study.waivers import store_for
 
 SUSPICION = {"no": 0.95, "unknown": 0.6}
 """Review priority by answer."""

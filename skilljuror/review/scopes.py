@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from skilljuror.build.folder import RECORD
-from skilljuror.build.scopes import ITEM, flat_page, is_model, scope_file
-from skilljuror.bundles import load_bundle
-from skilljuror.errors import BundleError, TransformError
-from skilljuror.models.review import Decision
-from skilljuror.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.errors import BundleError, TransformError
+from skilljuror.base.models.review import Decision
+from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.review_rows import current_decisions, rows_of
+from skilljuror.layouts.build.folder import RECORD
+from skilljuror.layouts.build.scopes import ITEM, flat_page, is_model, scope_file
+from skilljuror.layouts.disclosure.scope import open_sections
 from skilljuror.review.findings import Question
-from skilljuror.runtime.review_rows import current_decisions, rows_of
-from skilljuror.transforms.disclosure.scope import open_sections
+from skilljuror.skill.bundles import load_bundle
 
 ASKED = (
     "Does every task need this section (main), or only some tasks (branch)? In the layout pd the main path"

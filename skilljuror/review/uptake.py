@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from skilljuror.errors import SkilljurorError
-from skilljuror.files import StudyFolder
-from skilljuror.ingest.lookup import look_up
+from skilljuror.base.errors import SkilljurorError
+from skilljuror.base.files import StudyFolder
+from skilljuror.base.models.review_queue import ReviewItem, ReviewText
 from skilljuror.judge.by_model.excerpts import RunStep, excerpt_of
 from skilljuror.judge.definition import load_definition
-from skilljuror.judging.sample import label_sample, runs_to_judge
-from skilljuror.models.review_queue import ReviewItem, ReviewText
-from skilljuror.queries.run import run
+from skilljuror.judge.judging.sample import label_sample, runs_to_judge
+from skilljuror.report.lookup import look_up
 from skilljuror.review.findings import Question
+from skilljuror.store.questions.run import run
 
 LOG = logging.getLogger(__name__)
 PREFIX = "uptake:"

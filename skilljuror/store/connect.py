@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from skilljuror.errors import InUseError, StoreError
+from skilljuror.base.errors import InUseError, StoreError
 from skilljuror.store import schema
 from skilljuror.store.limits import UNLIMITED, Limits
 from skilljuror.store.reader import Reader, close, duckdb_interrupts_raised, no_room, quoted

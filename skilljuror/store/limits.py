@@ -4,7 +4,7 @@ from mmap import PAGESIZE
 from pathlib import Path
 from typing import NamedTuple
 
-from skilljuror.errors import QueryError
+from skilljuror.base.errors import QueryError
 
 
 class Limits(NamedTuple):

@@ -9,11 +9,11 @@ from skilljuror.store.tables import Row, Table
 from skilljuror.store.values import iso_microseconds, map_value
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
-    from skilljuror.models.build import BuildRecord, VariantManifest
-    from skilljuror.models.gate import Finding, GateResult
-    from skilljuror.models.review import JudgedBuild
-    from skilljuror.models.study import ArmSetting, Condition, StudyConfig, StudyPlan
-    from skilljuror.models.task_attribute import JudgedAttribute
+    from skilljuror.base.models.build import BuildRecord, VariantManifest
+    from skilljuror.base.models.gate import Finding, GateResult
+    from skilljuror.base.models.review import JudgedBuild
+    from skilljuror.base.models.study import ArmSetting, Condition, StudyConfig, StudyPlan
+    from skilljuror.base.models.task_attribute import JudgedAttribute
 
 TEXT_LIMIT = 300
 """Characters of a finding's text in the database; the gates' file has all of it."""

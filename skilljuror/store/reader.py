@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import duckdb
 
-from skilljuror.errors import QueryError, StoreError
+from skilljuror.base.errors import QueryError, StoreError
 from skilljuror.store.limits import UNLIMITED, Limits, held_memory
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import compress
 from typing import Any
 
-from skilljuror.models.events import Exposure, ResourceEvent, UnknownTool
-from skilljuror.models.ingest import (
+from skilljuror.base.models.events import Exposure, ResourceEvent, UnknownTool
+from skilljuror.base.models.ingest import (
     CompactionRow,
     Ingested,
     LeakSearch,
@@ -16,7 +16,7 @@ from skilljuror.models.ingest import (
     StepRow,
     TrajectoryRow,
 )
-from skilljuror.models.measure import Measure
+from skilljuror.base.models.measure import Measure
 from skilljuror.store import tables
 from skilljuror.store.tables import Columns, Row, Table
 

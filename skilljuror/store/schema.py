@@ -9,9 +9,9 @@ from pathlib import Path
 
 import duckdb
 
-from skilljuror.files import sha256
-from skilljuror.models.knowledge import CONTENT_KINDS
-from skilljuror.models.measure import UptakeCategory
+from skilljuror.base.files import sha256
+from skilljuror.base.models.knowledge import CONTENT_KINDS
+from skilljuror.base.models.measure import UptakeCategory
 
 _NOT_OPEN = [one for one in UptakeCategory if one.label == "unknown" and not one.open]
 SQL = (

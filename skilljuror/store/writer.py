@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from skilljuror.errors import StoreError
-from skilljuror.models.check_result import CheckResult
-from skilljuror.models.generation import Generation
-from skilljuror.models.ingest import SeenFile, SourceRow, UnloggedTrial
-from skilljuror.models.measure import JudgeCalls, LocalEffect, RepeatedVerdict, UnitUse, Verdict
+from skilljuror.base.errors import StoreError
+from skilljuror.base.models.check_result import CheckResult
+from skilljuror.base.models.generation import Generation
+from skilljuror.base.models.ingest import SeenFile, SourceRow, UnloggedTrial
+from skilljuror.base.models.measure import (
+    JudgeCalls,
+    LocalEffect,
+    RepeatedVerdict,
+    UnitUse,
+    Verdict,
+)
 from skilljuror.store import plans, tables
 from skilljuror.store.runs import RUN_TABLES, RunColumns, merge_batches, run_names
 from skilljuror.store.seen import SeenFiles
@@ -19,11 +25,11 @@ from skilljuror.store.tables import Columns, Row, Table
 from skilljuror.store.values import without_misfits
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
-    from skilljuror.models.build import VariantManifest
-    from skilljuror.models.label_sample import SampledUse
-    from skilljuror.models.review import Acceptance, Decision, JudgedBuild
-    from skilljuror.models.study import StudyPlan, TrialRecord
-    from skilljuror.models.task_attribute import JudgedAttribute
+    from skilljuror.base.models.build import VariantManifest
+    from skilljuror.base.models.label_sample import SampledUse
+    from skilljuror.base.models.review import Acceptance, Decision, JudgedBuild
+    from skilljuror.base.models.study import StudyPlan, TrialRecord
+    from skilljuror.base.models.task_attribute import JudgedAttribute
 
 _RUNS = """
 SELECT trajectory, source FROM trajectories UNION ALL SELECT trial, source FROM unlogged_trials

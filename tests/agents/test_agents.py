@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from skilljuror.agents import AGENTS
-from skilljuror.agents.tried_versions import TRIED
-from skilljuror.errors import UsageError
-from skilljuror.models.agent import AgentProgram
-from skilljuror.registry import resolve
+from skilljuror.base.errors import UsageError
+from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.registry import resolve
+from skilljuror.harness.agents import AGENTS
+from skilljuror.harness.agents.tried_versions import TRIED
 from tests.support.harness_tasks import write_tree
 from tests.support.live_agents import AGENTS as LIVE_AGENTS
 from tests.support.places import ROOT

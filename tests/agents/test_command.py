@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from skilljuror.agents.command import command_program
-from skilljuror.errors import UsageError
+from skilljuror.base.errors import UsageError
+from skilljuror.harness.agents.command import command_program
 from tests.support.cli_process import call
 from tests.support.harness_tasks import needs_bwrap
 from tests.support.live_agents import LiveAgent, rows

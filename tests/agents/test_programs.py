@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.agents.programs import installed
-from skilljuror.errors import UsageError
+from skilljuror.base.errors import UsageError
+from skilljuror.harness.agents.programs import installed
 from tests.support.harness_tasks import write_tree
 
 SAYS = "#!/bin/sh\necho 1.2.3\necho more\n"

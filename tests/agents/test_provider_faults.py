@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from skilljuror.errors import HarnessError
-from skilljuror.files import read_record
-from skilljuror.models.study import TrialRecord
-from skilljuror.run.run import run_study
-from skilljuror.run.scheduling import _Unanswered
+from skilljuror.base.errors import HarnessError
+from skilljuror.base.files import read_record
+from skilljuror.base.models.study import TrialRecord
+from skilljuror.study.run import run_study
+from skilljuror.study.scheduling import _Unanswered
 from tests.support.harness_tasks import make_task, needs_bwrap
 from tests.support.live_agents import AGENTS, why_not
 from tests.support.model_server import Step, model_server, shell

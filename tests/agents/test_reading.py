@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.agents import reading
-from skilljuror.agents.reading import Blank, Page, words
+from skilljuror.harness.agents import reading
+from skilljuror.harness.agents.reading import Blank, Page, words
 
 
 def page(text, path="x.md"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.agents import reading, scripted
+from skilljuror.harness.agents import reading, scripted
 from tests.support.example_trials import TASKS
 from tests.support.places import EXAMPLES
 
@@ -90,7 +90,7 @@ def test_it_needs_only_the_standard_library(file):
     tree = ast.parse(file.read_text(encoding="utf-8"))
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {getattr(node, "module", None) or node.names[0].name for node in nodes}
-    ours = {"skilljuror.agents", "reading"}
+    ours = {"skilljuror.harness.agents", "reading"}
     assert {one.split(".")[0] for one in names - ours} <= sys.stdlib_module_names
 
 

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.models.events import SkillManifest
-from skilljuror.models.trajectory import (
+from skilljuror.base.models.events import SkillManifest
+from skilljuror.base.models.trajectory import (
     Message,
     ToolCall,
     ToolResult,
 )
+from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,

@@ -3,10 +3,10 @@
 import pytest
 from msgspec import structs
 
-from skilljuror.attribution.exposure import expose
-from skilljuror.metrics.exposure import measure
-from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
-from skilljuror.models.measure import TrialContext
+from skilljuror.base.models.knowledge import MappedUnit, Unit, UnitLocation
+from skilljuror.base.models.measure import TrialContext
+from skilljuror.events.exposure import expose
+from skilljuror.measures.metrics.exposure import measure
 from tests.support.attribution_runs import BUNDLE, FORMAT, SKILL, TAXES, events_of, ran, run_of
 
 

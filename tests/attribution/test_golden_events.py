@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.attribution.attribute import attribute
+from skilljuror.events.attribute import attribute
 from tests.support import goldens
 
 EXPECTED = {

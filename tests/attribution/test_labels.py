@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.labels import LABELS, TARGET, Case, cases, compare, main, score, totals
-from skilljuror.parsers import FORMATS
+from skilljuror.logs import FORMATS
 from tests.support.attribution_runs import BUNDLE, SKILL, events_of, ran
 
 needs_labels = pytest.mark.skipif(

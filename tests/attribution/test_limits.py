@@ -2,10 +2,10 @@
 
 import pytest
 
-from skilljuror.attribution.commands.pipeline import command_accesses
-from skilljuror.attribution.python.file_accesses import python_accesses
-from skilljuror.attribution.resolution.call_normalisation import with_forward_slashes
-from skilljuror.attribution.shell.wrappers import unwrap
+from skilljuror.events.commands.pipeline import command_accesses
+from skilljuror.events.python.file_accesses import python_accesses
+from skilljuror.events.resolution.call_normalisation import with_forward_slashes
+from skilljuror.events.shell.wrappers import unwrap
 from tests.support.generated_texts import SIZE, soon
 from tests.support.shell_texts import read_shell
 

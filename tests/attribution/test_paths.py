@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.attribution.paths import contains_any, glob_fits, join, normalised
+from skilljuror.events.paths import contains_any, glob_fits, join, normalised
 from tests.support.generated_texts import MANY, glued
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import run_of
 from tests.support.every import every
 from tests.support.real_shell import attributed, forget, opened, run, said_lines, shown_lines

@@ -2,8 +2,8 @@
 
 from itertools import product
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import BUNDLE, events_of, ran, run_of
 from tests.support.every import every
 from tests.support.real_shell import attributed, forget, opened, run, said_lines, shown_lines

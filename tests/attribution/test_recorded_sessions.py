@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from skilljuror.attribution.attribute import attribute
+from skilljuror.events.attribute import attribute
 from tests.support import goldens
 from tests.support.places import GOLDENS
 from tests.support.tide_table import manifest

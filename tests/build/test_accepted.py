@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.build.waivers import accept, accept_known, read_accepted
-from skilljuror.errors import UsageError
+from skilljuror.audit.audit import audit
+from skilljuror.base.errors import UsageError
+from skilljuror.study.waivers import accept, accept_known, read_accepted
 from tests.support.knowledge_bundles import skill
 
 DUTY = "Never open the door."

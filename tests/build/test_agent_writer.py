@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from skilljuror.build.model_build import Rewriting, build_with_model, model_engine
-from skilljuror.bundles.folder import write_bundle
+from skilljuror.base.errors import HarnessError, ModelError, UsageError
+from skilljuror.base.files import read_jsonl, read_rows
+from skilljuror.base.models.build import VariantRound
 from skilljuror.cli.app import app
-from skilljuror.errors import HarnessError, ModelError, UsageError
-from skilljuror.files import read_jsonl, read_rows
-from skilljuror.harnesses.sandbox import bwrap_problem
-from skilljuror.metrics.efficiency import usage_of
-from skilljuror.models.build import VariantRound
-from skilljuror.parsers.base import Source
-from skilljuror.parsers.read import read
-from skilljuror.verify.verification import verify_build
+from skilljuror.harness.sandbox import bwrap_problem
+from skilljuror.layouts.build.model_build import Rewriting, build_with_model, model_engine
+from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.logs.base import Source
+from skilljuror.logs.read import read
+from skilljuror.measures.metrics.efficiency import usage_of
+from skilljuror.skill.bundles.folder import write_bundle
 from tests.support.cli_process import call
 from tests.support.harness_tasks import needs_bwrap
 from tests.support.ingested import READ

@@ -2,7 +2,11 @@ import shutil
 
 import pytest
 
-from skilljuror.build.assay import (
+from skilljuror.audit.gates.mutations.catalog import MUTATIONS
+from skilljuror.base.errors import StudyError
+from skilljuror.base.files import StudyFolder, read_rows, write_jsonl, write_record
+from skilljuror.base.models.gate import AssayReport, GateResult
+from skilljuror.layouts.build.assay import (
     AssaySettings,
     assay,
     assay_many,
@@ -10,16 +14,12 @@ from skilljuror.build.assay import (
     pooled,
     power_sentence,
 )
-from skilljuror.build.build import build_source, load_build
-from skilljuror.build.stored_builds import read_builds, refresh_builds
-from skilljuror.bundles import write_bundle
-from skilljuror.errors import StudyError
-from skilljuror.files import StudyFolder, read_rows, write_jsonl, write_record
-from skilljuror.gates.mutations.catalog import MUTATIONS
-from skilljuror.models.gate import AssayReport, GateResult
-from skilljuror.queries.run import run
+from skilljuror.layouts.build.build import build_source, load_build
+from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.skill.bundles import write_bundle
 from skilljuror.store import open_write
-from skilljuror.verify.verification import verify_build
+from skilljuror.store.questions.run import run
+from skilljuror.store.stored_builds import read_builds, refresh_builds
 from tests.support.bundle_corpus import write
 from tests.support.gate_pairs import SOURCE
 

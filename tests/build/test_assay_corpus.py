@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.build.assay import AssaySettings, assay, pooled
-from skilljuror.build.build import build_source
-from skilljuror.gates.mutations.catalog import MUTATIONS
+from skilljuror.audit.gates.mutations.catalog import MUTATIONS
+from skilljuror.layouts.build.assay import AssaySettings, assay, pooled
+from skilljuror.layouts.build.build import build_source
 from tests.support.bundle_corpus import RELAYS, TRAPS, write
 from tests.support.ordered_bundle import ORDERED
 from tests.support.rich_bundle import RICH

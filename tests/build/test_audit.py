@@ -1,8 +1,8 @@
 import pytest
 
-from skilljuror.build.audit import audit, reasons
-from skilljuror.errors import UsageError
-from skilljuror.gates import GATES
+from skilljuror.audit.audit import audit, reasons
+from skilljuror.audit.gates import GATES
+from skilljuror.base.errors import UsageError
 from tests.support.gate_pairs import FAITHFUL, FLAT, SOURCE, edited
 
 WRONG = edited(FLAT, "forms/SKILL.md", "50 fields", "60 fields")

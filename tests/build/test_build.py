@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.build.build import build_many, build_source, load_build
-from skilljuror.errors import BundleError, SkilljurorError
-from skilljuror.verify.verification import verify_build
+from skilljuror.base.errors import BundleError, SkilljurorError
+from skilljuror.layouts.build.build import build_many, build_source, load_build
+from skilljuror.layouts.verify.verification import verify_build
 
 SKILL = """---
 name: csv-report

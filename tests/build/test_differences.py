@@ -2,11 +2,11 @@
 
 import pytest
 
-from skilljuror.build.build import build_source
-from skilljuror.build.differences import differences
-from skilljuror.errors import StudyError
-from skilljuror.files import read_jsonl
-from skilljuror.reports.page import write_differences
+from skilljuror.base.errors import StudyError
+from skilljuror.base.files import read_jsonl
+from skilljuror.layouts.build.build import build_source
+from skilljuror.layouts.build.differences import differences
+from skilljuror.report.page import write_differences
 from tests.support.places import ROOT
 
 SOURCE = ROOT / "examples" / "skills" / "shop-reporting"

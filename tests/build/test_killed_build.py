@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from skilljuror.build.build import load_build
-from skilljuror.verify.verification import verify_build
+from skilljuror.layouts.build.build import load_build
+from skilljuror.layouts.verify.verification import verify_build
 from tests.support.bundle_corpus import write
 
 pytestmark = pytest.mark.slow
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 ENDLESS = """
 import sys
 from pathlib import Path
-from skilljuror.build.build import build_source
+from skilljuror.layouts.build.build import build_source
 turn = 0
 while True:
     variants = (("origin", "baseline"), ("origin", "baseline", "pd"))[turn % 2]

@@ -10,20 +10,20 @@ import pytest
 from msgspec import structs
 from typer.testing import CliRunner
 
-from skilljuror.build.build import build_many, build_source, load_build
-from skilljuror.build.model_build import ModelEngine, build_with_model, without_secrets
-from skilljuror.build.reviews import reviewed
-from skilljuror.build.rubric_audit import judge_builds
-from skilljuror.bundles import load_bundle
-from skilljuror.bundles.folder import write_bundle
+from skilljuror.base.errors import ModelError, SkilljurorError, UsageError
+from skilljuror.base.files import digest_json, read_jsonl, read_rows, write_jsonl
+from skilljuror.base.llm import ModelClient
+from skilljuror.base.models.build import VariantRound
 from skilljuror.cli.app import app
-from skilljuror.errors import ModelError, SkilljurorError, UsageError
-from skilljuror.files import digest_json, read_jsonl, read_rows, write_jsonl
-from skilljuror.llm import ModelClient
-from skilljuror.models.build import VariantRound
+from skilljuror.layouts.build.build import build_many, build_source, load_build
+from skilljuror.layouts.build.model_build import ModelEngine, build_with_model, without_secrets
+from skilljuror.layouts.build.reviews import reviewed
+from skilljuror.layouts.build.rubric_audit import judge_builds
+from skilljuror.layouts.llm.prompts import load_prompt
+from skilljuror.layouts.verify.verification import verify_build
 from skilljuror.review.desk import StudyDesk
-from skilljuror.transforms.llm.prompts import load_prompt
-from skilljuror.verify.verification import verify_build
+from skilljuror.skill.bundles import load_bundle
+from skilljuror.skill.bundles.folder import write_bundle
 from tests.support.loopback import Script, model_server
 from tests.support.retold_builds import read, seal, write
 from tests.support.rubric_answers import ROOT_LINE, files_shown

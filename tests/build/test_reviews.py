@@ -2,16 +2,16 @@
 
 import pytest
 
-from skilljuror.build.reviews import answered, flagged, reviewed, waivers_of
-from skilljuror.build.stored_builds import store_builds
-from skilljuror.build.waivers import open_findings, waive_finding
-from skilljuror.errors import GateError
-from skilljuror.files import StudyFolder, append_jsonl
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.review import Decision
-from skilljuror.queries.run import run
+from skilljuror.base.errors import GateError
+from skilljuror.base.files import StudyFolder, append_jsonl
+from skilljuror.base.models.review import Decision
+from skilljuror.layouts.build.reviews import answered, flagged, reviewed, waivers_of
 from skilljuror.review.desk import StudyDesk
-from skilljuror.run.run import run_study
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.store.stored_builds import store_builds
+from skilljuror.study.run import run_study
+from skilljuror.study.waivers import open_findings, waive_finding
 from tests.support.reviewed_builds import DOUBTFUL, SKILL, TWO, doubtful_build
 from tests.support.studies import make_study
 

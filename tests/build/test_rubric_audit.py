@@ -6,13 +6,13 @@ from functools import partial
 
 import pytest
 
-from skilljuror.build.build import build_source
-from skilljuror.build.reviews import reviewed
-from skilljuror.build.rubric_audit import items_at, judge_builds
-from skilljuror.errors import ModelError
-from skilljuror.files import read_jsonl
-from skilljuror.llm import ModelChoice, ModelClient
-from skilljuror.models.measure import Price
+from skilljuror.base.errors import ModelError
+from skilljuror.base.files import read_jsonl
+from skilljuror.base.llm import ModelChoice, ModelClient
+from skilljuror.base.models.measure import Price
+from skilljuror.layouts.build.build import build_source
+from skilljuror.layouts.build.reviews import reviewed
+from skilljuror.layouts.build.rubric_audit import items_at, judge_builds
 from tests.support.loopback import model_server
 from tests.support.rubric_answers import (
     ROOT_LINE,

@@ -4,11 +4,11 @@ import shutil
 
 import pytest
 
-from skilljuror.build.build import build_source
-from skilljuror.build.reviews import reviewed
-from skilljuror.build.rubric_audit import judge_builds
-from skilljuror.files import append_jsonl
-from skilljuror.models.review import Decision
+from skilljuror.base.files import append_jsonl
+from skilljuror.base.models.review import Decision
+from skilljuror.layouts.build.build import build_source
+from skilljuror.layouts.build.reviews import reviewed
+from skilljuror.layouts.build.rubric_audit import judge_builds
 from tests.support.loopback import model_server
 from tests.support.rubric_answers import answers, build_at, client, verdict
 from tests.support.scripted_model import WARNINGS

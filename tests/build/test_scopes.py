@@ -5,13 +5,13 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from skilljuror.build.build import build_source, load_build
-from skilljuror.build.model_build import ModelEngine, build_with_model
-from skilljuror.build.scopes import judged_scopes, scope_file
-from skilljuror.bundles import load_bundle
+from skilljuror.base.errors import StudyError
 from skilljuror.cli.app import app
-from skilljuror.errors import StudyError
-from skilljuror.verify.verification import verify_build
+from skilljuror.layouts.build.build import build_source, load_build
+from skilljuror.layouts.build.model_build import ModelEngine, build_with_model
+from skilljuror.layouts.build.scopes import judged_scopes, scope_file
+from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.skill.bundles import load_bundle
 from tests.support.loopback import model_server
 from tests.support.retold_builds import read, seal, write
 from tests.support.scripted_model import WARNINGS, choice, judgement

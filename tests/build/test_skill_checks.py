@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skilljuror.build.skill_checks import AXES, check_skill, overall_of
-from skilljuror.errors import BundleError, StudyError
+from skilljuror.audit.skill_checks import AXES, check_skill, overall_of
+from skilljuror.base.errors import BundleError, StudyError
 from tests.support.harness_tasks import write_tree
 from tests.support.places import SHARED
 

@@ -5,16 +5,16 @@ import json
 
 import pytest
 
-from skilljuror.build.build import build_many, build_source
-from skilljuror.build.reviews import reviewed
-from skilljuror.build.stored_builds import store_builds
-from skilljuror.build.waivers import open_findings, waive_finding
-from skilljuror.errors import GateError, StudyError, UsageError
-from skilljuror.files import StudyFolder, read_jsonl
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.queries.run import run
-from skilljuror.run.run import run_study
-from skilljuror.verify.verification import verify_build
+from skilljuror.base.errors import GateError, StudyError, UsageError
+from skilljuror.base.files import StudyFolder, read_jsonl
+from skilljuror.layouts.build.build import build_many, build_source
+from skilljuror.layouts.build.reviews import reviewed
+from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.store.stored_builds import store_builds
+from skilljuror.study.run import run_study
+from skilljuror.study.waivers import open_findings, waive_finding
 from tests.support.cli_process import call, complaint
 from tests.support.studies import PROGRAMS, make_study
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.bundles import load_bundle, write_bundle
-from skilljuror.bundles.limits import MAX_DEPTH, MAX_FILE_BYTES, MAX_FILES, MAX_NAME
-from skilljuror.errors import BundleError
-from skilljuror.models.bundle import Blob
+from skilljuror.base.errors import BundleError
+from skilljuror.base.models.bundle import Blob
+from skilljuror.skill.bundles import load_bundle, write_bundle
+from skilljuror.skill.bundles.limits import MAX_DEPTH, MAX_FILE_BYTES, MAX_FILES, MAX_NAME
 
 ROOT = "---\nname: demo\ndescription: Shows what a loader does with a bundle.\n---\n\n# Demo\n"
 

@@ -5,9 +5,9 @@ import subprocess
 import pytest
 from typer.testing import CliRunner
 
-from skilljuror.bundles.revision import load_at, load_named
+from skilljuror.base.errors import BundleError
 from skilljuror.cli.app import app
-from skilljuror.errors import BundleError
+from skilljuror.skill.bundles.revision import load_at, load_named
 from tests.support.cli_process import write_skill
 from tests.support.git_repositories import git
 

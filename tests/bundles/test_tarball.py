@@ -5,9 +5,9 @@ import tarfile
 
 import pytest
 
-from skilljuror.bundles.reader import load_tar, make_bundle, tar_of
-from skilljuror.errors import BundleError
-from skilljuror.models.bundle import Blob
+from skilljuror.base.errors import BundleError
+from skilljuror.base.models.bundle import Blob
+from skilljuror.skill.bundles.reader import load_tar, make_bundle, tar_of
 
 ROOT = Blob(b"---\nname: kiln\ndescription: Fire clay.\n---\nFire it.\n")
 FILES = {"kiln/SKILL.md": ROOT, "kiln/fire.py": Blob(b"print()\n", executable=True)}

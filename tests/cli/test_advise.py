@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from skilljuror.build.skill_checks import AXES
+from skilljuror.audit.skill_checks import AXES
 from tests.support.cli_process import call, complaint, error, write_skill
 
 

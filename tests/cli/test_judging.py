@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from skilljuror.ingest.ingest import ingest_logs
 from skilljuror.judge.tracing import TracingJudge
+from skilljuror.store.ingest.ingest import ingest_logs
 from tests.support.cli_process import call, complaint, error
 from tests.support.loopback import model_server
 from tests.support.model_judging import MODEL, environment, reader, write_logs

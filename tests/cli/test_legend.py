@@ -1,7 +1,7 @@
 """The legend: a line for every word that a table or verdict needs explained."""
 
+from skilljuror.base.models.measure import UptakeCategory
 from skilljuror.cli.output import LEGEND, legend
-from skilljuror.models.measure import UptakeCategory
 
 
 def test_every_category_of_uptake_has_a_line():

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from skilljuror.base.errors import UsageError
+from skilljuror.base.models.review_queue import ReviewText
 from skilljuror.cli.app import run
 from skilljuror.cli.review import _print_item
-from skilljuror.errors import UsageError
-from skilljuror.models.review_queue import ReviewText
 from tests.support.cli_process import call, complaint
 from tests.support.jsonl_desk import item
 from tests.support.reviewed_builds import TWO, doubtful_build

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from skilljuror.files import read_jsonl
+from skilljuror.base.files import read_jsonl
 from tests.support.cli_process import call, complaint
 from tests.support.jsonl_desk import review_page
 from tests.support.review_client import Page, ReviewClient, asked

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from skilljuror.errors import HarnessError
-from skilljuror.files import StudyFolder, read_record
-from skilljuror.models.study import TrialRecord
-from skilljuror.run.check import check_study
-from skilljuror.run.init_study import StudySource, init_study
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import HarnessError
+from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.models.study import TrialRecord
+from skilljuror.study.check import check_study
+from skilljuror.study.init_study import StudySource, init_study
+from skilljuror.study.run import run_study
 from tests.support.cli_process import call
 from tests.support.docker_engine import answers, run
 from tests.support.harbor_venv import HARBOR, needs_harbor

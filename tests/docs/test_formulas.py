@@ -8,11 +8,11 @@ from pkgutil import iter_modules
 
 from hypothesis import given, settings
 
-from skilljuror import stats
-from skilljuror.metrics import METRICS, definitions
-from skilljuror.models.measure import TrialContext
-from skilljuror.queries.run import catalog
-from skilljuror.registry import resolve
+from skilljuror.base.models.measure import TrialContext
+from skilljuror.base.registry import resolve
+from skilljuror.measures import stats
+from skilljuror.measures.metrics import METRICS, definitions
+from skilljuror.store.questions.run import catalog
 from tests.support.every import every
 from tests.support.metric_contexts import contexts
 from tests.support.places import ROOT

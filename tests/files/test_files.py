@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.errors import StudyError, UsageError
-from skilljuror.files import (
+from skilljuror.base.errors import StudyError, UsageError
+from skilljuror.base.files import (
     append_jsonl,
     data_dir,
     digest_json,
@@ -22,8 +22,8 @@ from skilljuror.files import (
     write_jsonl,
     write_record,
 )  # fmt: skip
-from skilljuror.models.gate import GateResult
-from skilljuror.models.record import Record
+from skilljuror.base.models.gate import GateResult
+from skilljuror.base.models.record import Record
 
 
 class Span(msgspec.Struct):
@@ -133,7 +133,7 @@ def test_a_kill_between_the_two_renames_is_put_right(tmp_path):
 ABANDON = """\
 import os, sys
 from pathlib import Path
-from skilljuror.files import fresh_dir
+from skilljuror.base.files import fresh_dir
 with fresh_dir(Path(sys.argv[1])) as staging:
     os._exit(0)
 """
@@ -164,7 +164,7 @@ def test_data_folders_are_found_and_others_refused():
 
 def test_every_record_field_is_documented():
     for name in ("build", "gate", "study"):
-        import_module(f"skilljuror.models.{name}")
+        import_module(f"skilljuror.base.models.{name}")
 
     def walk(kind):
         for sub in kind.__subclasses__():
@@ -174,7 +174,7 @@ def test_every_record_field_is_documented():
     bare = [
         f"{kind.__name__}.{name}"
         for kind in walk(Record)
-        if kind.__module__.startswith("skilljuror.models")
+        if kind.__module__.startswith("skilljuror.base.models")
         for name, field in kind.model_fields.items()
         if not field.description
     ]

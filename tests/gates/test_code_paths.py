@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.gates.hygiene import unresolved_paths
-from skilljuror.knowledge.generated.templates import fill_template
+from skilljuror.audit.audit import audit
+from skilljuror.audit.gates.hygiene import unresolved_paths
+from skilljuror.skill.generated.templates import fill_template
 from tests.support.knowledge_bundles import bundle
 
 HEAD = (

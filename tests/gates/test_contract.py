@@ -4,11 +4,11 @@ from itertools import product
 
 import pytest
 
-from skilljuror.errors import UsageError
-from skilljuror.gates import GATES
-from skilljuror.gates.policies import policy
-from skilljuror.gates.rules import RULES, explain
-from skilljuror.registry import resolve
+from skilljuror.audit.gates import GATES
+from skilljuror.audit.gates.policies import policy
+from skilljuror.audit.gates.rules import RULES, explain
+from skilljuror.base.errors import UsageError
+from skilljuror.base.registry import resolve
 from tests.support.every import every
 from tests.support.gate_pairs import FAITHFUL, SOURCE
 from tests.support.planted_drift import PLANTS
@@ -61,7 +61,9 @@ def test_what_the_parent_already_had_decides_nothing(rule):
 
 
 @every(
-    "gate", GATES, "Add its rules to RULES in skilljuror/gates/rules.py, each named GATE.SOMETHING."
+    "gate",
+    GATES,
+    "Add its rules to RULES in skilljuror/audit/gates/rules.py, each named GATE.SOMETHING.",
 )
 def test_every_gate_has_rules_and_only_its_own(gate):
     own = {rule for rule in RULES if rule.startswith(f"{gate}.")}
@@ -79,7 +81,7 @@ def test_a_gate_answers_the_same_twice(gate):
         assert one == two
 
 
-@every("rule", RULES, "A Rule needs `what`, `why` and `fix`: skilljuror/gates/rules.py.")
+@every("rule", RULES, "A Rule needs `what`, `why` and `fix`: skilljuror/audit/gates/rules.py.")
 def test_every_rule_is_explained(rule):
     told = explain(rule)
     assert told.startswith(f"{rule} (")

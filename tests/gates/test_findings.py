@@ -1,6 +1,6 @@
 """From observations to findings: what the parent has too is inherited."""
 
-from skilljuror.gates.findings import Observation, differential, finding
+from skilljuror.audit.gates.findings import Observation, differential, finding
 
 
 def test_as_many_observations_as_the_parent_has_are_inherited():

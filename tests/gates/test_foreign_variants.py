@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.knowledge.comparison.unit_matching import knowledge_map
+from skilljuror.audit.audit import audit
+from skilljuror.audit.comparison.unit_matching import knowledge_map
 from tests.support.gate_pairs import CHECK, SOURCE, edited
 from tests.support.knowledge_bundles import bundle
 

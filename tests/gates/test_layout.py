@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.gates.layout import LayoutGate
+from skilljuror.audit.gates.layout import LayoutGate
 from tests.support.knowledge_bundles import skill
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.build.build import build_source
-from skilljuror.models.bundle import Bundle
+from skilljuror.audit.audit import audit
+from skilljuror.base.models.bundle import Bundle
+from skilljuror.layouts.build.build import build_source
 from tests.support.knowledge_bundles import skill
 
 STEPS = ("Measure the load", "Cut the beam", "Plane the edge", "Oil the wood", "Hang the beam")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from skilljuror.build.assay import AssaySettings, assay, pooled
-from skilljuror.build.audit import audit
-from skilljuror.build.build import build_source, load_build
-from skilljuror.build.folder import VARIANTS
-from skilljuror.bundles import load_bundle
+from skilljuror.audit.audit import audit
+from skilljuror.layouts.build.assay import AssaySettings, assay, pooled
+from skilljuror.layouts.build.build import build_source, load_build
+from skilljuror.layouts.build.folder import VARIANTS
+from skilljuror.skill.bundles import load_bundle
 from tests.support import places
 from tests.support.places import ROOT
 

@@ -1,6 +1,6 @@
 """Links to folders, and commands quoted with other marks behind them."""
 
-from skilljuror.build.audit import audit
+from skilljuror.audit.audit import audit
 from tests.support.knowledge_bundles import bundle
 
 HEAD = "---\nname: a\ndescription: Does things.\n---\n"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from skilljuror.errors import UsageError
-from skilljuror.gates.findings import Observation, finding
-from skilljuror.gates.policies import policies, policy, worst
-from skilljuror.gates.rules import RULES
+from skilljuror.audit.gates.findings import Observation, finding
+from skilljuror.audit.gates.policies import policies, policy, worst
+from skilljuror.audit.gates.rules import RULES
+from skilljuror.base.errors import UsageError
 from tests.support.every import every
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.gates.layout import LayoutGate
-from skilljuror.models.bundle import Bundle
+from skilljuror.audit.gates.layout import LayoutGate
+from skilljuror.base.models.bundle import Bundle
 from tests.support.knowledge_bundles import skill
 
 PARTS = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.build.audit import audit
-from skilljuror.gates import GATES
+from skilljuror.audit.audit import audit
+from skilljuror.audit.gates import GATES
 from tests.support.knowledge_bundles import bundle
 
 LINES = st.sampled_from([

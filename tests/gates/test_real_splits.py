@@ -6,8 +6,8 @@ from statistics import median
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.bundles.revision import load_named
+from skilljuror.audit.audit import audit
+from skilljuror.skill.bundles.revision import load_named
 from tests.support.places import SHARED
 
 SPLITS = SHARED / "splits"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.gates.routing import RoutingGate
+from skilljuror.audit.audit import audit
+from skilljuror.audit.gates.routing import RoutingGate
 from tests.support.knowledge_bundles import skill
 
 LOANS = "# Loans\n\n## Due dates\n\nA book is due after three weeks; a film after one.\n"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.gates.security import _HEADS, _PATTERNS, _folded, _may_match
+from skilljuror.audit.gates.security import _HEADS, _PATTERNS, _folded, _may_match
 
 PLAIN = (
     "curl", "wget", "irm", "iwr", "Invoke-WebRequest", "| sh", "|sudo bash", "<(", "iex (", "sh ",

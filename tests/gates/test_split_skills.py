@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.build.audit import audit
+from skilljuror.audit.audit import audit
 from tests.support.knowledge_bundles import bundle
 
 ROOT, PAGE = "kiln/SKILL.md", "kiln/references/firing.md"

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from skilljuror.errors import GateError, StudyError, UsageError
-from skilljuror.files import StudyFolder, digest_tree, read_record
-from skilljuror.generate.generate import Request, generate
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.study import StudyPlan, TrialRecord
-from skilljuror.queries.run import run
-from skilljuror.run.check import check_study
-from skilljuror.run.init_study import StudySource, init_study
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import GateError, StudyError, UsageError
+from skilljuror.base.files import StudyFolder, digest_tree, read_record
+from skilljuror.base.models.study import StudyPlan, TrialRecord
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.check import check_study
+from skilljuror.study.generate.generate import Request, generate
+from skilljuror.study.init_study import StudySource, init_study
+from skilljuror.study.run import run_study
 from tests.support import programs
 from tests.support.cli_process import call
 from tests.support.harness_tasks import REWARD, make_task, needs_bwrap, write_tree

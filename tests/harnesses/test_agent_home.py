@@ -5,8 +5,8 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.harnesses.agent_home import listed_tools
-from skilljuror.harnesses.local import LocalHarness
+from skilljuror.harness.agent_home import listed_tools
+from skilljuror.harness.local import LocalHarness
 from tests.support.harness_tasks import ISOLATIONS, make_job, make_task, make_variant, shell_agent
 
 SETTINGS = {".tool/settings.json": '{"quiet": true}\n'}

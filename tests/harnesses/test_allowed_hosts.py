@@ -7,8 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.errors import HarnessError, UsageError
-from skilljuror.harnesses.local import LocalHarness
+from skilljuror.base.errors import HarnessError, UsageError
+from skilljuror.harness.local import LocalHarness
 from tests.support.harness_tasks import make_job, make_task, needs_bwrap, shell_agent
 from tests.support.serving import serving
 from tests.support.studies import until

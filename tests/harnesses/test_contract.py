@@ -2,12 +2,12 @@
 
 import pytest
 
-from skilljuror.errors import UsageError
-from skilljuror.files import sha256
-from skilljuror.harnesses import HARNESSES
-from skilljuror.models.study import TrialRecord
-from skilljuror.registry import resolve
-from skilljuror.run.faults import without_verifier
+from skilljuror.base.errors import UsageError
+from skilljuror.base.files import sha256
+from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.registry import resolve
+from skilljuror.harness import HARNESSES
+from skilljuror.study.faults import without_verifier
 from tests.support.harbor_venv import HARBOR, needs_harbor
 from tests.support.harness_tasks import make_job, make_task, make_variant
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.errors import HarnessError
-from skilljuror.harnesses.environment import copy_environment, read_recipe
+from skilljuror.base.errors import HarnessError
+from skilljuror.harness.environment import copy_environment, read_recipe
 from tests.support.harness_tasks import write_tree
 
 FILES = {"a.txt": "a", "b.csv": "b", "data/c.csv": "c", "skills/x/SKILL.md": "no"}

@@ -9,11 +9,11 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.errors import HarnessError, UsageError
-from skilljuror.files import digest_tree
-from skilljuror.harnesses import process
-from skilljuror.harnesses.local import LocalHarness, _machine_faults
-from skilljuror.run.faults import MACHINE_FAULTS
+from skilljuror.base.errors import HarnessError, UsageError
+from skilljuror.base.files import digest_tree
+from skilljuror.harness import process
+from skilljuror.harness.local import LocalHarness, _machine_faults
+from skilljuror.study.faults import MACHINE_FAULTS
 from tests.support.harness_tasks import (
     ISOLATIONS,
     alive,

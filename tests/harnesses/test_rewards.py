@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.harnesses.rewards import MAX_BYTES, read_reward
+from skilljuror.harness.rewards import MAX_BYTES, read_reward
 from tests.support.harness_tasks import write_tree
 
 

@@ -12,13 +12,13 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.errors import HarnessError, StudyError
-from skilljuror.harnesses import limits
-from skilljuror.harnesses.artifacts import GONE, Reading
-from skilljuror.harnesses.limits import MEGABYTE, Limits, unnamed
-from skilljuror.harnesses.local import LocalHarness
-from skilljuror.harnesses.process import OVER_LIMIT, Command, OutputFiles
-from skilljuror.harnesses.sandbox import BubblewrapSandbox, search_path
+from skilljuror.base.errors import HarnessError, StudyError
+from skilljuror.harness import limits
+from skilljuror.harness.artifacts import GONE, Reading
+from skilljuror.harness.limits import MEGABYTE, Limits, unnamed
+from skilljuror.harness.local import LocalHarness
+from skilljuror.harness.process import OVER_LIMIT, Command, OutputFiles
+from skilljuror.harness.sandbox import BubblewrapSandbox, search_path
 from tests.support.harness_tasks import (
     REWARD,
     alive,

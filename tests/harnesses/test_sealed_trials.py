@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from skilljuror.errors import HarnessError, UsageError
-from skilljuror.harnesses.harbor.harness import HarborHarness
-from skilljuror.harnesses.local import LocalHarness
-from skilljuror.harnesses.seal import syscall_filter, unsealed
-from skilljuror.run.doctor import inspect_machine
+from skilljuror.base.errors import HarnessError, UsageError
+from skilljuror.harness.harbor.harness import HarborHarness
+from skilljuror.harness.local import LocalHarness
+from skilljuror.harness.seal import syscall_filter, unsealed
+from skilljuror.study.doctor import inspect_machine
 from tests.support.as_user import WHO, told_by
 from tests.support.harness_tasks import make_job, make_task, needs_bwrap
 

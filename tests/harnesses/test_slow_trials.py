@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.harnesses.artifacts import GONE
+from skilljuror.harness.artifacts import GONE
 from tests.support.as_user import WHO, told_by
 from tests.support.harness_tasks import needs_bwrap
 

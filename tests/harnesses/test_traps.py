@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from skilljuror.harnesses.artifacts import Reading
-from skilljuror.harnesses.local import LocalHarness
-from skilljuror.harnesses.traps import drop_traps
+from skilljuror.harness.artifacts import Reading
+from skilljuror.harness.local import LocalHarness
+from skilljuror.harness.traps import drop_traps
 from tests.support.harness_tasks import REWARD, make_job, make_task, needs_bwrap
 
 KEY = "the key\n"

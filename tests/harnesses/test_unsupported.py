@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.harnesses.unsupported import tasks_requirement, unsupported
+from skilljuror.harness.unsupported import tasks_requirement, unsupported
 from tests.support.harness_tasks import make_task, write_tree
 
 VERIFIER = """#!/bin/bash

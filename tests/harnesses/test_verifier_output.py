@@ -2,7 +2,7 @@
 
 import os
 
-from skilljuror.harnesses.verifier_output import OUTPUT, last_lines, verifier_output
+from skilljuror.harness.verifier_output import OUTPUT, last_lines, verifier_output
 
 
 def printed(folder, data):

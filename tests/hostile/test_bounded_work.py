@@ -4,19 +4,19 @@ import json
 
 import pytest
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.commands.pipeline import command_accesses
-from skilljuror.attribution.resolution.resolver import MOST_ACCESSES
-from skilljuror.attribution.shell.wrappers import unwrap
-from skilljuror.judge.rubric import load_rubric
-from skilljuror.judge.tracing import TracingJudge
-from skilljuror.work_budget import (
+from skilljuror.base.work_budget import (
     LEAST_TURNS,
     TURNS_PER_BYTE,
     WorkBudgetExceeded,
     charge,
     work_budget,
 )
+from skilljuror.events.attribute import attribute
+from skilljuror.events.commands.pipeline import command_accesses
+from skilljuror.events.resolution.resolver import MOST_ACCESSES
+from skilljuror.events.shell.wrappers import unwrap
+from skilljuror.judge.rubric import load_rubric
+from skilljuror.judge.tracing import TracingJudge
 from tests.support.atif_documents import agent_step, document, tool_call
 from tests.support.attribution_runs import BUNDLE, FRONT, events_of, observed_events, ran, run_of
 from tests.support.cli_process import call

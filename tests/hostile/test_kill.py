@@ -16,9 +16,9 @@ import pytest
 import typer.main
 import yaml
 
+from skilljuror.base.files import StudyFolder, digest_tree, read_record, sha256
+from skilljuror.base.models.study import StudyPlan, TrialRecord
 from skilljuror.cli.app import app
-from skilljuror.files import StudyFolder, digest_tree, read_record, sha256
-from skilljuror.models.study import StudyPlan, TrialRecord
 from tests.support.changing_logs import ChangingLogs
 from tests.support.harness_tasks import ISOLATIONS
 from tests.support.ingested import tables

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skilljuror import open_study
-from skilljuror.files import path_of, path_text
+from skilljuror.base.files import path_of, path_text
 from tests.support.cli_process import SKILL, call, complaint
 from tests.support.places import ROOT
 from tests.support.studies import run_example

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from skilljuror.errors import ModelError
-from skilljuror.llm import ModelChoice, ModelClient
-from skilljuror.redaction import redact
+from skilljuror.base.errors import ModelError
+from skilljuror.base.llm import ModelChoice, ModelClient
+from skilljuror.base.redaction import redact
 from tests.support.cli_process import call
 from tests.support.harness_tasks import ISOLATIONS
 from tests.support.loopback import model_server
@@ -66,7 +66,7 @@ def test_a_key_among_the_parameters(tmp_path):
 def test_an_error_line_of_any_command(form):
     script = (
         "import sys, skilljuror.cli.app as app\n"
-        "from skilljuror.errors import ModelError\n"
+        "from skilljuror.base.errors import ModelError\n"
         "def run(words): raise ModelError('refused ' + sys.argv[1])\n"
         "app.run = run\n"
         "from skilljuror.cli.main import main\nmain()\n"

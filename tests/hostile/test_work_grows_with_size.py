@@ -10,17 +10,17 @@ import time
 
 import pytest
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.commands.apply_patch import patch_accesses
-from skilljuror.attribution.commands.pipeline import command_accesses
-from skilljuror.attribution.python.file_accesses import python_accesses
-from skilljuror.attribution.shell.wrappers import unwrap
-from skilljuror.build.build import build_source
+from skilljuror.base.work_budget import work_budget
+from skilljuror.events.attribute import attribute
+from skilljuror.events.commands.apply_patch import patch_accesses
+from skilljuror.events.commands.pipeline import command_accesses
+from skilljuror.events.python.file_accesses import python_accesses
+from skilljuror.events.shell.wrappers import unwrap
 from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
-from skilljuror.work_budget import work_budget
+from skilljuror.layouts.build.build import build_source
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 from tests.support.atif_documents import agent_step, document, tool_call
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.counted_work import lines_run

@@ -14,10 +14,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from skilljuror.ingest.changes import ReadPolicy
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.queries.run import run
-from skilljuror.runtime.workers import Progress
+from skilljuror.base.workers import Progress
+from skilljuror.store.ingest.changes import ReadPolicy
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.questions.run import run
 from tests.support.changing_logs import ChangingLogs
 from tests.support.ingested import READ, REMEMBERED, tables
 from tests.support.places import GOLDENS
@@ -145,12 +145,12 @@ study, root = map(Path, sys.argv[1:])
 print(*{{path for path in opened if path.startswith(str(root)) and Path(path).is_file()}}, sep="\\n")
 """
 INGEST = """
-from skilljuror.ingest.ingest import ingest_logs
+from skilljuror.store.ingest.ingest import ingest_logs
 ingest_logs(study, [root])
 """
 READ_AGAIN = """
-from skilljuror.ingest.logs import logged_runs, read_logged
-from skilljuror.queries.run import run
+from skilljuror.store.ingest.logs import logged_runs, read_logged
+from skilljuror.store.questions.run import run
 database = study / "study.duckdb"
 names = [row[0] for row in run(database, "trajectory_names").rows]
 read_logged(logged_runs(database, names)[max(names)])

@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from skilljuror.ingest.analysis import MeasureOptions
-from skilljuror.ingest.checks import MAX_FILE, failure_label, read_checks
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.queries.run import run
-from skilljuror.run.adopt import adopt
-from skilljuror.run.run import run_study
+from skilljuror.store.ingest.analysis import MeasureOptions
+from skilljuror.store.ingest.checks import MAX_FILE, failure_label, read_checks
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.adopt import adopt
+from skilljuror.study.run import run_study
 from tests.support.harbor_trials import TRIAL
 from tests.support.harness_tasks import REWARD, write_tree
 from tests.support.studies import make_study

@@ -6,16 +6,16 @@ import textwrap
 import pytest
 from msgspec import structs
 
-from skilljuror.build.protected_texts import fingerprints_of, save_fingerprints
-from skilljuror.files import StudyFolder
-from skilljuror.fingerprints import texts_below
-from skilljuror.ingest.analysis import MeasureOptions
-from skilljuror.ingest.contamination import search_leaks
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.knowledge.generated.templates import fill_template
-from skilljuror.models.trajectory import Message, Step
-from skilljuror.queries.run import run
-from skilljuror.run.run import run_study
+from skilljuror.base.files import StudyFolder
+from skilljuror.base.fingerprints import texts_below
+from skilljuror.base.models.trajectory import Message, Step
+from skilljuror.layouts.build.protected_texts import fingerprints_of, save_fingerprints
+from skilljuror.skill.generated.templates import fill_template
+from skilljuror.store.ingest.analysis import MeasureOptions
+from skilljuror.store.ingest.contamination import search_leaks
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.run import run_study
 from tests.support.attribution_runs import ran, run_of
 from tests.support.harness_tasks import SKILL, write_tree
 from tests.support.places import EXAMPLES

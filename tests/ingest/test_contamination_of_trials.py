@@ -2,13 +2,13 @@
 
 import pytest
 
-from skilljuror.build.manifests import NOTHING_OFFERED
-from skilljuror.ingest.analysis import analyse
-from skilljuror.models.build import BuildRecord
-from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.models.review import JudgedBuild
-from skilljuror.queries.run import run
+from skilljuror.base.models.build import BuildRecord
+from skilljuror.base.models.events import Resource, SkillManifest
+from skilljuror.base.models.review import JudgedBuild
+from skilljuror.layouts.build.manifests import NOTHING_OFFERED
 from skilljuror.store import open_write
+from skilljuror.store.ingest.analysis import analyse
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 from tests.support import goldens
 

@@ -5,9 +5,9 @@ from itertools import chain
 
 import pytest
 
-from skilljuror.ingest.changes import ReadPolicy
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.queries.run import run
+from skilljuror.store.ingest.changes import ReadPolicy
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.questions.run import run
 from tests.support.forked_sessions import (
     EARLIER,
     FIRST_TURN,

@@ -10,16 +10,16 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from skilljuror.build.assay import AssaySettings, assay_many
-from skilljuror.build.stored_builds import store_builds
-from skilljuror.errors import StoreError
-from skilljuror.files import StudyFolder
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.judging.judge_study import judge_study
-from skilljuror.parsers.discovery.find_logs import LogFilter
-from skilljuror.queries.run import run
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import StoreError
+from skilljuror.base.files import StudyFolder
+from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.layouts.build.assay import AssaySettings, assay_many
+from skilljuror.logs.discovery.find_logs import LogFilter
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.store.stored_builds import store_builds
+from skilljuror.study.run import run_study
 from tests.support.cli_process import call, complaint
 from tests.support.ingested import READ, tables
 from tests.support.places import GOLDENS
@@ -178,15 +178,15 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from skilljuror.store import Store
-from skilljuror.ingest import summary
+from skilljuror.store.ingest import summary
 summary.BATCH_ROWS = 1
 put = Store.put_runs
 def put_and_die(self, batches):
     put(self, batches)
     os.kill(os.getpid(), signal.SIGKILL)
 Store.put_runs = put_and_die
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.ingest.trials import ingest_trials
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.ingest.trials import ingest_trials
 study, *paths = map(Path, sys.argv[1:])
 ingest_logs(study, paths) if paths else ingest_trials(study)
 """

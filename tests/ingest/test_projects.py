@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.ingest.rows import person_of, project_of
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.queries.run import run
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.store.ingest.rows import person_of, project_of
+from skilljuror.store.questions.run import run
 from tests.support.cli_process import call, complaint
 from tests.support.ingested import CALL, READ
 

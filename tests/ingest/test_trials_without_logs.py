@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from skilljuror.errors import StudyError
-from skilljuror.ingest.changes import ReadPolicy
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.ingest.lookup import look_up
-from skilljuror.parsers.harbor.result import is_trial, read_result
-from skilljuror.queries.run import catalog, run
-from skilljuror.reports.build import build_report
+from skilljuror.base.errors import StudyError
+from skilljuror.logs.harbor.result import is_trial, read_result
+from skilljuror.report.build import build_report
+from skilljuror.report.lookup import look_up
+from skilljuror.store.ingest.changes import ReadPolicy
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.questions.run import catalog, run
 from tests.support.cli_process import call
 from tests.support.ingested import READ, tables
 from tests.support.odd_json import spoil

@@ -2,7 +2,7 @@
 
 import re
 
-from skilljuror.files import data_dir
+from skilljuror.base.files import data_dir
 from skilljuror.judge.tracing import TracingJudge
 from tests.support.every import every
 from tests.support.judge_cases import CASES, CaseBuilder

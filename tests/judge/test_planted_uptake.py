@@ -7,10 +7,10 @@ from typing import ClassVar
 import pytest
 from msgspec.structs import replace
 
+from skilljuror.base.models.measure import UptakeCategory, Verdict
+from skilljuror.base.registry import resolve
 from skilljuror.judge import JUDGES
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.models.measure import UptakeCategory, Verdict
-from skilljuror.registry import resolve
 from tests.support.judge_contract import answers, breaches, main, precision, report
 from tests.support.planted_uptake import planted_events
 

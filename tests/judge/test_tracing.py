@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
+from skilljuror.base.models.trajectory import Message, Step, Trajectory
+from skilljuror.base.registry import resolve
 from skilljuror.judge import JUDGES
 from skilljuror.judge.replay.shown_text import RUN_KINDS
 from skilljuror.judge.replay.timeline import call_text
 from skilljuror.judge.tracing import QUOTE, TracingJudge, clip
-from skilljuror.models.trajectory import Message, Step, Trajectory
-from skilljuror.registry import resolve
 from tests.support.every import every
 from tests.support.judge_cases import CASES, CaseBuilder
 from tests.support.metric_contexts import contexts

@@ -2,14 +2,14 @@
 
 import pytest
 
+from skilljuror.base.llm import ModelChoice, ModelClient
+from skilljuror.base.llm.transport import Reply
+from skilljuror.base.models.measure import UptakeCategory
+from skilljuror.base.models.trajectory import Usage
 from skilljuror.judge.by_model.answers import Outcome
 from skilljuror.judge.by_model.asking import ModelJudgement
 from skilljuror.judge.by_model.questions import questions_of
-from skilljuror.judging.repeats import Asking, askings_of, modal_judgement
-from skilljuror.llm import ModelChoice, ModelClient
-from skilljuror.llm.transport import Reply
-from skilljuror.models.measure import UptakeCategory
-from skilljuror.models.trajectory import Usage
+from skilljuror.judge.judging.repeats import Asking, askings_of, modal_judgement
 from tests.support.model_judging import MODEL, RUN, excerpt, reader
 
 YES, NO, SORRY, OPEN = (

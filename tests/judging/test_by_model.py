@@ -10,14 +10,14 @@ import time
 
 import pytest
 
-from skilljuror.errors import ModelError, UsageError
-from skilljuror.ingest.analysis import MeasureOptions
-from skilljuror.ingest.ingest import ingest_logs
+from skilljuror.base.errors import ModelError, UsageError
+from skilljuror.base.llm import ModelChoice
+from skilljuror.judge.judging.by_model import ModelOptions, judge_with_model
+from skilljuror.judge.judging.judge_study import judge_study
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.judging.by_model import ModelOptions, judge_with_model
-from skilljuror.judging.judge_study import judge_study
-from skilljuror.llm import ModelChoice
-from skilljuror.queries.run import run
+from skilljuror.store.ingest.analysis import MeasureOptions
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.questions.run import run
 from tests.support.ingested import tables
 from tests.support.loopback import model_server
 from tests.support.model_judging import MODEL, answer, environment, reader, verdict, write_logs

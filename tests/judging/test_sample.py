@@ -7,11 +7,11 @@ from collections import Counter
 import duckdb
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.files import StudyFolder
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.judging.sample import label_sample
-from skilljuror.queries.run import run
+from skilljuror.base.errors import StudyError
+from skilljuror.base.files import StudyFolder
+from skilljuror.judge.judging.sample import label_sample
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.questions.run import run
 from tests.support.fabricated_studies import small_study
 from tests.support.places import GOLDENS
 

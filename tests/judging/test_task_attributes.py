@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.files import StudyFolder, write_record
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.judging.task_attributes import judge_tasks
-from skilljuror.queries.run import run
+from skilljuror.base.errors import StudyError
+from skilljuror.base.files import StudyFolder, write_record
+from skilljuror.judge.judging.task_attributes import judge_tasks
 from skilljuror.store import open_write
-from skilljuror.studies.plan import freeze
-from skilljuror.studies.study_file import load_study
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.plan import freeze
+from skilljuror.study.study_file import load_study
 from tests.support.loopback import model_server
 from tests.support.rubric_answers import client
 from tests.support.scripted_model import WARNINGS, blocks

@@ -7,17 +7,17 @@ import pytest
 from msgspec.structs import replace
 from pydantic import ValidationError
 
-from skilljuror.errors import ModelError, StudyError
-from skilljuror.files import StudyFolder
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.judging.task_rubrics import judge_rubrics
-from skilljuror.models.task_rubric import MAX_BYTES, CodeCheck, TaskRubric
-from skilljuror.queries.run import run
+from skilljuror.base.errors import ModelError, StudyError
+from skilljuror.base.files import StudyFolder
+from skilljuror.base.models.task_rubric import MAX_BYTES, CodeCheck, TaskRubric
+from skilljuror.judge.judging.task_rubrics import judge_rubrics
 from skilljuror.review.desk import StudyDesk
-from skilljuror.run.run import run_study
-from skilljuror.run.task_check import check_tasks
-from skilljuror.runtime.rubric_work import rubric_findings
-from skilljuror.studies.task_rubric import Work, decide, read_rubric
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.rubric_work import rubric_findings
+from skilljuror.study.run import run_study
+from skilljuror.study.task_check import check_tasks
+from skilljuror.study.task_rubric import Work, decide, read_rubric
 from tests.support.cli_process import call
 from tests.support.harness_tasks import make_task, write_tree
 from tests.support.loopback import model_server

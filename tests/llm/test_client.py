@@ -7,17 +7,17 @@ import pytest
 from msgspec import structs
 from pydantic import BaseModel
 
-from skilljuror.errors import ModelError, UsageError
-from skilljuror.files import append_jsonl, read_jsonl
-from skilljuror.llm import (
+from skilljuror.base.errors import ModelError, UsageError
+from skilljuror.base.files import append_jsonl, read_jsonl
+from skilljuror.base.llm import (
     ModelChoice,
     ModelClient,
     RecordedModel,
     SpendingCap,
     in_flight,
 )
-from skilljuror.models.measure import Price
-from skilljuror.prices import AS_OF
+from skilljuror.base.models.measure import Price
+from skilljuror.base.prices import AS_OF
 from tests.support.loopback import Reply, completion, model_server
 
 ASK = [{"role": "user", "content": "yes or no?"}]

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from skilljuror.errors import ModelError
-from skilljuror.llm import in_flight
+from skilljuror.base.errors import ModelError
+from skilljuror.base.llm import in_flight
 
 
 def test_all_the_work_is_done_that_many_at_a_time():

@@ -2,7 +2,7 @@
 
 import json
 
-from skilljuror.llm import as_data
+from skilljuror.base.llm import as_data
 
 
 def test_foreign_text_cannot_close_its_own_fence():

@@ -8,10 +8,10 @@ import zlib
 import pytest
 from msgspec import structs
 
-from skilljuror.errors import ModelError, StudyError
-from skilljuror.files import append_jsonl, read_jsonl
-from skilljuror.llm import ModelChoice, ModelClient
-from skilljuror.llm.bounded_http import MAX_BODY
+from skilljuror.base.errors import ModelError, StudyError
+from skilljuror.base.files import append_jsonl, read_jsonl
+from skilljuror.base.llm import ModelChoice, ModelClient
+from skilljuror.base.llm.bounded_http import MAX_BODY
 from tests.support.loopback import Reply, completion, model_server
 
 ASK = [{"role": "user", "content": "yes or no?"}]

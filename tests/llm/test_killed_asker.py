@@ -7,14 +7,14 @@ from collections import Counter
 
 import pytest
 
-from skilljuror.files import read_jsonl
+from skilljuror.base.files import read_jsonl
 from tests.support.loopback import Reply, completion, model_server
 
 QUESTIONS, AT_ONCE = 500, 16
 ASKER = """
 import json, sys
 from pathlib import Path
-from skilljuror.llm import ModelChoice, ModelClient, in_flight
+from skilljuror.base.llm import ModelChoice, ModelClient, in_flight
 
 address, calls, table = sys.argv[1:4]
 choice = ModelChoice("openai/gpt-4o", address, {"api_key": "dummy-key"}, 20)

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from skilljuror.errors import ModelError, QuestionRefused
-from skilljuror.llm import ModelChoice, ModelClient
+from skilljuror.base.errors import ModelError, QuestionRefused
+from skilljuror.base.llm import ModelChoice, ModelClient
 from tests.support.loopback import Reply, completion, model_server
 from tests.support.model_server import Step
 from tests.support.model_server import model_server as anthropic_server

@@ -5,9 +5,9 @@ import math
 import pytest
 from hypothesis import given, settings
 
-from skilljuror.metrics import METRICS, definitions
-from skilljuror.models.measure import TrialContext
-from skilljuror.registry import resolve
+from skilljuror.base.models.measure import TrialContext
+from skilljuror.base.registry import resolve
+from skilljuror.measures.metrics import METRICS, definitions
 from tests.support.metric_contexts import contexts
 
 EMPTY = TrialContext(trial="t")

@@ -1,10 +1,10 @@
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.metrics.efficiency import measure
-from skilljuror.models.measure import Price, TrialContext
-from skilljuror.models.trajectory import Usage
-from skilljuror.prices import PRICES, cost, price_of
+from skilljuror.base.models.measure import Price, TrialContext
+from skilljuror.base.models.trajectory import Usage
+from skilljuror.base.prices import PRICES, cost, price_of
+from skilljuror.measures.metrics.efficiency import measure
 from tests.support.metric_contexts import record, step, trajectory
 
 GPT = price_of("gpt-5.4", None)

@@ -1,9 +1,9 @@
 import pytest
 
-from skilljuror.metrics.invocation import measure
-from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.models.measure import TrialContext
-from skilljuror.models.trajectory import OfferedSkill
+from skilljuror.base.models.events import Resource, SkillManifest
+from skilljuror.base.models.measure import TrialContext
+from skilljuror.base.models.trajectory import OfferedSkill
+from skilljuror.measures.metrics.invocation import measure
 from tests.support.metric_contexts import event, run, step, trajectory
 
 

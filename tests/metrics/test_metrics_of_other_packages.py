@@ -6,23 +6,23 @@ import pytest
 import yaml
 
 import skilljuror
-from skilljuror.errors import UsageError
-from skilljuror.ingest.analysis import MeasureOptions
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.ingest.lookup import report_study
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.metrics import families
-from skilljuror.queries.run import run
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import UsageError
+from skilljuror.measures.metrics import families
+from skilljuror.report.lookup import report_study
 from skilljuror.store import open_write
+from skilljuror.store.ingest.analysis import MeasureOptions
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.run import run_study
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call, complaint
 from tests.support.places import GOLDENS
 from tests.support.studies import make_study
 
 PACKAGE = """
-from skilljuror.metrics.base import Definition, defines, to_measures
-from skilljuror.models.measure import Measure
+from skilljuror.measures.metrics.base import Definition, defines, to_measures
+from skilljuror.base.models.measure import Measure
 
 
 @defines({

@@ -1,7 +1,7 @@
 import pytest
 
-from skilljuror.metrics.outcome import measure
-from skilljuror.models.measure import TrialContext
+from skilljuror.base.models.measure import TrialContext
+from skilljuror.measures.metrics.outcome import measure
 from tests.support.metric_contexts import record
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from skilljuror.metrics.process import measure, step_texts
-from skilljuror.models.measure import TrialContext
+from skilljuror.base.models.measure import TrialContext
+from skilljuror.measures.metrics.process import measure, step_texts
 from tests.support.metric_contexts import call, event, run, step, trajectory
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from skilljuror.metrics.invocation import measure
-from skilljuror.models.measure import TrialContext
-from skilljuror.models.trajectory import Step
-from skilljuror.queries.run import run
+from skilljuror.base.models.measure import TrialContext
+from skilljuror.base.models.trajectory import Step
+from skilljuror.measures.metrics.invocation import measure
+from skilljuror.store.questions.run import run
 from tests.support.fabricated_studies import ingested
 from tests.support.metric_contexts import event, trajectory
 from tests.support.recomputed_measures import NOT_TOLD, UNITS, expected, made_up, ratio

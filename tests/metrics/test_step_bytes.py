@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.metrics.process import step_bytes, step_texts
-from skilljuror.models.trajectory import Step, ToolCall, ToolResult
+from skilljuror.base.models.trajectory import Step, ToolCall, ToolResult
+from skilljuror.measures.metrics.process import step_bytes, step_texts
 
 TEXT = st.text(st.characters(), max_size=20)
 PLAIN = st.none() | st.booleans() | st.integers() | TEXT

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.metrics.timing import BINS, THIRDS, measure, part_of
-from skilljuror.models.measure import TrialContext
+from skilljuror.base.models.measure import TrialContext
+from skilljuror.measures.metrics.timing import BINS, THIRDS, measure, part_of
 from tests.support.metric_contexts import event, run, trajectory
 
 # Steps, Skill positions, their thirds, their bins, distributed.

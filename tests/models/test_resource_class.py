@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.models.bundle import Blob
-from skilljuror.models.resource_class import (
+from skilljuror.base.models.bundle import Blob
+from skilljuror.base.models.resource_class import (
     BULK_SUFFIXES,
     CODE_SUFFIXES,
     DATA_SUFFIXES,

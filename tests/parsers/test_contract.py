@@ -7,13 +7,13 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import LogKind, Source
-from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
-from skilljuror.parsers.read import claims, parser, read
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.events.attribute import attribute
+from skilljuror.logs import FORMATS
+from skilljuror.logs.base import LogKind, Source
+from skilljuror.logs.raw_logs.file_head import HEAD_BYTES
+from skilljuror.logs.read import claims, parser, read
 from tests.support import goldens, places
 from tests.support.every import every
 from tests.support.odd_json import spoil

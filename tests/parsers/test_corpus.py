@@ -6,14 +6,14 @@ from functools import lru_cache
 
 import pytest
 
-from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import FoundSource, Source
-from skilljuror.parsers.discovery.deduplication import capture_of, deduplicate
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
-from skilljuror.parsers.read import claims, read
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.logs import FORMATS
+from skilljuror.logs.base import FoundSource, Source
+from skilljuror.logs.discovery.deduplication import capture_of, deduplicate
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.raw_logs.file_head import HEAD_BYTES
+from skilljuror.logs.read import claims, read
 from tests.support import places
 from tests.support.every import every
 

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.exposure import expose
+from skilljuror.base.models.events import SkillManifest
+from skilljuror.base.models.knowledge import MappedUnit, Unit, UnitLocation
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.events.attribute import attribute
+from skilljuror.events.exposure import expose
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.models.events import SkillManifest
-from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 from tests.support import goldens
 
 FEWEST_FORMATS = {

@@ -2,9 +2,9 @@
 
 import json
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.events.attribute import attribute
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 
 SKILL = "/home/kim/.kimi-code/skills/kiln/SKILL.md"
 

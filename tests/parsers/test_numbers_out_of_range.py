@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from skilljuror.attribution.accesses.line_selection import sed_selection
-from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.commands.line_options import end_range
-from skilljuror.models.trajectory import ToolCall, ToolResult
-from skilljuror.parsers.codex.tool_results import read_output
+from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.events.accesses.line_selection import sed_selection
+from skilljuror.events.attribute import attribute
+from skilljuror.events.commands.line_options import end_range
+from skilljuror.logs.codex.tool_results import read_output
 from tests.support.attribution_runs import BUNDLE, events_of, ran, run_of
 from tests.support.shell_texts import read_shell
 

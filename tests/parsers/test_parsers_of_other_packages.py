@@ -6,12 +6,12 @@ import shutil
 
 import pytest
 
-from skilljuror.errors import UsageError
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.ingest.lookup import look_up
-from skilljuror.parsers.discovery.find_logs import LogFilter, discover
-from skilljuror.parsers.read import parser, read
-from skilljuror.queries.run import run
+from skilljuror.base.errors import UsageError
+from skilljuror.logs.discovery.find_logs import LogFilter, discover
+from skilljuror.logs.read import parser, read
+from skilljuror.report.lookup import look_up
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.questions.run import run
 from tests.support.cli_process import call, complaint
 from tests.support.places import GOLDENS
 
@@ -19,11 +19,11 @@ CODEX = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
 TRIAL = GOLDENS / "harbor-trial" / "codex" / "raw"
 SKILL = "/root/.claude/skills/tides/SKILL.md"
 PACKAGE = """
-from skilljuror.models.trajectory import AgentTraits, ToolResult
-from skilljuror.parsers.assembly.builders import MAIN
-from skilljuror.parsers.base import Parser
-from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
-from skilljuror.parsers.raw_logs.file_head import parse_head
+from skilljuror.base.models.trajectory import AgentTraits, ToolResult
+from skilljuror.logs.assembly.builders import MAIN
+from skilljuror.logs.base import Parser
+from skilljuror.logs.json_lines import JsonLinesParser, RecordReader
+from skilljuror.logs.raw_logs.file_head import parse_head
 
 
 class Reader(RecordReader):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.models.trajectory import AgentTraits
-from skilljuror.parsers import FORMATS
-from skilljuror.parsers.read import parser, traits_of
+from skilljuror.base.models.trajectory import AgentTraits
+from skilljuror.logs import FORMATS
+from skilljuror.logs.read import parser, traits_of
 
 
 @pytest.mark.parametrize(

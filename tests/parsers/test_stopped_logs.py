@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers.assembly.builders import MAIN
-from skilljuror.parsers.base import Source
-from skilljuror.parsers.read import read
-from skilljuror.queries.run import run as query
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.logs.assembly.builders import MAIN
+from skilljuror.logs.base import Source
+from skilljuror.logs.read import read
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.questions.run import run as query
 from tests.support import goldens
 
 SESSIONS = ("claude-session", "codex-rollout", "copilot-cli")

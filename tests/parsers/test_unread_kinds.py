@@ -6,12 +6,12 @@ import zipfile
 
 import pytest
 
-from skilljuror.errors import TrajectoryError
-from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import Parser, Source
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import claims, read
-from skilljuror.parsers.unread_kinds import UNREAD_KINDS
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.logs import FORMATS
+from skilljuror.logs.base import Parser, Source
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import claims, read
+from skilljuror.logs.unread_kinds import UNREAD_KINDS
 from tests.support.claude_logs import SESSION, assistant, row, tool_result, tool_use, user
 from tests.support.parsed_logs import write_json
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.events import UnknownTool
-from skilljuror.models.ingest import OfferedRow
-from skilljuror.models.study import TaskEntry
-from skilljuror.models.task_trigger import TaskTrigger
-from skilljuror.queries.catalog import NOT_USABLE
-from skilljuror.queries.run import run
-from skilljuror.run.run import run_study
-from skilljuror.stats.intervals import wilson_interval
+from skilljuror.base.errors import StudyError
+from skilljuror.base.models.events import UnknownTool
+from skilljuror.base.models.ingest import OfferedRow
+from skilljuror.base.models.study import TaskEntry
+from skilljuror.base.models.task_trigger import TaskTrigger
+from skilljuror.harness.tasks import task_attributes
+from skilljuror.measures.stats.intervals import wilson_interval
 from skilljuror.store import open_write
-from skilljuror.studies.tasks import task_attributes
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.catalog import NOT_USABLE
+from skilljuror.store.questions.run import run
+from skilljuror.study.run import run_study
 from tests.support import fabricated_records as fake
 from tests.support.studies import PACKAGED, make_study
 

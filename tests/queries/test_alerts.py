@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.errors import UsageError
-from skilljuror.queries.alerts import alarms, read_alert
+from skilljuror.base.errors import UsageError
 from skilljuror.store import open_write
+from skilljuror.store.questions.alerts import alarms, read_alert
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call
 

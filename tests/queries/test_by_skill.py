@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from skilljuror.errors import QueryError
-from skilljuror.models.ingest import OfferedRow
-from skilljuror.queries.run import run
+from skilljuror.base.errors import QueryError
+from skilljuror.base.models.ingest import OfferedRow
 from skilljuror.store import open_write
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
 

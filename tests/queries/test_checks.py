@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from skilljuror.models.check_result import CheckResult
-from skilljuror.models.review import Acceptance
-from skilljuror.models.study import Condition
-from skilljuror.queries.run import run
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.build import build_report
-from skilljuror.reports.computed import answer
-from skilljuror.reports.headline import Headline, headline
+from skilljuror.base.models.check_result import CheckResult
+from skilljuror.base.models.review import Acceptance
+from skilljuror.base.models.study import Condition
+from skilljuror.report.answers import Answers
+from skilljuror.report.build import build_report
+from skilljuror.report.computed import answer
+from skilljuror.report.headline import Headline, headline
 from skilljuror.store import open_read, open_write
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.errors import QueryError
+from skilljuror.base.errors import QueryError
 from tests.support import fabricated_records as fake
 from tests.support.compacted_runs import A, B, asked, logged
 from tests.support.fabricated_studies import rows

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from skilljuror.errors import QueryError
-from skilljuror.queries.catalog import read_query
-from skilljuror.queries.run import FOLDER, catalog, frame, query, remarks_on, run
+from skilljuror.base.errors import QueryError
 from skilljuror.store import open_read, open_write
+from skilljuror.store.questions.catalog import read_query
+from skilljuror.store.questions.run import FOLDER, catalog, frame, query, remarks_on, run
 from tests.support import fabricated_records as fake
 from tests.support.every import every
 from tests.support.fabricated_studies import small_study
@@ -32,7 +32,7 @@ def small(tmp_path_factory):
 @every(
     "name",
     NAMES,
-    "List the columns of the SELECT in the header of skilljuror/queries/NAME.sql, in its order.",
+    "List the columns of the SELECT in the header of skilljuror/store/questions/NAME.sql, in its order.",
 )
 def test_header_columns_are_the_result_columns(empty, name):
     assert run(empty, name).columns == query(name).columns

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from skilljuror.queries.csv_text import csv_text
 from skilljuror.store import QueryResult
+from skilljuror.store.questions.csv_text import csv_text
 
 
 def cells(*values):

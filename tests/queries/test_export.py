@@ -4,8 +4,8 @@ import csv
 
 import duckdb
 
-from skilljuror.queries.export import export
-from skilljuror.queries.run import run
+from skilljuror.store.questions.export import export
+from skilljuror.store.questions.run import run
 from tests.support.cli_process import call
 from tests.support.fabricated_studies import small_study
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from skilljuror.ingest.analysis import analyse
-from skilljuror.ingest.quotes import without_quotes
-from skilljuror.models.ingest import OfferedRow
-from skilljuror.models.trajectory import Step
-from skilljuror.parsers.assembly.builders import REWOUND
-from skilljuror.parsers.codex.messages import SKILL_LIST_CUT
+from skilljuror.base.models.ingest import OfferedRow
+from skilljuror.base.models.trajectory import Step
+from skilljuror.logs.assembly.builders import REWOUND
+from skilljuror.logs.codex.messages import SKILL_LIST_CUT
 from skilljuror.store import open_write
+from skilljuror.store.ingest.analysis import analyse
+from skilljuror.store.ingest.quotes import without_quotes
 from tests.support import fabricated_records as fake
 from tests.support.attribution_runs import run_of
 from tests.support.fabricated_studies import rows

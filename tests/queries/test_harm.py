@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from skilljuror.models.check_result import CheckResult
-from skilljuror.models.measure import UnitUse
-from skilljuror.queries.run import open_read, run
-from skilljuror.stats.power import holm
+from skilljuror.base.models.check_result import CheckResult
+from skilljuror.base.models.measure import UnitUse
+from skilljuror.measures.stats.power import holm
 from skilljuror.store import open_write
+from skilljuror.store.questions.run import open_read, run
 from tests.support import fabricated_records as fake
 
 JUDGE = "tracing/4"

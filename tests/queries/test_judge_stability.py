@@ -4,9 +4,9 @@ from typing import Literal
 
 import pytest
 
-from skilljuror.models.measure import RepeatedVerdict, UptakeCategory
-from skilljuror.queries.run import run
+from skilljuror.base.models.measure import RepeatedVerdict, UptakeCategory
 from skilljuror.store import open_write
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 
 JUDGE = "cascade/1 (proof/1, lab/m)"

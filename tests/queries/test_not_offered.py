@@ -2,12 +2,12 @@
 
 import pytest
 
-from skilljuror.ingest.analysis import analyse
-from skilljuror.models.events import SkillManifest
-from skilljuror.models.ingest import OfferedRow
-from skilljuror.models.review import JudgedBuild
-from skilljuror.queries.run import run
+from skilljuror.base.models.events import SkillManifest
+from skilljuror.base.models.ingest import OfferedRow
+from skilljuror.base.models.review import JudgedBuild
 from skilljuror.store import open_write
+from skilljuror.store.ingest.analysis import analyse
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 from tests.support import goldens
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from skilljuror.errors import QueryError
-from skilljuror.models.build import FileDigest
-from skilljuror.models.check_result import CheckResult
-from skilljuror.models.review import Acceptance
-from skilljuror.queries.run import run
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.headline import headline
+from skilljuror.base.errors import QueryError
+from skilljuror.base.models.build import FileDigest
+from skilljuror.base.models.check_result import CheckResult
+from skilljuror.base.models.review import Acceptance
+from skilljuror.report.answers import Answers
+from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import ALPHA, rows
 

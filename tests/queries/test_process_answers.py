@@ -6,11 +6,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from skilljuror.models.measure import UptakeCategory
-from skilljuror.queries.run import query, run
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.headline import headline
+from skilljuror.base.models.measure import UptakeCategory
+from skilljuror.report.answers import Answers
+from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write
+from skilljuror.store.questions.run import query, run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
 

@@ -5,13 +5,13 @@ Figures as printed are compared by half a unit in their last place.
 
 import pytest
 
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.judging.judge_study import judge_study
-from skilljuror.queries.run import run
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.formatting import format_points
-from skilljuror.reports.headline import headline
+from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.report.answers import Answers
+from skilljuror.report.formatting import format_points
+from skilljuror.report.headline import headline
 from skilljuror.store import open_read
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
 from tests.support import published_answers as published
 from tests.support import reference_study
 from tests.support.published_figures import half_width

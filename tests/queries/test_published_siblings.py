@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from skilljuror.models.check_result import CheckResult
-from skilljuror.models.study import Contrast
-from skilljuror.queries.run import run
+from skilljuror.base.models.check_result import CheckResult
+from skilljuror.base.models.study import Contrast
 from skilljuror.store import open_write
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 from tests.support.places import SHARED
 from tests.support.published_figures import ends, within

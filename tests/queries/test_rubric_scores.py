@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from skilljuror.models.check_result import CheckOutcome, CheckResult
-from skilljuror.queries.run import run
+from skilljuror.base.models.check_result import CheckOutcome, CheckResult
 from skilljuror.store import open_write
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 
 ARMS = ("baseline", "pd")

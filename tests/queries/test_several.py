@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.errors import QueryError, UsageError
-from skilljuror.queries.run import QueryResult, run
-from skilljuror.queries.several import side_by_side, study_names
+from skilljuror.base.errors import QueryError, UsageError
+from skilljuror.store.questions.run import QueryResult, run
+from skilljuror.store.questions.several import side_by_side, study_names
 from tests.support.cli_process import call, complaint
 from tests.support.fabricated_studies import ALPHA, BETA, rows, small_study
 

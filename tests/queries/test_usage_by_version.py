@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from skilljuror.models.ingest import OfferedRow
-from skilljuror.queries.run import remarks_on, run
+from skilljuror.base.models.ingest import OfferedRow
 from skilljuror.store import open_write
+from skilljuror.store.questions.run import remarks_on, run
 from tests.support import fabricated_records as fake
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)

@@ -2,20 +2,20 @@
 
 import pytest
 
-from skilljuror.agents import AGENTS, Agent
-from skilljuror.errors import UsageError
-from skilljuror.gates import GATES
-from skilljuror.gates.findings import Gate
-from skilljuror.harnesses import HARNESSES
-from skilljuror.harnesses.base import Harness
+from skilljuror.audit.gates import GATES
+from skilljuror.audit.gates.findings import Gate
+from skilljuror.base.errors import UsageError
+from skilljuror.base.registry import resolve
+from skilljuror.harness import HARNESSES
+from skilljuror.harness.agents import AGENTS, Agent
+from skilljuror.harness.base import Harness
 from skilljuror.judge import JUDGES
 from skilljuror.judge.base import Judge
-from skilljuror.metrics import METRICS
-from skilljuror.metrics.base import Metric
-from skilljuror.parsers import FORMATS
-from skilljuror.registry import resolve
-from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.base import Transform
+from skilljuror.layouts import TRANSFORMS
+from skilljuror.layouts.base import Transform
+from skilljuror.logs import FORMATS
+from skilljuror.measures.metrics import METRICS
+from skilljuror.measures.metrics.base import Metric
 from tests.support.every import every
 
 KINDS = {

@@ -2,14 +2,14 @@
 
 import pytest
 
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.judging.judge_study import judge_study
-from skilljuror.queries.run import open_read, run
-from skilljuror.reports.ablation import ASLEEP, EARNS, OPEN, SHAM, _word
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.computed import answer
-from skilljuror.run.run import run_study
-from skilljuror.stats.verdicts import Verdict
+from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.measures.stats.verdicts import Verdict
+from skilljuror.report.ablation import ASLEEP, EARNS, OPEN, SHAM, _word
+from skilljuror.report.answers import Answers
+from skilljuror.report.computed import answer
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import open_read, run
+from skilljuror.study.run import run_study
 from tests.support.studies import make_study
 
 REDACTION = "without-incident-triage-references-redaction-md"

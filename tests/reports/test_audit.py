@@ -4,11 +4,10 @@ import json
 
 import pytest
 
-from skilljuror.build.audit import audit, moves, reasons, waive_findings
-from skilljuror.build.audit_sections import section_changes
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.models.bundle import Blob
-from skilljuror.reports.audit import (
+from skilljuror.audit.audit import audit, moves, reasons, waive_findings
+from skilljuror.audit.audit_sections import section_changes
+from skilljuror.base.models.bundle import Blob
+from skilljuror.report.audit import (
     AuditReport,
     as_github,
     as_markdown,
@@ -16,6 +15,7 @@ from skilljuror.reports.audit import (
     as_text,
     folded,
 )
+from skilljuror.skill.bundles.reader import make_bundle
 
 HEAD = "---\nname: kiln\ndescription: Fires pots. Use when a kiln is lit.\n---\n# Kiln\n\n"
 FIRING = "## Firing\n\n- Heat to 1200 degrees.\n- Never open the door above 300 degrees.\n"

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from skilljuror.queries.run import open_read
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.computed import COMPUTED, answer, documentation
-from skilljuror.reports.rates import measure_arms
+from skilljuror.report.answers import Answers
+from skilljuror.report.computed import COMPUTED, answer, documentation
+from skilljuror.report.rates import measure_arms
 from skilljuror.store import open_write
+from skilljuror.store.questions.run import open_read
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
 

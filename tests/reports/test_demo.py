@@ -7,10 +7,10 @@ import csv
 import html
 import re
 
-from skilljuror.reports.answers import PRIVATE
-from skilljuror.reports.canvas import SCRIPTED
-from skilljuror.reports.computed import documentation
-from skilljuror.reports.sections import STUDY
+from skilljuror.report.answers import PRIVATE
+from skilljuror.report.canvas import SCRIPTED
+from skilljuror.report.computed import documentation
+from skilljuror.report.sections import STUDY
 from tests.support.demo_report import REPORT
 
 STALE = "write it anew: make reports"

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from skilljuror.models.study import Condition, Contrast
-from skilljuror.queries.run import run
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.computed import answer
-from skilljuror.reports.headline import headline, primary_contrast
-from skilljuror.reports.rates import largest_p
+from skilljuror.base.models.study import Condition, Contrast
+from skilljuror.report.answers import Answers
+from skilljuror.report.computed import answer
+from skilljuror.report.headline import headline, primary_contrast
+from skilljuror.report.rates import largest_p
 from skilljuror.store import open_read, open_write
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 
 ARMS = ("baseline", "flat-files", "flat-toc", "pd")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.reports.canvas import LABEL, NARROW_LABEL, Paper, short_label
-from skilljuror.reports.figures import dodge_labels
-from skilljuror.reports.formatting import DASH, LONGEST, format_points, format_value, heading_of
+from skilljuror.report.canvas import LABEL, NARROW_LABEL, Paper, short_label
+from skilljuror.report.figures import dodge_labels
+from skilljuror.report.formatting import DASH, LONGEST, format_points, format_value, heading_of
 
 
 @pytest.mark.parametrize(

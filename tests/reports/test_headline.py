@@ -2,10 +2,10 @@
 
 import pytest
 
-from skilljuror.models.study import Condition
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.headline import Headline, headline
-from skilljuror.reports.headline_pictures import interval_picture
+from skilljuror.base.models.study import Condition
+from skilljuror.report.answers import Answers
+from skilljuror.report.headline import Headline, headline
+from skilljuror.report.headline_pictures import interval_picture
 from skilljuror.store import open_read, open_write
 from tests.support import fabricated_records as fake
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.files import StudyFolder
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.judging.judge_study import judge_study
-from skilljuror.judging.own_skill import heat_of_skill
-from skilljuror.queries.run import run
-from skilljuror.reports.heat import by_file, heat, painted
-from skilljuror.run.run import run_study
+from skilljuror.base.files import StudyFolder
+from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.report.heat import by_file, heat, painted
+from skilljuror.report.own_skill import heat_of_skill
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.run import run_study
 from tests.support.cli_process import call
 from tests.support.fabricated_studies import small_study
 from tests.support.studies import make_study

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.judging.judge_study import judge_study
-from skilljuror.reports.build import build_report
+from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.report.build import build_report
 from tests.support import report_piles as piles
 from tests.support.browser import chromium
 from tests.support.fabricated_studies import ingested, small_study

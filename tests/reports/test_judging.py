@@ -3,12 +3,12 @@
 import duckdb
 import pytest
 
-from skilljuror.queries.run import open_read, run
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.build import build_report
-from skilljuror.reports.computed import answer
-from skilljuror.reports.remarks import judge_trust
-from skilljuror.stats.judge_noise import RepeatedItem, repeated_rate
+from skilljuror.measures.stats.judge_noise import RepeatedItem, repeated_rate
+from skilljuror.report.answers import Answers
+from skilljuror.report.build import build_report
+from skilljuror.report.computed import answer
+from skilljuror.report.remarks import judge_trust
+from skilljuror.store.questions.run import open_read, run
 from tests.support.fabricated_studies import small_study
 from tests.support.judged_studies import JUDGE, ask_again, judged_study, label
 from tests.support.judged_worlds import there

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from skilljuror.queries.run import open_read
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.computed import answer
-from skilljuror.reports.paper import TABLES, _escaped, latex, write_paper
-from skilljuror.reports.sections import Panel
-from skilljuror.reports.views import table_view
+from skilljuror.report.answers import Answers
+from skilljuror.report.computed import answer
+from skilljuror.report.paper import TABLES, _escaped, latex, write_paper
+from skilljuror.report.sections import Panel
+from skilljuror.report.views import table_view
+from skilljuror.store.questions.run import open_read
 from tests.support.cli_process import call
 from tests.support.fabricated_studies import small_study
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.queries.run import QueryResult, query
-from skilljuror.reports.patterns import interactions, patterns
+from skilljuror.report.patterns import interactions, patterns
+from skilljuror.store.questions.run import QueryResult, query
 
 FIRM = {
     "attribute": "domain", "value": "security", "judge": "trace/1", "tasks": 16, "delta_pass": 0.2,

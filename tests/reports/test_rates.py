@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from skilljuror.queries.run import run
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.computed import answer
-from skilljuror.stats.yields import share
+from skilljuror.measures.stats.yields import share
+from skilljuror.report.answers import Answers
+from skilljuror.report.computed import answer
 from skilljuror.store import open_read, open_write
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from skilljuror.queries.run import open_read, run
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.build import build_report
-from skilljuror.reports.remarks import gate_power, price_dates, roots_cut
+from skilljuror.report.answers import Answers
+from skilljuror.report.build import build_report
+from skilljuror.report.remarks import gate_power, price_dates, roots_cut
 from skilljuror.store import open_write
+from skilljuror.store.questions.run import open_read, run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.ingest.analysis import MeasureOptions
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.ingest.lookup import report_paper
-from skilljuror.reports.build import build_report
-from skilljuror.reports.canvas import SCRIPTED
-from skilljuror.reports.computed import documentation
-from skilljuror.reports.markdown import report_markdown
+from skilljuror.report.build import build_report
+from skilljuror.report.canvas import SCRIPTED
+from skilljuror.report.computed import documentation
+from skilljuror.report.lookup import report_paper
+from skilljuror.report.markdown import report_markdown
+from skilljuror.store.ingest.analysis import MeasureOptions
+from skilljuror.store.ingest.ingest import ingest_logs
 from tests.support import report_piles as piles
 from tests.support.changing_logs import ChangingLogs
 from tests.support.fabricated_studies import small_study

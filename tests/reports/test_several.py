@@ -4,9 +4,9 @@ import csv
 
 import pytest
 
-from skilljuror.errors import StoreError
-from skilljuror.models.study import Contrast
-from skilljuror.reports.several import several_markdown, several_report, table_of
+from skilljuror.base.errors import StoreError
+from skilljuror.base.models.study import Contrast
+from skilljuror.report.several import several_markdown, several_report, table_of
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call, complaint

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.ingest.lookup import RunDetails, UnitSight, look_up
-from skilljuror.reports.sights import Sight, resource_rows, unit_rows
+from skilljuror.report.lookup import RunDetails, UnitSight, look_up
+from skilljuror.report.sights import Sight, resource_rows, unit_rows
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call
 from tests.support.places import EXAMPLES

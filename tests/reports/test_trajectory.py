@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from skilljuror.reports.trajectory import LONGEST, run_view
+from skilljuror.report.trajectory import LONGEST, run_view
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.cli_process import call
 
@@ -71,7 +71,7 @@ def test_a_store_without_quotes_has_a_page_without_texts(place):
 
 
 def test_a_long_text_is_cut_and_says_so(place):
-    from skilljuror.ingest.lookup import look_up
+    from skilljuror.report.lookup import look_up
 
     before = runs(place)
     log(place / "projects" / "-c" / "c.jsonl", 1, "x" * (LONGEST + 7))

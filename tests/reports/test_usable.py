@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from skilljuror.ingest.analysis import definition_rows
-from skilljuror.models.events import Exposure, UnitExposure
-from skilljuror.models.ingest import CompactionRow
-from skilljuror.models.task_trigger import TaskTrigger
-from skilljuror.queries.catalog import CONTRAST, NOT_USABLE
-from skilljuror.queries.run import catalog, query, run
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.computed import COMPUTED, answer, documentation
-from skilljuror.reports.headline import headline
-from skilljuror.reports.markdown import report_markdown
-from skilljuror.reports.paper import TABLES, write_paper
-from skilljuror.reports.several import several_report
+from skilljuror.base.models.events import Exposure, UnitExposure
+from skilljuror.base.models.ingest import CompactionRow
+from skilljuror.base.models.task_trigger import TaskTrigger
+from skilljuror.report.answers import Answers
+from skilljuror.report.computed import COMPUTED, answer, documentation
+from skilljuror.report.headline import headline
+from skilljuror.report.markdown import report_markdown
+from skilljuror.report.paper import TABLES, write_paper
+from skilljuror.report.several import several_report
 from skilljuror.store import open_read, open_write
+from skilljuror.store.ingest.analysis import definition_rows
+from skilljuror.store.questions.catalog import CONTRAST, NOT_USABLE
+from skilljuror.store.questions.run import catalog, query, run
 from tests.support import fabricated_records as fake
 
 ARMS = ("no-skill", "baseline", "pd")

@@ -3,9 +3,9 @@
 import pytest
 
 import skilljuror
-from skilljuror.errors import QueryError
-from skilljuror.reports.build import build_report
-from skilljuror.run.forecast import forecast
+from skilljuror.base.errors import QueryError
+from skilljuror.report.build import build_report
+from skilljuror.report.forecast import forecast
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.gates.findings import Observation, finding
-from skilljuror.models.gate import GateResult
+from skilljuror.audit.gates.findings import Observation, finding
+from skilljuror.base.models.gate import GateResult
 from skilljuror.review.findings import BuildTexts
 from tests.support.reviewed_builds import SKILL, doubtful_build
 

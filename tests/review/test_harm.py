@@ -5,12 +5,12 @@ from typing import get_args
 
 import pytest
 
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.review import Answer
-from skilljuror.queries.run import run
+from skilljuror.base.models.review import Answer
 from skilljuror.review.desk import StudyDesk
 from skilljuror.review.harm import SUSPICION, harm_codes
-from skilljuror.run.run import run_study
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.run import run_study
 from tests.support import claude_logs as logs
 from tests.support.studies import make_study
 

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from skilljuror.errors import StudyError, UsageError
-from skilljuror.files import read_jsonl
+from skilljuror.base.errors import StudyError, UsageError
+from skilljuror.base.files import read_jsonl
 from skilljuror.review.desk import StudyDesk
 from skilljuror.review.labels import agreements, export_labels, import_labels
 from tests.support.ingested import judged_logs

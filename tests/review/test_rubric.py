@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.build.reviews import reviewed
-from skilljuror.build.rubric_audit import judge_builds
-from skilljuror.models.review_queue import blind_id
+from skilljuror.base.models.review_queue import blind_id
+from skilljuror.layouts.build.reviews import reviewed
+from skilljuror.layouts.build.rubric_audit import judge_builds
 from skilljuror.review.desk import StudyDesk
 from tests.support.loopback import model_server
 from tests.support.rubric_answers import ROOT_LINE, answers, build_at, client, verdict

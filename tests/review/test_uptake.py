@@ -7,16 +7,16 @@ import sys
 import duckdb
 import pytest
 
+from skilljuror.base.errors import UsageError
+from skilljuror.base.files import append_jsonl, read_record, write_record
+from skilljuror.base.models.label_sample import LabelSample
+from skilljuror.base.models.review_queue import blind_id
 from skilljuror.cli.app import run as command
-from skilljuror.errors import UsageError
-from skilljuror.files import append_jsonl, read_record, write_record
-from skilljuror.ingest.ingest import ingest_logs
 from skilljuror.judge.definition import load_definition
-from skilljuror.models.label_sample import LabelSample
-from skilljuror.models.review_queue import blind_id
-from skilljuror.queries.run import run
 from skilljuror.review.desk import StudyDesk
 from skilljuror.review.uptake import event_texts, sampled_events
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.questions.run import run
 from tests.support.ingested import CALL, READ, judged_logs
 
 SESSION = "01b00000-0000-7000-8000-000000000001"

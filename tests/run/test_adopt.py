@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.files import StudyFolder, digest_tree, read_record
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.study import TrialRecord
-from skilljuror.queries.run import run
-from skilljuror.run.adopt import adopt
+from skilljuror.base.errors import StudyError
+from skilljuror.base.files import StudyFolder, digest_tree, read_record
+from skilljuror.base.models.study import TrialRecord
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.adopt import adopt
 from tests.support.harbor_jobs import harbor_job, lock_skill, rewarded
 from tests.support.places import CORPUS
 

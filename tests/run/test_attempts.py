@@ -4,18 +4,18 @@ import shutil
 
 import pytest
 
-from skilljuror.errors import StudyError, UsageError
-from skilljuror.files import StudyFolder, read_record, write_record
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.review import Acceptance
-from skilljuror.models.study import TrialRecord
-from skilljuror.queries.run import open_read
-from skilljuror.queries.run import run as ask
-from skilljuror.reports.answers import Answers
-from skilljuror.reports.headline import headline
-from skilljuror.run.attempts import accept_trial, chosen_ends, set_aside
-from skilljuror.run.run import run_study
-from skilljuror.runtime.review_rows import rows_of
+from skilljuror.base.errors import StudyError, UsageError
+from skilljuror.base.files import StudyFolder, read_record, write_record
+from skilljuror.base.models.review import Acceptance
+from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.review_rows import rows_of
+from skilljuror.report.answers import Answers
+from skilljuror.report.headline import headline
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import open_read
+from skilljuror.store.questions.run import run as ask
+from skilljuror.study.attempts import accept_trial, chosen_ends, set_aside
+from skilljuror.study.run import run_study
 from tests.support.harness_tasks import write_tree
 from tests.support.studies import make_study
 

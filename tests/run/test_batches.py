@@ -3,14 +3,14 @@
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.files import StudyFolder, read_record
-from skilljuror.harnesses.base import trial_record
-from skilljuror.harnesses.local import LocalHarness
-from skilljuror.models.study import Budget, TrialRecord
-from skilljuror.run.batches import run_in_batch, save_stopped
-from skilljuror.run.budget import Spending
-from skilljuror.run.lock import workers_lock
-from skilljuror.run.trial import RunSetup
+from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.models.study import Budget, TrialRecord
+from skilljuror.harness.base import trial_record
+from skilljuror.harness.local import LocalHarness
+from skilljuror.study.batches import run_in_batch, save_stopped
+from skilljuror.study.budget import Spending
+from skilljuror.study.lock import workers_lock
+from skilljuror.study.trial import RunSetup
 from tests.support.harness_tasks import make_job, make_task
 
 TRIALS = ("tea__a__1", "tea__b__1")

@@ -8,15 +8,15 @@ from uuid import uuid4
 
 import pytest
 
-from skilljuror.files import StudyFolder, read_record
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.study import Budget, StudyConfig, TrialRecord
-from skilljuror.queries.run import run as ask
-from skilljuror.run.attempts import set_aside
-from skilljuror.run.budget import Spending
-from skilljuror.run.run import run_study
-from skilljuror.studies.plan import freeze
-from skilljuror.studies.study_file import load_study
+from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.models.study import Budget, StudyConfig, TrialRecord
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run as ask
+from skilljuror.study.attempts import set_aside
+from skilljuror.study.budget import Spending
+from skilljuror.study.plan import freeze
+from skilljuror.study.run import run_study
+from skilljuror.study.study_file import load_study
 from tests.support.harness_tasks import alive, write_tree
 from tests.support.places import GOLDENS
 from tests.support.programs import KEY

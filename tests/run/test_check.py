@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.run.check import check_study
+from skilljuror.base.errors import StudyError
+from skilljuror.study.check import check_study
 from tests.support.cli_process import call
 from tests.support.harness_tasks import ISOLATIONS, VERDICT, make_task, write_tree
 from tests.support.studies import edit_study, make_study

@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from skilljuror.errors import StudyError, UsageError
-from skilljuror.models.adoption import AdoptionMap
-from skilljuror.run.condition_matching import match_trials
+from skilljuror.base.errors import StudyError, UsageError
+from skilljuror.base.models.adoption import AdoptionMap
+from skilljuror.study.condition_matching import match_trials
 from tests.support.harbor_jobs import harbor_job
 
 ARMS = (

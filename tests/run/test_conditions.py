@@ -4,15 +4,15 @@ import shutil
 
 import pytest
 
-from skilljuror.build.manifests import offered_by
-from skilljuror.errors import UsageError
-from skilljuror.files import StudyFolder, digest_tree, read_record, write_record
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.study import StudyPlan, TrialRecord
-from skilljuror.queries.run import run
-from skilljuror.run.run import run_study
-from skilljuror.studies.plan import freeze
-from skilljuror.studies.study_file import load_study
+from skilljuror.base.errors import UsageError
+from skilljuror.base.files import StudyFolder, digest_tree, read_record, write_record
+from skilljuror.base.models.study import StudyPlan, TrialRecord
+from skilljuror.layouts.build.manifests import offered_by
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.plan import freeze
+from skilljuror.study.run import run_study
+from skilljuror.study.study_file import load_study
 from tests.support.harness_tasks import SKILL, needs_bwrap, write_tree
 from tests.support.studies import PROGRAMS, edit_study, make_study
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.run.dry_run import dry_run
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import StudyError
+from skilljuror.study.dry_run import dry_run
+from skilljuror.study.run import run_study
 from tests.support.cli_process import call
 from tests.support.studies import edit_study, make_study
 

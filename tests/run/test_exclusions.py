@@ -1,12 +1,12 @@
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.files import StudyFolder, read_record
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.study import StudyPlan
-from skilljuror.queries.run import run
-from skilljuror.run.dry_run import dry_run
-from skilljuror.run.run import prepared, run_study
+from skilljuror.base.errors import StudyError
+from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.models.study import StudyPlan
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.dry_run import dry_run
+from skilljuror.study.run import prepared, run_study
 from tests.support.harness_tasks import SKILL, make_task, write_tree
 from tests.support.studies import edit_study, make_study
 

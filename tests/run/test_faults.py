@@ -5,16 +5,16 @@ import shutil
 
 import pytest
 
-from skilljuror.agents.tried_versions import TRIED
-from skilljuror.errors import HarnessError
-from skilljuror.files import StudyFolder, read_record
-from skilljuror.harnesses.local import LocalHarness
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.agent import AgentProgram
-from skilljuror.models.study import HarnessChoice, TrialRecord
-from skilljuror.run.faults import checked_by_log, is_machine_fault
-from skilljuror.run.preflight import preflight
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import HarnessError
+from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.models.study import HarnessChoice, TrialRecord
+from skilljuror.harness.agents.tried_versions import TRIED
+from skilljuror.harness.local import LocalHarness
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.study.faults import checked_by_log, is_machine_fault
+from skilljuror.study.preflight import preflight
+from skilljuror.study.run import run_study
 from tests.support import fabricated_records as fake
 from tests.support.claude_logs import assistant, row, tool_result, tool_use, user, write_lines
 from tests.support.harbor_trials import TRIAL
@@ -253,7 +253,7 @@ def failing(monkeypatch):
     def fail(*_):
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("skilljuror.parsers.codex.rollout.CodexRollout.parse", fail)
+    monkeypatch.setattr("skilljuror.logs.codex.rollout.CodexRollout.parse", fail)
 
 
 def test_a_log_that_makes_its_reader_fail_leaves_the_trial_as_it_was(tmp_path, request):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.run.forecast import Assumptions, forecast
-from skilljuror.stats.power import detectable_effect
+from skilljuror.base.errors import StudyError
+from skilljuror.measures.stats.power import detectable_effect
+from skilljuror.report.forecast import Assumptions, forecast
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call

@@ -5,9 +5,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.files import StudyFolder
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import StudyError
+from skilljuror.base.files import StudyFolder
+from skilljuror.study.run import run_study
 from tests.support.harness_tasks import needs_bwrap, write_tree
 from tests.support.studies import edit_study, make_study
 

@@ -3,13 +3,13 @@
 import pytest
 import yaml
 
-from skilljuror.build.given_skills import GivenSkills
-from skilljuror.errors import UsageError
-from skilljuror.harnesses.base import time_limit
-from skilljuror.models.study import StudyConfig
-from skilljuror.run.init_study import StudySource, init_study
-from skilljuror.studies.plan import freeze
-from skilljuror.studies.study_file import load_study
+from skilljuror.base.errors import UsageError
+from skilljuror.base.models.study import StudyConfig
+from skilljuror.harness.base import time_limit
+from skilljuror.layouts.build.given_skills import GivenSkills
+from skilljuror.study.init_study import StudySource, init_study
+from skilljuror.study.plan import freeze
+from skilljuror.study.study_file import load_study
 from tests.support.git_repositories import git
 from tests.support.harness_tasks import SKILL, make_task, write_tree
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from skilljuror.errors import HarnessError
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.queries.run import run as ask
-from skilljuror.run.check import check_study
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import HarnessError
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run as ask
+from skilljuror.study.check import check_study
+from skilljuror.study.run import run_study
 from tests.support import claude_logs as logs
 from tests.support.studies import edit_study, make_study
 

@@ -5,17 +5,17 @@ import re
 
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.files import StudyFolder, read_record
-from skilljuror.harnesses.harbor.tasks import prepare_task
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.study import TrialRecord
-from skilljuror.queries.run import catalog
-from skilljuror.queries.run import run as ask
-from skilljuror.reports.build import build_report
-from skilljuror.run.check import check_study
-from skilljuror.run.faults import without_verifier
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import StudyError
+from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.models.study import TrialRecord
+from skilljuror.harness.harbor.tasks import prepare_task
+from skilljuror.report.build import build_report
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import catalog
+from skilljuror.store.questions.run import run as ask
+from skilljuror.study.check import check_study
+from skilljuror.study.faults import without_verifier
+from skilljuror.study.run import run_study
 from tests.support import fabricated_records as fake
 from tests.support.harness_tasks import make_job, make_task
 from tests.support.studies import edit_study, make_study

@@ -2,10 +2,10 @@
 
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.models.adoption import AdoptionMap
-from skilljuror.run.condition_matching import match_trials
-from skilljuror.run.offered_skills import offered_skills, unproved
+from skilljuror.base.errors import StudyError
+from skilljuror.base.models.adoption import AdoptionMap
+from skilljuror.study.condition_matching import match_trials
+from skilljuror.study.offered_skills import offered_skills, unproved
 from tests.support.harbor_jobs import harbor_job, lock_skill
 
 

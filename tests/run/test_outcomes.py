@@ -1,7 +1,7 @@
 """What a run says at its end: enough to see a broken verifier, too little to see who is ahead."""
 
-from skilljuror.run.outcomes import count_outcomes, uniform_rewards
-from skilljuror.run.run import run_study
+from skilljuror.study.outcomes import count_outcomes, uniform_rewards
+from skilljuror.study.run import run_study
 from tests.support import fabricated_records as fake
 from tests.support.studies import make_study
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from skilljuror.errors import HarnessError
-from skilljuror.harnesses.harbor.engine import engine_requirements, refuse_too_many, require_engine
-from skilljuror.run.forecast import forecast
+from skilljuror.base.errors import HarnessError
+from skilljuror.harness.harbor.engine import engine_requirements, refuse_too_many, require_engine
+from skilljuror.report.forecast import forecast
 from tests.support.cli_process import call
 from tests.support.harness_tasks import write_tree
 from tests.support.loopback import model_server

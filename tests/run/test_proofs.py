@@ -2,8 +2,8 @@
 
 import json
 
-from skilljuror.run.check import check_study, prove_folders
-from skilljuror.run.proofs import Attempt, prove, stuffing
+from skilljuror.study.check import check_study, prove_folders
+from skilljuror.study.proofs import Attempt, prove, stuffing
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call
 from tests.support.harness_tasks import make_task, write_tree

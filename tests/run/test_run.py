@@ -9,9 +9,8 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.build.assay import AssaySettings, assay
-from skilljuror.errors import GateError, HarnessError, StudyError, UsageError, WorkerError
-from skilljuror.files import (
+from skilljuror.base.errors import GateError, HarnessError, StudyError, UsageError, WorkerError
+from skilljuror.base.files import (
     StudyFolder,
     digest_json,
     digest_tree,
@@ -19,18 +18,19 @@ from skilljuror.files import (
     read_record,
     write_record,
 )
-from skilljuror.harnesses.sandbox import bwrap_problem
-from skilljuror.models.agent import AgentProgram
-from skilljuror.models.build import BuildRecord
-from skilljuror.models.study import StudyPlan, TrialRecord
-from skilljuror.run.doctor import inspect_machine
-from skilljuror.run.forecast import forecast
-from skilljuror.run.lock import exclusive_run
-from skilljuror.run.run import agent_digest, run_study
-from skilljuror.run.scheduling import _seconds
-from skilljuror.runtime.workers import Progress
-from skilljuror.studies.plan import freeze
-from skilljuror.studies.study_file import load_study
+from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.models.build import BuildRecord
+from skilljuror.base.models.study import StudyPlan, TrialRecord
+from skilljuror.base.workers import Progress
+from skilljuror.harness.sandbox import bwrap_problem
+from skilljuror.layouts.build.assay import AssaySettings, assay
+from skilljuror.report.forecast import forecast
+from skilljuror.study.doctor import inspect_machine
+from skilljuror.study.lock import exclusive_run
+from skilljuror.study.plan import freeze
+from skilljuror.study.run import agent_digest, run_study
+from skilljuror.study.scheduling import _seconds
+from skilljuror.study.study_file import load_study
 from tests.support.harness_tasks import SKILL, alive, needs_bwrap, write_tree
 from tests.support.programs import KEY
 from tests.support.studies import PROGRAMS, edit_study, make_study, start, until

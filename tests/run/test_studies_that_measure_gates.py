@@ -4,15 +4,15 @@ import shutil
 
 import pytest
 
-from skilljuror.build.assay import AssaySettings, keep_assays
-from skilljuror.build.build import build_source, load_build
-from skilljuror.errors import StudyError
-from skilljuror.files import StudyFolder
-from skilljuror.ingest.lookup import report_study
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.gate import AssayReport
-from skilljuror.models.study import BuildChoice, StudyConfig
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import StudyError
+from skilljuror.base.files import StudyFolder
+from skilljuror.base.models.gate import AssayReport
+from skilljuror.base.models.study import BuildChoice, StudyConfig
+from skilljuror.layouts.build.assay import AssaySettings, keep_assays
+from skilljuror.layouts.build.build import build_source, load_build
+from skilljuror.report.lookup import report_study
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.study.run import run_study
 from tests.support.bundle_corpus import write
 from tests.support.studies import edit_study, make_study
 

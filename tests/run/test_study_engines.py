@@ -6,17 +6,17 @@ from datetime import date
 
 import pytest
 
-from skilljuror.build.build import build_source, load_build
-from skilljuror.build.model_build import build_with_model, model_engine
-from skilljuror.bundles.folder import write_bundle
-from skilljuror.errors import ModelError, UsageError
-from skilljuror.files import StudyFolder, read_jsonl
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.study import BuildChoice
-from skilljuror.queries.run import run
-from skilljuror.run.run import run_study
-from skilljuror.run.study_builds import made_as_asked
-from skilljuror.transforms.llm.prompts import load_prompt
+from skilljuror.base.errors import ModelError, UsageError
+from skilljuror.base.files import StudyFolder, read_jsonl
+from skilljuror.base.models.study import BuildChoice
+from skilljuror.layouts.build.build import build_source, load_build
+from skilljuror.layouts.build.model_build import build_with_model, model_engine
+from skilljuror.layouts.llm.prompts import load_prompt
+from skilljuror.skill.bundles.folder import write_bundle
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.run import run_study
+from skilljuror.study.study_builds import made_as_asked
 from tests.support.harness_tasks import make_task, needs_bwrap
 from tests.support.loopback import model_server
 from tests.support.rubric_answers import answers as rubric_answers

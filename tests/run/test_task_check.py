@@ -5,14 +5,14 @@ import os
 
 import pytest
 
-from skilljuror.build.skill_leaks import leak_verdict
-from skilljuror.build.waivers import open_findings, waive_finding
-from skilljuror.errors import GateError, StudyError
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.queries.run import run
-from skilljuror.run.check import check_study
-from skilljuror.run.run import run_study
-from skilljuror.run.task_check import check_tasks
+from skilljuror.base.errors import GateError, StudyError
+from skilljuror.harness.skill_leaks import leak_verdict
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run
+from skilljuror.study.check import check_study
+from skilljuror.study.run import run_study
+from skilljuror.study.task_check import check_tasks
+from skilljuror.study.waivers import open_findings, waive_finding
 from tests.support.cli_process import call
 from tests.support.harness_tasks import SKILL, make_task, write_tree
 from tests.support.studies import edit_study, make_study

@@ -8,11 +8,11 @@ import tarfile
 import pytest
 import yaml
 
-from skilljuror.errors import UsageError
-from skilljuror.run.init_study import StudySource, init_study, repository
-from skilljuror.run.run import run_study
-from skilljuror.studies.study_file import load_study
-from skilljuror.studies.tasks import task_settings
+from skilljuror.base.errors import UsageError
+from skilljuror.harness.tasks import task_settings
+from skilljuror.study.init_study import StudySource, init_study, repository
+from skilljuror.study.run import run_study
+from skilljuror.study.study_file import load_study
 from tests.support.cli_process import call, complaint
 from tests.support.git_repositories import git
 from tests.support.harness_tasks import SKILL, write_tree

@@ -4,12 +4,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from skilljuror.errors import HarnessError
-from skilljuror.files import StudyFolder, read_record
-from skilljuror.ingest.trials import ingest_trials
-from skilljuror.models.study import TrialRecord
-from skilljuror.queries.run import run as ask
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import HarnessError
+from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.models.study import TrialRecord
+from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.questions.run import run as ask
+from skilljuror.study.run import run_study
 from tests.support.harbor_venv import HARBOR, needs_harbor
 from tests.support.model_server import Fault, Step, model_server, shell
 from tests.support.places import ROOT

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.errors import WorkerError
-from skilljuror.runtime.workers import map_ordered, map_unordered
+from skilljuror.base.errors import WorkerError
+from skilljuror.base.workers import map_ordered, map_unordered
 from tests.support.places import ROOT
 from tests.support.studies import until
 
 MAIN = """\
 import sys
 from pathlib import Path
-from skilljuror.runtime.workers import map_unordered, map_ordered
+from skilljuror.base.workers import map_unordered, map_ordered
 from tests.support.programs import stay
 if __name__ == "__main__":
     way = {"map_unordered": map_unordered, "map_ordered": map_ordered}[sys.argv[2]]

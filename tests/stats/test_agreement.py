@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.stats.agreement import agreement, krippendorff_alpha
+from skilljuror.measures.stats.agreement import agreement, krippendorff_alpha
 from tests.support.judged_worlds import there
 from tests.support.published_figures import half_width
 

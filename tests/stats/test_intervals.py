@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.intervals import SIZES, coverage, mixed, no_effect, rare_jumps
-from skilljuror.stats.intervals import (
+from skilljuror.measures.stats.intervals import (
     t_interval,
     t_quantile,
     wilson_interval,

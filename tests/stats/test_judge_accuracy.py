@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from skilljuror.stats.intervals import wilson_interval
-from skilljuror.stats.judge_accuracy import (
+from skilljuror.measures.stats.intervals import wilson_interval
+from skilljuror.measures.stats.judge_accuracy import (
     CheckedItem,
     judge_accuracy,
     rogan_gladen,

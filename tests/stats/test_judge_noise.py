@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from skilljuror.stats.judge_noise import (
+from skilljuror.measures.stats.judge_noise import (
     RepeatedItem,
     modal_label,
     repeated_difference,
     repeated_rate,
 )
-from skilljuror.stats.prediction_powered import JudgedItem, judged_rate
+from skilljuror.measures.stats.prediction_powered import JudgedItem, judged_rate
 from tests.support.judged_worlds import there
 
 

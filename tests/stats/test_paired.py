@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.stats.coverage import TrialValue
-from skilljuror.stats.paired import (
+from skilljuror.measures.stats.coverage import TrialValue
+from skilljuror.measures.stats.paired import (
     contrast,
     geometric_ratio,
     leave_one_out,

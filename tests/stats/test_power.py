@@ -3,9 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.stats.paired import paired_delta
-from skilljuror.stats.power import detectable_effect, false_discovery_rates, holm, variance_parts
-from skilljuror.stats.verdicts import equivalence
+from skilljuror.measures.stats.paired import paired_delta
+from skilljuror.measures.stats.power import (
+    detectable_effect,
+    false_discovery_rates,
+    holm,
+    variance_parts,
+)
+from skilljuror.measures.stats.verdicts import equivalence
 
 
 def test_detectable_effect_has_the_power_it_states():

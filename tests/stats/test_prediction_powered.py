@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from skilljuror.errors import UsageError
-from skilljuror.stats.paired import paired_delta
-from skilljuror.stats.prediction_powered import (
+from skilljuror.base.errors import UsageError
+from skilljuror.measures.stats.paired import paired_delta
+from skilljuror.measures.stats.prediction_powered import (
     JudgedItem,
     corrected_difference,
     corrected_rate,

@@ -3,7 +3,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.stats.sampling import stratified_sample
+from skilljuror.measures.stats.sampling import stratified_sample
 
 STRATA = {f"e{n:03}": ("pd" if n % 2 else "flat", "no" if n < 5 else "yes") for n in range(100)}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.stats.signs import EXACT_TASKS, sign_flip, sign_test
+from skilljuror.measures.stats.signs import EXACT_TASKS, sign_flip, sign_test
 
 
 def test_sign_test_of_the_paper():

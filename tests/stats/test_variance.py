@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.intervals import no_effect
-from skilljuror.stats.variance import Group, anova
+from skilljuror.measures.stats.variance import Group, anova
 
 
 def summed(values):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.stats.coverage import TrialValue, arm_rate
-from skilljuror.stats.paired import contrast, paired_delta
-from skilljuror.stats.verdicts import equivalence, verdict
+from skilljuror.measures.stats.coverage import TrialValue, arm_rate
+from skilljuror.measures.stats.paired import contrast, paired_delta
+from skilljuror.measures.stats.verdicts import equivalence, verdict
 from tests.support.published_figures import half_width
 
 

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from skilljuror.stats.intervals import t_quantile
-from skilljuror.stats.paired import paired_delta
-from skilljuror.stats.yields import jackknife, normalised_gain, per_pass, share
+from skilljuror.measures.stats.intervals import t_quantile
+from skilljuror.measures.stats.paired import paired_delta
+from skilljuror.measures.stats.yields import jackknife, normalised_gain, per_pass, share
 
 TWO = {"a": (6.0, 2), "b": (2.0, 2)}
 

@@ -7,7 +7,7 @@ import sys
 import duckdb
 import pytest
 
-from skilljuror.errors import QueryError, StoreError
+from skilljuror.base.errors import QueryError, StoreError
 from skilljuror.store import open_read, open_write
 from tests.support import fabricated_records as fake
 

@@ -32,7 +32,7 @@ def test_a_new_database_is_ours_and_one_of_another_schema_is_not():
 
 
 def test_no_metric_is_named_in_the_store():
-    from skilljuror.metrics import definitions
+    from skilljuror.measures.metrics import definitions
 
     fields = {"tokens", "events", "reward", "timeout", "scored", "cost_usd"}
     code = "".join(path.read_text() for path in (ROOT / "skilljuror" / "store").glob("*.py"))

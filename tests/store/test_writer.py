@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skilljuror.errors import StoreError
-from skilljuror.models.ingest import Ingested, SourceRow
-from skilljuror.models.measure import LocalEffect, Measure, UnitUse
-from skilljuror.models.review import Decision, DecisionState
+from skilljuror.base.errors import StoreError
+from skilljuror.base.models.ingest import Ingested, SourceRow
+from skilljuror.base.models.measure import LocalEffect, Measure, UnitUse
+from skilljuror.base.models.review import Decision, DecisionState
 from skilljuror.store import Store, open_read, open_write
 from skilljuror.store.runs import RUN_TABLES, run_columns
 from tests.support import fabricated_records as fake

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.errors import StudyError
-from skilljuror.models.study import Condition, StudyConfig, TaskEntry
+from skilljuror.base.errors import StudyError
+from skilljuror.base.models.study import Condition, StudyConfig, TaskEntry
+from skilljuror.harness.tasks import changed_substrate
 from skilljuror.store.plans import headline
-from skilljuror.studies.plan import changed_fields, freeze
-from skilljuror.studies.study_file import load_study
-from skilljuror.studies.tasks import changed_substrate
+from skilljuror.study.plan import changed_fields, freeze
+from skilljuror.study.study_file import load_study
 from tests.support.harness_tasks import SKILL, make_task, write_tree
 from tests.support.places import ROOT
 from tests.support.studies import KETTLE, edit, plan_of

@@ -1,7 +1,7 @@
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.studies.study_file import load_study
+from skilljuror.base.errors import StudyError
+from skilljuror.study.study_file import load_study
 from tests.support.studies import edit, plan_of
 
 

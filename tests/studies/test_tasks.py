@@ -1,9 +1,9 @@
 import pytest
 
-from skilljuror.errors import StudyError
-from skilljuror.models.study import Condition, StudyConfig, TaskEntry
-from skilljuror.studies.plan import changed_fields, freeze
-from skilljuror.studies.tasks import changed_substrate, copies_skills
+from skilljuror.base.errors import StudyError
+from skilljuror.base.models.study import Condition, StudyConfig, TaskEntry
+from skilljuror.harness.tasks import changed_substrate, copies_skills
+from skilljuror.study.plan import changed_fields, freeze
 from tests.support.harness_tasks import SKILL, make_task, write_tree
 from tests.support.studies import edit, plan_of
 

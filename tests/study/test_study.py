@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 import skilljuror
-from skilljuror.errors import QueryError, StudyError
+from skilljuror.base.errors import QueryError, StudyError
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study

@@ -48,7 +48,7 @@ def _ordinary():
     """A Python for a user who is not root; None where no other has the libraries at hand."""
     if os.geteuid():
         return (sys.executable,)
-    ask = [*NORMAL, "-c", "import skilljuror.harnesses.sandbox as s; assert not s.bwrap_problem()"]
+    ask = [*NORMAL, "-c", "import skilljuror.harness.sandbox as s; assert not s.bwrap_problem()"]
     env = {**os.environ, "PYTHONPATH": PATHS, "HOME": "/"}
     done = subprocess.run(ask, cwd="/", env=env, capture_output=True, check=False)
     return NORMAL if done.returncode == 0 else None

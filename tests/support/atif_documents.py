@@ -2,8 +2,8 @@
 
 import json
 
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 
 
 def document(*steps, agent="terminus-2", **more):

@@ -1,10 +1,17 @@
 """Hand-made runs: a bundle with three files, and trajectories of one call each."""
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.models.events import Resource, ResourceEvent, SkillManifest
-from skilljuror.models.resource_class import class_of
-from skilljuror.models.trajectory import Action, Message, Step, ToolCall, ToolResult, Trajectory
-from skilljuror.parsers.read import traits_of
+from skilljuror.base.models.events import Resource, ResourceEvent, SkillManifest
+from skilljuror.base.models.resource_class import class_of
+from skilljuror.base.models.trajectory import (
+    Action,
+    Message,
+    Step,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+)
+from skilljuror.events.attribute import attribute
+from skilljuror.logs.read import traits_of
 
 ROOT = "/root/.claude/skills"
 BUNDLE = f"{ROOT}/ledger"

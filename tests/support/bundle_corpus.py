@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from skilljuror.bundles import write_bundle
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.skill.bundles import write_bundle
+from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.ordered_bundle import ORDERED
 from tests.support.rich_bundle import RICH, Files
 from tests.support.worded_bundle import WORDED

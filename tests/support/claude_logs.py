@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 
 SESSION = "5e551000-0000-4000-8000-00000000000a"
 Row = dict[str, Any]

@@ -16,9 +16,9 @@ from importlib.util import find_spec
 from typing import Any
 
 IMPORTED = (
-    "skilljuror.cli.main", "skilljuror.cli.app", "skilljuror.ingest.lookup", "skilljuror.ingest.ingest",
-    "skilljuror.build.build", "skilljuror.judging.judge_study", "skilljuror.run.run", "skilljuror.queries.run",
-    "skilljuror.reports.build", "duckdb", "numpy", "pydantic", "yaml",
+    "skilljuror.cli.main", "skilljuror.cli.app", "skilljuror.report.lookup", "skilljuror.store.ingest.ingest",
+    "skilljuror.layouts.build.build", "skilljuror.judge.judging.judge_study", "skilljuror.study.run", "skilljuror.store.questions.run",
+    "skilljuror.report.build", "duckdb", "numpy", "pydantic", "yaml",
 )  # fmt: skip
 SECONDS = 60
 

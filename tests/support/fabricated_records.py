@@ -10,17 +10,15 @@ from typing import Any
 
 from msgspec import structs
 
-from skilljuror.build.reviews import item_states
-from skilljuror.ingest.analysis import definition_rows
-from skilljuror.models.build import BuildRecord, FileDigest, VariantManifest
-from skilljuror.models.check_result import CheckOutcome, CheckResult
-from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
-from skilljuror.models.gate import AssayReport, AssayRow, Finding, GateResult
-from skilljuror.models.ingest import Ingested, OfferedRow, StepRow, TrajectoryRow
-from skilljuror.models.measure import Measure, Verdict
-from skilljuror.models.model_name import model_date, plain_model
-from skilljuror.models.review import JudgedBuild
-from skilljuror.models.study import (
+from skilljuror.base.models.build import BuildRecord, FileDigest, VariantManifest
+from skilljuror.base.models.check_result import CheckOutcome, CheckResult
+from skilljuror.base.models.events import Exposure, ResourceEvent, UnitExposure
+from skilljuror.base.models.gate import AssayReport, AssayRow, Finding, GateResult
+from skilljuror.base.models.ingest import Ingested, OfferedRow, StepRow, TrajectoryRow
+from skilljuror.base.models.measure import Measure, Verdict
+from skilljuror.base.models.model_name import model_date, plain_model
+from skilljuror.base.models.review import JudgedBuild
+from skilljuror.base.models.study import (
     Condition,
     Contrast,
     PlannedTask,
@@ -30,8 +28,10 @@ from skilljuror.models.study import (
     TaskEntry,
     TrialRecord,
 )
-from skilljuror.parsers.read import traits_of
+from skilljuror.layouts.build.reviews import item_states
+from skilljuror.logs.read import traits_of
 from skilljuror.store import Store
+from skilljuror.store.ingest.analysis import definition_rows
 from skilljuror.store.runs import run_columns
 
 DIGEST = "d" * 64

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.models.events import ResourceEvent
-from skilljuror.models.ingest import Ingested
-from skilljuror.models.measure import Verdict
-from skilljuror.models.review import Acceptance
-from skilljuror.models.study import TrialRecord
-from skilljuror.queries.run import run
+from skilljuror.base.models.events import ResourceEvent
+from skilljuror.base.models.ingest import Ingested
+from skilljuror.base.models.measure import Verdict
+from skilljuror.base.models.review import Acceptance
+from skilljuror.base.models.study import TrialRecord
 from skilljuror.store import open_write
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 from tests.support.places import CORPUS, GOLDENS
 

@@ -1,7 +1,7 @@
 """Faithful pairs for the gates: one source, and its layouts made by hand."""
 
-from skilljuror.knowledge.generated.templates import fill_template
-from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.skill.generated.templates import fill_template
 from tests.support.knowledge_bundles import bundle
 
 ROOT = """---

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers.base import FoundSource
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.logs.base import FoundSource
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 from tests.support.places import GOLDENS
 
 

@@ -7,9 +7,9 @@ slow once.
 from collections.abc import Callable
 from functools import partial
 
-from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.models.resource_class import class_of
-from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
+from skilljuror.base.models.events import Resource, SkillManifest
+from skilljuror.base.models.resource_class import class_of
+from skilljuror.base.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 from tests.support.attribution_runs import BUNDLE, FRONT, ROOT, ran, run_of
 
 

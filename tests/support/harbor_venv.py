@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.harnesses.sandbox import bwrap_problem
+from skilljuror.harness.sandbox import bwrap_problem
 from tests.support.places import ROOT
 
 FOLDER = ROOT / ".venv-harbor"

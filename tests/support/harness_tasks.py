@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.files import digest_tree
-from skilljuror.harnesses.base import TrialJob
-from skilljuror.harnesses.sandbox import bwrap_problem
-from skilljuror.models.agent import AgentProgram
-from skilljuror.models.study import Condition, HarnessChoice, StudyConfig, TaskEntry
-from skilljuror.studies.plan import freeze
+from skilljuror.base.files import digest_tree
+from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.models.study import Condition, HarnessChoice, StudyConfig, TaskEntry
+from skilljuror.harness.base import TrialJob
+from skilljuror.harness.sandbox import bwrap_problem
+from skilljuror.study.plan import freeze
 
 VERDICT = 'if [ "$(cat "$APP_DIR/out.txt")" = done ]; then r=1; else r=0; fi\n'
 REWARD = VERDICT + 'echo $r > "$LOGS_DIR/verifier/reward.txt"\n'

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.skill.bundles.reader import make_bundle
 
 FRAGMENTS = (
     "para text with `code` and 5 mm.\n",

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.judging.judge_study import judge_study
-from skilljuror.queries.run import run
+from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.questions.run import run
 from tests.support.places import GOLDENS
 
 READ = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"

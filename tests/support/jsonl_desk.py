@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from skilljuror.errors import UsageError
-from skilljuror.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.errors import UsageError
+from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.measures.stats.agreement import Agreement, agreement
 from skilljuror.review.web.questions import Reviewing
 from skilljuror.review.web.serving import serve
-from skilljuror.stats.agreement import Agreement, agreement
 from tests.support.places import ROOT
 
 ANSWERS = ("yes", "no", "unknown")

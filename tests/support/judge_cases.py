@@ -4,9 +4,16 @@ from typing import Any
 
 import yaml
 
-from skilljuror.files import data_dir
-from skilljuror.models.events import ResourceEvent
-from skilljuror.models.trajectory import Compaction, Message, Step, ToolCall, ToolResult, Trajectory
+from skilljuror.base.files import data_dir
+from skilljuror.base.models.events import ResourceEvent
+from skilljuror.base.models.trajectory import (
+    Compaction,
+    Message,
+    Step,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+)
 
 CASES: dict[str, dict[str, Any]] = {
     case["id"]: case

@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from skilljuror.base.models.measure import Verdict
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.registry import resolve
 from skilljuror.judge import JUDGES
 from skilljuror.judge.base import Judge
 from skilljuror.judge.replay.shown_text import RUN_KINDS
 from skilljuror.judge.replay.timeline import call_text
-from skilljuror.models.measure import Verdict
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.registry import resolve
 from tests.support.planted_uptake import PlantedEvent, planted_events
 
 LEAST_PRECISION = 0.98

@@ -6,10 +6,10 @@ from typing import Literal
 import duckdb
 import numpy as np
 
-from skilljuror.judging.sample import label_sample
-from skilljuror.models.measure import RepeatedVerdict, UptakeCategory
-from skilljuror.queries.run import run
+from skilljuror.base.models.measure import RepeatedVerdict, UptakeCategory
+from skilljuror.judge.judging.sample import label_sample
 from skilljuror.store import open_write
+from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake
 
 TASKS = [f"task-{n:02}" for n in range(12)]

@@ -4,8 +4,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from skilljuror.stats.prediction_powered import JudgedItem
-from skilljuror.stats.sampling import stratified_sample
+from skilljuror.measures.stats.prediction_powered import JudgedItem
+from skilljuror.measures.stats.sampling import stratified_sample
 
 T = TypeVar("T")
 

@@ -2,14 +2,14 @@
 
 from functools import cache
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.plans.render import render
-from skilljuror.knowledge.plans.verify import verify
-from skilljuror.models.bundle import Bundle
-from skilljuror.models.plan import Plan
-from skilljuror.registry import resolve
-from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.base import Transform, needed, plan_of
+from skilljuror.audit.plans.render import render
+from skilljuror.audit.plans.verify import verify
+from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.models.plan import Plan
+from skilljuror.base.registry import resolve
+from skilljuror.layouts import TRANSFORMS
+from skilljuror.layouts.base import Transform, needed, plan_of
+from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.bundle_corpus import bundle
 
 CONTROLS = ("placebo-irrelevant", "placebo-unrouted")

@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.plans.render import render
-from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.models.plan import Plan
+from skilljuror.audit.plans.render import render
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.base.models.plan import Plan
+from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import transform
 
 HEAD = "---\nname: {0}\ndescription: Fires {0}. Use when a kiln is cold.\n---\n# Kilns\n\n"

@@ -5,10 +5,17 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skilljuror.models.events import Exposure, ResourceEvent, SkillManifest, UnitExposure
-from skilljuror.models.measure import TrialContext
-from skilljuror.models.study import TrialRecord
-from skilljuror.models.trajectory import OfferedSkill, Step, ToolCall, ToolResult, Trajectory, Usage
+from skilljuror.base.models.events import Exposure, ResourceEvent, SkillManifest, UnitExposure
+from skilljuror.base.models.measure import TrialContext
+from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.models.trajectory import (
+    OfferedSkill,
+    Step,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    Usage,
+)
 
 KINDS = ("activate", "read", "list", "search", "exec", "import", "edit", "write", "mention")
 VIAS = ("skill-tool", "read-tool", "shell", "injected", "slash", "reinjected", "python")

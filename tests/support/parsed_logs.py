@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers.base import Source
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.logs.base import Source
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 
 
 def read_one(path, format: str, siblings=()) -> Trajectory:

@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.models.events import ResourceEvent
-from skilljuror.models.trajectory import Trajectory
+from skilljuror.base.models.events import ResourceEvent
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.events.attribute import attribute
 from tests.support.atif_documents import agent_step, document
 from tests.support.claude_logs import assistant, row, runs, tool_result, tool_use, user, write_lines
 

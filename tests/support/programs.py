@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from skilljuror.errors import HarnessError
-from skilljuror.gates.findings import gate_result
-from skilljuror.harnesses.local import LocalHarness
-from skilljuror.models.agent import AgentProgram
-from skilljuror.models.gate import Finding
-from skilljuror.transforms.layouts.origin import Origin
+from skilljuror.audit.gates.findings import gate_result
+from skilljuror.base.errors import HarnessError
+from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.models.gate import Finding
+from skilljuror.harness.local import LocalHarness
+from skilljuror.layouts.layouts.origin import Origin
 from tests.support.harness_tasks import shell_agent
 
 WRITER = Path(__file__).with_name("writing_agent.py")

@@ -8,10 +8,10 @@ everything that was printed: 23 tasks won, 44 tied, 15 lost, +17 passes, half-wi
 from collections.abc import Iterator
 from pathlib import Path
 
-from skilljuror.models.events import ResourceEvent
-from skilljuror.models.ingest import Ingested
-from skilljuror.models.measure import Verdict
-from skilljuror.models.study import TrialRecord
+from skilljuror.base.models.events import ResourceEvent
+from skilljuror.base.models.ingest import Ingested
+from skilljuror.base.models.measure import Verdict
+from skilljuror.base.models.study import TrialRecord
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 

@@ -9,10 +9,10 @@ import re
 import subprocess
 from pathlib import Path
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.models.resource_class import class_of
-from skilljuror.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.models.events import Resource, SkillManifest
+from skilljuror.base.models.resource_class import class_of
+from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import run_of
 
 FILES = {

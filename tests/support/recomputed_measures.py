@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror import tokens
-from skilljuror.ingest.analysis import analyse
-from skilljuror.models.bundle import ResourceClass
-from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
-from skilljuror.models.trajectory import Step, ToolCall, ToolResult
+from skilljuror.base import tokens
+from skilljuror.base.models.bundle import ResourceClass
+from skilljuror.base.models.events import Resource, SkillManifest
+from skilljuror.base.models.knowledge import MappedUnit, Unit, UnitLocation
+from skilljuror.base.models.trajectory import Step, ToolCall, ToolResult
 from skilljuror.store import open_write
+from skilljuror.store.ingest.analysis import analyse
 from tests.support import fabricated_records as fake
 from tests.support.metric_contexts import trajectory
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from skilljuror.models.events import ResourceEvent
-from skilljuror.models.ingest import Ingested, OfferedRow, SourceRow
-from skilljuror.models.review import JudgedBuild
+from skilljuror.base.models.events import ResourceEvent
+from skilljuror.base.models.ingest import Ingested, OfferedRow, SourceRow
+from skilljuror.base.models.review import JudgedBuild
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 

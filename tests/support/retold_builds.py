@@ -8,17 +8,17 @@ from typing import Any
 
 from msgspec import structs
 
-from skilljuror.build.build import digests_of_parts
-from skilljuror.build.manifests import (
+from skilljuror.audit.plans.render import BundleTexts, piece_lines, render
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.base.models.plan import Copy, Generated, PlannedFile
+from skilljuror.layouts.build.build import digests_of_parts
+from skilljuror.layouts.build.manifests import (
     plan_from_json,
     plan_to_json,
     variant_manifest,
 )
-from skilljuror.bundles import load_bundle, write_bundle
-from skilljuror.bundles.reader import load_tar
-from skilljuror.knowledge.plans.render import BundleTexts, piece_lines, render
-from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.models.plan import Copy, Generated, PlannedFile
+from skilljuror.skill.bundles import load_bundle, write_bundle
+from skilljuror.skill.bundles.reader import load_tar
 
 VARIANTS = ("origin", "baseline", "pd", "placebo-irrelevant")
 FILLER = "\n\n".join(

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from skilljuror.build.build import build_source
-from skilljuror.models.build import BuildRecord
+from skilljuror.base.models.build import BuildRecord
+from skilljuror.layouts.build.build import build_source
 from tests.support.studies import PROGRAMS
 
 DOUBTFUL = f"{PROGRAMS}:Doubtful"

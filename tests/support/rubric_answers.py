@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skilljuror.build.build import build_source
-from skilljuror.bundles.folder import write_bundle
-from skilljuror.llm import ModelClient
+from skilljuror.base.llm import ModelClient
+from skilljuror.layouts.build.build import build_source
+from skilljuror.skill.bundles.folder import write_bundle
 from tests.support.scripted_model import blocks, choice, source
 
 ROOT_LINE = "Fill forms without losing a value."

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex
-from skilljuror.knowledge.plans.render import render
-from skilljuror.llm import ModelChoice, ModelClient
-from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.transforms.layouts.baseline import Baseline
-from skilljuror.transforms.llm.rewrite_request import page_with_placeholders, placeholder_files
+from skilljuror.audit.plans.render import render
+from skilljuror.base.llm import ModelChoice, ModelClient
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.layouts.layouts.baseline import Baseline
+from skilljuror.layouts.llm.rewrite_request import page_with_placeholders, placeholder_files
+from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.markdown.block_index import MarkdownIndex
 
 WARNINGS = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"

@@ -1,6 +1,6 @@
-from skilljuror.attribution.shell.command import Command
-from skilljuror.attribution.shell.expansion import Environment
-from skilljuror.attribution.shell.reader import ShellReader
+from skilljuror.events.shell.command import Command
+from skilljuror.events.shell.expansion import Environment
+from skilljuror.events.shell.reader import ShellReader
 
 
 def read_shell(text: str, cwd: str | None = None, home: str | None = None) -> list[Command]:

@@ -8,9 +8,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from skilljuror.harnesses import artifacts, sandbox
-from skilljuror.harnesses.local import LocalHarness
-from skilljuror.harnesses.sandbox import search_path
+from skilljuror.harness import artifacts, sandbox
+from skilljuror.harness.local import LocalHarness
+from skilljuror.harness.sandbox import search_path
 from tests.support.harness_tasks import REWARD, make_job, make_task, make_variant
 
 SLOW_COPY = "mkdir /slow; printf '#!/bin/sh\\nsleep 60\\n' > /slow/cp; chmod +x /slow/cp"

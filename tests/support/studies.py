@@ -8,8 +8,8 @@ import time
 
 import yaml
 
-from skilljuror.studies.plan import freeze
-from skilljuror.studies.study_file import load_study
+from skilljuror.study.plan import freeze
+from skilljuror.study.study_file import load_study
 from tests.support.harness_tasks import SKILL, make_task, write_tree
 from tests.support.places import ROOT
 
@@ -20,7 +20,7 @@ PACKAGED = ("redact-lines", "alert-rules", "latency-layout")
 MAIN = """\
 import sys
 from pathlib import Path
-from skilljuror.run.run import run_study
+from skilljuror.study.run import run_study
 if __name__ == "__main__":
     summary = run_study(Path(sys.argv[1]), Path(sys.argv[2]), jobs=2)
     print(summary.finished, summary.interrupted)

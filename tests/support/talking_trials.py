@@ -11,8 +11,8 @@ import threading
 import time
 from pathlib import Path
 
-from skilljuror.harnesses.process import Command, OutputFiles
-from skilljuror.harnesses.sandbox import BubblewrapSandbox, search_path
+from skilljuror.harness.process import Command, OutputFiles
+from skilljuror.harness.sandbox import BubblewrapSandbox, search_path
 from tests.support import talker
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import structs
 
-from skilljuror.build.build import build_source
-from skilljuror.bundles.reader import load_tar, make_bundle, tar_of
-from skilljuror.files import read_jsonl, write_jsonl
-from skilljuror.models.bundle import Blob
-from skilljuror.models.plan import Copy, Generated, Substitution
+from skilljuror.base.files import read_jsonl, write_jsonl
+from skilljuror.base.models.bundle import Blob
+from skilljuror.base.models.plan import Copy, Generated, Substitution
+from skilljuror.layouts.build.build import build_source
+from skilljuror.skill.bundles.reader import load_tar, make_bundle, tar_of
 from tests.support.retold_builds import VARIANTS, Retold, read, seal, write, write_source
 
 Tampering = Callable[[Path], None]

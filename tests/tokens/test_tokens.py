@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror import tokens
-from skilljuror.errors import UsageError
+from skilljuror.base import tokens
+from skilljuror.base.errors import UsageError
 from tests.support.tokenizer import published_encoding
 
 PROSE = Path(tokens.__file__).read_text(encoding="utf-8")

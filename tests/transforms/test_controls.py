@@ -2,17 +2,15 @@
 
 import pytest
 
-from skilljuror.build.audit import DECLARED, audit, is_declared, waive_declared
-from skilljuror.build.build import build_source, declared_findings
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
-from skilljuror.knowledge.plans.render import render
-from skilljuror.knowledge.plans.verify import verify, verify_control
-from skilljuror.models.resource_class import is_licence
-from skilljuror.registry import resolve
-from skilljuror.tokens import estimate
-from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.layouts.placebo_irrelevant import (
+from skilljuror.audit.audit import DECLARED, audit, is_declared, waive_declared
+from skilljuror.audit.plans.render import render
+from skilljuror.audit.plans.verify import verify, verify_control
+from skilljuror.base.models.resource_class import is_licence
+from skilljuror.base.registry import resolve
+from skilljuror.base.tokens import estimate
+from skilljuror.layouts import TRANSFORMS
+from skilljuror.layouts.build.build import build_source, declared_findings
+from skilljuror.layouts.layouts.placebo_irrelevant import (
     ENDS,
     HERDS,
     PLACES,
@@ -21,7 +19,9 @@ from skilljuror.transforms.layouts.placebo_irrelevant import (
     SUBJECTS,
     sentences,
 )
-from skilljuror.verify.verification import verify_build
+from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.markdown.frontmatter import frontmatter_end
 from tests.support.bundle_corpus import TRAPS, bundle, write
 from tests.support.every import every
 from tests.support.laid_out import CONTROLS, built

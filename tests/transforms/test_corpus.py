@@ -2,15 +2,15 @@
 
 from pathlib import PurePosixPath
 
-from skilljuror.build.audit import audit
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter
-from skilljuror.knowledge.plans.render import rebuild
-from skilljuror.knowledge.plans.verify import verify
-from skilljuror.models.bundle import Bundle
-from skilljuror.models.resource_class import is_root_name, resource_class
-from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES
+from skilljuror.audit.audit import audit
+from skilljuror.audit.plans.render import rebuild
+from skilljuror.audit.plans.verify import verify
+from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.models.resource_class import is_root_name, resource_class
+from skilljuror.layouts import TRANSFORMS
+from skilljuror.layouts.layouts.progressive_disclosure import ROOT_LINES
+from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.markdown.frontmatter import parse_frontmatter
 from tests.support.bundle_corpus import TRAPS, bundle
 from tests.support.every import every
 from tests.support.laid_out import CONTROLS, built, plan_again

@@ -2,10 +2,10 @@
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.units.loader_text import loaded_lines
-from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.audit.audit import audit
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.units.loader_text import loaded_lines
 from tests.support.laid_out import laid_out
 
 LAYOUTS = ("origin", "origin-flat", "baseline", "flat-files", "pd", "flat-toc")

@@ -3,14 +3,14 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from skilljuror.build.build import declared_findings, transforms_by_name
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.plans.render import rebuild, render
-from skilljuror.knowledge.plans.verify import verify, verify_control
-from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.models.plan import Plan
-from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.base import plan_of
+from skilljuror.audit.plans.render import rebuild, render
+from skilljuror.audit.plans.verify import verify, verify_control
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.base.models.plan import Plan
+from skilljuror.layouts import TRANSFORMS
+from skilljuror.layouts.base import plan_of
+from skilljuror.layouts.build.build import declared_findings, transforms_by_name
+from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.hostile_bundles import bundles
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.audit.audit import audit
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import laid_out
 
 FILLER = "\n".join(f"Sentence {n} about the kiln and its lid." for n in range(60))

@@ -6,26 +6,26 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from skilljuror.build.audit import audit
-from skilljuror.build.build import build_source
-from skilljuror.build.model_build import SKILLS
-from skilljuror.build.scopes import PROMPT
-from skilljuror.bundles import load_bundle
-from skilljuror.errors import UsageError
-from skilljuror.files import data_dir
-from skilljuror.knowledge.generated.templates import MARKER_PHRASES, TEMPLATES, recognise_template
-from skilljuror.knowledge.plans.trigger_sentences import (
+from skilljuror.audit.audit import audit
+from skilljuror.audit.plans.trigger_sentences import (
     file_texts,
     split_trigger,
     trigger_in,
     trigger_problem,
 )
-from skilljuror.knowledge.units.critical_tokens import critical_tokens
-from skilljuror.models.bundle import Blob
-from skilljuror.transforms.llm.prompts import load_prompt
-from skilljuror.transforms.llm.rewrite import RewriteAnswer
-from skilljuror.transforms.llm.rewrite_request import PlaceholderFile
-from skilljuror.transforms.llm.scopes import ScopeAnswer
+from skilljuror.base.errors import UsageError
+from skilljuror.base.files import data_dir
+from skilljuror.base.models.bundle import Blob
+from skilljuror.layouts.build.build import build_source
+from skilljuror.layouts.build.model_build import SKILLS
+from skilljuror.layouts.build.scopes import PROMPT
+from skilljuror.layouts.llm.prompts import load_prompt
+from skilljuror.layouts.llm.rewrite import RewriteAnswer
+from skilljuror.layouts.llm.rewrite_request import PlaceholderFile
+from skilljuror.layouts.llm.scopes import ScopeAnswer
+from skilljuror.skill.bundles import load_bundle
+from skilljuror.skill.generated.templates import MARKER_PHRASES, TEMPLATES, recognise_template
+from skilljuror.skill.units.critical_tokens import critical_tokens
 
 FOLDER = data_dir("transforms")
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/SKILL.md"))

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from skilljuror.build.assay import AssaySettings, keep_assays
-from skilljuror.build.build import build_source
+from skilljuror.base.errors import MissingDependency, UsageError
+from skilljuror.base.files import read_jsonl, write_jsonl
 from skilljuror.cli.app import app
-from skilljuror.errors import MissingDependency, UsageError
-from skilljuror.files import read_jsonl, write_jsonl
-from skilljuror.verify.verification import Grounds, sign_build, verify_build
+from skilljuror.layouts.build.assay import AssaySettings, keep_assays
+from skilljuror.layouts.build.build import build_source
+from skilljuror.layouts.verify.verification import Grounds, sign_build, verify_build
 from tests.support.git_repositories import git
 from tests.support.retold_builds import VARIANTS, read, write, write_source
 from tests.support.tampered_builds import CONSISTENT, CONTRADICTED, as_format_1

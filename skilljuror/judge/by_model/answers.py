@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from skilljuror.base.models.measure import UptakeCategory, UptakeLabel
 from skilljuror.judge.by_model.excerpts import AskedEvent, RunExcerpt, RunStep
 from skilljuror.judge.by_model.questions import name_of
 from skilljuror.judge.definition import load_definition
 from skilljuror.judge.replay.shown_text import RUN_KINDS
-from skilljuror.models.measure import UptakeCategory, UptakeLabel
 
 SHORTEST_QUOTE = 8
 """Minimum characters of a quote that is not a whole line: shorter ones are in too many places."""

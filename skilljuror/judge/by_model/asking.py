@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from skilljuror.errors import QuestionRefused
-from skilljuror.files import digest_json
+from skilljuror.base.errors import QuestionRefused
+from skilljuror.base.files import digest_json
+from skilljuror.base.llm import ModelAnswer, ModelClient
+from skilljuror.base.llm.answers import prompt
+from skilljuror.base.models.measure import JudgeCalls, UptakeCategory, Verdict
 from skilljuror.judge.by_model.answers import Answers, Outcome, merged, outcome_of, read_answers
 from skilljuror.judge.by_model.excerpts import RunExcerpt
 from skilljuror.judge.by_model.questions import Question
-from skilljuror.llm import ModelAnswer, ModelClient
-from skilljuror.llm.answers import prompt
-from skilljuror.models.measure import JudgeCalls, UptakeCategory, Verdict
 
 N = TypeVar("N", int, float)
 

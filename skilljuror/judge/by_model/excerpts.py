@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from skilljuror.base.models.events import ResourceEvent, SkillManifest
+from skilljuror.base.models.trajectory import Step, ToolCall, Trajectory
 from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.judge.replay.timeline import ContextText, call_text, timeline
-from skilljuror.models.events import ResourceEvent, SkillManifest
-from skilljuror.models.trajectory import Step, ToolCall, Trajectory
 
 OUTPUT = 300
 """Characters of the result of a later call: enough to see how it went."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from skilljuror.base.llm import as_data
+from skilljuror.base.tokens import count
 from skilljuror.judge.by_model.excerpts import AskedEvent, RunCall, RunExcerpt, RunStep
 from skilljuror.judge.definition import load_definition
-from skilljuror.llm import as_data
-from skilljuror.tokens import count
 
 QUESTION_TOKENS = 48_000
 """Tokens of one question in o200k_base: with the prompt and an answer it fits models of 64,000, even if

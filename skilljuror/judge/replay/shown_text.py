@@ -10,9 +10,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 
+from skilljuror.base.models.events import ResourceEvent, SkillManifest
+from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.judge.replay.timeline import TextPosition, call_text, traced_lines
-from skilljuror.models.events import ResourceEvent, SkillManifest
-from skilljuror.models.trajectory import Trajectory
 
 EventGroup = tuple[int, ...]
 """Positions of events that share a text, in the list of all events."""

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from skilljuror.errors import SkilljurorError, UsageError
+from skilljuror.base.errors import SkilljurorError, UsageError
 from skilljuror.review.web.passages import passages, visible
 from skilljuror.review.web.questions import (
     KINDS,

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, get_args
 
-from skilljuror.models.review_queue import (
+from skilljuror.base.models.review_queue import (
     Adjudication,
     ReviewDesk,
     ReviewItem,
     ReviewKind,
     blind_id,
 )
-from skilljuror.stats.agreement import Agreement
+from skilljuror.measures.stats.agreement import Agreement
 
 KINDS: tuple[str, ...] = get_args(ReviewKind)
 STATES = ("open", "decided")

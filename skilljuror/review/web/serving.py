@@ -7,7 +7,7 @@ import webbrowser
 from collections.abc import Callable
 from threading import Thread
 
-from skilljuror.errors import UsageError
+from skilljuror.base.errors import UsageError
 from skilljuror.review.web.questions import Reviewing
 
 HOST = "127.0.0.1"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.attribution.accesses.line_selection import (
+from skilljuror.events.accesses.line_selection import (
     WHOLE_FILE,
     LineSelection,
     sed_selection,

@@ -1,6 +1,6 @@
 """Files of an `apply_patch` envelope."""
 
-from skilljuror.attribution.commands.apply_patch import patch_accesses
+from skilljuror.events.commands.apply_patch import patch_accesses
 
 
 def test_a_patch_without_a_file_touches_nothing():

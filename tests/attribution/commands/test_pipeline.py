@@ -6,7 +6,7 @@ print; the expectations are those of the events (kind, resource, exposure).
 
 import pytest
 
-from skilljuror.attribution.commands.pipeline import command_accesses
+from skilljuror.events.commands.pipeline import command_accesses
 from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,

@@ -3,10 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.attribution.events.injected_content import body_text
-from skilljuror.attribution.evidence.line_index import text_digest
-from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.models.trajectory import Message, ToolCall, ToolResult
+from skilljuror.base.models.events import Resource, SkillManifest
+from skilljuror.base.models.trajectory import Message, ToolCall, ToolResult
+from skilljuror.events.events.injected_content import body_text
+from skilljuror.events.evidence.line_index import text_digest
 from tests.support.attribution_runs import BODY, BUNDLE, SKILL, TAXES, events_of
 from tests.support.generated_texts import SIZE, soon
 

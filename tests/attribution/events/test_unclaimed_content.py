@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given
 
-from skilljuror.attribution.events import unclaimed_content as content_only
-from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.models.trajectory import (
+from skilljuror.base.models.events import Resource, SkillManifest
+from skilljuror.base.models.trajectory import (
     ToolCall,
     ToolResult,
 )
+from skilljuror.events.events import unclaimed_content as content_only
 from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,

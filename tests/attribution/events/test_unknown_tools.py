@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.ingest.ingest import ingest_logs
-from skilljuror.models.ingest import unknown_tools_note
-from skilljuror.queries.run import run
+from skilljuror.base.models.ingest import unknown_tools_note
+from skilljuror.events.attribute import attribute
+from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.questions.run import run
 from tests.support.codex_rollouts import CONES, ROOT, SKILL, function, program, rollout
 from tests.support.parsed_logs import read_one
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from skilljuror.attribution.evidence import line_index as content
-from skilljuror.attribution.evidence.line_index import (
+from skilljuror.events.evidence import line_index as content
+from skilljuror.events.evidence.line_index import (
     LineIndex,
     TextLines,
     merged_ranges,

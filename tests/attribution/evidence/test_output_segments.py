@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.attribution.evidence import output_segments as split
+from skilljuror.events.evidence import output_segments as split
 from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,

@@ -2,11 +2,11 @@
 
 import pytest
 
-from skilljuror.attribution.evidence.line_index import text_digest
-from skilljuror.models.trajectory import (
+from skilljuror.base.models.trajectory import (
     ToolCall,
     ToolResult,
 )
+from skilljuror.events.evidence.line_index import text_digest
 from tests.support.attribution_runs import (
     BODY,
     BUNDLE,

@@ -1,6 +1,6 @@
 """Outputs that are a picture of a terminal."""
 
-from skilljuror.attribution.evidence.terminal_screens import screen_output
+from skilljuror.events.evidence.terminal_screens import screen_output
 
 
 def test_a_screen_is_cut_to_what_the_command_printed():

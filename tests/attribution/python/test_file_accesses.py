@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.attribution.python.file_accesses import python_accesses
+from skilljuror.events.python.file_accesses import python_accesses
 from tests.support.attribution_runs import (
     BUNDLE,
     PYTHON,

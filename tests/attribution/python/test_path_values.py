@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from skilljuror.attribution.python.path_values import PathValues
+from skilljuror.events.python.path_values import PathValues
 
 
 @pytest.mark.parametrize(

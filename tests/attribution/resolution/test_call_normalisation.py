@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 
-from skilljuror.attribution.resolution import call_normalisation as spelling
-from skilljuror.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.events.resolution import call_normalisation as spelling
 from tests.support.attribution_runs import (
     BUNDLE,
     REFERENCES,

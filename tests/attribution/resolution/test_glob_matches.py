@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from skilljuror.attribution.resolution import glob_matches as globs
+from skilljuror.events.resolution import glob_matches as globs
 from tests.support.attribution_runs import (
     BUNDLE,
     REFERENCES,

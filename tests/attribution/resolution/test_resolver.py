@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.models.trajectory import (
+from skilljuror.base.models.trajectory import (
     ToolCall,
     ToolResult,
 )

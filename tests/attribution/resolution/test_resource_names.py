@@ -2,9 +2,9 @@
 
 from hypothesis import given
 
-from skilljuror.attribution.resolution import resource_names as names
-from skilljuror.attribution.resolution.skill_catalog import SkillCatalog
-from skilljuror.models.trajectory import Message, ToolCall, ToolResult
+from skilljuror.base.models.trajectory import Message, ToolCall, ToolResult
+from skilljuror.events.resolution import resource_names as names
+from skilljuror.events.resolution.skill_catalog import SkillCatalog
 from tests.support.attribution_runs import (
     BODY,
     BUNDLE,

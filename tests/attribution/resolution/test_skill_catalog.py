@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.attribution.resolution.skill_catalog import SkillCatalog
-from skilljuror.models.trajectory import Message, OfferedSkill, ToolCall, ToolResult
+from skilljuror.base.models.trajectory import Message, OfferedSkill, ToolCall, ToolResult
+from skilljuror.events.resolution.skill_catalog import SkillCatalog
 from tests.support.attribution_runs import (
     BUNDLE,
     ROOT,

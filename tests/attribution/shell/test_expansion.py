@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.attribution.shell.expansion import LIMIT, MOST_BRACES
-from skilljuror.attribution.shell.reader import MOST_WORDS
+from skilljuror.events.shell.expansion import LIMIT, MOST_BRACES
+from skilljuror.events.shell.reader import MOST_WORDS
 from tests.support.generated_texts import soon
 from tests.support.shell_texts import read_shell
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.attribution.shell.produced_paths import listing
+from skilljuror.events.shell.produced_paths import listing
 from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,

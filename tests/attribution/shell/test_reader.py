@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.attribution.shell.wrappers import MOST_COMMANDS, unwrap
+from skilljuror.events.shell.wrappers import MOST_COMMANDS, unwrap
 from tests.support.generated_texts import soon
 from tests.support.shell_texts import read_shell
 

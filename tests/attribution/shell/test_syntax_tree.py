@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.attribution.shell import syntax_tree
-from skilljuror.attribution.shell.syntax_tree import (
+from skilljuror.events.shell import syntax_tree
+from skilljuror.events.shell.syntax_tree import (
     DEEPEST,
     MOST_OPERATORS,
     Compound,

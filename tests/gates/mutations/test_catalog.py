@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.gates.mutations.catalog import MUTATIONS
-from skilljuror.gates.mutations.sites import MutationTarget, said_lines
+from skilljuror.audit.audit import audit
+from skilljuror.audit.gates.mutations.catalog import MUTATIONS
+from skilljuror.audit.gates.mutations.sites import MutationTarget, said_lines
 from tests.support.every import every
 from tests.support.gate_pairs import rebuilt
 from tests.support.knowledge_bundles import bundle
@@ -195,4 +195,4 @@ def test_a_line_of_one_thing_over_and_over_is_changed_soon(unit):
 def test_ordinary_commands_do_not_import_the_mutations(module):
     code = f"import sys, skilljuror.{module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "skilljuror.gates.mutations" not in done.stdout
+    assert "skilljuror.audit.gates.mutations" not in done.stdout

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.gates.mutations.catalog import MUTATIONS
-from skilljuror.gates.mutations.sites import MutationTarget
+from skilljuror.audit.gates.mutations.catalog import MUTATIONS
+from skilljuror.audit.gates.mutations.sites import MutationTarget
 from tests.support.knowledge_bundles import skill
 
 

@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from skilljuror.errors import HarnessError
-from skilljuror.harnesses.harbor.collect import (
+from skilljuror.base.errors import HarnessError
+from skilljuror.harness.harbor.collect import (
     TrialPlace,
     collect,
     collect_stopped,
@@ -12,8 +12,8 @@ from skilljuror.harnesses.harbor.collect import (
     remove_kept,
     stopped_trials,
 )
-from skilljuror.harnesses.harbor.job import HarborJob
-from skilljuror.harnesses.inside_harbor.skilljuror_bwrap import LEFT_OUT
+from skilljuror.harness.harbor.job import HarborJob
+from skilljuror.harness.inside_harbor.skilljuror_bwrap import LEFT_OUT
 from tests.support.harbor_jobs import lock_skill
 from tests.support.harbor_trials import copied_trial
 from tests.support.harness_tasks import make_job, make_task, make_variant

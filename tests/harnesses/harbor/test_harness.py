@@ -8,16 +8,16 @@ from tempfile import TemporaryDirectory
 import pytest
 from msgspec import structs
 
-from skilljuror.errors import HarnessError, UsageError
-from skilljuror.files import StudyFolder, read_record
-from skilljuror.harnesses.harbor.harness import HarborHarness
-from skilljuror.harnesses.harbor.program import find_harbor
-from skilljuror.harnesses.local import LocalHarness
-from skilljuror.models.agent import AgentProgram
-from skilljuror.models.harbor import SKILL_ROOTS
-from skilljuror.models.study import TrialRecord
-from skilljuror.run.check import check_study
-from skilljuror.run.run import run_study
+from skilljuror.base.errors import HarnessError, UsageError
+from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.models.harbor import SKILL_ROOTS
+from skilljuror.base.models.study import TrialRecord
+from skilljuror.harness.harbor.harness import HarborHarness
+from skilljuror.harness.harbor.program import find_harbor
+from skilljuror.harness.local import LocalHarness
+from skilljuror.study.check import check_study
+from skilljuror.study.run import run_study
 from tests.support.cli_process import call
 from tests.support.harbor_venv import HARBOR, PYTHON, needs_harbor
 from tests.support.harness_tasks import (

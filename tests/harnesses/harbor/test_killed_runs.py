@@ -11,10 +11,10 @@ from datetime import datetime
 
 import pytest
 
-from skilljuror.files import StudyFolder, read_record
-from skilljuror.models.study import Budget, TrialRecord
-from skilljuror.run.budget import Spending
-from skilljuror.run.run import run_study
+from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.models.study import Budget, TrialRecord
+from skilljuror.study.budget import Spending
+from skilljuror.study.run import run_study
 from tests.support.harbor_venv import HARBOR, needs_harbor
 from tests.support.harness_tasks import alive, make_task
 from tests.support.studies import edit_study, make_study, start, until

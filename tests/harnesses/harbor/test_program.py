@@ -1,7 +1,7 @@
 import pytest
 
-from skilljuror.errors import HarnessError
-from skilljuror.harnesses.harbor.program import HarborProgram, find_harbor
+from skilljuror.base.errors import HarnessError
+from skilljuror.harness.harbor.program import HarborProgram, find_harbor
 from tests.support.cli_process import call, complaint
 from tests.support.harbor_venv import HARBOR, PYTHON, needs_harbor
 from tests.support.studies import PACKAGED, make_study

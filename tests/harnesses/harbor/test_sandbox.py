@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from skilljuror.harnesses.harbor.job import INSIDE
-from skilljuror.harnesses.process import Command, OutputFiles
-from skilljuror.harnesses.sandbox import BubblewrapSandbox, host_parts
-from skilljuror.harnesses.seal import unsealed
+from skilljuror.harness.harbor.job import INSIDE
+from skilljuror.harness.process import Command, OutputFiles
+from skilljuror.harness.sandbox import BubblewrapSandbox, host_parts
+from skilljuror.harness.seal import unsealed
 from tests.support import talker
 from tests.support.harbor_venv import PYTHON, needs_harbor
 from tests.support.harness_tasks import alive, write_tree

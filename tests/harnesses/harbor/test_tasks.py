@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.errors import HarnessError
-from skilljuror.harnesses.harbor.tasks import prepare_task
+from skilljuror.base.errors import HarnessError
+from skilljuror.harness.harbor.tasks import prepare_task
 from tests.support.harness_tasks import SKILL, make_job, make_task
 
 DOCKERFILE = """\

@@ -2,6 +2,7 @@
 
 import pytest
 
+from skilljuror.base.models.measure import UptakeCategory
 from skilljuror.judge.by_model.answers import (
     LONGEST_QUOTE,
     Answer,
@@ -11,7 +12,6 @@ from skilljuror.judge.by_model.answers import (
     outcome_of,
     read_answers,
 )
-from skilljuror.models.measure import UptakeCategory
 from tests.support.model_judging import FOLLOWED, RULE, RUN, excerpt, verdict
 
 YES = Outcome("yes", UptakeCategory.IMPLEMENTATION)

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from skilljuror.errors import ModelError
+from skilljuror.base.errors import ModelError
+from skilljuror.base.llm import ModelChoice, ModelClient
 from skilljuror.judge.by_model.asking import ask_about, calls_of, verdict_of
 from skilljuror.judge.by_model.questions import questions_of
-from skilljuror.llm import ModelChoice, ModelClient
 from tests.support.loopback import model_server
 from tests.support.model_judging import FOLLOWED, MODEL, RULE, RUN, answer, excerpt, reader, verdict
 from tests.support.scripted_model import WARNINGS, blocks, outside

@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import pytest
 
+from skilljuror.base.models.measure import UptakeCategory
+from skilljuror.base.tokens import count
 from skilljuror.judge.by_model.questions import (
     QUESTION_TOKENS,
     clipped,
     questions_of,
 )
 from skilljuror.judge.definition import load_definition
-from skilljuror.models.measure import UptakeCategory
-from skilljuror.tokens import count
 from tests.support.model_judging import FOLLOWED, RULE, RUN, excerpt
 from tests.support.scripted_model import blocks, outside
 

@@ -1,6 +1,6 @@
+from skilljuror.base.models.events import Resource, SkillManifest
+from skilljuror.base.models.trajectory import Message, Step
 from skilljuror.judge.replay.shown_text import ShownText
-from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.models.trajectory import Message, Step
 from tests.support.judge_cases import CaseBuilder
 from tests.support.metric_contexts import call, event, trajectory
 

@@ -1,10 +1,10 @@
+from skilljuror.base.models.trajectory import Compaction, Message, Step, ToolCall, ToolResult
 from skilljuror.judge.replay.timeline import (
     AgentAction,
     ContextText,
     call_text,
     timeline,
 )
-from skilljuror.models.trajectory import Compaction, Message, Step, ToolCall, ToolResult
 from tests.support.metric_contexts import trajectory
 
 

@@ -1,8 +1,8 @@
 import pytest
 
+from skilljuror.base.models.trajectory import Step, ToolCall
 from skilljuror.judge.replay.timeline import AgentAction
 from skilljuror.judge.signals.restatement import RestatementDetector, stem, stems
-from skilljuror.models.trajectory import Step, ToolCall
 
 STEP = Step(agent="main", index=2, line=9)
 OUTPUT = ["Installed 6 hooks for the editor", "Shadow session open", "created: 5"]

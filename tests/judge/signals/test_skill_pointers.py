@@ -2,9 +2,9 @@
 
 import pytest
 
+from skilljuror.base.models.trajectory import Step
 from skilljuror.judge.replay.timeline import AgentAction
 from skilljuror.judge.signals.skill_pointers import LED_WITHIN, SkillPointers
-from skilljuror.models.trajectory import Step
 
 LINE = "Then go on with `pack-provisions`."
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.knowledge.comparison.diff import diff
+from skilljuror.audit.comparison.diff import diff
 from tests.support.knowledge_bundles import bundle
 
 HEAD = "---\nname: nets\ndescription: Reads captures of a network.\n---\n# Nets\n\n"

@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.knowledge.comparison.diff import diff
+from skilljuror.audit.comparison.diff import diff
 from tests.support.knowledge_bundles import bundle, skill
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from skilljuror.knowledge.comparison.diff import diff
-from skilljuror.knowledge.generated.templates import fill_template
+from skilljuror.audit.comparison.diff import diff
+from skilljuror.skill.generated.templates import fill_template
 from tests.support.knowledge_bundles import bundle, skill
 
 BODY = """# Guide

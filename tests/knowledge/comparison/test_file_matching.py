@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.knowledge.comparison import file_matching
-from skilljuror.knowledge.comparison.diff import diff
+from skilljuror.audit.comparison import file_matching
+from skilljuror.audit.comparison.diff import diff
 from tests.support.knowledge_bundles import skill
 
 

@@ -3,16 +3,16 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.knowledge.comparison.generated_lines import (
+from skilljuror.audit.comparison.generated_lines import (
     LEAST_CUT,
     MOST_CUT,
     GeneratedLineProvenance,
     _FileMentions,
 )
-from skilljuror.knowledge.comparison.unit_matching import MatchedBundles, match_units
-from skilljuror.knowledge.units.extract import units_of
-from skilljuror.knowledge.units.normalised_text import TextNormaliser
-from skilljuror.models.knowledge import Unit
+from skilljuror.audit.comparison.unit_matching import MatchedBundles, match_units
+from skilljuror.base.models.knowledge import Unit
+from skilljuror.skill.units.extract import units_of
+from skilljuror.skill.units.normalised_text import TextNormaliser
 from tests.support.knowledge_bundles import skill
 
 

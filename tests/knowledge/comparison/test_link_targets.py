@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.knowledge.comparison.diff import diff
+from skilljuror.audit.audit import audit
+from skilljuror.audit.comparison.diff import diff
 from tests.support.knowledge_bundles import bundle, skill
 
 TWO = "\n\n## One\n\n### Use\n\nTurn left.\n\nWait.\n\n## Two\n\n### Use\n\nTurn right.\n\nWait.\n"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from skilljuror.knowledge.comparison.diff import diff
+from skilljuror.audit.comparison.diff import diff
 from tests.support.knowledge_bundles import skill
 
 TREE = "# Desk\n\n## Open\n\nOil the lock.\n\n### Door\n\nPull it.\n\n## Close\n\nCount the keys.\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.knowledge.comparison.process_pointers import parted_without_pointer
+from skilljuror.audit.comparison.process_pointers import parted_without_pointer
 from tests.support.knowledge_bundles import skill
 
 REST = "references/rest.md"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.knowledge.comparison import unit_matching
-from skilljuror.knowledge.comparison.diff import diff
-from skilljuror.knowledge.comparison.unit_matching import _CANDIDATES, ALIKE, _sharing
+from skilljuror.audit.comparison import unit_matching
+from skilljuror.audit.comparison.diff import diff
+from skilljuror.audit.comparison.unit_matching import _CANDIDATES, ALIKE, _sharing
 from tests.support.knowledge_bundles import skill
 
 COMMON = ["the", "the", "the", "of", "of", "and"]

@@ -1,6 +1,6 @@
 """Ranking texts by the words that tell them apart."""
 
-from skilljuror.knowledge.comparison.row_fit import Ranking, stems
+from skilljuror.audit.comparison.row_fit import Ranking, stems
 
 
 def test_words_are_compared_without_case_ending_and_function_words():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.knowledge.generated.embedded_files import embedded_files
-from skilljuror.knowledge.generated.templates import fill_template
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex
+from skilljuror.skill.generated.embedded_files import embedded_files
+from skilljuror.skill.generated.templates import fill_template
+from skilljuror.skill.markdown.block_index import MarkdownIndex
 
 MARKER = "## Helper implementation for `scripts/a.py`\n"
 FENCE = "\n```python\nprint(1)\n```\n"

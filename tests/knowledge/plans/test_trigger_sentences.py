@@ -2,13 +2,13 @@
 
 import pytest
 
-from skilljuror.knowledge.generated.templates import fill_template, recognise_template
-from skilljuror.knowledge.plans.trigger_sentences import (
+from skilljuror.audit.plans.trigger_sentences import (
     TRIGGER_ROW,
     split_trigger,
     trigger_in,
     trigger_problem,
 )
+from skilljuror.skill.generated.templates import fill_template, recognise_template
 
 FILE = [
     "Overflow rules",

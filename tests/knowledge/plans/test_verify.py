@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from msgspec import structs
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.plans.render import render
-from skilljuror.knowledge.plans.verify import verify
-from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.models.plan import Copy, Generated, Plan, PlannedFile, Substitution
+from skilljuror.audit.plans.render import render
+from skilljuror.audit.plans.verify import verify
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.base.models.plan import Copy, Generated, Plan, PlannedFile, Substitution
+from skilljuror.skill.bundles.reader import make_bundle
 
 ROOT = "demo/SKILL.md"
 LINES = [

@@ -3,13 +3,13 @@
 import pytest
 from msgspec import structs
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.gates.hygiene import unresolved_paths
-from skilljuror.knowledge.generated.templates import fill_template
-from skilljuror.knowledge.plans.render import render
-from skilljuror.knowledge.plans.verify import verify
-from skilljuror.models.bundle import Bundle
-from skilljuror.models.plan import Generated, Plan
+from skilljuror.audit.gates.hygiene import unresolved_paths
+from skilljuror.audit.plans.render import render
+from skilljuror.audit.plans.verify import verify
+from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.models.plan import Generated, Plan
+from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.generated.templates import fill_template
 from tests.support.knowledge_bundles import bundle
 from tests.support.laid_out import laid_out, transform
 

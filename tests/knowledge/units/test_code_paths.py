@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.knowledge.units.code_paths import BundlePaths, commanded_paths, path_literals
-from skilljuror.knowledge.units.extract import units_of
+from skilljuror.skill.units.code_paths import BundlePaths, commanded_paths, path_literals
+from skilljuror.skill.units.extract import units_of
 from tests.support.knowledge_bundles import bundle
 
 HEAD = "---\nname: {}\ndescription: Reads captures.\n---\n# T\n\n"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.knowledge.units import critical_tokens as module
-from skilljuror.knowledge.units.critical_tokens import critical_change, critical_tokens
+from skilljuror.skill.units import critical_tokens as module
+from skilljuror.skill.units.critical_tokens import critical_change, critical_tokens
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.knowledge.units.function_words import function_word_change
+from skilljuror.skill.units.function_words import function_word_change
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.knowledge.units.extract import units_of
+from skilljuror.skill.units.extract import units_of
 from tests.support.knowledge_bundles import skill
 
 

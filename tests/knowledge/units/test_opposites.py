@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.knowledge.units.opposites import contrasts, has_opposites
+from skilljuror.skill.units.opposites import contrasts, has_opposites
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.knowledge.units.remarks import is_remark
+from skilljuror.skill.units.remarks import is_remark
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.knowledge.units.sequences import in_order
+from skilljuror.skill.units.sequences import in_order
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.knowledge.units.shell_names import names_set, names_used
+from skilljuror.skill.units.shell_names import names_set, names_used
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.knowledge.units.shell_syntax import is_syntax
+from skilljuror.skill.units.shell_syntax import is_syntax
 
 
 @pytest.mark.parametrize(

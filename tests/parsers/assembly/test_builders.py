@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.models.trajectory import Message
-from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder, total_usage
-from skilljuror.parsers.assembly.token_usage import usage_of_response
+from skilljuror.base.models.trajectory import Message
+from skilljuror.logs.assembly.builders import MAIN, TrajectoryBuilder, total_usage
+from skilljuror.logs.assembly.token_usage import usage_of_response
 
 
 def draft(calls: int, *after: str) -> TrajectoryBuilder:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from skilljuror.parsers.assembly.line_numbers import _LINE, strip_line_numbers
+from skilljuror.logs.assembly.line_numbers import _LINE, strip_line_numbers
 
 MANY = settings(max_examples=400, deadline=None)
 PIECES = st.sampled_from([

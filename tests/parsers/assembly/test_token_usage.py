@@ -1,6 +1,6 @@
 """Token classes from the usual way to state them."""
 
-from skilljuror.parsers.assembly.token_usage import usage_of_response
+from skilljuror.logs.assembly.token_usage import usage_of_response
 
 
 def test_usage_of_both_spellings():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.parsers.assembly.tool_calls import call_fields
+from skilljuror.logs.assembly.tool_calls import call_fields
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 from tests.support import places
 from tests.support.atif_documents import agent_step, document, read_document
 from tests.support.parsed_logs import compacted_at

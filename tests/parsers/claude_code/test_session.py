@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skilljuror.parsers.raw_logs.jsonl import JsonLines
+from skilljuror.logs.raw_logs.jsonl import JsonLines
 from tests.support import goldens
 from tests.support.claude_logs import (
     SESSION,

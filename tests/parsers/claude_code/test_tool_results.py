@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.parsers.assembly.builders import CallBuilder
-from skilljuror.parsers.claude_code.tool_results import read_result as claude_result
+from skilljuror.logs.assembly.builders import CallBuilder
+from skilljuror.logs.claude_code.tool_results import read_result as claude_result
 from tests.support.claude_logs import assistant, parsed, tool_result, tool_use, user
 
 

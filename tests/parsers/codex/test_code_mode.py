@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skilljuror.attribution.attribute import attribute
-from skilljuror.parsers.codex.code_mode import read_program
+from skilljuror.events.attribute import attribute
+from skilljuror.logs.codex.code_mode import read_program
 from tests.support.codex_rollouts import (
     CONES,
     ROOT,

@@ -2,8 +2,8 @@
 
 import json
 
-from skilljuror.ingest.rows import trajectory_row
-from skilljuror.parsers.codex.messages import SKILL_LIST_CUT
+from skilljuror.logs.codex.messages import SKILL_LIST_CUT
+from skilljuror.store.ingest.rows import trajectory_row
 from tests.support.parsed_logs import calls_of, read_one
 
 

@@ -1,6 +1,6 @@
 """Token accounting of Codex, old and new."""
 
-from skilljuror.parsers.codex.token_usage import UsageMeter
+from skilljuror.logs.codex.token_usage import UsageMeter
 
 
 def totals(**counts):

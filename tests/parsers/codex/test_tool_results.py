@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from skilljuror.parsers.codex.tool_results import read_output
+from skilljuror.logs.codex.tool_results import read_output
 
 
 @pytest.mark.parametrize("text", ["a\nb\n", ""])

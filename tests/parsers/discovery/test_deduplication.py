@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.models.trajectory import Step, Trajectory
-from skilljuror.parsers.discovery.deduplication import Capture, capture_of, deduplicate
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.base.models.trajectory import Step, Trajectory
+from skilljuror.logs.discovery.deduplication import Capture, capture_of, deduplicate
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 from tests.support import goldens, places
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 
-from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.logs.discovery.find_logs import discover
 from tests.support import goldens, places
 from tests.support.parsed_logs import write_json
 

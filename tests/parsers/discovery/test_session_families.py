@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from skilljuror.parsers.discovery.find_logs import discover, names_of
-from skilljuror.parsers.read import read
+from skilljuror.logs.discovery.find_logs import discover, names_of
+from skilljuror.logs.read import read
 from tests.support import goldens, places
 from tests.support.parsed_logs import write_json
 

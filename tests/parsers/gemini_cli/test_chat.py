@@ -2,9 +2,9 @@
 
 import json
 
-from skilljuror.parsers.assembly.builders import REWOUND
-from skilljuror.parsers.base import Source
-from skilljuror.parsers.read import read
+from skilljuror.logs.assembly.builders import REWOUND
+from skilljuror.logs.base import Source
+from skilljuror.logs.read import read
 from tests.support.parsed_logs import calls_of, read_one
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.parsers.assembly.builders import CallBuilder, TrajectoryBuilder
-from skilljuror.parsers.gemini_cli.tool_results import read_result as gemini_result
+from skilljuror.logs.assembly.builders import CallBuilder, TrajectoryBuilder
+from skilljuror.logs.gemini_cli.tool_results import read_result as gemini_result
 
 OLDER_FRAME = "Command: cat a\ncat b\nDirectory: (root)\nOutput: one\ntwo\nError: (none)\nExit Code: 4\nSignal: (none)\nProcess Group PGID: 9"
 

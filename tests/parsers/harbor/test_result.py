@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skilljuror.errors import TrajectoryError
-from skilljuror.parsers.base import Source
-from skilljuror.parsers.harbor.result import is_trial, read_result, record_fields
-from skilljuror.parsers.read import read
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.logs.base import Source
+from skilljuror.logs.harbor.result import is_trial, read_result, record_fields
+from skilljuror.logs.read import read
 from tests.support import places
 from tests.support.harbor_trials import TRIAL, copied_trial
 from tests.support.odd_json import spoil

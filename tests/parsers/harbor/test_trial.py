@@ -4,11 +4,11 @@ import shutil
 
 import pytest
 
-from skilljuror.errors import TrajectoryError
-from skilljuror.parsers.base import Source
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.harbor.result import read_result
-from skilljuror.parsers.read import read
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.logs.base import Source
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.harbor.result import read_result
+from skilljuror.logs.read import read
 from tests.support.harbor_trials import TRIAL, copied_trial
 
 

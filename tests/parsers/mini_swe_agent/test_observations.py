@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.models.trajectory import ToolResult
-from skilljuror.parsers.assembly.builders import CallBuilder
-from skilljuror.parsers.mini_swe_agent.observations import read_result as mini_result
+from skilljuror.base.models.trajectory import ToolResult
+from skilljuror.logs.assembly.builders import CallBuilder
+from skilljuror.logs.mini_swe_agent.observations import read_result as mini_result
 
 
 @pytest.mark.parametrize(

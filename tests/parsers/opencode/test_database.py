@@ -8,9 +8,9 @@ from contextlib import closing
 
 import pytest
 
-from skilljuror.errors import TrajectoryError
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.read import read
 from tests.support.places import GOLDENS
 
 GOLDEN = GOLDENS / "opencode-database" / "recorded" / "raw" / "opencode.db"

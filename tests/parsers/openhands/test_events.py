@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skilljuror.parsers.base import Source
-from skilljuror.parsers.read import read
+from skilljuror.logs.base import Source
+from skilljuror.logs.read import read
 from tests.support.parsed_logs import compacted_at, read_claimed
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.parsers.raw_logs.coercion import as_count, as_epoch, as_float
+from skilljuror.logs.raw_logs.coercion import as_count, as_epoch, as_float
 
 
 @pytest.mark.parametrize(

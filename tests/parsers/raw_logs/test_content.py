@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.parsers.raw_logs.content import text_between_tags, text_of
-from skilljuror.parsers.raw_logs.jsonl import decode_glued
+from skilljuror.logs.raw_logs.content import text_between_tags, text_of
+from skilljuror.logs.raw_logs.jsonl import decode_glued
 
 
 @settings(max_examples=400, deadline=None)

@@ -8,12 +8,12 @@ import pytest
 from backports import zstd
 from msgspec.structs import replace
 
-from skilljuror.errors import TrajectoryError
-from skilljuror.parsers.discovery.deduplication import capture_of, deduplicate
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.raw_logs import decoded
-from skilljuror.parsers.raw_logs.decoded import name_of_log, read_start
-from skilljuror.parsers.read import read
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.logs.discovery.deduplication import capture_of, deduplicate
+from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.raw_logs import decoded
+from skilljuror.logs.raw_logs.decoded import name_of_log, read_start
+from skilljuror.logs.read import read
 from tests.support import goldens
 from tests.support.claude_logs import assistant, user, write_lines
 from tests.support.places import GOLDENS

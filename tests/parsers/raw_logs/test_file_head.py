@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.parsers.raw_logs.file_head import parse_head, parse_partial
+from skilljuror.logs.raw_logs.file_head import parse_head, parse_partial
 
 
 def test_whole_lines_are_objects():

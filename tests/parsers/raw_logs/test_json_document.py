@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from skilljuror.errors import TrajectoryError
-from skilljuror.parsers.raw_logs.json_document import JsonDocument
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.logs.raw_logs.json_document import JsonDocument
 
 
 @pytest.mark.parametrize("depth", [10, 199, 500, 990, 5000])

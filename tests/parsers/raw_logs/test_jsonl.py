@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skilljuror.errors import TrajectoryError
-from skilljuror.parsers.raw_logs.jsonl import JsonLines, decode_glued, file_key
+from skilljuror.base.errors import TrajectoryError
+from skilljuror.logs.raw_logs.jsonl import JsonLines, decode_glued, file_key
 
 
 def read(tmp_path, data: bytes):

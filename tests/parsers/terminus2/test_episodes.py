@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from skilljuror.attribution.attribute import attribute
+from skilljuror.events.attribute import attribute
 from tests.support.parsed_logs import read_claimed
 
 ANSWER = {"analysis": "a", "plan": "p", "commands": [{"keystrokes": "ls\n", "duration": 0.1}]}

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from skilljuror.errors import UsageError
+from skilljuror.base.errors import UsageError
 from skilljuror.review.web.questions import Reviewing
 from skilljuror.review.web.serving import open_browser, serve
 from tests.support.jsonl_desk import JsonlDesk, desk_page, item, write_desk

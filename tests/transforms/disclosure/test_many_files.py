@@ -10,13 +10,13 @@ from urllib.parse import unquote
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.knowledge.markdown.block_index import markdown_index
-from skilljuror.knowledge.plans.render import rebuild
-from skilljuror.knowledge.plans.verify import verify
-from skilljuror.models.bundle import Bundle
-from skilljuror.transforms.disclosure.routing_table import MAX_ROWS
-from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES
+from skilljuror.audit.audit import audit
+from skilljuror.audit.plans.render import rebuild
+from skilljuror.audit.plans.verify import verify
+from skilljuror.base.models.bundle import Bundle
+from skilljuror.layouts.disclosure.routing_table import MAX_ROWS
+from skilljuror.layouts.layouts.progressive_disclosure import ROOT_LINES
+from skilljuror.skill.markdown.block_index import markdown_index
 from tests.support.many_files import MANY_FILES, made_of
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.gates.knowledge import KnowledgeGate
-from skilljuror.gates.layout import LayoutGate
-from skilljuror.models.bundle import Blob
+from skilljuror.audit.gates.knowledge import KnowledgeGate
+from skilljuror.audit.gates.layout import LayoutGate
+from skilljuror.base.models.bundle import Blob
+from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import laid_out
 
 FRONT = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n\n# Kiln\n\n"

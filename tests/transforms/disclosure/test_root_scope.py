@@ -1,9 +1,9 @@
 """What stays in a root, what becomes a file, and where the pointer is."""
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.models.bundle import Blob
-from skilljuror.tokens import estimate
-from skilljuror.transforms.disclosure.root_scope import ROOT_TOKENS
+from skilljuror.base.models.bundle import Blob
+from skilljuror.base.tokens import estimate
+from skilljuror.layouts.disclosure.root_scope import ROOT_TOKENS
+from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.kiln_skills import (
     CURVE,
     FILLER,

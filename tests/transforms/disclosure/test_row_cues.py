@@ -2,17 +2,17 @@
 
 import pytest
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex
-from skilljuror.models.bundle import Blob
-from skilljuror.transforms.disclosure.row_cues import (
+from skilljuror.base.models.bundle import Blob
+from skilljuror.layouts.disclosure.row_cues import (
     Candidate,
     chosen_cues,
     cues_in_file,
     states_situation,
     whole_cue,
 )
-from skilljuror.transforms.disclosure.trigger_cues import code_cue, short_title, topics
+from skilljuror.layouts.disclosure.trigger_cues import code_cue, short_title, topics
+from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.markdown.block_index import MarkdownIndex
 from tests.support.laid_out import laid_out
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.models.bundle import Blob
-from skilljuror.transforms.disclosure.scope import scopes_of, title_reason
-from skilljuror.transforms.disclosure.sections import FlatSkill
+from skilljuror.base.models.bundle import Blob
+from skilljuror.layouts.disclosure.scope import scopes_of, title_reason
+from skilljuror.layouts.disclosure.sections import FlatSkill
+from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.kiln_skills import CURVE, HEAD, STEPS, TALK, section
 
 

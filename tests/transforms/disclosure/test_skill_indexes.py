@@ -4,10 +4,10 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from skilljuror.knowledge.plans.render import render
-from skilljuror.knowledge.plans.verify import verify
-from skilljuror.models.bundle import Bundle
-from skilljuror.transforms.layouts.progressive_disclosure import ProgressiveDisclosure
+from skilljuror.audit.plans.render import render
+from skilljuror.audit.plans.verify import verify
+from skilljuror.base.models.bundle import Bundle
+from skilljuror.layouts.layouts.progressive_disclosure import ProgressiveDisclosure
 from tests.support.bundle_corpus import TRAPS
 from tests.support.laid_out import built
 

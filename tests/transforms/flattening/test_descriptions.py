@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.transforms.flattening import (
+from skilljuror.layouts.flattening import (
     cut_at_sentence,
     description_of,
     joined_descriptions,

@@ -2,12 +2,12 @@
 
 import pytest
 
-from skilljuror.build.build import build_source
-from skilljuror.bundles import write_bundle
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.errors import TransformError
-from skilljuror.knowledge.generated.templates import announced_path, marker_path
-from skilljuror.models.bundle import Blob
+from skilljuror.base.errors import TransformError
+from skilljuror.base.models.bundle import Blob
+from skilljuror.layouts.build.build import build_source
+from skilljuror.skill.bundles import write_bundle
+from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.generated.templates import announced_path, marker_path
 from tests.support.laid_out import laid_out, transform
 
 HEAD = (

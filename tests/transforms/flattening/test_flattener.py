@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.gates.hygiene import unwritten_files
-from skilljuror.knowledge.generated.templates import announced_path
+from skilljuror.audit.gates.hygiene import unwritten_files
+from skilljuror.skill.generated.templates import announced_path
 from tests.support.knowledge_bundles import bundle
 from tests.support.laid_out import laid_out
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.build.build import build_source
-from skilljuror.bundles import load_bundle
-from skilljuror.transforms.flattening import union_name
+from skilljuror.layouts.build.build import build_source
+from skilljuror.layouts.flattening import union_name
+from skilljuror.skill.bundles import load_bundle
 
 
 @pytest.mark.parametrize(

@@ -5,19 +5,19 @@ from urllib.parse import unquote
 
 import pytest
 
-from skilljuror.build.assay import assay
-from skilljuror.build.audit import audit
-from skilljuror.build.build import build_source
-from skilljuror.bundles import write_bundle
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.errors import TransformError
-from skilljuror.gates.pointers import pointer_observations
-from skilljuror.knowledge.generated.templates import template_of_line
-from skilljuror.knowledge.markdown.block_index import markdown_index
-from skilljuror.knowledge.units.extract import units_of
-from skilljuror.models.bundle import Blob
-from skilljuror.transforms.base import plan_of
-from skilljuror.verify.verification import verify_build
+from skilljuror.audit.audit import audit
+from skilljuror.audit.gates.pointers import pointer_observations
+from skilljuror.base.errors import TransformError
+from skilljuror.base.models.bundle import Blob
+from skilljuror.layouts.base import plan_of
+from skilljuror.layouts.build.assay import assay
+from skilljuror.layouts.build.build import build_source
+from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.skill.bundles import write_bundle
+from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.generated.templates import template_of_line
+from skilljuror.skill.markdown.block_index import markdown_index
+from skilljuror.skill.units.extract import units_of
 from tests.support.bundle_corpus import TRAPS
 from tests.support.every import every
 from tests.support.laid_out import built, laid_out, transform

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from skilljuror.build.build import build_source, load_transform
-from skilljuror.build.scopes import flat_page
-from skilljuror.bundles import load_bundle
-from skilljuror.errors import TransformError
-from skilljuror.tokens import count
-from skilljuror.transforms.layouts.without_section import titles_of
-from skilljuror.verify.verification import verify_build
+from skilljuror.base.errors import TransformError
+from skilljuror.base.tokens import count
+from skilljuror.layouts.build.build import build_source, load_transform
+from skilljuror.layouts.build.scopes import flat_page
+from skilljuror.layouts.layouts.without_section import titles_of
+from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.skill.bundles import load_bundle
 from tests.support.places import ROOT
 
 LOG_TRIAGE = ROOT / "examples/skills/log-triage"

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from skilljuror.build.audit import audit
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.errors import ModelError, TransformError
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex
-from skilljuror.models.bundle import Blob
-from skilljuror.transforms.llm.prompts import load_prompt
-from skilljuror.transforms.llm.rewrite import Rewriter
-from skilljuror.transforms.llm.rewrite_request import (
+from skilljuror.audit.audit import audit
+from skilljuror.base.errors import ModelError, TransformError
+from skilljuror.base.models.bundle import Blob
+from skilljuror.layouts.llm.prompts import load_prompt
+from skilljuror.layouts.llm.rewrite import Rewriter
+from skilljuror.layouts.llm.rewrite_request import (
     baseline_request,
     disclosure_request,
     placeholder_files,
 )
+from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.markdown.block_index import MarkdownIndex
 from tests.support.loopback import model_server
 from tests.support.scripted_model import (
     CHECK,

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from skilljuror.bundles.reader import make_bundle
-from skilljuror.errors import ModelError
-from skilljuror.models.bundle import Blob
-from skilljuror.transforms.disclosure.scope import open_sections
-from skilljuror.transforms.disclosure.sections import FlatSkill
-from skilljuror.transforms.llm.prompts import load_prompt
-from skilljuror.transforms.llm.scopes import ask_scopes
+from skilljuror.base.errors import ModelError
+from skilljuror.base.models.bundle import Blob
+from skilljuror.layouts.disclosure.scope import open_sections
+from skilljuror.layouts.disclosure.sections import FlatSkill
+from skilljuror.layouts.llm.prompts import load_prompt
+from skilljuror.layouts.llm.scopes import ask_scopes
+from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.loopback import model_server
 from tests.support.scripted_model import (
     WARNINGS,

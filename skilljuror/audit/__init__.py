@@ -1,0 +1,1 @@
+"""Two bundles in, findings out; one bundle in, gate results out."""

@@ -1,0 +1,208 @@
+"""A bundle as a target of mutations: its lines by kind, and sites for changes."""
+
+import random
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.base.models.knowledge import CONTENT_KINDS, Unit
+from skilljuror.base.models.resource_class import class_of, is_markdown
+from skilljuror.skill.markdown.block_index import markdown_index
+from skilljuror.skill.markdown.text_file import TextFile, read_text, write_text
+from skilljuror.skill.units.extract import units_of
+
+Files = dict[str, Blob | None]  # path -> new content; None deletes the file
+
+MARK = re.compile(r"^\s*(?:(?:>\s?)|(?:[-*+]|\d{1,9}[.)])\s+)*(?:\[[ xX]\]\s+)?")
+"""Prefix of a line's words: indentation, quote marks, list markers."""
+_OUTSIDE = re.compile(r"\]\([^)]*\)|https?://\S+|`[^`]*`|<[^>]*>")
+
+
+class MutationSite(NamedTuple):
+    """One possible change."""
+
+    path: str
+    line: int  # 1-based line; 0 for a whole file
+    before: str
+    after: str  # text after the change; "" for a deletion
+    make: Callable[[], Files]  # returns the changed files
+
+
+class MutationTarget:
+    """One bundle, read once for all mutations."""
+
+    def __init__(self, bundle: Bundle, seed: int = 0) -> None:
+        self.bundle = bundle
+        self.units = units_of(bundle)
+        self.seed = seed
+
+    @cached_property
+    def texts(self) -> Mapping[str, TextFile]:
+        texts = {path: read_text(blob) for path, blob in self.bundle.files.items()}
+        return {path: text for path, text in texts.items() if text is not None}
+
+    @cached_property
+    def prose(self) -> tuple[tuple[str, int], ...]:
+        """(file, 1-based line) of the lines of statements and list items, in order."""
+        return self._lines_of({"statement", "item"})
+
+    @cached_property
+    def listings(self) -> tuple[tuple[str, int], ...]:
+        """(file, 1-based line) of code lines in Markdown, outside embedded scripts."""
+        helpers = {(unit.file, n) for unit in self.helpers for n in _numbers(unit)}
+        lines = self._lines_of({"code"})
+        return tuple(x for x in lines if x not in helpers and is_markdown(x[0]))
+
+    @cached_property
+    def helpers(self) -> tuple[Unit, ...]:
+        """The file units of scripts, in a fence or on disk."""
+        files = (unit for unit in self.units if unit.kind == "file")
+        return tuple(unit for unit in files if class_of(script_path(unit)) == "code")
+
+    def _lines_of(self, kinds: set[str]) -> tuple[tuple[str, int], ...]:
+        numbers = {
+            (unit.file, n)
+            for unit in self.units
+            if unit.kind in kinds
+            and not unit.generated
+            and not (unit.kind == "item" and unit.headings[-1:] == ("Contents",))
+            for n in _numbers(unit)
+        }
+        return tuple(sorted(numbers))
+
+    def line(self, path: str, number: int) -> str:
+        return self.texts[path].lines[number - 1]
+
+    def replaced(self, path: str, number: int, after: Sequence[str], count: int = 1) -> Files:
+        """Return the file with `count` lines from `number` on replaced."""
+        text = self.texts[path]
+        lines = (*text.lines[: number - 1], *after, *text.lines[number - 1 + count :])
+        return {path: self.rewritten(path, lines)}
+
+    def rewritten(self, path: str, lines: Sequence[str]) -> Blob:
+        """Return the file with other lines and its original flags."""
+        text = self.texts[path]
+        data = write_text(TextFile(tuple(lines), text.bom, text.crlf, text.final_newline))
+        return Blob(data, self.bundle.files[path].executable)
+
+    def edit(self, path: str, number: int, after: str | None) -> MutationSite:
+        """Return a site that replaces one line, or deletes it for None."""
+        lines = [] if after is None else after.split("\n")
+        make = partial(self.replaced, path, number, lines)
+        return MutationSite(path, number, self.line(path, number), after or "", make)
+
+    def insert(self, path: str, number: int, text: str) -> MutationSite:
+        make = partial(self.replaced, path, number, ["", text, ""])
+        return MutationSite(path, number, "", text, make)
+
+    def blanks(self) -> Iterator[tuple[str, int]]:
+        """Yield (file, 1-based line) of the blank lines between two lines of prose."""
+        for path, number in self.prose:
+            lines = self.texts[path].lines
+            end = number + 1
+            if end < len(lines) and not lines[end - 1].strip() and (path, end + 1) in self._prose:
+                yield path, end
+
+    @cached_property
+    def _prose(self) -> frozenset[tuple[str, int]]:
+        return frozenset(self.prose)
+
+    def home(self, path: str, number: int) -> str:
+        """Return the heading above a line; "" if there is none."""
+        ends, titles = self._homes.get(path, ([], []))
+        above = bisect_left(ends, number)
+        return titles[above - 1] if above else ""
+
+    @cached_property
+    def _homes(self) -> dict[str, tuple[list[int], list[str]]]:
+        """path -> last lines of its units in order, and the heading above each."""
+        homes: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for unit in self.units:
+            if unit.kind in CONTENT_KINDS and unit.kind != "heading":
+                homes[unit.file].append((unit.end, "".join(unit.headings[-1:])))
+        return {
+            path: ([end for end, _ in sorted(placed)], [title for _, title in sorted(placed)])
+            for path, placed in homes.items()
+        }
+
+    def choose(self, name: str, sites: Sequence[MutationSite], count: int) -> list[MutationSite]:
+        """Choose up to `count` sites, the same ones for the same bundle, name and seed."""
+        chance = random.Random(f"{self.seed}:{name}:{self.bundle.digest}")
+        return chance.sample(list(sites), min(count, len(sites)))
+
+    def mutant(self, site: MutationSite) -> Bundle:
+        files: dict[str, Blob] = dict(self.bundle.files)
+        for path, blob in site.make().items():
+            if blob is None:
+                del files[path]
+            else:
+                files[path] = blob
+        ordered = {path: files[path] for path in sorted(files, key=str.encode)}
+        return Bundle(self.bundle.name, ordered, self.bundle.skills)
+
+
+def script_path(unit: Unit) -> str:
+    return unit.text.rpartition(" ")[0]
+
+
+def _numbers(unit: Unit) -> range:
+    return range(unit.start, unit.end + 1)
+
+
+def outside_spans(line: str) -> list[tuple[int, int]]:
+    """Return the positions of a line's addresses, code and tags, which an edit of words must not touch."""
+    return [span.span() for span in _OUTSIDE.finditer(line)]
+
+
+def block_around(lines: Sequence[str], number: int) -> tuple[int, Sequence[str]]:
+    """Return the top-level block of a line, as (0-based first line, lines)."""
+    blocks = markdown_index(tuple(lines)).blocks
+    block = next((one for one in blocks if one.start < number <= one.end), None)
+    return (block.start, lines[block.start : block.end]) if block else (0, lines)
+
+
+def is_equivalent(target: MutationTarget, site: MutationSite) -> bool:
+    """Whether an agent reads the same after a change."""
+    made = site.make()
+    before = {path: target.bundle.files[path] for path in made if path in target.bundle.files}
+    after = {path: blob for path, blob in made.items() if blob is not None}
+    return said_lines(before) == said_lines(after)
+
+
+def item_depths(lines: Sequence[str]) -> tuple[int, ...]:
+    """Return for each line of a page the number of list items that hold it."""
+    depths = [0] * len(lines)
+    for token in markdown_index(tuple(lines)).tokens:
+        if token.type == "list_item_open" and token.map:
+            start, end = token.map
+            while end > start + 1 and not "".join(lines[end - 1 : end]).strip():
+                end -= 1
+            for number in range(start, min(end, len(lines))):
+                depths[number] += 1
+    return tuple(depths)
+
+
+def said_lines(files: Mapping[str, Blob]) -> list[tuple[str, int, str]]:
+    """Return the lines of files without white space, list markers and emphasis, each with its depth in
+    lists.
+
+    Files with equal lines are equivalent mutants: nothing that an agent reads differs. It is
+    independent of the units on purpose, so that the gate does not judge itself.
+    """
+    lines = []
+    for path, blob in files.items():
+        text = blob.text
+        if text is None:
+            lines.append((path, 0, blob.sha256))
+            continue
+        written = text.split("\n")
+        depths = item_depths(written) if is_markdown(path) else (0,) * len(written)
+        for line, depth in zip(written, depths, strict=True):
+            bare = "".join(MARK.sub("", line).replace("*", "").replace("_", "").split())
+            if bare:
+                lines.append((path, max(0, depth - 1), bare))
+    return lines

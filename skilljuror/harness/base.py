@@ -1,0 +1,189 @@
+"""The harness interface."""
+
+import math
+import os
+import shutil
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.models.study import (
+    AgentChoice,
+    HarnessChoice,
+    PlannedTask,
+    PlannedTrial,
+    TrialRecord,
+)
+from skilljuror.base.redaction import redact
+
+
+class TrialJob(Struct, frozen=True):
+    """Inputs of one trial."""
+
+    trial: PlannedTrial
+    task: PlannedTask
+    task_dir: Path
+    """The task's folder in Harbor format."""
+    variant: str | None
+    """Name of the variant; None offers no Skill."""
+    variant_dir: Path | None
+    """Folder with the skill folders."""
+    agent: AgentProgram
+    choice: HarnessChoice
+    """Time limits and options."""
+    config_digest: str
+    """Digest of the plan."""
+    variant_digest: str | None = None
+    """Tree digest of the build; a harness refuses any other."""
+    announced: tuple[str, ...] = ()
+    """Files that the variant instructs the agent to write, relative to `variant_dir`; they do not count
+    as edits of the Skill."""
+    disclosed: str | None = None
+    """Sentence that names the offered Skills, appended to the prompt as a paragraph; None for none."""
+    keep: tuple[str, ...] | None = None
+    """Globs of the agent's text files to keep; None: all that it changed."""
+    hidden: tuple[Path, ...] = ()
+    """Host folders of the study, which no trial may see: its file, output, tasks and Skills."""
+
+    @property
+    def agent_limit(self) -> float:
+        """Time limit of the agent, seconds."""
+        return time_limit(self.choice, self.task_dir, "agent")
+
+    @property
+    def verifier_limit(self) -> float:
+        """Time limit of the verifier, seconds."""
+        return time_limit(self.choice, self.task_dir, "verifier")
+
+
+def time_limit(choice: HarnessChoice, task_dir: Path, part: Literal["agent", "verifier"]) -> float:
+    """Return the time limit of a part of a trial, seconds: the study's, or the task's own."""
+    limit = choice.timeout_sec if part == "agent" else choice.verifier_timeout_sec
+    if choice.timeouts == "task":
+        table = tomllib.loads((task_dir / "task.toml").read_text(encoding="utf-8")).get(part)
+        own = table.get("timeout_sec") if isinstance(table, dict) else None
+        limit = own if isinstance(own, int | float) and 0 < own < math.inf else limit
+    return limit * choice.timeout_multiplier
+
+
+class Harness(Protocol):
+    """Runs trials one at a time; created with `options` once per worker process."""
+
+    def prepare(self) -> str:
+        """Check the machine and return the isolation of trials. Raises HarnessError."""
+        ...
+
+    def run(self, job: TrialJob, target: Path) -> TrialRecord:
+        """Run one trial and write its raw artifacts to the empty folder `target`.
+
+        Faults of the agent or the verifier are recorded; only a fault of the machine raises
+        HarnessError.
+        """
+        ...
+
+
+class Requirement(Struct, frozen=True):
+    """Something that a study needs, and whether it is there."""
+
+    name: str
+    ready: bool
+    detail: str
+    """What was found, or what is missing and how to get it."""
+
+
+@runtime_checkable
+class CheckedHarness(Harness, Protocol):
+    """A harness that can tell before a run what a study lacks."""
+
+    def task_requirements(self, tasks: Sequence[Path]) -> Iterable[Requirement]:
+        """Whether it can run these task folders. A run is refused if it cannot."""
+        ...
+
+    def machine_requirements(self, tasks: Sequence[Path]) -> Iterable[Requirement]:
+        """Whether the machine has what these tasks need, after `prepare`; this may take seconds."""
+        ...
+
+
+Collected = Callable[[Path], TrialRecord]
+"""Writes the raw artifacts of one finished trial to an empty folder and returns its record."""
+
+
+class Batch(Struct, frozen=True):
+    """Trials for a harness that schedules them itself."""
+
+    jobs: tuple[TrialJob, ...]
+    """In the order of the plan."""
+    folder: Path
+    """Folder for state that survives a kill."""
+    scratch: Path
+    """Temporary folder."""
+    at_once: int
+    """Maximum trials in parallel."""
+    lock: int
+    """A file descriptor that every started process keeps open."""
+    kept: frozenset[tuple[str, str]] = frozenset()
+    """(trial, start) of saved attempts; their leftovers are ignored."""
+
+
+@runtime_checkable
+class BatchHarness(Harness, Protocol):
+    """A harness that schedules trials itself and may have its own agents."""
+
+    def own_agent(self, choice: AgentChoice) -> AgentProgram | None:
+        """Return the chosen agent if it is one of the harness."""
+        ...
+
+    def stopped(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
+        """Yield attempts that were stopped or killed while an agent ran or may have run. Each is
+        collected before the next is requested."""
+        ...
+
+    def run_batch(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
+        """Run every trial of a batch, starting with results of earlier runs.
+
+        Each trial is collected before the next is requested. Closing the iterator stops active
+        trials. Raises HarnessError.
+        """
+        ...
+
+
+def key_values(agent: AgentProgram) -> dict[str, str]:
+    """Return the agent's keys with their values from the environment."""
+    return {name: os.environ[name] for name in agent.keys if name in os.environ}
+
+
+def without_keys(text: str, agent: AgentProgram) -> str:
+    """Redact the values of the agent's keys."""
+    return redact(text, key_values(agent).values())
+
+
+def trial_record(job: TrialJob, **outcome: Any) -> TrialRecord:
+    """Create a trial's record from its job and the fields in `outcome`."""
+    return TrialRecord(
+        trial=job.trial.trial,
+        task=job.task.name,
+        condition=job.trial.condition,
+        number=job.trial.number,
+        seed=job.trial.seed,
+        agent=job.agent.name,
+        agent_version=job.agent.version,
+        model=job.agent.model,
+        effort=job.agent.effort,
+        scripted=job.agent.scripted,
+        config_digest=job.config_digest,
+        substrate_digest=job.task.substrate_digest,
+        variant=job.variant,
+        disclosed=job.disclosed,
+        usage_reason=job.agent.usage_reason,
+        **outcome,
+    )
+
+
+def free_disk(folder: Path) -> Requirement:
+    """Free space below a folder."""
+    free = shutil.disk_usage(folder).free / 1e9
+    return Requirement("disk", free > 1, f"{free:.0f} GB free")

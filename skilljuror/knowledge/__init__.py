@@ -1,1 +1,0 @@
-"""Units of a bundle, and Plan, render, verify: text is moved, never rewritten."""

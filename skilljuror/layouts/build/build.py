@@ -1,0 +1,446 @@
+"""Build the variants of a source, prove each from disk, and write the build record."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, cast
+
+from msgspec import structs
+
+from skilljuror.audit.audit import (
+    audit,
+    inherit_from_source,
+    load_gates,
+    waive_declared,
+    with_findings_of,
+)
+from skilljuror.audit.comparison.unit_matching import knowledge_map
+from skilljuror.audit.gates import GATES
+from skilljuror.audit.gates.findings import finding
+from skilljuror.audit.gates.loader import lost_loader_text
+from skilljuror.audit.gates.policies import worst
+from skilljuror.audit.plans.render import render
+from skilljuror.audit.plans.verify import verify, verify_control
+from skilljuror.base import __version__
+from skilljuror.base.errors import SkilljurorError, StudyError, TransformError
+from skilljuror.base.files import (
+    digest_json,
+    read_record,
+    sha256,
+    write_atomic,
+    write_jsonl,
+    write_record,
+)
+from skilljuror.base.models.build import BuildRecord
+from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.base.models.gate import AuditResult, GateResult
+from skilljuror.base.models.plan import Plan
+from skilljuror.base.registry import resolve
+from skilljuror.base.tokens import tokenizer_name
+from skilljuror.base.workers import infrequent_gc, map_unordered
+from skilljuror.layouts import TRANSFORMS
+from skilljuror.layouts.base import Transform, needed, plan_of
+from skilljuror.layouts.build.folder import (
+    APART,
+    DRAFTS,
+    GATE_RESULTS,
+    KNOWLEDGE,
+    RECORD,
+    SOURCE,
+    VARIANTS,
+    fresh_build,
+    safe_target,
+)
+from skilljuror.layouts.build.manifests import plan_to_json, variant_manifest
+from skilljuror.layouts.build.scopes import judged_scopes
+from skilljuror.layouts.layouts.without_section import PREFIX, WithoutSection
+from skilljuror.skill.bundles import load_bundle, write_bundle
+from skilljuror.skill.bundles.reader import source_slug, tar_of
+
+DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
+READERS = ("markdown-it-py", "skills-ref")
+"""Libraries that parse the texts: their versions are part of `code_digest`."""
+
+
+def build_source(
+    source: Path,
+    target: Path,
+    *,
+    variants: Sequence[str] = DEFAULT_VARIANTS,
+    options: dict[str, Any] | None = None,
+    gates: Sequence[str] = (),
+    engine: Literal["plan", "assign"] = "plan",
+) -> BuildRecord:
+    """Build `variants` of the bundle at `source` into the folder `target`, atomically.
+
+    `pd` follows what models and people judged of the source (`build/scopes.py`); `engine` says whether a model
+    was asked. `gates` are judged in addition to the registered ones. Each variant is written, reloaded and proved
+    against its parent. Raises TransformError for a variant that is not proved, BundleError for an
+    unsafe source, UsageError for an unknown variant or gate and for a target with foreign files.
+    """
+    options = dict(options or {})
+    load_gates(gates)
+    place = safe_target(target, source)
+    bundle = load_bundle(source, options.get("name"))
+    if scopes := judged_scopes(source, bundle):
+        options["scopes"] = scopes
+    with fresh_build(place) as staging:
+        return make_build(bundle, staging, PlanEngine(options, engine), variants, gates)
+
+
+class BuiltVariant(NamedTuple):
+    """A variant and how it was made."""
+
+    variant: str
+    parent: str
+    plan: Plan | None  # none for text written by a model
+    policy: str  # policy of its gates
+    kind: str  # layout that it is judged as: its own name, or the `stands_for` of a control
+    expected: tuple[str, ...] = ()  # rules that a control breaks on purpose
+
+
+class Engine(Protocol):
+    """Makes the variants of a build."""
+
+    @property
+    def name(self) -> str:
+        """plan, assign or rewrite."""
+        ...
+
+    def make(self, build: "BuildInProgress", transform: Transform) -> None:
+        """Make the variant of a transform. Raises TransformError."""
+        ...
+
+    def options(self) -> dict[str, Any]:
+        """Options for the record, after all variants are made."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write the engine's inputs besides the source into the build."""
+        ...
+
+
+class UsedOptions(dict[str, Any]):
+    """Options of transforms that note which are read: only those belong in a record."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        self._read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self._read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an option and note that it was read."""
+        self._read.add(name)
+        return super().get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        self._read.update(super().__iter__())
+        return super().__iter__()
+
+    def used(self, *more: str) -> dict[str, Any]:
+        """Return the options that were read, and those named in `more`."""
+        wanted = self._read | {*more}
+        return {name: value for name, value in super().items() if name in wanted}
+
+
+class PlanEngine:
+    """Makes every variant by its transform's plan."""
+
+    def __init__(self, options: dict[str, Any], name: str = "plan") -> None:
+        """`name` is "assign" if a model was asked for the scopes of sections, which are among the options."""
+        self.name = name
+        self._options = UsedOptions(options)
+
+    def make(self, build: "BuildInProgress", transform: Transform) -> None:
+        """Make one variant and prove it. Raises TransformError."""
+        build.add_planned(transform, self._options)
+
+    def options(self) -> dict[str, Any]:
+        """Options that a transform used, and the name of the source."""
+        return self._options.used("name")
+
+    def save(self, folder: Path) -> None:
+        """Write nothing: a plan needs only its source."""
+
+
+def make_build(
+    bundle: Bundle, staging: Path, engine: Engine, variants: Sequence[str], gates: Sequence[str]
+) -> BuildRecord:
+    """Make a whole build of a loaded source in an empty folder; `verify` repeats it.
+
+    `variants` and `gates` are registered names or module:attribute. Raises TransformError for a
+    variant that cannot be made or proved.
+    """
+    with infrequent_gc():
+        build = BuildInProgress(bundle, staging, gates)
+        made_by = transforms_by_name(variants)
+        for transform in made_by.values():
+            engine.make(build, transform)
+        return build.finish(engine, tuple(made_by))
+
+
+class BuildInProgress:
+    """The variants made so far, in a staging folder."""
+
+    def __init__(self, bundle: Bundle, staging: Path, gates: Sequence[str] = ()) -> None:
+        self.staging = staging
+        self.gates = gates
+        self.bundles: dict[str, Bundle] = {"source": bundle}  # variant, or "source", -> its files
+        self.variants: list[BuiltVariant] = []  # in order of creation
+        self._judged: dict[str, list[GateResult]] = {}
+
+    def add_planned(self, transform: Transform, options: dict[str, Any]) -> None:
+        """Make a variant by a plan and prove it from disk. Raises TransformError."""
+        parent = self.bundles[transform.parent]
+        plans = {built.variant: built.plan for built in self.variants}
+        plan = plan_of(transform, parent, options, plans)
+        name, expected = transform.variant, declared_findings(transform)
+        kind = getattr(transform, "stands_for", name)
+        bundle = self._write(name, render(plan, parent))
+        if not self._is_proved(plan, bundle):
+            _prove(plan, parent, bundle, control=bool(expected))
+        self.variants.append(BuiltVariant(name, transform.parent, plan, "strict", kind, expected))
+
+    def _is_proved(self, plan: Plan, bundle: Bundle) -> bool:
+        """Whether another variant has the same files and plan, as origin-flat and baseline of a source
+        with one skill do."""
+        return any(
+            other.plan == structs.replace(plan, variant=other.variant)
+            and self.bundles[other.variant].files == bundle.files
+            for other in self.variants
+        )
+
+    def judge_draft(
+        self, variant: str, parent: str, files: dict[str, Blob], number: int
+    ) -> list[GateResult]:
+        """Save a written text as a draft of a variant; return its gate results under `edited`."""
+        self._write(variant, files, self.staging / DRAFTS / variant / str(number))
+        return [*self._judge(BuiltVariant(variant, parent, None, "edited", variant))]
+
+    def take_draft(self, variant: str, parent: str, number: int, results: list[GateResult]) -> None:
+        """Turn a draft into the variant; other drafts stay in the drafts folder."""
+        drafts = self.staging / DRAFTS / variant
+        place = self.staging / VARIANTS / variant
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (drafts / str(number)).rename(place)
+        for folder in (drafts, drafts.parent):
+            if not any(folder.iterdir()):
+                folder.rmdir()
+        self.bundles[variant] = load_bundle(place, self.bundles["source"].name, inspect=False)
+        self.variants.append(BuiltVariant(variant, parent, None, "edited", variant))
+        self._judged[variant] = results
+
+    def _write(self, variant: str, files: dict[str, Blob], folder: Path | None = None) -> Bundle:
+        folder = folder or self.staging / VARIANTS / variant
+        write_bundle(files, folder)
+        self.bundles[variant] = load_bundle(folder, self.bundles["source"].name, inspect=False)
+        return self.bundles[variant]
+
+    def finish(self, engine: Engine, transforms: tuple[str, ...]) -> BuildRecord:
+        """Judge every variant; write the record and all files that it covers."""
+        results = [
+            result
+            for built in self.variants
+            for result in self._judged.get(built.variant) or self._judge(built)
+        ]
+        bundles = {built.variant: self.bundles[built.variant] for built in self.variants}
+        write_jsonl(self.staging / GATE_RESULTS, results)
+        write_jsonl(self.staging / KNOWLEDGE, knowledge_map(self.bundles["source"], bundles))
+        write_atomic(self.staging / SOURCE, tar_of(self.bundles["source"]))
+        engine.save(self.staging)
+        record = _record(self, results, engine, transforms)
+        write_record(self.staging / RECORD, record)
+        return record
+
+    def _judge(self, built: BuiltVariant) -> Iterator[GateResult]:
+        judged = self._audit(built.parent, built)
+        written = built.plan is None
+        if built.parent != "source" and (written or judged.verdict != "pass"):
+            against_source = self._audit("source", built)
+            judged = inherit_from_source(judged, against_source)
+            judged = with_findings_of(judged, against_source) if written else judged
+        if built.parent != "source" and not written:  # a parent that lost it is no excuse
+            judged = with_findings_of(judged, self._lost_loader_text(built, judged))
+        judged = waive_declared(judged, built.expected)
+        for result in judged.results:
+            yield result.model_copy(update={"variant": built.variant, "parent": built.parent})
+
+    def _lost_loader_text(self, built: BuiltVariant, judged: AuditResult) -> AuditResult:
+        """The audit with what the variant lost of its source's loader text as its only findings."""
+        pair = self.bundles["source"], self.bundles[built.variant]
+        lost = tuple(finding(*one) for one in lost_loader_text(*pair, every=True))
+        results = (
+            one.model_copy(update={"findings": lost if one.gate == "knowledge" else ()})
+            for one in judged.results
+        )
+        return judged.model_copy(update={"results": tuple(results)})
+
+    def _audit(self, parent: str, built: BuiltVariant) -> AuditResult:
+        bundles = self.bundles[parent], self.bundles[built.variant]
+        return audit(*bundles, built.kind, built.policy, gates=self.gates)
+
+
+def build_named(source: Path, target: Path, **chosen: Any) -> BuildRecord:
+    """Run `build_source` with the folder's name as the build's name."""
+    return build_source(source, target, options={"name": target.name}, **chosen)
+
+
+def build_many(
+    sources: Sequence[Path],
+    target: Path,
+    build: Callable[[Path, Path], BuildRecord] = build_named,
+    jobs: int = 1,
+) -> Iterator[tuple[str, BuildRecord | SkilljurorError]]:
+    """Build each source into `target/<name>/`; yield (name, record or error) as each is done.
+
+    `build` takes (source, folder) and runs in worker processes if `jobs` > 1. Names come from
+    `names_for`.
+    """
+    tasks = [
+        (source, target / name) for name, source in zip(names_for(sources), sources, strict=True)
+    ]
+    for (_, folder), done in map_unordered(partial(_record_or_error, build), tasks, jobs):
+        yield folder.name, done
+
+
+def _record_or_error(
+    build: Callable[[Path, Path], BuildRecord], task: tuple[Path, Path]
+) -> BuildRecord | SkilljurorError:
+    try:
+        return build(*task)
+    except SkilljurorError as error:
+        return error
+
+
+def names_for(sources: Sequence[Path]) -> list[str]:
+    """Name each source by its slug; repeated slugs get -2, -3, …"""
+    names: list[str] = []
+    for source in sources:
+        base = source_slug(source.resolve().name.removesuffix(".skill").removesuffix(".zip"))
+        count, name = 2, base
+        while name in names:
+            name, count = f"{base}-{count}", count + 1
+        names.append(name)
+    return names
+
+
+def transforms_by_name(variants: Sequence[str]) -> dict[str, Transform]:
+    """Name -> requested transform, each after those that it needs."""
+    ordered: dict[str, Transform] = {}
+    done: set[str] = {"source"}
+    wanted = list(dict.fromkeys(variants))
+    while wanted:
+        name = wanted.pop(0)
+        transform = load_transform(name)
+        first = [one for one in needed(transform) if one not in done]
+        if first:
+            wanted = [*first, name, *(one for one in wanted if one not in first)]
+            continue
+        done.add(transform.variant)
+        ordered[name] = transform
+    return ordered
+
+
+def load_transform(name: str) -> Transform:
+    """Return the transform of a variant, by its name, module:attribute or without:TITLE. Raises UsageError
+    for an unknown name."""
+    if name.startswith(PREFIX):
+        return cast(Transform, WithoutSection(name.removeprefix(PREFIX)))  # its variant names it
+    transform: Transform = resolve(TRANSFORMS, name, "variant", Transform)()
+    return transform
+
+
+def declared_findings(transform: Transform) -> tuple[str, ...]:
+    """Return the rules that a control breaks on purpose."""
+    return tuple(getattr(transform, "expected", ()))
+
+
+def _prove(plan: Plan, parent: Bundle, variant: Bundle, *, control: bool) -> None:
+    problems = (verify_control if control else verify)(plan, parent, variant)
+    if problems:
+        raise TransformError(
+            f"variant {plan.variant!r} of {parent.name!r} is not proved: {problems[0]}; this is a bug in"
+            " the transform, please report it with the source"
+        )
+
+
+def _record(
+    build: BuildInProgress,
+    results: Sequence[GateResult],
+    engine: Engine,
+    transforms: tuple[str, ...],
+) -> BuildRecord:
+    source = build.bundles["source"]
+    variants = sorted(build.variants, key=lambda built: built.variant)
+    verdicts = {
+        built.variant: worst(
+            result.verdict for result in results if result.variant == built.variant
+        )
+        for built in variants
+    }
+    return BuildRecord(
+        name=source.name,
+        skilljuror_version=__version__,
+        code_digest=code_digest(),
+        engine=engine.name,
+        options=engine.options(),
+        transforms=transforms,
+        gates=tuple(name for name in dict.fromkeys(build.gates) if name not in GATES),
+        tokenizer=tokenizer_name(),
+        source=variant_manifest("source", None, source),
+        variants=tuple(
+            variant_manifest(
+                built.variant,
+                built.parent,
+                build.bundles[built.variant],
+                verdicts[built.variant],
+                built.expected,
+            )
+            for built in variants
+        ),
+        parts=digests_of_parts(build.staging),
+        plans={built.variant: plan_to_json(built.plan) for built in variants if built.plan},
+        issues=tuple(structs.asdict(issue) for issue in source.issues),
+    )
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """Digest the package's modules and the versions of `READERS` and Python.
+
+    Equal code digests and sources give equal builds.
+    """
+    package = Path(__file__).parents[2]
+    modules = {
+        path.relative_to(package).as_posix(): sha256(path.read_bytes())
+        for path in package.rglob("*.py")
+    }
+    versions = {name: metadata.version(name) for name in READERS}
+    return digest_json([modules, versions, sys.version_info[:2]])
+
+
+def digests_of_parts(folder: Path) -> dict[str, str]:
+    """Name -> sha256 of the files that the record covers."""
+    beside = [path for path in folder.iterdir() if path.name not in APART]
+    places = sorted([*beside, *(folder / DRAFTS).rglob("*")])
+    return {
+        path.relative_to(folder).as_posix(): sha256(path.read_bytes())
+        for path in places
+        if path.is_file()
+    }
+
+
+def load_build(target: Path) -> BuildRecord:
+    """Load the record of a build. Raises StudyError if it is missing or invalid."""
+    if not (target / RECORD).is_file():
+        raise StudyError(
+            f"no build at {str(target)!r}: {RECORD} is missing; name a folder that"
+            " `skilljuror build` wrote",
+            file=str(target),
+        )
+    return read_record(BuildRecord, target / RECORD)

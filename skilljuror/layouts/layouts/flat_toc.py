@@ -1,0 +1,131 @@
+"""flat-toc: flat-files with the rows of pd as a table of contents, to separate their cues from disclosure."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import PurePosixPath
+from posixpath import dirname, join, normpath, relpath
+from typing import Any, ClassVar
+from urllib.parse import quote, unquote
+
+from skilljuror.audit.plans.render import BundleTexts, copies_of
+from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.models.plan import Copy, Generated, Plan, PlannedFile
+from skilljuror.layouts.disclosure.trigger_cues import without_brackets
+from skilljuror.layouts.editing.page_builder import PageBuilder
+from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
+from skilljuror.skill.generated.embedded_files import embedded_files
+from skilljuror.skill.markdown.block_index import visible_text
+
+_HOLES = frozenset({"path", "link", "topics", "cue", "when", "why"})
+"""Parameters of rows about text; those of index pages have more."""
+
+
+class FlatToc:
+    """The page of flat-files, and below it every row of pd: to a heading of the page, or to a file on disk."""
+
+    variant: ClassVar[str] = "flat-toc"
+    parent: ClassVar[str] = "flat-files"
+    reads: ClassVar[tuple[str, ...]] = ("pd",)
+
+    def plan(self, parent: Bundle, params: dict[str, Any], plans: Mapping[str, Plan] = {}) -> Plan:
+        """Return the plan; `plans` has those of flat-files and pd."""
+        flat = flat_skill(parent, self.variant)
+        path, texts = flat.path, flat.texts
+        page = PageBuilder(path, texts)
+        page.copy(path, 1, len(texts.text(path).lines))
+        page.gap()
+        for template in ("contents", "blank", "contents-lead", "blank"):
+            page.generate(template)
+        for row in dict.fromkeys(_Rows(parent, plans[self.parent], plans["pd"]).rows()):
+            page.generate(row[0], **dict(row[1]))
+        flags = texts.text(path).flags
+        return Plan(
+            self.variant,
+            self.parent,
+            (page.planned(),),
+            sidecars={one: one for one in parent.files if one != path},
+            flags={path: flags} if flags else {},
+        )
+
+
+_Row = tuple[str, tuple[tuple[str, str], ...]]  # template and parameters
+
+
+def _address(row: Generated) -> str:
+    return row.params.get("link") or row.params["path"]
+
+
+class _Rows:
+    """The rows of one pd, led to the places of a flat page."""
+
+    def __init__(self, flat: Bundle, flat_plan: Plan, pd_plan: Plan) -> None:
+        self._flat, self._pd = flat, pd_plan
+        self._root = flat.skills[0].path
+        self._folder = dirname(self._root)
+        self._markdown = BundleTexts(flat.files).markdown(self._root)
+        self._pages = {planned.path: planned for planned in pd_plan.files}
+        self._line: dict[int, int] = {}
+        """Line of the flat parent that both share -> line of the page; both 0-based."""
+        page = next(one for one in flat_plan.files if one.path == self._root)
+        for piece, first in copies_of(page):
+            for number in range(piece.size):
+                self._line[piece.start - 1 + number] = first + number
+
+    def rows(self) -> Iterator[_Row]:
+        """Yield rows in the order of pd's pages, the root first. A pointer to the rest of a process is left out if
+        another row leads there."""
+        found = [
+            (piece, normpath(join(dirname(planned.path), unquote(_address(piece)))))
+            for planned in self._pd.files
+            for piece in planned.pieces
+            if isinstance(piece, Generated) and piece.template.startswith("row-")
+        ]
+        listed = {target for row, target in found if row.template != "row-next"}
+        for row, target in found:
+            if row.template != "row-next" or target not in listed:
+                yield from self._row(row, target)
+
+    def _row(self, row: Generated, target: str) -> Iterator[_Row]:
+        """The row in its place; pointers and rows of index pages become rows with the same words."""
+        template, params = row.template, dict(row.params)
+        linked = "link" in params
+        if linked and "topics" in params:
+            template = "row-read-why" if "cue" in params else "row-read"
+            params = {hole: text for hole, text in params.items() if hole in _HOLES}
+        place = None
+        if any(one == target or one.startswith(f"{target}/") for one in self._flat.files):
+            path = relpath(target, self._folder)
+            place = path, quote(path)
+        elif linked and target in self._pages:
+            place = self._place(self._pages[target])
+        if place is not None:
+            params |= {"path": place[0], "link": place[1]} if linked else {"path": place[0]}
+            yield template, tuple(params.items())
+
+    def _place(self, planned: PlannedFile) -> tuple[str, str] | None:
+        """(name, link) of the section that holds the beginning of a page: the marker of a carried file, or the
+        nearest heading above."""
+        marked = self._carried.get(planned.path)
+        if marked is not None:
+            return relpath(planned.path, self._folder), self._link(marked)
+        first = next((one.start - 1 for one in planned.pieces if isinstance(one, Copy)), -1)
+        place = bisect_right(self._headings, self._line.get(first, -1)) - 1
+        if place < 0:
+            return None
+        title = without_brackets(visible_text(self._markdown.headings[place].title))
+        return (title, self._link(self._headings[place])) if title.strip() else None
+
+    def _link(self, line: int) -> str:
+        return f"#{quote(self._markdown.anchor_at[line], safe='-_')}"
+
+    @cached_property
+    def _headings(self) -> list[int]:
+        return [heading.start for heading in self._markdown.headings]
+
+    @cached_property
+    def _carried(self) -> dict[str, int]:
+        """Path of each carried file -> line of its marker."""
+        folder = PurePosixPath(self._folder)
+        files = embedded_files(self._markdown)
+        return {str(folder / file.path): file.heading.start for file in files}

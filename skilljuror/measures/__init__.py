@@ -1,0 +1,1 @@
+"""Measures of one run, and estimators over many."""

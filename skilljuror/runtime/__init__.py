@@ -1,1 +1,0 @@
-"""Worker processes, progress and records that every stage uses."""

@@ -1,0 +1,1 @@
+"""A Skill as files, Markdown and knowledge units."""

@@ -1,1 +1,0 @@
-"""Studies as people write them, and the plans they are frozen to."""
