@@ -31,7 +31,7 @@ from skilljuror.layouts.build.build import (
     build_source,
 )
 from skilljuror.layouts.build.folder import GATE_RESULTS
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 
 ROOT = Path(__file__).parent.parent
 SEEDS = ("1", "2")

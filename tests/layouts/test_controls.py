@@ -19,7 +19,7 @@ from skilljuror.layouts.layouts.placebo_irrelevant import (
     SUBJECTS,
     sentences,
 )
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 from skilljuror.skill.bundles.reader import make_bundle
 from skilljuror.skill.markdown.frontmatter import frontmatter_end
 from tests.support.bundle_corpus import TRAPS, bundle, write

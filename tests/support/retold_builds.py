@@ -1,20 +1,13 @@
-"""A build whose variants can be told in another way, with a record that agrees."""
+"""A small source, and the record of its build read, changed and brought in line with the folder."""
 
 import json
-import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
-
-from skilljuror.audit.plans.render import BundleTexts, piece_lines, render
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.plan import Copy, Generated, PlannedFile
+from skilljuror.base.models.bundle import Blob
 from skilljuror.layouts.build.build import digests_of_parts
 from skilljuror.layouts.build.manifests import (
-    plan_from_json,
-    plan_to_json,
     variant_manifest,
 )
 from skilljuror.skill.bundles import load_bundle, write_bundle
@@ -103,102 +96,3 @@ def seal(build: Path) -> None:
         record["source"] = variant_manifest("source", None, source).model_dump(mode="json")
     record["parts"] = digests_of_parts(build)
     write(build, record)
-
-
-Piece = Copy | Generated
-
-
-class Retold:
-    """A variant whose plan is being changed, line by line."""
-
-    def __init__(self, build: Path, variant: str) -> None:
-        self.build, self.variant = build, variant
-        self.record = read(build)
-        self.plan = plan_from_json(self.record["plans"][variant])
-        self.parent = self._bundle(self.plan.parent)
-        self.texts = BundleTexts(self.parent.files)
-        self.pages = {file.path: list(_single(file)) for file in self.plan.files}
-
-    def _bundle(self, name: str) -> Bundle:
-        if name == "source":
-            return load_tar(self.build / "source.tar", self.record["name"])
-        return load_bundle(self.build / "variants" / name, self.record["name"])
-
-    def find(self, text: str) -> tuple[str, int]:
-        """(page, place) of the first copied line that holds a text."""
-        for path, pieces in self.pages.items():
-            for place, piece in enumerate(pieces):
-                lines = piece_lines(piece, self.texts) if isinstance(piece, Copy) else []
-                if text in "".join(lines):
-                    return path, place
-        raise AssertionError(f"{text!r} does not stand in {self.variant}")
-
-    def row(self) -> tuple[str, int]:
-        """(page, place) of the first routing row that says why."""
-        return next(
-            (path, place)
-            for path, pieces in self.pages.items()
-            for place, piece in enumerate(pieces)
-            if isinstance(piece, Generated) and "topics" in piece.params and "link" in piece.params
-        )
-
-    def take(self, at: tuple[str, int]) -> Piece:
-        """Take a line out."""
-        return self.pages[at[0]].pop(at[1])
-
-    def fill(self, at: tuple[str, int], **params: str) -> None:
-        """Fill a generated line with other words."""
-        piece = self.pages[at[0]][at[1]]
-        assert isinstance(piece, Generated)
-        self.pages[at[0]][at[1]] = structs.replace(piece, params=piece.params | params)
-
-    def write(self) -> None:
-        """Plan, files and digests as they are told now."""
-        files = tuple(
-            structs.replace(file, pieces=tuple(_joined(self.pages[file.path])))
-            for file in self.plan.files
-        )
-        plan = structs.replace(self.plan, files=files)
-        self.record["plans"][self.variant] = plan_to_json(plan)
-        write(self.build, self.record)
-        rewrite(self.build, self.variant, render(plan, self.parent))
-        seal(self.build)
-
-
-def _single(file: PlannedFile) -> Iterator[Piece]:
-    for piece in file.pieces:
-        if isinstance(piece, Generated):
-            yield piece
-            continue
-        changes = {change.line: change for change in piece.substitutions}
-        for line in range(piece.start, piece.end + 1):
-            mine = (changes[line],) if line in changes else ()
-            yield structs.replace(piece, start=line, end=line, substitutions=mine)
-
-
-def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Lines that follow each other as one piece, as transforms write them."""
-    last: Copy | None = None
-    for piece in pieces:
-        if last is not None and isinstance(piece, Copy) and _follows(last, piece):
-            changes = last.substitutions + piece.substitutions
-            last = structs.replace(last, end=piece.end, substitutions=changes)
-            continue
-        if last is not None:
-            yield last
-        last = piece if isinstance(piece, Copy) else None
-        if last is None:
-            yield piece
-    if last is not None:
-        yield last
-
-
-def _follows(last: Copy, piece: Copy) -> bool:
-    place = (last.source, last.end + 1, last.shift)
-    return place == (piece.source, piece.start, piece.shift)
-
-
-def rewrite(build: Path, variant: str, files: dict[str, Blob]) -> None:
-    """Put other files in place of those of a variant."""
-    shutil.rmtree(build / "variants" / variant, ignore_errors=True)
-    write_bundle(files, build / "variants" / variant)

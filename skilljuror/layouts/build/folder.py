@@ -19,13 +19,12 @@ DRAFTS = "rounds"  # folder of rejected texts: rounds/<variant>/<round>/
 SOURCE = "source.tar"
 REVIEWS = "reviews.jsonl"  # waivers and decisions of people
 RUBRIC = "rubric.jsonl"  # rubric verdicts of a model
-SIGNATURE = f"{RECORD}.sig"
 VARIANTS = "variants"
 IGNORED = ".DS_Store"  # a file that desktops create in any folder
 JUDGED = (REVIEWS, RUBRIC)  # files that survive a rebuild
-APART = {RECORD, SIGNATURE, *JUDGED}  # files that the record does not cover
+APART = {RECORD, *JUDGED}  # files that the record does not cover
 PARTS = {
-    RECORD, GATE_RESULTS, KNOWLEDGE, CALLS, ROUNDS, DRAFTS, SOURCE, *JUDGED, SIGNATURE, VARIANTS, IGNORED
+    RECORD, GATE_RESULTS, KNOWLEDGE, CALLS, ROUNDS, DRAFTS, SOURCE, *JUDGED, VARIANTS, IGNORED
 }  # fmt: skip
 """All names at the top of a build."""
 

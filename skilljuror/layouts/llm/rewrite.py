@@ -9,10 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
-from skilljuror.base.errors import TransformError
-from skilljuror.base.llm import Message, ModelAnswer, ModelClient, as_data, parsed
+from skilljuror.base.llm import Message, ModelAnswer, ModelClient, as_data
 from skilljuror.base.models.bundle import Blob, Bundle
 from skilljuror.base.models.gate import Finding
 from skilljuror.base.models.record import Record
@@ -154,15 +151,6 @@ def answer_problem(written: RewriteAnswer, request: RewriteRequest) -> str | Non
         flat = request.layout == "baseline"
         problems = [*(_flat_problems if flat else _disclosed_problems)(written, request)]
     return joined_problems(problems) or None
-
-
-def is_answer(text: str, variant: str, parent: Bundle, files: Mapping[str, Blob]) -> bool:
-    """Whether the text of an answer gives exactly these files as a layout of `parent`."""
-    try:
-        written, request = parsed(RewriteAnswer, text), REQUESTS[variant](parent)
-    except (ValidationError, TransformError):
-        return False
-    return not answer_problem(written, request) and variant_files(written, request) == files
 
 
 def variant_files(written: RewriteAnswer, request: RewriteRequest) -> dict[str, Blob]:

@@ -14,7 +14,7 @@ from skilljuror.base.models.build import VariantRound
 from skilljuror.cli.app import app
 from skilljuror.harness.sandbox import bwrap_problem
 from skilljuror.layouts.build.model_build import Rewriting, build_with_model, model_engine
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 from skilljuror.logs.base import Source
 from skilljuror.logs.read import read
 from skilljuror.measures.metrics.efficiency import usage_of

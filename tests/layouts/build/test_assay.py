@@ -15,7 +15,7 @@ from skilljuror.layouts.build.assay import (
     power_sentence,
 )
 from skilljuror.layouts.build.build import build_source, load_build
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 from skilljuror.skill.bundles import write_bundle
 from skilljuror.store import open_write
 from skilljuror.store.questions.run import run

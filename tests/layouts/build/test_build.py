@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.base.errors import BundleError, SkilljurorError
 from skilljuror.layouts.build.build import build_many, build_source, load_build
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 
 SKILL = """---
 name: csv-report

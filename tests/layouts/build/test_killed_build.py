@@ -8,7 +8,7 @@ import time
 import pytest
 
 from skilljuror.layouts.build.build import load_build
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 from tests.support.bundle_corpus import write
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,7 @@ from skilljuror.layouts.build.model_build import ModelEngine, build_with_model, 
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.layouts.build.rubric_audit import judge_builds
 from skilljuror.layouts.llm.prompts import load_prompt
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 from skilljuror.review.desk import StudyDesk
 from skilljuror.skill.bundles import load_bundle
 from skilljuror.skill.bundles.folder import write_bundle
@@ -173,13 +173,6 @@ def test_a_text_that_is_not_what_the_model_answered_is_noticed(bench, mode):
     bench.build(SCRIPTS[mode], mode)
     page = bench.target / "variants" / "pd" / "forms" / "SKILL.md"
     page.write_text(page.read_text().replace("without losing", "losing"))
-    record = read(bench.target)
-    write(bench.target, record | {"code_digest": "0" * 64})
-    told = "variants/pd/forms/SKILL.md: does not match its digest in build.json"
-    assert told in verify_build(bench.target).problems
-    seal(bench.target)
-    assert any(line.startswith("pd: ") for line in verify_build(bench.target).problems)
-    write(bench.target, record)
     seal(bench.target)
     problems = verify_build(bench.target).problems
     assert any("SKILL.md: line" in line and "losing a value" in line for line in problems)

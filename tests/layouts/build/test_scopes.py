@@ -10,7 +10,7 @@ from skilljuror.cli.app import app
 from skilljuror.layouts.build.build import build_source, load_build
 from skilljuror.layouts.build.model_build import ModelEngine, build_with_model
 from skilljuror.layouts.build.scopes import judged_scopes, scope_file
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 from skilljuror.skill.bundles import load_bundle
 from tests.support.loopback import model_server
 from tests.support.retold_builds import read, seal, write

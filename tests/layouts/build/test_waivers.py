@@ -9,7 +9,7 @@ from skilljuror.base.errors import GateError, StudyError, UsageError
 from skilljuror.base.files import StudyFolder, read_jsonl
 from skilljuror.layouts.build.build import build_many, build_source
 from skilljuror.layouts.build.reviews import reviewed
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run
 from skilljuror.store.stored_builds import store_builds

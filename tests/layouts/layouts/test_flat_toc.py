@@ -12,7 +12,7 @@ from skilljuror.base.models.bundle import Blob
 from skilljuror.layouts.base import plan_of
 from skilljuror.layouts.build.assay import assay
 from skilljuror.layouts.build.build import build_source
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 from skilljuror.skill.bundles import write_bundle
 from skilljuror.skill.bundles.reader import make_bundle
 from skilljuror.skill.generated.templates import template_of_line

@@ -9,7 +9,7 @@ from skilljuror.base.tokens import count
 from skilljuror.layouts.build.build import build_source, load_transform
 from skilljuror.layouts.build.scopes import flat_page
 from skilljuror.layouts.layouts.without_section import titles_of
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 from skilljuror.skill.bundles import load_bundle
 from tests.support.places import ROOT
 

@@ -7,7 +7,7 @@ import pytest
 
 from skilljuror.base.files import read_jsonl, write_jsonl
 from skilljuror.layouts.build.rubric_audit import judge_builds
-from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.layouts.verify import verify_build
 from tests.support.loopback import model_server
 from tests.support.rubric_answers import answers, build_at, client
 from tests.support.scripted_model import WARNINGS

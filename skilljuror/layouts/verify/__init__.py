@@ -1,1 +1,0 @@
-"""Prove a build from its source."""
