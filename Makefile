@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 DIRS ?=
 CHECK ?=
 
-.PHONY: help demo harbor test hidden check slow docker live oracle bench layout sources drift same labels ablate docs site notebooks reports clean
+.PHONY: help demo harbor test hidden check slow docker live oracle bench layout sources drift same rooms labels ablate docs site notebooks reports clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -99,6 +99,9 @@ docs: $(STAMP) ## regenerate the generated pages
 
 site: .venv-site/.installed ## the documentation as a site in out/site, offline, every link checked
 	NO_MKDOCS_2_WARNING=1 .venv-site/bin/mkdocs build -q
+
+rooms: $(STAMP) ## the house in figures: rooms, their size, the imports between them
+	@$(BIN)/python -m benchmarks.rooms; $(BIN)/python -m benchmarks.rooms --mermaid
 
 # The answers of BASE are kept by its commit; out/same/inputs holds the trials that both are asked about.
 BASE ?= HEAD

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.build.given_skills import GivenSkillRow
+from skilljuror.layouts.build.given_skills import GivenSkillRow
 from skilljuror.store.questions.catalog import NOT_USABLE
 from skilljuror.store.questions.run import query, remarks_on, run
 from skilljuror.store import open_write
