@@ -35,7 +35,7 @@ from typing import Any, NamedTuple, NoReturn
 import pytest
 
 ROOT = Path(__file__).parent.parent
-UNITS = ("stats", "attribution", "gates")
+UNITS = ("measures", "events", "store")
 MEMORY = 8 << 30
 PATIENCE = 40
 """Seconds of processor time for a mutant, and three times what its tests took under coverage."""

@@ -53,9 +53,9 @@ def test_the_digest_covers_the_rules_alone(tmp_path: Path):
     first = sources.rules_digest(tmp_path)
     (tmp_path / "skilljuror/other.py").write_text("a = 1", encoding="utf-8")
     assert sources.rules_digest(tmp_path) == first
-    (tmp_path / "skilljuror/audit/gates/a.py").write_text("a = 2", encoding="utf-8")
+    (tmp_path / "skilljuror/audit/a.py").write_text("a = 2", encoding="utf-8")
     assert sources.rules_digest(tmp_path) != first
     second = sources.rules_digest(tmp_path)
     reworded = '"""A docstring."""\na = 2  # a comment\n'
-    (tmp_path / "skilljuror/audit/gates/a.py").write_text(reworded, encoding="utf-8")
+    (tmp_path / "skilljuror/audit/a.py").write_text(reworded, encoding="utf-8")
     assert sources.rules_digest(tmp_path) == second
