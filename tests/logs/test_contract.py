@@ -12,8 +12,8 @@ from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import LogKind, Source
-from skilljuror.logs.raw_logs.file_head import HEAD_BYTES
 from skilljuror.logs.read import claims, parser, read
+from skilljuror.logs.records import HEAD_BYTES
 from tests.support import goldens, places
 from tests.support.every import every
 from tests.support.odd_json import spoil

@@ -10,10 +10,10 @@ from skilljuror.base.errors import TrajectoryError
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import FoundSource, Source
-from skilljuror.logs.discovery.deduplication import capture_of, deduplicate
-from skilljuror.logs.discovery.find_logs import discover
-from skilljuror.logs.raw_logs.file_head import HEAD_BYTES
+from skilljuror.logs.captures import capture_of, deduplicate
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import claims, read
+from skilljuror.logs.records import HEAD_BYTES
 from tests.support import places
 from tests.support.every import every
 
@@ -27,6 +27,8 @@ LOGS = {".jsonl", ".json", ".txt", ".traj", ".log"}
 UNREAD = {
     "SWE-agent .traj: unsupported log format": 11,
     "BenchFlow log: unsupported log format": 3,
+    "OpenHands V0 events: unsupported log format": 3,
+    "OpenHands V0 output: unsupported log format": 1,
 }
 ABSENT = {
     "kimi",

@@ -16,12 +16,12 @@ from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.events.exposure import expose
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 from tests.support import goldens
 
 FEWEST_FORMATS = {
-    "atif", "gemini-chat", "harbor-trial", "mini-swe-agent", "opencode", "openhands", "terminus-2"
+    "atif", "gemini-chat", "harbor-trial", "mini-swe-agent", "opencode", "openhands-v1", "terminus-2"
 }  # fmt: skip
 Writer = Callable[[Any], str]
 
