@@ -168,11 +168,11 @@ def read_output(run: TrajectoryBuilder, text: str) -> tuple[ToolResult, str | No
     """Return (result, session id of a command that is still running)."""
     older = as_dict(json_of(text)) if text.startswith(_OLDER) else {}
     if isinstance(older.get("output"), str):
-        code, seconds = (
-            as_int(older, "metadata", "exit_code"),
-            as_float(older, "metadata", "duration_seconds"),
-        )
-        return run.result(text, exit_code=code, clean=older["output"], seconds=seconds), None
+        facts = as_dict(older, "metadata")
+        return run.result(
+            text, exit_code=as_int(facts, "exit_code"), clean=older["output"],
+            seconds=as_float(facts, "duration_seconds"),
+        ), None  # fmt: skip
     frame = _FRAME.match(text) or _PATCH_FRAME.match(text)
     if frame is None:
         return run.result(text, ok=False if text.startswith(_FAILURES) else None), None

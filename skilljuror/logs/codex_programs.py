@@ -1,12 +1,11 @@
 """Codex's code mode: one call of `exec` runs a JavaScript program that calls the other tools.
 
-The program is not run. Calls that surely happen once, with literal arguments, are read; whatever else
-the program calls counts as the call of an unknown tool. A `CodeCell` tells the results of the calls
-apart in the program's output.
+The program is not run. Read are the calls of a program with literal arguments, if nothing before the
+last of them may keep one from running, or repeat it; any other program counts as the call of an
+unknown tool. A `CodeCell` tells the results of the calls apart in the program's output.
 """
 
 import re
-from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct, field
@@ -14,38 +13,28 @@ from msgspec import Struct, field
 from skilljuror.logs.assembly import CallBuilder, TrajectoryBuilder, call_fields
 from skilljuror.logs.records import as_dict, as_int, as_list, as_str, json_of, text_of
 
-_MAX_CODE = 20_000
-"""Characters of a program without its literals that are read."""
 _LITERAL = re.compile(
-    r"\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?|//[^\n]*|/\*.*?(?:\*/|\Z)",
+    r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|(?:String\.raw)?`(?:\\.|[^`\\])*`|//[^\n]*|/\*.*?\*/",
     re.DOTALL,
 )
 _MARK = re.compile("\ue000(\\d+)\ue001")
 """Placeholder of a literal."""
 _RESULT = "\ue002"
 """Stands before the number of a call, for the call."""
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
-_TOOL = re.compile(r"\btools\b(?:\s*\.\s*(?:functions\.)?(\w+)\s*\()?|\bALL_TOOLS\b")
-_BOUND = re.compile(r"\b(?:const|let|var)\s+(\w{1,100})\s*=(?![=>])")
-_CHANGED = (
-    r"\b{}\s*(?:[-+*/?|&]{{0,2}}=(?![=>])|\+\+|--|\.(?:push|splice)\b"
-    r"|(?:\.\w+|\[[^\]\n]{{0,100}}\])\s*=(?!=))"
-)
+_TOOL = re.compile(r"\btools\b|\bALL_TOOLS\b")
+_CALL = re.compile(r"\btools\s*\.\s*(?:functions\.)?(\w+)\s*\(\s*([^()]*?)\s*\)")
+_BOUND = re.compile("\\b(?:const|let|var)\\s+(\\w+)\\s*=\\s*(\ue000\\d+\ue001)\\s*(?=[;\n])")
+_ASSIGNED = re.compile(r"\b(\w+)(?:\.\w+|\[[^\]\n]*\])?\s*[-+*/?|&]{0,2}=(?![=>])")
 _UNSURE = re.compile(r"&&|\|\||\?|=>|\b(?:if|else|for|while|do|switch|case|function|catch)\b")
-"""What may keep the call after it from running, or repeat it."""
+"""What may keep a call after it from running, or repeat it."""
 _RECEIVED = re.compile(
     rf"\b(?:const|let|var)\s+(?:(\w+)\s*=\s*await\s+({_RESULT}\d+)\b"
     rf"|\[([\w\s,]*)\]\s*=\s*await\s+Promise\.all\s*\(\s*\[([\s,\d{_RESULT}]*)\])"
 )
 _SHOW = re.compile(r"\btext\s*\(")
 _SHOWN = re.compile(
-    rf"(?:JSON\.stringify\s*\(\s*)?\(?\s*(?:await\s+)?({_RESULT}\d+|\w+)\s*\)?(?:\.output)?\s*\)?"
+    rf"(?:JSON\.stringify\s*\(\s*)?\(?\s*(?:await\s+)?({_RESULT}\d+|\w+)\s*\)?(?:\.output)?\s*\)+\s*(?:;|\n|$)"
 )
-_ESCAPE = re.compile(
-    r"\\(?:u\{([0-9a-fA-F]{1,5})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r?\n)|(.))", re.DOTALL
-)
-_CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "f": "\f", "v": "\v"}
-_INSERTED = re.compile(r"(?<!\\)\$\{\s*(\w*)\s*(\}?)")
 _LIMITS = ("_tokens", "_ms")
 """Ends of the names of arguments that need not be read."""
 _FRAME = re.compile(
@@ -76,170 +65,82 @@ class Program(Struct, frozen=True):
 
 
 def read_program(text: str) -> Program:
-    """Read a program's calls."""
-    reader = _Reader(text)
-    if len(reader.code) > _MAX_CODE:
-        return Program((), None, True)
-    reader.bind()
-    return reader.program()
+    """Read a program's calls. Its literals are replaced by marks, so that all brackets are code."""
+    literals: list[str] = []
 
-
-class _Reader:
-    """A program whose literals are replaced by placeholders, so that all brackets are code."""
-
-    def __init__(self, text: str) -> None:
-        self.literals: list[str] = []
-        self.code = _LITERAL.sub(self._put_aside, text)
-        self.names: dict[str, Any] = {}
-        """Variables bound once, to a literal."""
-        self.ends: dict[int, int] = {}
-        """Position of an opening bracket -> of its closing one."""
-        opened: list[int] = []
-        for at, sign in enumerate(self.code):
-            if sign in _CLOSING:
-                opened.append(at)
-            elif opened and sign == _CLOSING[self.code[opened[-1]]]:
-                self.ends[opened.pop()] = at
-        self.blocks = [
-            (at, end)
-            for at, end in self.ends.items()
-            if self.code[at] == "{" and not self.code[max(0, at - 9) : at].rstrip().endswith("try")
-        ]
-
-    def _put_aside(self, found: re.Match[str]) -> str:
-        if found[0].startswith("/"):
+    def put_aside(literal: re.Match[str]) -> str:
+        if literal[0].startswith("/"):
             return " "
-        self.literals.append(found[0])
-        return f"\ue000{len(self.literals) - 1}\ue001"
+        literals.append(literal[0])
+        return f"\ue000{len(literals) - 1}\ue001"
 
-    def bind(self) -> None:
-        """Remember variables that hold a literal."""
-        for found in _BOUND.finditer(self.code):
-            if len(re.findall(_CHANGED.format(found[1]), self.code)) == 1:
-                try:
-                    self.names[found[1]] = self._value(self._statement(found.end()))
-                except _UnreadError:
-                    continue
+    code = _LITERAL.sub(put_aside, text)
+    assigned = _ASSIGNED.findall(code)
+    names = {
+        name: value for name, value in _BOUND.findall(code) if assigned.count(name) == 1
+    }  # fmt: skip
+    calls: list[tuple[str, dict[str, Any]]] = []
+    found = list(_CALL.finditer(code))
+    sure = not found or _UNSURE.search(code, 0, found[-1].start()) is None
+    if not sure or len(_TOOL.findall(code)) > len(found):
+        return Program((), None, True)
+    try:
+        for call in found:
+            calls.append((call[1], _arguments(call[2], names, literals)))
+    except _UnreadError:
+        return Program((), None, True)
+    numbers = iter(range(len(calls)))
+    shown = _shown(_CALL.sub(lambda call: f"{_RESULT}{next(numbers)}", code))
+    return Program(tuple(calls), shown, False)
 
-    def program(self) -> Program:
-        calls: list[tuple[str, dict[str, Any]]] = []
-        pieces: list[str] = []
-        unread, last = False, 0
-        for found in _TOOL.finditer(self.code):
-            end = self.ends.get(found.end() - 1)
-            try:
-                if end is None or not self._surely_runs(found.start()):
-                    raise _UnreadError
-                arguments = self._value(self.code[found.end() : end])
-            except _UnreadError:
-                unread = True
-                continue
-            given = arguments if isinstance(arguments, dict) else {"input": arguments}
-            pieces += self.code[last : found.start()], f"{_RESULT}{len(calls)}"
-            calls.append((found[1], given))
-            last = end + 1
-        shown = None if unread else _shown("".join([*pieces, self.code[last:]]))
-        return Program(tuple(calls), shown, unread)
 
-    def _surely_runs(self, at: int) -> bool:
-        start = max(self.code.rfind(";", 0, at), self.code.rfind("}", 0, at))
-        return not (
-            _UNSURE.search(self.code, start + 1, at)
-            or any(first < at < last for first, last in self.blocks)
-        )
+def _arguments(code: str, names: dict[str, str], literals: list[str]) -> dict[str, Any]:
+    """Arguments of a call: an object, or a single text. Raises `_UnreadError`."""
+    if not code.startswith("{"):
+        return {"input": _value(code, names, literals)}
+    arguments = {}
+    for entry in filter(str.strip, code.removeprefix("{").removesuffix("}").split(",")):
+        key, colon, value = map(
+            str.strip, entry.partition(":")
+        )  # `{cmd}` is short for `{cmd: cmd}`
+        name = _value(key, names, literals) if _MARK.fullmatch(key) else key
+        if not name.endswith(_LIMITS):
+            arguments[name] = _value(value if colon else key, names, literals)
+    return arguments
 
-    def _statement(self, at: int) -> str:
-        """Code up to the end of a statement."""
-        start = at
-        while at < len(self.code) and self.code[at] not in ";\n,":
-            at = self.ends.get(at, at) + 1
-        return self.code[start:at]
 
-    def _value(self, code: str) -> Any:
-        """Value of an expression of literals; raises `_UnreadError` for any other."""
-        code = code.strip()
-        terms = _split(code, "+")
-        if len(terms) > 1:
-            values = [self._value(term) for term in terms]
-            if not all(isinstance(value, str) for value in values):
-                raise _UnreadError
-            return "".join(values)
-        if mark := _MARK.fullmatch(code.removeprefix("String.raw")):
-            return self._text(self.literals[int(mark[1])], raw=code.startswith("S"))
-        if code in self.names:
-            return self.names[code]
-        inner = [one for one in _split(code[1:-1], ",") if one.strip()]
-        if code[:1] == "{" and code[-1:] == "}":
-            return dict(filter(None, (self._entry(entry) for entry in inner)))
-        if code[:1] == "[" and code[-1:] == "]":
-            return [self._value(item) for item in inner]
+def _value(code: str, names: dict[str, str], literals: list[str]) -> Any:
+    """Value of a literal, or of a name that is bound to one. Raises `_UnreadError`."""
+    mark = _MARK.fullmatch(names.get(code, code))
+    if mark is None:
         value = json_of(code)
         if value is None and code != "null":
             raise _UnreadError
         return value
-
-    def _entry(self, code: str) -> tuple[str, Any] | None:
-        """Key and value in an object; `{cmd}` is short for `{cmd: cmd}`."""
-        key, colon, value = code.strip().partition(":")
-        mark = _MARK.fullmatch(key.strip())
-        name = self._text(self.literals[int(mark[1])]) if mark else key.strip()
-        if name.endswith(_LIMITS):
-            return None
-        return name, self._value(value if colon else key)
-
-    def _text(self, literal: str, *, raw: bool = False) -> str:
-        quote, body = literal[0], literal[1:-1]
-        if len(literal) < 2 or literal[-1] != quote:
-            raise _UnreadError
-        if quote == "`":
-            body = _INSERTED.sub(self._inserted, body)
-        text = body if raw else _ESCAPE.sub(_unescaped, body)
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-    def _inserted(self, found: re.Match[str]) -> str:
-        value = self.names.get(found[1])
-        if not isinstance(value, str) or not found[2]:
-            raise _UnreadError
-        return value.replace("\\", "\\\\")
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    point = found[1] or found[2] or found[3]
-    if point:
-        return chr(int(point, 16))
-    return "" if found[4] else _CONTROLS.get(found[5], found[5])
-
-
-def _split(code: str, separator: str) -> list[str]:
-    """Parts between the separators outside of brackets."""
-    depth, cuts = 0, [-1]
-    for at, sign in enumerate(code):
-        depth += (sign in "([{") - (sign in ")]}")
-        if sign == separator and not depth:
-            cuts.append(at)
-    return [code[first + 1 : last] for first, last in pairwise([*cuts, len(code)])]
-
-
-def _up_to_bracket(code: str) -> str:
-    """Code up to the bracket that closes one before it."""
-    depth = 0
-    for at, sign in enumerate(code):
-        depth += (sign == "(") - (sign == ")")
-        if depth < 0:
-            return code[:at].strip()
-    return code
+    literal = literals[int(mark[1])]
+    if literal.startswith("S"):
+        return literal[len("String.raw`") : -1]
+    if literal[0] == "`" and "${" in literal:
+        raise _UnreadError
+    if literal[0] != '"':
+        body = literal[1:-1].replace(f"\\{literal[0]}", literal[0])
+        literal = '"' + body.replace('"', '\\"').replace("\n", "\\n") + '"'
+    text = json_of(literal)
+    if text is None:
+        raise _UnreadError
+    return text
 
 
 def _shown(code: str) -> tuple[int, ...] | None:
     """Numbers of the calls that `text(…)` prints, given code with calls as numbers."""
     names: dict[str, str] = {}
-    for found in _RECEIVED.finditer(code):
-        keys = [found[1]] if found[1] else found[3].replace(",", " ").split()
-        calls = [found[2]] if found[1] else found[4].replace(",", " ").split()
+    for received in _RECEIVED.finditer(code):
+        keys = [received[1]] if received[1] else received[3].replace(",", " ").split()
+        calls = [received[2]] if received[1] else received[4].replace(",", " ").split()
         names.update(zip(keys, calls, strict=False))
     shown = []
-    for found in _SHOW.finditer(code):
-        given = _SHOWN.fullmatch(_up_to_bracket(code[found.end() :]))
+    for print_ in _SHOW.finditer(code):
+        given = _SHOWN.match(code, print_.end())
         call = names.get(given[1], given[1]) if given else ""
         if not call.startswith(_RESULT):
             return None

@@ -33,8 +33,6 @@ _LISTING = re.compile(r"available_skills:\s*(\[)")
 _LOADED = "Loaded skill: "
 _MEMBERS = frozenset({"analysis", "plan", "commands", "task_complete", "load_skill"})
 """Members of a reply."""
-_BRACES = 32
-"""Opening braces to try in the text around a reply."""
 _FAILED = ("Skill not found", "Failed to load skill", "Unknown skill")
 
 
@@ -57,9 +55,7 @@ def decode_reply(text: str) -> dict[str, Any]:
         return as_dict(whole)
     first: dict[str, Any] = {}
     at = text.find("{")
-    for _ in range(_BRACES):
-        if at < 0:
-            break
+    while at >= 0:
         values, _whole = decode_glued(text[at:].encode("utf-8", "replace"))
         reply = as_dict(values[0]) if values else {}
         if _MEMBERS & reply.keys():

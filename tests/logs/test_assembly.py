@@ -1,8 +1,6 @@
 """A run under construction, tools of every agent, tokens, line numbers."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from skilljuror.base.models.trajectory import Message
 from skilljuror.logs.assembly import (
@@ -49,10 +47,6 @@ def draft(calls: int, *after: str) -> TrajectoryBuilder:
 )
 def test_who_waits(calls, after, answered):
     assert draft(calls, *after).ends_with_answer() is answered
-
-
-def test_a_log_without_a_step_is_no_answer():
-    assert not TrajectoryBuilder().ends_with_answer()
 
 
 def test_no_usage_is_none():
@@ -119,26 +113,6 @@ def test_patch_names_its_first_file():
     assert heredoc["command"].startswith("apply_patch")
 
 
-def test_usage_of_both_spellings():
-    chat = usage_of_response({
-        "usage": {
-            "prompt_tokens": 10,
-            "completion_tokens": 2,
-            "prompt_tokens_details": {"cached_tokens": 4},
-        }
-    })
-    responses = usage_of_response({
-        "usage": {
-            "input_tokens": 10,
-            "output_tokens": 2,
-            "input_tokens_details": {"cached_tokens": 4},
-        }
-    })
-    assert chat == responses
-    assert chat is not None
-    assert (chat.input, chat.cache_read, chat.cache_write) == (6, 4, None)
-
-
 @pytest.mark.parametrize(
     ("shown", "clean", "first"),
     [
@@ -157,13 +131,3 @@ def test_numbers_are_taken_off(shown, clean, first):
 @pytest.mark.parametrize("shown", ["", "plain", "a\n1\tb", "(empty)"])
 def test_text_without_numbers(shown):
     assert strip_line_numbers(shown) is None
-
-
-@settings(deadline=None)
-@given(
-    lines=st.lists(st.text(st.characters(exclude_characters="\n")), min_size=1),
-    first=st.integers(0, 10**6),
-)
-def test_numbering_can_be_undone(lines, first):
-    shown = "\n".join(f"{first + index:6}→{line}" for index, line in enumerate(lines))
-    assert strip_line_numbers(shown) == ("\n".join(lines), first)

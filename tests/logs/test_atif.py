@@ -110,14 +110,6 @@ def test_a_continuation_that_leads_nowhere(tmp_path, following):
     assert compacted_at(run) == ()
 
 
-def test_parts_that_name_each_other(tmp_path):
-    first = document(agent_step("a"), continued_trajectory_ref="trajectory.cont-1.json")
-    second = document(agent_step("b"), continued_trajectory_ref="trajectory.json")
-    run = read_document(tmp_path, first, cont_1=second)
-    assert [step.text for step in run.steps] == ["a", "b"]
-    assert compacted_at(run) == (("main", 1),)
-
-
 DONE = tool_call("done", name="mark_task_complete")
 
 
@@ -178,15 +170,6 @@ def test_calls_of_one_id_are_answered_in_order(tmp_path):
     assert [one.result.text for one in run.steps[0].calls] == ["x", "y"]
 
 
-def test_the_sub_agent_of_a_second_result_is_told(tmp_path):
-    results = [
-        {"source_call_id": "a", "content": "x"},
-        {"source_call_id": "a", "subagent_trajectory_ref": [{"trajectory_id": "t"}]},
-    ]
-    run = read_document(tmp_path, document(agent_step("", tool_call("a"), results=results)))
-    assert run.steps[0].calls[0].agent == "t"
-
-
 def tokens(prompt, output=1, cost=None):
     return {"prompt_tokens": prompt, "completion_tokens": output, "cost_usd": cost}
 
@@ -227,25 +210,6 @@ def test_a_cost_below_that_of_the_steps_is_not_all(tmp_path, stated, expected):
     ]
     run = read_document(tmp_path, document(*steps, final_metrics=totals(2, 2, stated)))
     assert run.usage.cost_usd == expected
-
-
-def test_what_the_totals_leave_out_comes_from_the_steps(tmp_path):
-    metrics = {**tokens(100, 4), "cached_tokens": 60}
-    usage = read_document(
-        tmp_path, document(agent_step("a", metrics=metrics), final_metrics=totals(100))
-    ).usage
-    assert (usage.input, usage.cache_read, usage.output) == (40, 60, 4)
-
-
-def test_a_cost_without_any_tokens(tmp_path):
-    usage = read_document(
-        tmp_path, document(agent_step("a"), final_metrics={"total_cost_usd": 0.5})
-    ).usage
-    assert (usage.cost_usd, usage.input, usage.output) == (0.5, None, None)
-
-
-def test_no_metrics_are_no_usage(tmp_path):
-    assert read_document(tmp_path, document(agent_step("a"), final_metrics={})).usage is None
 
 
 GOLDEN = places.CORPUS / "harbor-atif" / "sachiny0106+Xelron" / "tests" / "golden"

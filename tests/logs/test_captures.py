@@ -51,11 +51,6 @@ def test_branches_are_all_kept():
     assert choices[0].key == f"s~{choices[0].branch}"
 
 
-def test_other_sessions_do_not_meddle():
-    choices = deduplicate(captures(run("a", session="x"), run("a", session="y")))
-    assert kept(choices) == ["file0", "file1"]
-
-
 def test_without_ids_the_words_decide():
     said = [Step("main", 1, 1, text="a"), Step("main", 2, 2, text="b")]
     short = Trajectory("s", "atif", ("f",), tuple(said[:1]), session="s")
@@ -74,19 +69,6 @@ def test_order_does_not_matter(logs, data):
     chains = {one.chain for one in (c.capture for c in deduplicate(given_order) if c.kept)}
     again = {one.chain for one in (c.capture for c in deduplicate(shuffled) if c.kept)}
     assert chains == again
-
-
-@settings(deadline=None)
-@given(logs=LOGS)
-def test_every_lost_capture_is_held_by_its_winner(logs):
-    choices = deduplicate(captures(*map(run, logs)))
-    by_source = {choice.capture.source: choice for choice in choices}
-    for choice, log in zip(choices, logs, strict=True):
-        if not choice.kept:
-            winner = by_source[str(choice.winner)]
-            assert winner.kept
-            assert logs[choices.index(winner)].startswith(log)
-    assert len({choice.key for choice in choices if choice.kept}) == len(kept(choices))
 
 
 def test_the_same_files_again_change_nothing(tmp_path):

@@ -90,20 +90,6 @@ def test_a_list_of_skills_that_was_cut_says_so(tmp_path):
     assert [one.partition(": ")[2] for one in run.warnings] == [SKILL_LIST_CUT]
 
 
-def test_a_stream_says_so_too(tmp_path):
-    said = "Exceeded skills context budget. All skill descriptions were removed."
-    item = {"id": "item_0", "type": "error", "message": said}
-    log = tmp_path / "codex.jsonl"
-    records = [
-        {"type": "thread.started", "thread_id": "t1"}, {"type": "turn.started"},
-        {"type": "item.completed", "item": item},
-        {"type": "item.completed", "item": {"id": "item_1", "type": "agent_message", "text": "ok"}},
-        {"type": "turn.completed", "usage": {"input_tokens": 5, "output_tokens": 1}},
-    ]  # fmt: skip
-    log.write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    assert read_one(log, "codex-exec").warnings == (f"line 3: {SKILL_LIST_CUT}",)
-
-
 @pytest.mark.parametrize("text", ["a\nb\n", ""])
 def test_output_of_older_versions_is_an_object(text):
     shown = json.dumps({"output": text, "metadata": {"exit_code": 3, "duration_seconds": 0.5}})
@@ -117,11 +103,6 @@ def test_output_of_another_server_is_a_list_of_pieces():
     pieces = json.dumps([{"type": "text", "text": "a\nb"}, {"type": "text", "text": "c"}])
     result, _ = read_output(TrajectoryBuilder(), f"Wall time: 0.1 seconds\nOutput:\n{pieces}")
     assert result.clean == "a\nb\nc"
-
-
-@pytest.mark.parametrize("text", ["aborted by user after 3.2s", "exec command rejected by user"])
-def test_says_in_words_that_a_command_did_not_run(text):
-    assert read_output(TrajectoryBuilder(), text)[0].ok is False
 
 
 FRAME = "Chunk ID: ab12\nWall time: 1.5 seconds\nProcess exited with code 2\nOriginal token count: 3\nOutput:\n"
@@ -162,17 +143,6 @@ def totals(**counts):
     return {name: counts.get(name.split("_")[0], 0) for name in names}
 
 
-def test_differences_of_a_repeated_total():
-    meter = UsageMeter()
-    first = {"total_token_usage": totals(input=100, cached=20, output=5)}
-    assert meter.token_count(first) is not None
-    assert meter.token_count(first) is None
-    meter.token_count({"total_token_usage": totals(input=150, cached=60, output=9)})
-    assert meter.total is not None
-    assert (meter.total.input, meter.total.cache_read, meter.total.output) == (90, 60, 9)
-    assert meter.total.cache_write is None
-
-
 def test_total_that_starts_again():
     meter = UsageMeter()
     meter.token_count({"total_token_usage": totals(input=100, output=5)})
@@ -184,14 +154,6 @@ def test_total_that_starts_again():
     assert (meter.total.input, meter.total.output) == (140, 7)
 
 
-def test_records_win_over_counts():
-    meter = UsageMeter()
-    record = {"response_id": "r", "usage": {"input_tokens": 9, "output_tokens": 1}}
-    assert meter.usage_record(record) is not None
-    assert meter.usage_record(record) is None
-    assert meter.token_count({"total_token_usage": totals(input=9, output=1)}) is None
-
-
 READ = [
     ('const r = await tools.exec_command({"cmd":"cat a.md","workdir":"/w"});\ntext(r.output);',
      [("exec_command", {"cmd": "cat a.md", "workdir": "/w"})], (0,)),
@@ -199,9 +161,9 @@ READ = [
      [("exec_command", {"cmd": "cat a.md"})], (0,)),
     ("const [a, b] = await Promise.all([tools.x({cmd:'1'}), tools.y({cmd:'2'})]);\n"
      "text(b.output); text(JSON.stringify(a));", [("x", {"cmd": "1"}), ("y", {"cmd": "2"})], (1, 0)),
-    ("// look\nconst at = '/w/s'; const cmd = `cat ${at}/SKILL.md`;\n"
-     "const r = await tools.exec_command({cmd, workdir: at + '/x'}); text(r.output.slice(0, 9))",
-     [("exec_command", {"cmd": "cat /w/s/SKILL.md", "workdir": "/w/s/x"})], None),
+    ("// look\nconst cmd = `cat SKILL.md`;\n"
+     "const r = await tools.exec_command({cmd, workdir: '/w'}); text(r.output.slice(0, 9))",
+     [("exec_command", {"cmd": "cat SKILL.md", "workdir": "/w"})], None),
     (r"const p = '*** Begin Patch\n+it\'s \u00e9 \ud83d\ude00'; text(await tools.apply_patch(p));",
      [("apply_patch", {"input": "*** Begin Patch\n+it's é 😀"})], (0,)),
     (r"await tools.apply_patch(String.raw`+a\nb`)", [("apply_patch", {"input": "+a\\nb"})], ()),
@@ -218,6 +180,7 @@ def test_calls_with_literal_arguments_are_read(text, calls, shown):
 @pytest.mark.parametrize(
     "text",
     [
+        "await tools.exec_command({cmd: `cat ${at}/SKILL.md`});",
         "for (const f of files) text(await tools.exec_command({cmd: `cat ${f}`}));",
         "if (late) await tools.exec_command({cmd: 'cat a.md'});",
         "ok && (await tools.exec_command({cmd: 'cat a.md'}));",
@@ -231,13 +194,6 @@ def test_calls_with_literal_arguments_are_read(text, calls, shown):
 def test_what_may_not_happen_once_is_unread(text):
     found = read_program(text)
     assert (found.calls, found.unread) == ((), True)
-
-
-@pytest.mark.parametrize(
-    "text", ["`" * 60_000, "tools.x(" * 9_000, "const a=" * 9_000, "{[" * 30_000]
-)
-def test_a_broken_program_is_read_soon(text):
-    assert read_program(text).calls == ()
 
 
 def events_of(folder, *records):

@@ -22,12 +22,6 @@ def test_a_folder_is_walked_in_order(tmp_path):
     assert shown(discover([tmp_path])) == [("b.txt", None, False), ("z.json", "atif", False)]
 
 
-def test_no_file_s_first_bytes_stay_in_memory():
-    found = discover([places.GOLDENS])
-    assert len(found) > 50
-    assert not any(one.source.head for one in found)
-
-
 def test_unclaimed_files_say_so(tmp_path):
     found = discover([write_json(tmp_path / "notes.md", "# Notes")])
     assert (found[0].named, found[0].format, found[0].problem) == (
@@ -173,10 +167,6 @@ def test_a_continuation_is_found_by_its_reference(named):
     assert told([named]) == [["Read it", "Scale", "Run", "One pixel is 4.5 mm."]]
 
 
-def test_files_named_one_by_one_are_one_run():
-    assert told(sorted(REFERRED.glob("*.json"))) == told([REFERRED])
-
-
 def test_continuations_without_a_reference_go_by_their_number(tmp_path):
     for number in (10, 2, 1):
         atif(tmp_path / f"t.cont-{number}.json")
@@ -203,32 +193,6 @@ def test_a_reference_leads_to_no_missing_or_foreign_file(tmp_path, reference):
     (tmp_path / "named" / "away").symlink_to(tmp_path)
     assert told([log]) == [["a"]]
     assert told([tmp_path / "named"]) == [["a"]]
-
-
-def test_an_absolute_reference_is_not_followed(tmp_path):
-    other = atif(tmp_path / "b.json")
-    assert told([atif(tmp_path / "a.json", str(other))]) == [["a"]]
-
-
-def test_references_in_a_circle_are_read_once(tmp_path):
-    first = atif(tmp_path / "a.json", "b.json")
-    atif(tmp_path / "b.json", "c.json")
-    atif(tmp_path / "c.json", "a.json")
-    assert told([tmp_path]) == told([first]) == [["a", "b", "c"]]
-
-
-def test_what_two_files_go_on_in_is_read_with_the_first(tmp_path):
-    for name in ("a", "b"):
-        atif(tmp_path / f"{name}.json", "c.json")
-    atif(tmp_path / "c.json")
-    assert told([tmp_path]) == [["a", "c"], ["b"]]
-
-
-def test_a_cut_off_log_tells_no_continuation(tmp_path):
-    log = atif(tmp_path / "a.json", "b.json")
-    log.write_bytes(log.read_bytes()[:-1])
-    atif(tmp_path / "b.json")
-    assert told([tmp_path]) == [["a"], ["b"]]
 
 
 def test_a_continuation_is_kin_of_its_start(tmp_path):

@@ -87,9 +87,3 @@ def test_shell(shown, code, ok, clean):
         TrajectoryBuilder(), call("run_shell_command", command="x"), shown, False
     )
     assert (result.exit_code, result.ok, result.clean) == (code, ok, clean)
-
-
-def test_lost_text_is_no_read():
-    """A conversion drops the text of a failed read: nothing came, and nothing says why."""
-    result = gemini_result(TrajectoryBuilder(), call("read_file", file_path="x"), "", False)
-    assert result.ok is None

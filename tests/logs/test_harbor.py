@@ -4,8 +4,6 @@ import json
 import shutil
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from skilljuror.base.errors import TrajectoryError
 from skilljuror.logs.base import Source
@@ -14,22 +12,8 @@ from skilljuror.logs.harbor import is_trial, read_result, record_fields
 from skilljuror.logs.read import read
 from tests.support import places
 from tests.support.harbor_trials import TRIAL, copied_trial
-from tests.support.odd_json import spoil
 
 NO_LOG = places.GOLDENS / "harbor-trial" / "no-log" / "raw"
-
-
-def test_a_scored_trial():
-    result = read_result(TRIAL)
-    assert (result.trial_name, result.task_name) == ("tides__Abc1234", "sea/tides")
-    assert result.rewards == {"format": 0.5, "reward": 1.0}
-    assert (result.reward, result.exception) == (1.0, None)
-    assert (result.input_tokens, result.cached_tokens, result.output_tokens) == (900, 400, 30)
-    assert result.seconds == {
-        "environment_setup": 2.0, "agent_setup": 6.0, "agent_execution": 32.0, "verifier": 2.0,
-    }  # fmt: skip
-    assert result.skills == ("/study/skills/tide-table",)
-    assert (result.agent, result.agent_version, result.model) == ("codex", "0.169.0", "scripted-1")
 
 
 def test_a_reward_beside_an_exception_and_no_log():
@@ -42,11 +26,6 @@ def test_a_reward_beside_an_exception_and_no_log():
     assert list(read(Source(NO_LOG), "harbor-trial")) == []
 
 
-def test_three_zeros_say_nothing():
-    result = read_result(NO_LOG)
-    assert (result.input_tokens, result.cached_tokens, result.output_tokens) == (None, None, None)
-
-
 def test_a_folder_without_a_result(tmp_path):
     assert not is_trial(tmp_path)
     with pytest.raises(TrajectoryError, match=r"result\.json.*cannot be read"):
@@ -57,17 +36,6 @@ def test_a_job_is_no_trial(tmp_path):
     (tmp_path / "result.json").write_text('{"id": "x", "stats": {}}')
     with pytest.raises(TrajectoryError, match="task_name and trial_name are missing"):
         read_result(tmp_path)
-
-
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
-)
-@given(chance=st.randoms(use_true_random=False))
-def test_results_of_wrong_types(tmp_path, chance):
-    given_result = json.loads((TRIAL / "result.json").read_text())
-    (tmp_path / "result.json").write_text(json.dumps(spoil(given_result, chance)))
-    if is_trial(tmp_path):
-        assert read_result(tmp_path).trial_name
 
 
 def test_a_result_with_a_reward_that_is_no_number(tmp_path):
@@ -162,13 +130,6 @@ def test_a_result_that_is_cut_off_leaves_the_logs(tmp_path):
     found = [one for one in discover([folder]) if one.format]
     assert {one.format for one in found} >= {"codex-rollout", "atif"}
     assert "harbor-trial" not in {one.format for one in found}
-
-
-def test_an_empty_agent_folder_is_a_trial_without_a_run(tmp_path):
-    folder = copied_trial(tmp_path)
-    shutil.rmtree(folder / "agent")
-    (folder / "agent").mkdir()
-    assert list(read(Source(folder), "harbor-trial")) == []
 
 
 def shifted(given):

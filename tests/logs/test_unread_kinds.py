@@ -107,19 +107,6 @@ def test_each_kind_is_named_with_its_reason_and_no_format_of_ours_claims_it(logs
     assert found == {path: (None, f"{kind}: unsupported log format") for path, kind in logs.items()}
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        row(1, "user", message={"role": "user", "entries": [{"text": "Read."}]}),
-        row(1, "system", subtype="session_start"),
-        {"source": "agent", "action": {"command": "ls"}},
-    ],
-    ids=["messages of another shape", "no message", "actions of another shape"],
-)
-def test_an_envelope_alone_makes_no_log_of_ours(tmp_path, record):
-    assert claims(Source(tmp_path, in_lines([record, record]).encode())) == []
-
-
 def test_what_resembles_them_keeps_its_reader(tmp_path):
     ours = {
         "claude-session": CLAUDE,
