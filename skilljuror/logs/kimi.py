@@ -110,7 +110,7 @@ class _Reader(RecordReader):
 class KimiCode(RecordParser):
     """Reads one session with the logs of its sub-agents."""
 
-    agent = "kimi-code"
+    agent = "kimi-cli"
     traits = AgentTraits(finds_skills=True)
     usual_folder = UsualFolder("KIMI_CODE_HOME", ".kimi-code", "sessions")
     reader = _Reader

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from skilljuror.logs.base import Source
 from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 from tests.support import places
@@ -34,16 +33,6 @@ def test_what_answers_nothing_reached_the_context_all_the_same(tmp_path):
     run = read_document(tmp_path, document(agent_step("", tool_call("a"), results=results), told))
     others = [(one.text, one.step) for one in run.messages if one.kind == "other"]
     assert others == [("lost", 1), ("over", 1), ("told", 1)]
-
-
-def test_arguments_as_the_text_of_the_model(tmp_path):
-    one = {**tool_call("a"), "arguments": '{"command": "cat x"}'}
-    other = {**tool_call("b"), "arguments": "cat y"}
-    run = read_document(tmp_path, document(agent_step("", one, other)))
-    assert [given.arguments for given in run.steps[0].calls] == [
-        {"command": "cat x"},
-        {"input": "cat y"},
-    ]
 
 
 HANDOFF = {
@@ -89,25 +78,6 @@ def test_a_broken_part_costs_itself_alone(tmp_path, broken):
     assert [step.text for step in run.steps] == ["a"]
     assert "summarization-1-summary.json" in run.warnings[0]
     assert not run.complete
-
-
-@pytest.mark.parametrize(
-    ("before", "after"), [("\ufeff", ""), ("", "\n\x00\x00"), ("\ufeff", "\n")]
-)
-def test_a_mark_before_a_document_and_padding_after_it_cut_nothing(tmp_path, before, after):
-    path = tmp_path / "t.json"
-    plain = json.dumps(document(agent_step("a"), agent_step("b")), indent=1)
-    path.write_text(before + plain + after, encoding="utf-8")
-    (run,) = read(Source(path), "atif")
-    assert run.complete
-    assert [step.text for step in run.steps] == ["a", "b"]
-
-
-@pytest.mark.parametrize("following", ["trajectory.json", "trajectory.cont-9.json", "../x.json", 7])
-def test_a_continuation_that_leads_nowhere(tmp_path, following):
-    run = read_document(tmp_path, document(agent_step("a"), continued_trajectory_ref=following))
-    assert [step.text for step in run.steps] == ["a"]
-    assert compacted_at(run) == ()
 
 
 DONE = tool_call("done", name="mark_task_complete")

@@ -51,13 +51,6 @@ def test_branches_are_all_kept():
     assert choices[0].key == f"s~{choices[0].branch}"
 
 
-def test_without_ids_the_words_decide():
-    said = [Step("main", 1, 1, text="a"), Step("main", 2, 2, text="b")]
-    short = Trajectory("s", "atif", ("f",), tuple(said[:1]), session="s")
-    long = Trajectory("s", "atif", ("f",), tuple(said), session="s")
-    assert kept(deduplicate(captures(short, long))) == ["file1"]
-
-
 LOGS = st.lists(st.text("ab", max_size=4), min_size=1, max_size=6)
 
 

@@ -33,17 +33,6 @@ def test_an_answer_before_its_call_is_its_answer(tmp_path):
     assert run.skipped == {"user/tool_result without call": 1}
 
 
-def test_messages_without_an_id_are_steps_of_their_own(tmp_path):
-    rows = [
-        assistant(2, tool_use("c1")),
-        assistant(3, tool_use("c2")),
-        assistant(4, tool_use("c3")),
-    ]
-    for one in rows:
-        del one["message"]["id"]
-    assert len(parsed(tmp_path, user(1, "hi"), *rows).steps) == 3
-
-
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_class_that_one_record_of_a_message_leaves_out_is_not_lost(tmp_path, reverse):
     usages = [
@@ -159,19 +148,6 @@ def test_a_record_behind_bookkeeping_on_one_line_is_read(tmp_path):
 def progress(number: int, kind: str, **data: Any) -> Row:
     """A record of progress."""
     return row(number, "progress", data={"type": kind, **data})
-
-
-@pytest.mark.parametrize("count", [3, 64, 900])
-@pytest.mark.parametrize(
-    "one",
-    [SNAPSHOT, {"type": "summary", "summary": "Tides", "leafUuid": "l"}],
-    ids=["snapshot", "summary"],
-)
-def test_a_session_behind_bookkeeping_is_found(tmp_path, one, count):
-    run = parsed(
-        tmp_path, *[one] * count, user(1, "hi"), assistant(2, {"type": "text", "text": "ok"})
-    )
-    assert (run.trajectory, len(run.steps), run.skipped) == (SESSION, 1, {one["type"]: count})
 
 
 def moved(tmp_path: Path) -> Path:

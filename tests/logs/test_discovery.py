@@ -44,11 +44,6 @@ def test_two_claims_name_both(tmp_path):
     assert "matches several formats (atif, gemini-chat)" in str(found[0].problem)
 
 
-def test_a_path_given_twice_counts_once(tmp_path):
-    write_json(tmp_path / "a.txt", "x")
-    assert len(discover([tmp_path, tmp_path / "a.txt", tmp_path])) == 1
-
-
 def test_since_leaves_old_files_out(tmp_path):
     for name, moment in (("old.txt", 1000), ("new.txt", 3000)):
         os.utime(write_json(tmp_path / name, "x"), (moment, moment))
@@ -104,12 +99,6 @@ def test_a_named_session_brings_its_kin():
     by_name = discover([next(CODEX.glob("*aa.jsonl")), CLAUDE / f"{SESSION}.jsonl"])
     assert [len(one.source.siblings) for one in by_name] == [2, 1]
     assert all(one.named for one in by_name)
-
-
-def test_a_child_alone_stands_alone():
-    child = next((CLAUDE / SESSION / "subagents").glob("*.jsonl"))
-    found = discover([child])
-    assert (found[0].source.path, found[0].format) == (child, "claude-session")
 
 
 def test_copies_of_a_family_stay_apart(tmp_path):

@@ -26,12 +26,6 @@ def test_a_reward_beside_an_exception_and_no_log():
     assert list(read(Source(NO_LOG), "harbor-trial")) == []
 
 
-def test_a_folder_without_a_result(tmp_path):
-    assert not is_trial(tmp_path)
-    with pytest.raises(TrajectoryError, match=r"result\.json.*cannot be read"):
-        read_result(tmp_path)
-
-
 def test_a_job_is_no_trial(tmp_path):
     (tmp_path / "result.json").write_text('{"id": "x", "stats": {}}')
     with pytest.raises(TrajectoryError, match="task_name and trial_name are missing"):

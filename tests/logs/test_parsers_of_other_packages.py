@@ -106,19 +106,6 @@ def test_a_log_is_claimed_only_where_its_parser_is_asked_for(tmp_path, buoys):
     assert not trajectory.traits.keeps_folder
 
 
-def test_formats_that_are_not_asked_for_claim_nothing(tmp_path, buoys):
-    write_log(tmp_path / "logs" / "b.jsonl")
-    shutil.copy(CODEX, tmp_path / "logs" / "c.jsonl")
-    asked: list[list[str]] = [[buoys], [buoys, "codex-rollout"], ["codex-rollout"], []]
-    read_formats = [
-        [found.format for found in discover([tmp_path / "logs"], formats=formats)]
-        for formats in asked
-    ]
-    assert read_formats == [
-        [buoys, None], [buoys, "codex-rollout"], [None, "codex-rollout"], [None, "codex-rollout"],
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("jobs", [1, 2], ids=["this process", "worker processes"])
 def test_runs_are_ingested_and_read_again(tmp_path, buoys, jobs):
     logs = [

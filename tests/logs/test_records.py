@@ -23,8 +23,6 @@ from skilljuror.logs.records import (
     as_count,
     as_epoch,
     decode_glued,
-    file_key,
-    name_of_log,
     parse_head,
     parse_partial,
     text_of,
@@ -113,13 +111,6 @@ def test_any_bytes_can_be_read(tmp_path, data):
     json.dumps(values).encode()
 
 
-def test_file_key_is_of_the_bytes(tmp_path):
-    for name in ("a.json", "b.json"):
-        (tmp_path / name).write_bytes(b"same")
-    assert file_key(tmp_path / "a.json") == file_key(tmp_path / "b.json")
-    assert file_key(tmp_path / "a.json").startswith("file-")
-
-
 def test_elements_are_numbered_however_the_document_is_written(tmp_path):
     path = tmp_path / "doc.json"
     given: dict[str, Any] = {
@@ -157,11 +148,6 @@ def test_whole_lines_are_objects():
     shape = parse_head(b'noise\n{"a":1}\n{"b":2}\n{"c":')
     assert [list(entry) for entry in shape.records] == [["a"], ["b"]]
     assert shape.first == {"a": 1}
-
-
-def test_an_unfinished_document_gives_its_whole_members():
-    shape = parse_head(b'{\n "v": "ATIF-v1.7",\n "agent": {"name": "x", "more": "cut')
-    assert shape.first == {"v": "ATIF-v1.7", "agent": {"name": "x"}}
 
 
 @pytest.mark.parametrize("head", [b"", b"PK\x03\x04", b"[section]\nkey=1", b"\xff\xfe", b"{"])
@@ -276,20 +262,3 @@ def test_a_log_that_decodes_to_too_much_is_an_error(session, suffix, monkeypatch
     (found,) = discover([session.parent])
     with pytest.raises(TrajectoryError, match="decodes to more than 4 MiB; decompress and divide"):
         list(read(found.source, "claude-session"))
-
-
-@pytest.mark.parametrize("suffix", COMPRESS)
-def test_a_damaged_compressed_log_is_named(session, suffix):
-    data = bytearray(COMPRESS[suffix](session.read_bytes()))
-    data[9:40] = b"\xff" * 31
-    session.with_name(session.name + suffix).write_bytes(bytes(data))
-    session.unlink()
-    (found,) = discover([session.parent])
-    assert found.format is None
-    assert found.broken
-    assert str(found.problem).startswith("cannot be read: damaged: ")
-
-
-def test_a_log_keeps_its_name_when_it_is_compressed(tmp_path):
-    names = [name_of_log(tmp_path / f"a.b.jsonl{suffix}") for suffix in ("", *COMPRESS)]
-    assert names == ["a.b"] * 3
