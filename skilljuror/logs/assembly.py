@@ -34,6 +34,7 @@ from skilljuror.base.models.trajectory import (
 )
 from skilljuror.logs.base import LogKind, Parser, Source
 from skilljuror.logs.records import (
+    JsonDocument,
     JsonLines,
     as_count,
     as_dict,
@@ -433,6 +434,11 @@ class CallBuilder(Struct, eq=False):
         action: Action = self.fields["action"]
         return action
 
+    def poll(self, command: "CallBuilder") -> None:
+        """Show the command whose later output this call fetches."""
+        self.fields["command"] = command.fields.get("command")
+        self.fields["workdir"] = command.fields.get("workdir")
+
     def end_with(self, exit_code: int) -> None:
         """Set the exit status that a poll or a notice reports for a command that ran on."""
         if self.result is not None:
@@ -770,6 +776,12 @@ class RecordReader:
         yield from lines
         self.run.warnings.extend(lines.warnings)
         self.run.complete = self.run.complete and lines.complete
+
+    def document(self, path: Path) -> JsonDocument:
+        """Load a file that is one document."""
+        document = JsonDocument(path)
+        self.run.complete = self.run.complete and document.complete
+        return document
 
     def read(self, line: int, record: dict[str, Any]) -> None:
         """Read one record."""

@@ -296,8 +296,7 @@ class _MessageReader(RecordReader):
         if call.action == "skill":
             self._bodies.add_call(self.agent, call)
         elif command := self._polled(call):
-            call.fields["command"] = command.fields.get("command")
-            call.fields["workdir"] = command.fields.get("workdir")
+            call.poll(command)
         early = self._early_results.pop(call_id, None) if self._early_results and call_id else None
         if early is not None:
             self.run.skipped -= Counter([_ORPHAN])

@@ -455,8 +455,7 @@ class _ThreadReader(RecordReader):
     def _join_poll(self, call: CallBuilder) -> None:
         polled = self._running.get(str(call.arguments.get("session_id")))
         if call.action == "poll" and polled is not None:
-            call.fields["command"] = polled.fields.get("command")
-            call.fields["workdir"] = polled.fields.get("workdir")
+            call.poll(polled)
 
     def on_response_item_custom_tool_call(self, payload: dict[str, Any]) -> None:
         given = payload.get("input")

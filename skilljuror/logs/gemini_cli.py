@@ -24,7 +24,6 @@ from skilljuror.logs.assembly import (
 )
 from skilljuror.logs.base import LogKind, SessionLink, Source, UsualFolder
 from skilljuror.logs.records import (
-    JsonDocument,
     as_dict,
     as_dicts,
     as_epoch,
@@ -127,8 +126,7 @@ class _ChatReader(RecordReader):
         if "sessionId" in first and "messages" not in first:
             self._updates(self.lines(path))
             return
-        document = JsonDocument(path)
-        self.run.complete = self.run.complete and document.complete
+        document = self.document(path)
         self._header(as_dict(document.value))
         for number, message in document.elements(as_dict(document.value).get("messages")):
             self.read(number, as_dict(message))

@@ -23,7 +23,6 @@ from skilljuror.logs.assembly import (
 )
 from skilljuror.logs.base import Source
 from skilljuror.logs.records import (
-    JsonDocument,
     as_dict,
     as_dicts,
     as_epoch,
@@ -68,11 +67,10 @@ class _Reader(RecordReader):
         """Command without a call id; the next message answers it."""
 
     def read_file(self, path: Path) -> None:
-        document = JsonDocument(path)
+        document = self.document(path)
         given = as_dict(document.value)
         if not isinstance(given.get("messages"), list):
             raise unreadable(path, "has no list of messages")
-        self.run.complete = document.complete
         for number, message in document.elements(given["messages"]):
             self.read(number, as_dict(message))
         info = as_dict(given, "info")

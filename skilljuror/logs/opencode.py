@@ -27,7 +27,6 @@ from skilljuror.logs.assembly import (
 )
 from skilljuror.logs.base import SessionLink, Source
 from skilljuror.logs.records import (
-    JsonDocument,
     as_dict,
     as_dicts,
     as_epoch,
@@ -66,10 +65,9 @@ class _Reader(RecordReader):
         """Agent of the messages; None for a sub-agent, which has the id of its session."""
 
     def read_file(self, path: Path) -> None:
-        document = JsonDocument(path)
+        document = self.document(path)
         if not isinstance(document.value, dict):
             raise unreadable(path, "is not an OpenCode export")
-        self.run.complete = self.run.complete and document.complete
         info = as_dict(document.value, "info")
         if self.agent == MAIN:
             self.session, self.cwd = as_str(info, "id"), as_str(info, "directory")

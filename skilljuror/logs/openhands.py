@@ -22,7 +22,6 @@ from skilljuror.logs.assembly import (
 )
 from skilljuror.logs.base import SessionLink, Source
 from skilljuror.logs.records import (
-    JsonDocument,
     as_dict,
     as_dicts,
     as_epoch,
@@ -191,8 +190,7 @@ class OpenHandsV1(RecordParser):
         return "history" not in head.first and is_event(head.first)
 
     def read_files(self, reader: _Reader, source: Source) -> None:
-        documents = [JsonDocument(path) for path in source.files]
-        reader.run.complete = all(document.complete for document in documents)
+        documents = [reader.document(path) for path in source.files]
         for document in documents:
             if document.path.name == _STATE:
                 reader.read_state(document.value)

@@ -1,6 +1,5 @@
 """Read a source with its format, with one kind of error; name the logs that no format reads."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,9 +23,6 @@ from skilljuror.logs.records import (
     parse_head,
     unreadable,
 )
-
-_TABLE = re.compile(rb'CREATE TABLE\s+[`"\[]?(\w+)')
-_V1_EVENT = re.compile(r"[A-Z]\w+(?:Event|Observation)|Condensation\w*")
 
 
 @lru_cache(maxsize=64)
@@ -119,17 +115,12 @@ def traits_of(agent: str | None) -> AgentTraits:
     return AgentTraits()
 
 
-# Logs of other programs. Some resemble a supported log but contain hardly anything that its parser
-# reads (an iFlow session has Claude Code's envelope).
+# Logs of other programs: those that a parser would claim although it reads hardly anything of them
+# (an iFlow session has Claude Code's envelope), and those that people have at hand.
 
 
 def unread_kind(source: Source) -> str | None:
     """Return the unsupported kind of a file, by its first bytes, or None."""
-    if source.head.startswith(b"PK\x03\x04") and source.path.suffix == ".eval":
-        return "Inspect .eval log"
-    if source.head.startswith(b"SQLite format 3\x00"):
-        tables = set(_TABLE.findall(source.head))
-        return next((kind for kind, is_one in _DATABASES if is_one(tables)), None)
     head = parse_head(source.head)
     for kind, needles, is_one in _RECORDS:
         if any(map(is_one, head.objects(*needles))):
@@ -155,79 +146,33 @@ def _is_openhands(event: dict[str, Any]) -> bool:
     return "source" in event and bool(as_str(event, "action") or as_str(event, "observation"))
 
 
-_Records = tuple[str, tuple[bytes, ...], Callable[[dict[str, Any]], object]]
+_IsOne = Callable[[dict[str, Any]], object]
 
-_DATABASES: tuple[tuple[str, Callable[[set[bytes]], object]], ...] = (
-    ("Cursor database", lambda tables: tables >= {b"ItemTable", b"cursorDiskKV"}),
-    ("Cursor database", lambda tables: tables >= {b"blobs", b"meta"}),
-    (
-        "OpenCode v2 database",  # beside the old tables it is read
-        lambda tables: (
-            tables >= {b"session_v2", b"session_message"} and not tables & {b"message", b"part"}
-        ),
-    ),
-)
-"""Kind -> whether a SQLite file with some tables is one."""
-_RECORDS: tuple[_Records, ...] = (
-    (
-        "Qwen Code chat", (b'"qwen"',),
-        lambda record: any(one.get("type") == "qwen" for one in as_dicts(record, "messages")),
-    ),
-    (
-        "Qwen Code stream", (b'"qwen_code_version"',),
-        lambda record: _opens(record, "qwen_code_version"),
-    ),
-    (
-        "Cursor stream", (b'"init"', b'"apiKeySource"'),
-        lambda record: _opens(record, "apiKeySource") and "tools" not in record,
-    ),
-    (
-        "Factory Droid stream", (b'"init"', b'"message"'),
-        lambda record: (
-            record.get("type") == "message" and {"role", "text", "session_id"} <= record.keys()
-        ),
-    ),
-    (
-        "iFlow session", (b'"uuid"', b'"session-'),
-        lambda record: "uuid" in record and str(record.get("sessionId")).startswith("session-"),
-    ),
-    (
-        "TraeX session", (b'"session_meta"', b'"trae'),
-        lambda record: (
-            record.get("type") == "session_meta"
-            and nested(record, "payload", "model_provider") in ("trae", "traex")
-        ),
-    ),
-    (
-        "Kimi CLI wire log", (b'"message"', b'"payload"'),
-        lambda record: "timestamp" in record and "payload" in as_dict(record, "message"),
-    ),
+_RECORDS: tuple[tuple[str, tuple[bytes, ...], _IsOne], ...] = (
+    ("Qwen Code chat", (b'"qwen"',),
+     lambda record: any(one.get("type") == "qwen" for one in as_dicts(record, "messages"))),
+    ("Qwen Code stream", (b'"qwen_code_version"',),
+     lambda record: _opens(record, "qwen_code_version")),
+    ("Cursor stream", (b'"init"', b'"apiKeySource"'),
+     lambda record: _opens(record, "apiKeySource") and "tools" not in record),
+    ("Factory Droid stream", (b'"init"', b'"message"'),
+     lambda record: record.get("type") == "message" and {"role", "text", "session_id"} <= record.keys()),
+    ("iFlow session", (b'"uuid"', b'"session-'),
+     lambda record: "uuid" in record and str(record.get("sessionId")).startswith("session-")),
+    ("TraeX session", (b'"session_meta"', b'"trae'),
+     lambda record: nested(record, "payload", "model_provider") in ("trae", "traex")),
+    ("Kimi CLI wire log", (b'"message"', b'"payload"'),
+     lambda record: "timestamp" in record and "payload" in as_dict(record, "message")),
 )  # fmt: skip
 """Kind, what the first bytes of a file contain, and whether one of its first records is of that kind."""
-_FIRST_OBJECTS: tuple[tuple[str, Callable[[dict[str, Any]], object]], ...] = (
-    ("OpenHands V1 output", lambda first: _V1_EVENT.match(str(_flat(first.get("history")).get("kind")))),
-    ("OpenHands V0 events", lambda first: _is_openhands(first)),
-    ("OpenHands V0 output", lambda first: "instance_id" in first and _is_openhands(_flat(first.get("history")))),
-    ("Kimi context", lambda first: first.get("role") in ("_system_prompt", "_checkpoint", "_usage")),
-    (
-        "Cursor transcript",
-        lambda first: (
-            first.get("role") in ("user", "assistant")
-            and isinstance(nested(first, "message", "content"), list)
-        ),
-    ),
-    (
-        "SWE-agent .traj",
-        lambda first: (
-            {"trajectory", "environment"} <= first.keys() or "agent" in _flat(first.get("history"))
-        ),
-    ),
-    (
-        "BenchFlow log",
-        lambda first: (
-            (first.get("phase") in ("agent", "verifier") and "type" in first)
-            or {"request", "response"} <= first.keys()
-        ),
-    ),
+_FIRST_OBJECTS: tuple[tuple[str, _IsOne], ...] = (
+    ("OpenHands V0 events", _is_openhands),
+    ("OpenHands V0 output",
+     lambda first: "instance_id" in first and _is_openhands(_flat(first.get("history")))),
+    ("SWE-agent .traj",
+     lambda first: {"trajectory", "environment"} <= first.keys() or "agent" in _flat(first.get("history"))),
+    ("BenchFlow log",
+     lambda first: ((first.get("phase") in ("agent", "verifier") and "type" in first)
+                    or {"request", "response"} <= first.keys())),
 )  # fmt: skip
 """Kind -> whether the first object of a file is of that kind."""

@@ -18,7 +18,6 @@ from skilljuror.logs.assembly import (
 )
 from skilljuror.logs.base import Source
 from skilljuror.logs.records import (
-    JsonDocument,
     as_dict,
     as_dicts,
     as_str,
@@ -73,8 +72,7 @@ class _Reader(RecordReader):
         """The call that the next prompt answers."""
 
     def read_file(self, path: Path) -> None:
-        document = JsonDocument(path)
-        self.run.complete = document.complete
+        document = self.document(path)
         for number, episode in document.elements(document.value):
             if _is_episode(episode):
                 self.read(number, episode)
