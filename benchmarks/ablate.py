@@ -32,7 +32,7 @@ from skilljuror.base.models.events import ResourceEvent, SkillManifest
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 
 ROOT = Path(__file__).parent.parent

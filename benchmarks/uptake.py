@@ -28,7 +28,7 @@ from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.events.attribute import Attribution, attribute
 from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 from skilljuror.measures.stats.agreement import agreement
 

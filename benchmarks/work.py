@@ -6,7 +6,7 @@ from pathlib import Path
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.base.workers import map_ordered
 from skilljuror.events.attribute import attribute
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 from skilljuror.store.ingest.logs import LogGroup, group_captures, portions
 

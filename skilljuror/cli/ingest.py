@@ -133,7 +133,7 @@ def ingest(
 
             summary = ingest_trials(study, options=options, jobs=jobs, progress=listener)
         else:
-            from skilljuror.logs.discovery.find_logs import LogFilter
+            from skilljuror.logs.discovery import LogFilter
             from skilljuror.store.ingest.changes import ReadPolicy
             from skilljuror.store.ingest.ingest import ingest_logs
 

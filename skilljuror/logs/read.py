@@ -1,10 +1,11 @@
-"""Read a source with its format, with one kind of error."""
+"""Read a source with its format, with one kind of error; name the logs that no format reads."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from inspect import isabstract
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,8 +14,15 @@ from skilljuror.base.models.trajectory import AgentTraits, Trajectory
 from skilljuror.base.registry import resolve
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import Parser, SessionLink, Source
-from skilljuror.logs.raw_logs.jsonl import unreadable
-from skilljuror.logs.unread_kinds import unread_kind
+from skilljuror.logs.records import (
+    as_dict,
+    as_dicts,
+    as_list,
+    as_str,
+    nested,
+    parse_head,
+    unreadable,
+)
 
 
 @lru_cache(maxsize=64)
@@ -37,16 +45,20 @@ def read(source: Source, format: str) -> Iterator[Trajectory]:
     incomplete; it is an error if all runs are. A log that only repeats another session has no run.
     """
     empty: list[Trajectory] = []
-    found = 0
+    count = 0
     with _parser_errors(source, format):
-        for found, run in enumerate(parser(format).parse(source), 1):  # noqa: B007
+        for count, run in enumerate(parser(format).parse(source), 1):  # noqa: B007
             if not (run.steps or run.messages):
                 empty.append(replace(run, complete=False))
                 yield empty[-1]
             elif run.steps or not _repeats(run):
                 yield run
-    if empty and len(empty) == found:
-        raise unreadable(source.path, _nothing_read(format, empty))
+    if empty and len(empty) == count:
+        skipped = sum((Counter(run.skipped) for run in empty), Counter[str]())
+        records = ", ".join(f"{name} ({number})" for name, number in skipped.most_common(3))
+        problem = f"has no message, step or call in {format} format"
+        problem += f"; most frequent records: {records}" if records else ""
+        raise unreadable(source.path, problem)
 
 
 def _repeats(run: Trajectory) -> bool:
@@ -68,13 +80,6 @@ def _parser_errors(source: Source, format: str) -> Iterator[None]:
     except Exception as error:
         problem = f"made the {format} parser fail: {type(error).__name__}: {error}"
         raise unreadable(source.path, problem) from error
-
-
-def _nothing_read(format: str, empty: Iterable[Trajectory]) -> str:
-    skipped = sum((Counter(run.skipped) for run in empty), Counter[str]())
-    records = ", ".join(f"{name} ({count})" for name, count in skipped.most_common(3))
-    problem = f"has no message, step or call in {format} format"
-    return f"{problem}; most frequent records: {records}" if records else problem
 
 
 def claims(source: Source, formats: Sequence[str] = ()) -> list[str]:
@@ -108,3 +113,66 @@ def traits_of(agent: str | None) -> AgentTraits:
         if agent and known and agent.startswith(known.partition("-")[0]):
             return parser(name).traits
     return AgentTraits()
+
+
+# Logs of other programs: those that a parser would claim although it reads hardly anything of them
+# (an iFlow session has Claude Code's envelope), and those that people have at hand.
+
+
+def unread_kind(source: Source) -> str | None:
+    """Return the unsupported kind of a file, by its first bytes, or None."""
+    head = parse_head(source.head)
+    for kind, needles, is_one in _RECORDS:
+        if any(map(is_one, head.objects(*needles))):
+            return kind
+    first = head.first or _flat(head.items)
+    return next((kind for kind, is_one in _FIRST_OBJECTS if is_one(first)), None)
+
+
+def _flat(events: Any) -> dict[str, Any]:
+    """The first of some events; old histories contain [action, observation] pairs."""
+    first = as_list(events)[:1]
+    return as_dict((as_list(first[0]) or first)[0]) if first else {}
+
+
+def _opens(record: dict[str, Any], *members: str) -> bool:
+    """Whether it opens a stream like Claude Code's, with these members."""
+    named = {record.get("type"), record.get("subtype")} == {"system", "init"}
+    return named and record.keys() >= {*members}
+
+
+def _is_openhands(event: dict[str, Any]) -> bool:
+    """Whether it is an event of OpenHands before version 1."""
+    return "source" in event and bool(as_str(event, "action") or as_str(event, "observation"))
+
+
+_IsOne = Callable[[dict[str, Any]], object]
+
+_RECORDS: tuple[tuple[str, tuple[bytes, ...], _IsOne], ...] = (
+    ("Qwen Code chat", (b'"qwen"',),
+     lambda record: any(one.get("type") == "qwen" for one in as_dicts(record, "messages"))),
+    ("Qwen Code stream", (b'"qwen_code_version"',),
+     lambda record: _opens(record, "qwen_code_version")),
+    ("Cursor stream", (b'"init"', b'"apiKeySource"'),
+     lambda record: _opens(record, "apiKeySource") and "tools" not in record),
+    ("Factory Droid stream", (b'"init"', b'"message"'),
+     lambda record: record.get("type") == "message" and {"role", "text", "session_id"} <= record.keys()),
+    ("iFlow session", (b'"uuid"', b'"session-'),
+     lambda record: "uuid" in record and str(record.get("sessionId")).startswith("session-")),
+    ("TraeX session", (b'"session_meta"', b'"trae'),
+     lambda record: nested(record, "payload", "model_provider") in ("trae", "traex")),
+    ("Kimi CLI wire log", (b'"message"', b'"payload"'),
+     lambda record: "timestamp" in record and "payload" in as_dict(record, "message")),
+)  # fmt: skip
+"""Kind, what the first bytes of a file contain, and whether one of its first records is of that kind."""
+_FIRST_OBJECTS: tuple[tuple[str, _IsOne], ...] = (
+    ("OpenHands V0 events", _is_openhands),
+    ("OpenHands V0 output",
+     lambda first: "instance_id" in first and _is_openhands(_flat(first.get("history")))),
+    ("SWE-agent .traj",
+     lambda first: {"trajectory", "environment"} <= first.keys() or "agent" in _flat(first.get("history"))),
+    ("BenchFlow log",
+     lambda first: ((first.get("phase") in ("agent", "verifier") and "type" in first)
+                    or {"request", "response"} <= first.keys())),
+)  # fmt: skip
+"""Kind -> whether the first object of a file is of that kind."""

@@ -33,7 +33,7 @@ from skilljuror.base.models.study import (
     TrialRecord,
 )
 from skilljuror.harness.tasks import task_attributes
-from skilljuror.logs.harbor.result import record_fields
+from skilljuror.logs.harbor import record_fields
 from skilljuror.skill.bundles import write_bundle
 from skilljuror.study.condition_matching import AdoptedTrial, TrialLeftOut, match_trials
 from skilljuror.study.faults import checked_by_log

@@ -28,7 +28,7 @@ from skilljuror.harness.base import TrialJob
 from skilljuror.harness.local import LocalHarness
 from skilljuror.harness.sandbox import bwrap_problem, remove_tree
 from skilljuror.layouts.llm.prompts import load_prompt
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import parser, read
 from skilljuror.measures.metrics.efficiency import usage_of
 from skilljuror.skill.bundles import write_bundle

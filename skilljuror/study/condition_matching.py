@@ -14,7 +14,7 @@ from skilljuror.base.files import path_text
 from skilljuror.base.models.adoption import AdoptionMap
 from skilljuror.base.models.harbor import REWARD, HarborResult, chosen_reward
 from skilljuror.harness.tasks import can_name_trials
-from skilljuror.logs.harbor.result import is_trial, read_result
+from skilljuror.logs.harbor import is_trial, read_result
 
 
 class AdoptedTrial(Struct, frozen=True):

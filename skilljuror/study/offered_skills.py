@@ -6,7 +6,7 @@ from pathlib import Path
 from skilljuror.base.errors import StudyError
 from skilljuror.base.models.adoption import AdoptionMap
 from skilljuror.base.models.bundle import Bundle
-from skilljuror.logs.harbor.lock import describe_skills, locked_skills, skill_digest
+from skilljuror.logs.harbor import describe_skills, locked_skills, skill_digest
 from skilljuror.skill.bundles import load_bundle
 from skilljuror.study.condition_matching import AdoptedTrial
 

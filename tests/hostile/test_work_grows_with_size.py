@@ -19,7 +19,7 @@ from skilljuror.events.shell.wrappers import unwrap
 from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.layouts.build.build import build_source
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 from tests.support.atif_documents import agent_step, document, tool_call
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines

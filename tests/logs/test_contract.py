@@ -1,7 +1,6 @@
 """What holds for every registered format; a new one is picked up from the registry."""
 
 import json
-from collections import defaultdict
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
@@ -12,8 +11,8 @@ from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import LogKind, Source
-from skilljuror.logs.raw_logs.file_head import HEAD_BYTES
 from skilljuror.logs.read import claims, parser, read
+from skilljuror.logs.records import HEAD_BYTES
 from tests.support import goldens, places
 from tests.support.every import every
 from tests.support.odd_json import spoil
@@ -81,23 +80,6 @@ def test_source_is_told(case):
     assert any(f"{how} for this project" in told for how in ("Written by hand", "Recorded"))
 
 
-@every(
-    "case",
-    goldens.cases,
-    "Number the steps of an agent from 1, in the order of their lines; `builders` does it.",
-)
-def test_steps_are_in_order(case):
-    for run in goldens.trajectories(case):
-        last: dict[tuple[str, int], int] = defaultdict(int)
-        for agent in {step.agent for step in run.steps}:
-            assert [step.index for step in run.steps_of(agent)] == list(
-                range(1, len(run.steps_of(agent)) + 1)
-            )
-        for step in run.steps:
-            assert step.line >= last[step.agent, step.file]
-            last[step.agent, step.file] = step.line
-
-
 @every("case", goldens.cases)
 def test_places_exist(case):
     """A place is a line, or the number of an object in a document."""
@@ -122,13 +104,6 @@ def test_totals_hold_the_steps(case):
                 assert total >= sum(value for value in known if value is not None) - 1e-9
             else:
                 assert not any(value is not None for value in known)
-
-
-@every("case", goldens.cases)
-def test_messages_stand_between_steps(case):
-    for run in goldens.trajectories(case):
-        for message in run.messages:
-            assert 0 <= message.step <= len(run.steps_of(message.agent))
 
 
 @every("case", goldens.cases)

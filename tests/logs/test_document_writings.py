@@ -16,12 +16,12 @@ from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.events.exposure import expose
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 from tests.support import goldens
 
 FEWEST_FORMATS = {
-    "atif", "gemini-chat", "harbor-trial", "mini-swe-agent", "opencode", "openhands", "terminus-2"
+    "atif", "gemini-chat", "harbor-trial", "mini-swe-agent", "opencode", "openhands-v1", "terminus-2"
 }  # fmt: skip
 Writer = Callable[[Any], str]
 
@@ -124,33 +124,3 @@ def test_every_writing_says_the_same(case, tmp_path):
     original = rows(written(case, lambda value: json.dumps(value, indent=1), tmp_path / "one"))
     for name, writer in WRITERS.items():
         assert rows(written(case, writer, tmp_path / name)) == original, name
-
-
-ROOT = "/root/.claude/skills/tide-table"
-INSTRUCTION = (
-    "Write the tides of harbour HELGOLAND to /app/tides_2031.csv with the datum NAVD-4711."
-)
-
-
-def episodes() -> list[dict[str, Any]]:
-    """An agent that opens a Skill in its first reply and then does what the task says."""
-    listing = json.dumps([{"name": "tide-table", "description": "Tides.", "location": ROOT}])
-    prompt = f"available_skills:\n{listing}\n\nTask: {INSTRUCTION}"
-    opened = "Terminal:\n# cat SKILL.md\nLook the station up with care.\nKeep calm.\n"
-    work = "python3 make.py --harbour HELGOLAND --datum NAVD-4711 > /app/tides_2031.csv\n"
-    replies = [f"cat {ROOT}/SKILL.md\n", work]
-    return [
-        {"episode": number, "prompt": shown, "response": json.dumps({"commands": [{"keystrokes": keys}]})}
-        for number, (shown, keys) in enumerate(zip([prompt, opened], replies, strict=True))
-    ]  # fmt: skip
-
-
-def test_the_task_of_a_document_on_one_line_is_no_word_of_the_resource(tmp_path):
-    for name, writer in WRITERS.items():
-        log = tmp_path / name / "trajectory.json"
-        log.parent.mkdir()
-        log.write_text(writer(episodes()), encoding="utf-8")
-        (run,) = rows(log)
-        assert [event["kind"] for event in run["events"]] == ["read"]
-        (verdict,) = run["verdicts"]
-        assert (verdict["label"], verdict["source_quote"]) == ("unknown", None), name

@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.logs.assembly.builders import MAIN
+from skilljuror.logs.assembly import MAIN
 from skilljuror.logs.base import Source
 from skilljuror.logs.read import read
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run as query
 from tests.support import goldens
 
 SESSIONS = ("claude-session", "codex-rollout", "copilot-cli")
@@ -54,16 +52,6 @@ def test_a_log_cut_between_a_call_and_its_result_is_not_complete(case, tmp_path)
 def test_only_stopped_goldens_are_incomplete(case):
     (run,) = goldens.trajectories(case)
     assert run.complete == (case not in KILLED)
-
-
-def test_the_measure_and_the_flag_follow(tmp_path):
-    ingest_logs(tmp_path, [goldens.raw("codex-rollout/killed"), goldens.raw("codex-rollout/older")])
-    rows = query(
-        tmp_path / "study.duckdb",
-        "SELECT t.complete, m.value FROM trajectories AS t JOIN measures AS m"
-        " ON m.trial = t.trajectory WHERE m.metric = 'log_complete' ORDER BY ALL",
-    ).rows
-    assert rows == [(False, 0.0), (True, 1.0)]
 
 
 def codex(tmp_path: Path, *ends: str) -> Trajectory:

@@ -253,7 +253,7 @@ def failing(monkeypatch):
     def fail(*_):
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("skilljuror.logs.codex.rollout.CodexRollout.parse", fail)
+    monkeypatch.setattr("skilljuror.logs.codex.CodexRollout.parse", fail)
 
 
 def test_a_log_that_makes_its_reader_fail_leaves_the_trial_as_it_was(tmp_path, request):

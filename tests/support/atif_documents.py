@@ -2,7 +2,7 @@
 
 import json
 
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 
 

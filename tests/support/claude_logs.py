@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 
 SESSION = "5e551000-0000-4000-8000-00000000000a"

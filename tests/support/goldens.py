@@ -13,7 +13,7 @@ import msgspec
 
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.logs.base import FoundSource
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 from tests.support.places import GOLDENS
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.logs.base import Source
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 
 

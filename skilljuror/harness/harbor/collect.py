@@ -31,8 +31,13 @@ from skilljuror.harness.harbor.job import DOWNLOADED, HarborJob, skill_folders
 from skilljuror.harness.inside_harbor.skilljuror_bwrap import LEFT_OUT
 from skilljuror.harness.sandbox import host_path
 from skilljuror.harness.seal import unsealed
-from skilljuror.logs.harbor.lock import describe_skills, locked_skills, skill_digest
-from skilljuror.logs.harbor.result import read_result, record_fields
+from skilljuror.logs.harbor import (
+    describe_skills,
+    locked_skills,
+    read_result,
+    record_fields,
+    skill_digest,
+)
 
 
 def finished_trials(job: HarborJob) -> dict[str, Path]:

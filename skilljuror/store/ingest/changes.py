@@ -17,8 +17,16 @@ from msgspec.structs import replace
 from skilljuror.base.files import digest_json, path_of, path_text
 from skilljuror.base.models.ingest import SeenFile
 from skilljuror.logs.base import FoundSource, SessionLink, Source
-from skilljuror.logs.discovery.file_facts import FileFacts, facts_at, is_gone, with_content
-from skilljuror.logs.discovery.find_logs import Finder, Located, LogFilter, names_of
+from skilljuror.logs.discovery import (
+    FileFacts,
+    Finder,
+    Located,
+    LogFilter,
+    facts_at,
+    is_gone,
+    names_of,
+    with_content,
+)
 from skilljuror.store.ingest.logs import LogGroup, group_captures
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from skilljuror.base.errors import UsageError
 from skilljuror.base.files import StudyFolder, append_jsonl, path_of, path_text, read_jsonl
 from skilljuror.base.workers import Listener, Progress, infrequent_gc, map_ordered, silent
 from skilljuror.logs import FORMATS
-from skilljuror.logs.discovery.file_facts import is_gone
-from skilljuror.logs.discovery.find_logs import ALL_LOGS, LogFilter
+from skilljuror.logs.discovery import ALL_LOGS, LogFilter, is_gone
 from skilljuror.logs.read import parser
 from skilljuror.measures.metrics import families
 from skilljuror.store.ingest.analysis import NOTHING_FURTHER, MeasureOptions, definition_rows

@@ -16,14 +16,8 @@ from skilljuror.base.work_budget import WorkBudgetExceeded, work_budget
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import FoundSource
-from skilljuror.logs.discovery.deduplication import (
-    Capture,
-    CaptureDecision,
-    capture_of,
-    deduplicate,
-    own_part,
-)
-from skilljuror.logs.discovery.find_logs import discover, folder_source_around
+from skilljuror.logs.captures import Capture, CaptureDecision, capture_of, deduplicate, own_part
+from skilljuror.logs.discovery import discover, folder_source_around
 from skilljuror.logs.read import parser, read
 from skilljuror.store.ingest.analysis import MeasureOptions, analyse, size_of
 from skilljuror.store.ingest.quotes import without_quotes

@@ -18,7 +18,7 @@ from skilljuror.base.models.model_name import model_date, plain_model
 from skilljuror.base.models.trajectory import Compaction, Step, Trajectory, Usage
 from skilljuror.events.exposure import exposes_text
 from skilljuror.logs.base import FoundSource
-from skilljuror.logs.discovery.file_facts import facts_at
+from skilljuror.logs.discovery import facts_at
 from skilljuror.measures.metrics.process import step_bytes
 
 PREVIEW = 160

@@ -33,7 +33,7 @@ from skilljuror.layouts.build.given_skills import (
 )
 from skilljuror.layouts.build.manifests import offered_by, units_of_build
 from skilljuror.logs.base import FoundSource, LogKind
-from skilljuror.logs.discovery.find_logs import discover
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import parser, read
 from skilljuror.store import Store, open_write
 from skilljuror.store.ingest.analysis import (

@@ -34,9 +34,9 @@ def test_a_prompt_that_names_a_skill_file_makes_its_folder_a_skill():
 def test_a_prompt_that_names_a_root_makes_its_folders_skills():
     prompt = Message("main", "prompt", "Skills are in /srv/kit/skills, use them.", 1, 0)
     call = ran("cat /srv/kit/skills/ledger/SKILL.md", SKILL)
-    assert [one.skill for one in observed_events(call, messages=(prompt,), format="openhands")] == [
-        "ledger"
-    ]
+    assert [
+        one.skill for one in observed_events(call, messages=(prompt,), format="openhands-v1")
+    ] == ["ledger"]
 
 
 def test_a_location_in_a_skill_list_makes_its_folder_a_skill():
@@ -44,7 +44,7 @@ def test_a_location_in_a_skill_list_makes_its_folder_a_skill():
         "main", "skill_listing", "<location>/srv/kit/ledger/SKILL.md</location>", 1, 0
     )
     call = ran("cat /srv/kit/ledger/SKILL.md", SKILL)
-    (event,) = observed_events(call, messages=(listing,), format="openhands")
+    (event,) = observed_events(call, messages=(listing,), format="openhands-v1")
     assert event.skill == "ledger"
 
 

@@ -17,7 +17,7 @@ BODY = "Base directory for this skill: /w/.claude/skills/tide\n\n# Tides\nUse la
 
 @pytest.fixture(scope="module")
 def goldens(tmp_path_factory):
-    """A database of golden logs with compactions, of seven formats."""
+    """A database of golden logs with compactions, of six formats."""
     folder = tmp_path_factory.mktemp("compactions")
     ingest_logs(folder, [GOLDENS])
     return folder / "study.duckdb"
@@ -30,7 +30,6 @@ def goldens(tmp_path_factory):
         ("claude-session/twice-loaded", 13, 4, [0, 3], []),
         ("openhands-v1/list", 9, 3, [0], [0]),
         ("pi/tree", 11, 3, [0], []),
-        ("kimi/legacy", 21, 2, [0], None),
     ],
 )
 def test_what_a_compaction_had_and_kept(goldens, case, line, after_step, had, kept):
@@ -157,14 +156,6 @@ def test_residency_of_the_golden_logs(goldens):
     columns = ("agent", "compacted", "showed", "unknown", "resident_share", "lost", "came_back")
     found = {one[0]: one[1:] for one in rows(goldens, "residency", *columns)}
     assert found["claude-code"] == (2, 6, 0, pytest.approx(5 / 6), 2, 0)
-    assert found["kimi-cli"] == (
-        1,
-        2,
-        1,
-        1.0,
-        0,
-        0,
-    )  # a run whose log does not say what stayed is left out
     assert found["openhands"][3:] == (1.0, 0, 0)  # the events that went were no Skill's
 
 

@@ -14,7 +14,7 @@ from skilljuror.base.errors import StoreError
 from skilljuror.base.files import StudyFolder
 from skilljuror.judge.judging.judge_study import judge_study
 from skilljuror.layouts.build.assay import AssaySettings, assay_many
-from skilljuror.logs.discovery.find_logs import LogFilter
+from skilljuror.logs.discovery import LogFilter
 from skilljuror.store.ingest.ingest import ingest_logs
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run

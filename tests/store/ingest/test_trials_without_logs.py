@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from skilljuror.base.errors import StudyError
-from skilljuror.logs.harbor.result import is_trial, read_result
+from skilljuror.logs.harbor import is_trial, read_result
 from skilljuror.report.build import build_report
 from skilljuror.report.lookup import look_up
 from skilljuror.store.ingest.changes import ReadPolicy

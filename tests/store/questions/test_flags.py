@@ -9,8 +9,8 @@ from msgspec import structs
 
 from skilljuror.base.models.ingest import OfferedRow
 from skilljuror.base.models.trajectory import Step
-from skilljuror.logs.assembly.builders import REWOUND
-from skilljuror.logs.codex.messages import SKILL_LIST_CUT
+from skilljuror.logs.assembly import REWOUND
+from skilljuror.logs.codex import SKILL_LIST_CUT
 from skilljuror.store import open_write
 from skilljuror.store.ingest.analysis import analyse
 from skilljuror.store.ingest.quotes import without_quotes

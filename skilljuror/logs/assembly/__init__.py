@@ -1,1 +1,0 @@
-"""Build a trajectory from the records of a log."""

@@ -1,1 +1,0 @@
-"""ATIF, Harbor's interchange format."""

@@ -1,8 +1,0 @@
-"""Claude Code: session files and the stdout stream."""
-
-from skilljuror.base.models.trajectory import AgentTraits
-
-AGENT = "claude-code"
-TRAITS = AgentTraits(
-    finds_skills=True, keeps_folder=True, lists_every_skill=True, lists_folder_names=True
-)

@@ -1,6 +1,0 @@
-"""Codex CLI: rollout files and the stdout of `codex exec --json`."""
-
-from skilljuror.base.models.trajectory import AgentTraits
-
-AGENT = "codex"
-TRAITS = AgentTraits(finds_skills=True)

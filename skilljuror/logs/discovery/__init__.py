@@ -1,1 +1,0 @@
-"""Find logs, detect their formats, and join the files of one run."""

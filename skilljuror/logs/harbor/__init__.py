@@ -1,1 +1,0 @@
-"""Harbor trial folders."""

@@ -1,1 +1,0 @@
-"""Kimi CLI: the wire logs of sessions."""

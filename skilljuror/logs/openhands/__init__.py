@@ -1,1 +1,0 @@
-"""OpenHands: lists, lines and folders of events, and `output.jsonl`."""

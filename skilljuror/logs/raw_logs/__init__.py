@@ -1,1 +1,0 @@
-"""Tolerant reading of raw files as JSON values with line numbers."""

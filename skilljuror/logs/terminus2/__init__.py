@@ -1,1 +1,0 @@
-"""terminus-2: its own list of episodes."""
