@@ -70,7 +70,7 @@ def main() -> None:
     for name, tree in trees.items():
         path = package.parent / Path(*name.split("."))
         file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        room = (name.split(".") + ["(top)"])[1] if name.count(".") else "(top)"
+        room = [*name.split("."), "(top)"][1]
         room = room if (package / room).is_dir() else "(top)"
         rooms[room]["files"] += file.name != "__init__.py"
         rooms[room]["lines"] += len(file.read_text(encoding="utf-8").splitlines())
