@@ -5,7 +5,6 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.harness.agent_home import listed_tools
 from skilljuror.harness.local import LocalHarness
 from tests.support.harness_tasks import ISOLATIONS, make_job, make_task, make_variant, shell_agent
 
@@ -92,17 +91,3 @@ def test_how_it_was_started_is_kept_with_the_names_of_its_keys_alone(run, monkey
     kept = json.loads((raw / "agent.json").read_text())
     assert (kept["keys"], kept["effort"], kept["home_files"]) == (["TEA_API_KEY"], "high", SETTINGS)
     assert kept["argv"][-5:] == ["{instruction}", "{logs}", "{skills}", "{seed}", "{agent_dir}"]
-
-
-@pytest.mark.parametrize(
-    ("said", "tools"),
-    [
-        ('{"type": "system", "tools": ["Read", "Bash"]}', ("Read", "Bash")),
-        ('not JSON\n[1]\n{"tools": 3}\n{"tools": ["Read"]}', ("Read",)),
-        ('{"tools": [{"name": "Read"}]}', None),
-        ("", None),
-    ],
-)
-def test_tools_that_an_agent_tells_are_kept(tmp_path, said, tools):
-    (tmp_path / "out").write_text(said)
-    assert listed_tools(tmp_path / "out") == tools

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from skilljuror.base.errors import HarnessError, UsageError
 from skilljuror.base.files import digest_tree
-from skilljuror.harness import process
 from skilljuror.harness.local import LocalHarness, _machine_faults
+from skilljuror.harness.sandbox import MAX_OUTPUT, STOPPED, request_stop
 from skilljuror.study.faults import MACHINE_FAULTS
 from tests.support.harness_tasks import (
     ISOLATIONS,
@@ -148,7 +148,7 @@ def test_an_agent_that_closes_its_output_is_still_timed(run):
 
 
 def test_captured_output_is_bounded(run):
-    limit = process.MAX_OUTPUT
+    limit = MAX_OUTPUT
     record, raw = run(f"head -c {limit + 5000} /dev/zero; echo done > out.txt")
     assert record.reward == 1.0
     tail = (raw / "agent-stdout.txt").read_bytes()[limit:]
@@ -414,10 +414,10 @@ def test_a_stop_ends_the_running_program_at_once(tmp_path):
     worker = multiprocessing.get_context("spawn").Process(target=stopped_soon, args=(job, raw))
     worker.start()
     worker.join(60)
-    assert worker.exitcode == process.STOPPED
+    assert worker.exitcode == STOPPED
     assert not alive(mark)
 
 
 def stopped_soon(job, raw):
-    threading.Timer(0.3, process.request_stop).start()
+    threading.Timer(0.3, request_stop).start()
     LocalHarness({"isolation": "none"}).run(job, raw)

@@ -4,16 +4,12 @@ import json
 
 import pytest
 
-from skilljuror.harness.artifacts import Reading
 from skilljuror.harness.local import LocalHarness
-from skilljuror.harness.traps import drop_traps
 from tests.support.harness_tasks import REWARD, make_job, make_task, needs_bwrap
 
 KEY = "the key\n"
 COMPARES = 'if cmp -s "$APP_DIR/{}" "$TESTS_DIR/key.txt"; then r=1; else r=0; fi; echo $r > "$LOGS_DIR/verifier/reward.txt"\n'
 OUT = COMPARES.format("out.txt")
-ASKS_GIT = 'cd "$APP_DIR"; echo 0 > "$LOGS_DIR/verifier/reward.txt"; git status > /dev/null 2>&1\n'
-SAYS = "echo 1 > $LOGS_DIR/verifier/reward.txt; false"
 LOADS = """cd "$APP_DIR"
 python3 - <<END > "$LOGS_DIR/verifier/reward.txt"
 import json, pathlib
@@ -49,8 +45,6 @@ def run(tmp_path):
         ("mkdir d; ln -s /tests/key.txt d/out; chmod 111 d", COMPARES.format("d/out"), "app/d/out: "),
         ("touch /tmp/key; ln -s /tmp/key out.txt", "cp /tests/key.txt /tmp/key; " + OUT, "app/out.txt: "),
         ("mkfifo out.txt", OUT, "app/out.txt: not a regular file; the verifier did not get it"),
-        (f"git init -q; git config --global core.fsmonitor '{SAYS}'", ASKS_GIT, None),
-        (f"git init -q; git config core.fsmonitor '{SAYS}'", ASKS_GIT, None),
         ("echo 'loads = lambda text: {\"mark\": 1}' > json.py", LOADS, None),
     ],
 )  # fmt: skip
@@ -91,12 +85,3 @@ def test_a_verifier_imports_its_own_modules_and_the_work(run, isolation):
     assert said[0].endswith("/json/__init__.py")
     listed = json.loads((raw / "artifacts.json").read_text(encoding="utf-8"))
     assert "out.txt" in [file["path"] for file in listed["files"]]
-
-
-def test_a_circle_of_links_is_dropped(tmp_path):
-    (tmp_path / "one").symlink_to("two")
-    (tmp_path / "two").symlink_to("one")
-    reading = Reading()
-    drop_traps(tmp_path, tmp_path, ["/one", "/two"], [], reading)
-    assert reading.summary()
-    assert len([*tmp_path.iterdir()]) <= 1

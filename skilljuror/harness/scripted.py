@@ -12,11 +12,13 @@ of a table of contents lead it to the files that they name; it does not jump to 
 What it is not: a model of a language model. It compares words and understands nothing; outcomes
 show that a study's machinery works from end to end and say nothing about real agents.
 
-Its two files, this one and `reading.py`, need only the standard library and lie side by side. The
-seed fixes everything but times and the session id. Log: ATIF-v1.7, rewritten at every step.
+It needs only the standard library. The seed fixes everything but times and the session id. Log: ATIF-v1.7,
+rewritten at every step.
 """
 
 import argparse
+import functools
+import itertools
 import json
 import math
 import random
@@ -28,19 +30,192 @@ import uuid
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING or __package__:
-    from skilljuror.harness.agents import reading
-else:  # started as a program
-    import reading
+from typing import Any, NamedTuple
 
 NAME, VERSION = "scripted", "1.0.0"
 SHOWN, SECONDS = 16_000, 20  # characters kept of one output; wall clock of one command
 CUT = "characters not shown]"
+STOP = re.compile(
+    r"(?:a|all|an|and|any|are|as|at|be|by|do|each|every|for|from|has|have|how|if|in|into|is|it|its|"
+    r"must|no|not|of|on|one|only|or|own|so|such|that|the|their|them|then|there|these|they|this|to|"
+    r"use|used|what|when|where|which|whole|will|with|you|your)"
+)
+HEADING, FENCE = re.compile(r"(#{1,6})\s+(.*\S)"), re.compile(r" {0,3}(`{3,}|~{3,})")
+SETTING = re.compile(r"(?:[-*+]\s+)?([^\s:=|<>][^:=|<>]{1,69}?)\s*[:=]\s+(\S.*)")
+SENTENCE = re.compile(r"(?:^|[.;]\s+|[-*]\s+)([\w ,()-]{3,70}?) (?:is|are) (`[^`]+`)")
+MENTION = re.compile(r"(?:[\w.-]+/)*[\w.-]+\.(?:md|py)\b")
+COMMAND = re.compile(r"(?:\$ )?(python3 (\S+).*)")
+BLANK_SETTING = re.compile(r"(\w+)[ \t]*=(?:[ \t]*None)?[ \t]*(?:#[ \t]*(.*))?")
+STUB = re.compile(r"^def (\w+)\((\w*)[^\n]*\n(?:[ \t][^\n]*\n|\n)*?[ \t]+\.\.\.$", re.M)
+HELPER = re.compile(r"Helper implementation for `([^`]+)`")
+LONGEST = 1_000  # characters of a line that are searched for statements
 Words = frozenset[str]
+
+
+@functools.cache
+def words(text: str) -> Words:
+    """The words of a text that carry meaning, without their commonest endings."""
+    kept = [word for word in re.findall(r"[a-z]+|\d+", text.lower()) if not STOP.fullmatch(word)]
+    return frozenset(re.sub(r"(?<=..)(ing|ed|es|(?<!s)s|e)$", "", word) for word in kept)
+
+
+def overlap(part: Words, whole: Words) -> float:
+    """How much of `part` occurs in `whole`, 0 to 1; 0 for an empty part."""
+    return len(part & whole) / len(part) if part else 0.0
+
+
+class Statement(NamedTuple):
+    """Something a text states: a name, what it is about, the headings above, the value, its line."""
+
+    name: Words
+    about: Words
+    headings: tuple[str, ...]
+    value: str
+    line: int
+
+
+class Blank(NamedTuple):
+    """Something left blank in a file: a setting with a hint, or a function without a body."""
+
+    file: str
+    key: str
+    hint: str = ""
+    code: bool = False
+
+    @property
+    def allowed(self) -> list[str]:
+        """The values that the hint lets one choose from; empty when it names none."""
+        choices = (choice.strip() for choice in self.hint.partition("one of:")[2].split(","))
+        return [choice for choice in choices if choice]
+
+    def fit(self, value: str) -> str | None:
+        """The value in the shape the blank asks for, or None when it cannot have it."""
+        if self.allowed:
+            held = [choice for choice in self.allowed if words(choice) <= words(value)]
+            exact = value.lower()
+            return exact if exact in held else held[0] if held else None
+        number = re.search(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", value.replace(",", ""))
+        return (number[0] if number else None) if self.hint.startswith("number") else value
+
+
+class Page:
+    """What was printed of one file, and what that says."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.is_code = path, path.endswith(".py")
+        self.seen: dict[int, str] = {}
+        self.statements: list[Statement] = []
+        self.commands: list[tuple[str, str, Words]] = []  # command, its script, words around it
+        self.blocks: dict[str, str] = {}  # announced path or defined function -> complete code
+
+    def add(self, lines: dict[int, str], whole: bool = False) -> None:
+        """Take in printed lines by number; `whole` says that they are all of the file."""
+        self.seen |= lines
+        self.statements, self.commands = [], []
+        numbers = enumerate(sorted(self.seen))
+        for _, run in itertools.groupby(numbers, lambda pair: pair[1] - pair[0]):
+            self.scan([number for _, number in run])
+        if whole and self.is_code:
+            self.keep_code((), "\n".join(lines.values()))
+
+    def scan(self, run: Iterable[int]) -> None:
+        """Read lines that stand together: headings, code blocks, commands, and what is stated."""
+        headings: tuple[str, ...] = ()
+        prose, code, mark = [""], [""], "code" if self.is_code else ""
+        header: list[str] = []
+        before: list[str] = []
+        for number in run:
+            text = self.seen[number]
+            line = text.strip()[:LONGEST]
+            fence, title, row = FENCE.match(text), HEADING.match(line), cells(line)
+            if mark and fence and fence[1].startswith(mark) and not line.strip(mark[0]):
+                self.keep_code(headings, "\n".join(code))
+                mark = ""
+            elif mark:
+                code.append(text)
+                self.keep_command(line, [*headings, *prose[-3:]])
+            elif fence:
+                mark, code = fence[1], []
+            elif title:
+                headings = (*headings[: len(title[1]) - 1], title[2])
+            elif line:
+                prose.append(line)
+            ruled = bool(row) and not "".join(row).strip("-: ")
+            header, before = (before if ruled else header) if row else [], row
+            for name, about, value in (
+                rows([] if ruled else header, row) if row else statements_in(line)
+            ):
+                statement = Statement(
+                    words(name), words(about), headings, plain_value(value), number
+                )
+                self.statements.append(statement)
+
+    def keep_code(self, headings: tuple[str, ...], code: str) -> None:
+        """Keep a complete code block by the path its heading announces, or by its functions."""
+        announced = HELPER.search(" ".join(headings[-1:]))
+        names = [announced[1]] if announced else re.findall(r"^def (\w+)\(", code, re.M)
+        self.blocks |= dict.fromkeys(names, code)
+
+    def keep_command(self, text: str, around: list[str]) -> None:
+        """Keep a command of a document's code block with the words around it."""
+        match = None if self.is_code else COMMAND.fullmatch(text)
+        if match:
+            self.commands.append((match[1], match[2], words(" ".join([*around, match[1]]))))
+
+
+def cells(text: str) -> list[str]:
+    """The cells of a table row; empty for any other line."""
+    return [cell.strip() for cell in text[1:-1].split("|")] if text.startswith("|") else []
+
+
+def rows(header: list[str], row: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Each cell as (name, about, value), read by column and by row."""
+    for title, cell in list(zip(header, row, strict=False))[1:]:
+        yield title, row[0], cell
+        yield row[0], title if len(row) > 2 else "", cell
+
+
+def statements_in(text: str) -> Iterator[tuple[str, str, str]]:
+    """`name: value`, `name = value` and "name is `value`"; "for", "of", "in" begin the about."""
+    for match in filter(None, [SETTING.match(text), *SENTENCE.finditer(text)]):
+        name, _, about = re.sub(r" (?:for|of|in) ", "\0", match[1], count=1).partition("\0")
+        yield name, about, match[2]
+
+
+def plain_value(value: str) -> str:
+    """A value without the prose around it: its first code span, else up to the first aside."""
+    span = re.search(r"`([^`]+)`", value)
+    return span[1] if span else re.split(r" \(|[,;.] |  #", value)[0].strip(" *_.,\"'")
+
+
+def mentions_in(text: str) -> list[str]:
+    """Paths of documents and scripts that a line mentions."""
+    return MENTION.findall(text[:LONGEST])
+
+
+def commands_in(text: str) -> list[str]:
+    """Lines of a text that are commands."""
+    matches = (COMMAND.fullmatch(line.strip()) for line in text.splitlines())
+    return [match[1] for match in matches if match]
+
+
+def blanks_in(file: str, text: str) -> list[Blank]:
+    """What a file leaves blank: settings without a value and functions without a body."""
+    lines = [BLANK_SETTING.fullmatch(line) for line in text.splitlines()]
+    settings = [Blank(file, match[1], match[2] or "") for match in lines if match]
+    return settings + [Blank(file, stub[1], stub[2], code=True) for stub in STUB.finditer(text)]
+
+
+def filled(text: str, blank: Blank, value: str) -> str:
+    """The text of a file with one blank filled in."""
+    if blank.code:
+        return STUB.sub(lambda stub: value if stub[1] == blank.key else stub[0], text)
+    quoted = blank.file.endswith(".py") and not blank.hint.startswith("number")
+    line = f"{blank.key} = {json.dumps(value) if quoted else value}"
+    return re.sub(rf"^{blank.key}[ \t]*=.*$", lambda _: line, text, flags=re.M)
+
+
 Answer = tuple[float, str, str]  # score, value, place
-words, overlap = reading.words, reading.overlap
 
 
 class TrajectoryLog:
@@ -102,14 +277,14 @@ class ScriptedAgent:
         habits = (0.35, 0.5, 0.8)
         self.searches, self.rereads, self.checks = (rng.random() < odds for odds in habits)
         self.places: dict[tuple[str, int], tuple[float, Words, str]] = {}  # base, cue, reason
-        self.pages: dict[str, reading.Page] = {}
-        self.long: list[reading.Page] = []  # not yet searched
+        self.pages: dict[str, Page] = {}
+        self.long: list[Page] = []  # not yet searched
         self.known: list[str] = []
-        self.blanks_left: list[reading.Blank] = []
+        self.blanks_left: list[Blank] = []
         self.drafts: dict[str, str] = {}
-        self.guesses: dict[reading.Blank, str] = {}
-        self.refuted: set[tuple[reading.Blank, str]] = set()
-        self.orders = reading.commands(task)
+        self.guesses: dict[Blank, str] = {}
+        self.refuted: set[tuple[Blank, str]] = set()
+        self.orders = commands_in(task)
         quoted = words(" ".join(re.findall(r"`([^`.]+)`", task)))
         self.goal = dict.fromkeys(words(task), 0.4) | dict.fromkeys(quoted, 0.8)
         self.goal |= dict.fromkeys(words(task.split("\n")[0]), 1.0)
@@ -145,7 +320,7 @@ class ScriptedAgent:
             form = name.endswith((".py", ".ini"))
             show = "cat" if form else "head -n 4"
             text, _ = self.log.run(f"The task names {name}.", f"{show} {name}")
-            blanks = reading.blanks(name, text) if form else []
+            blanks = blanks_in(name, text) if form else []
             self.blanks_left += blanks
             self.drafts |= {name: text} if blanks else {}
 
@@ -179,7 +354,7 @@ class ScriptedAgent:
         cut = text.endswith(CUT)
         lines = text.split("\n")[: -2 if cut else -1]
         self.context -= len(text)
-        page = self.pages.setdefault(path, reading.Page(path))
+        page = self.pages.setdefault(path, Page(path))
         page.add(dict(enumerate(lines, first)), whole and not cut)
         self.note_mentions(lines, self.short_path(path))
         after = first + len(lines)
@@ -188,7 +363,7 @@ class ScriptedAgent:
             self.places[path, after] = (self.patience, cue, why)
             self.long += [page] if first == 1 else []
 
-    def search(self, page: reading.Page) -> None:
+    def search(self, page: Page) -> None:
         """Search a long file for what is missing, and note the places of the hits."""
         wanted = "|".join(sorted({word for blank in self.missing() for word in words(blank.key)}))
         why = f"{self.short_path(page.path)} is long: search it for what I miss."
@@ -207,7 +382,7 @@ class ScriptedAgent:
         """Note the files that lines mention; a file is as promising as the words around its name."""
         for line in lines:
             mentions = tuple(
-                "/" + re.sub(r"^(?:\.{0,2}/)+", "", path) for path in reading.mentions(line)
+                "/" + re.sub(r"^(?:\.{0,2}/)+", "", path) for path in mentions_in(line)
             )
             for path in self.known if mentions else []:
                 if path.endswith(mentions) and path not in self.pages:
@@ -221,19 +396,19 @@ class ScriptedAgent:
         """A path as seen from the skills folder."""
         return path.removeprefix(f"{self.skills}/")
 
-    def wanted(self) -> list[reading.Blank]:
+    def wanted(self) -> list[Blank]:
         """All that has to be known: the blanks, else a helper and what goes into its blanks."""
         if self.orders or self.drafts:
             return self.blanks_left
         helper = self.find_helper()
         labels = re.findall(r"<(?!input|output)([^<>]+)>", helper[0]) if helper else ["scripts"]
-        return [reading.Blank("", label) for label in labels]
+        return [Blank("", label) for label in labels]
 
-    def missing(self) -> list[reading.Blank]:
+    def missing(self) -> list[Blank]:
         """What no text read so far answers well enough."""
         return [blank for blank in self.wanted() if self.choose(blank)[0] < self.sure]
 
-    def choose(self, blank: reading.Blank) -> Answer:
+    def choose(self, blank: Blank) -> Answer:
         """The best answer read so far, or a guess with score 0."""
         best = (0.0, self.guess(blank), "a guess")
         for page in self.pages.values():
@@ -246,7 +421,7 @@ class ScriptedAgent:
                     best = (score, value, f"{self.short_path(page.path)}:{statement.line}")
         return best
 
-    def guess(self, blank: reading.Blank) -> str:
+    def guess(self, blank: Blank) -> str:
         """Something plausible for want of knowledge; the same each time."""
         if blank not in self.guesses:
             naive = f"def {blank.key}({blank.hint}):\n    return {blank.hint}"
@@ -254,7 +429,7 @@ class ScriptedAgent:
             self.guesses[blank] = naive if blank.code else self.rng.choice(usual)
         return self.guesses[blank]
 
-    def score(self, key: Words, statement: reading.Statement) -> float:
+    def score(self, key: Words, statement: Statement) -> float:
         """How well a statement's name fits the blank, and what it is about fits the task."""
         held = 0.7 * overlap(key, statement.name) + 0.3 * overlap(
             key, statement.name | statement.about
@@ -314,7 +489,7 @@ class ScriptedAgent:
         kind, _, rest = label.partition(" ")
         files: list[str] = {"input": self.inputs, "output": self.outputs}.get(kind, [])
         if not files:
-            return self.choose(reading.Blank("", label))[1]
+            return self.choose(Blank("", label))[1]
         return max(files, key=lambda name: overlap(words(rest), words(name)))
 
     def produce(self) -> None:
@@ -326,7 +501,7 @@ class ScriptedAgent:
                     continue
                 score, value, place = self.choose(blank)
                 reasons.append(f"{blank.key} from {place} ({score:.2f})")
-                text = reading.filled(text, blank, value)
+                text = filled(text, blank, value)
             why = f"Fill in {name}: {'; '.join(reasons)}."
             self.log.run(why, f"cat > {name} <<'END_OF_FILE'\n{text}END_OF_FILE")
         for order in self.orders:
@@ -364,7 +539,7 @@ class ScriptedAgent:
             self.choose(blank)[1] for blank in self.wanted()
         ]
 
-    def refute(self, said: str, answers: Iterable[tuple[reading.Blank, Answer]]) -> None:
+    def refute(self, said: str, answers: Iterable[tuple[Blank, Answer]]) -> None:
         """Believe a check: an answer it calls wrong is refuted, a file it names is worth opening."""
         if not re.search(r"wrong|fail", said, re.I):
             return

@@ -8,20 +8,34 @@ of solution/ and tests/, and the visible text V of the instruction and the envir
 The null of a leak is the same count with H of another task. Renamed or paraphrased answers are not found.
 Thresholds: 63 tasks of SkillsBench have 21 leaks of 20 runs or more and 7 of 4 to 19; their 3,904 mismatched
 pairs have 4 and 12.
+
+`leak_verdict` compares folders; `study_leaks` compares a study's saved fingerprints, with people's waivers.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
+from skilljuror.base.errors import GateError
+from skilljuror.base.files import StudyFolder, read_record, read_rows
 from skilljuror.base.fingerprints import LARGEST, LEAST, RUN, Fingerprints, texts_below, tokenize
+from skilljuror.base.models.gate import LEAK_RULE, Finding
 from skilljuror.base.models.resource_class import class_of, is_licence
+from skilljuror.base.models.review import Waiver
+from skilljuror.base.models.study import Condition, PlannedTask, StudyPlan
+from skilljuror.base.models.trial_arm import arm_at, trial_arms
+from skilljuror.base.review_rows import rows_of
 from skilljuror.harness.tasks import BAKED_SKILLS
-from skilljuror.layouts.build.protected_texts import FOLDERS, bundle_texts
+from skilljuror.layouts.build.protected_texts import (
+    FOLDERS,
+    ProtectedText,
+    bundle_texts,
+    fingerprints_of,
+)
 
 LeakVerdict = Literal["ok", "review", "fail", "unknown"]
 REVIEW = LEAST
@@ -118,7 +132,7 @@ def read_texts(task_dir: Path, skills: Path | None = None) -> TaskTexts:
     """
     place = skills or task_dir / "environment" / BAKED_SKILLS
     folders = [task_dir / name for name in FOLDERS.values()]
-    linked = [one for one in (*folders, task_dir / "environment") if one.is_symlink()]
+    linked = [path for path in (*folders, task_dir / "environment") if path.is_symlink()]
     linked += [place] if skills is None and place.is_symlink() else []
     skill = {}
     if place.exists() and not {place, place.parent} & {*linked}:
@@ -130,7 +144,7 @@ def read_texts(task_dir: Path, skills: Path | None = None) -> TaskTexts:
         for path, text in texts_below(folder).items()
     }
     offered = _prints(skill.values())
-    unread = [f"{one.relative_to(task_dir)} is a link" for one in linked]
+    unread = [f"{path.relative_to(task_dir)} is a link" for path in linked]
     for folder in dict.fromkeys((*folders, place)):
         unread += _unread(folder) if folder not in linked else ()
     return TaskTexts(
@@ -261,3 +275,134 @@ def _planted(texts: TaskTexts, lines: int) -> int | None:
     at = (len(longest) - lines) // 2
     planted = Fingerprints.of(tokenize("\n".join(longest[at : at + lines]))).digests
     return len(planted - texts.visible - texts.offered.digests)
+
+
+class StudyLeak(Struct, frozen=True):
+    """A row of `skill_leaks`: a task and a condition that offers a Skill."""
+
+    task: str
+    condition: str
+    verdict: LeakVerdict
+    runs: int | None
+    null_runs: int | None
+    null_task: str | None
+    skill_files: tuple[str, ...]
+    task_files: tuple[str, ...]
+    finding: str | None
+    waived: str | None = None
+
+    @property
+    def blocks(self) -> bool:
+        """Whether it failed and no person accepts it."""
+        return self.verdict == "fail" and self.waived is None
+
+    def as_finding(self) -> Finding:
+        """The leak as a finding for a waiver."""
+        return Finding(
+            rule=LEAK_RULE,
+            severity="high" if self.verdict == "fail" else "medium",
+            file=self.skill_files[0],
+            message=f"{self.runs} runs of words of {self.task_files[0]} are in the Skill",
+        )
+
+
+def study_leaks(study: StudyFolder) -> list[StudyLeak]:
+    """Judge the Skills of a study, in the order of tasks and conditions; none for a task without
+    fingerprints."""
+    if not study.planned:
+        return []
+    plan = read_record(StudyPlan, study.plan_file)
+    files = {task.name: fingerprints_of(study.root, task.name) for task in plan.tasks}
+    texts = {
+        name: list(read_rows(ProtectedText, path)) for name, path in files.items() if path.is_file()
+    }
+    waivers = {row.finding: row for row in rows_of(Waiver, study.reviews)}
+    arms = {arm.name: arm for arm in plan.config.conditions}
+    cells = {
+        (trial.task, arm_at(arms[trial.condition], trial.number).name) for trial in plan.trials
+    }
+    tasks = [task for task in plan.tasks if task.name in texts]
+    secrets = {
+        name: _digests(row for row in rows if row.kind in FOLDERS) for name, rows in texts.items()
+    }
+    leaks = []
+    for task in tasks:
+        for arm in trial_arms(plan.config):
+            if arm.offers and (task.name, arm.name) in cells:
+                others = {
+                    other.name: secrets[other.name]
+                    for other in tasks
+                    if secrets[other.name] and _skill(other, arm) != _skill(task, arm)
+                }
+                leaks.append(_leak(task.name, arm, texts[task.name], others, waivers))
+    return leaks
+
+
+def _skill(task: PlannedTask, arm: Condition) -> str | None:
+    """Digest of the Skill; other tasks with the same one are no null."""
+    given = task.given.get(arm.name)
+    return (given.tree_digest if given else None) if arm.skill else task.source_digest
+
+
+def _digests(rows: Iterable[ProtectedText]) -> frozenset[int]:
+    return Fingerprints.union(row.prints for row in rows).digests
+
+
+def _offered(rows: Sequence[ProtectedText], arm: Condition) -> list[ProtectedText]:
+    """The Skill's files without licences; of a variant, without the parts that it lacks."""
+    lacking = _digests(row for row in rows if arm.variant and row.lacked_by == arm.variant)
+    return [
+        ProtectedText(row.kind, row.source, row.prints.without(lacking))
+        for row in rows
+        if row.kind == "skill" and row.lacked_by is None and not is_licence(row.source)
+        if row.variant == (arm.name if arm.skill else None)
+    ]
+
+
+def _leak(
+    task: str,
+    arm: Condition,
+    rows: Sequence[ProtectedText],
+    others: Mapping[str, frozenset[int]],
+    waivers: Mapping[str, Waiver],
+) -> StudyLeak:
+    offered, hidden = _offered(rows, arm), [row for row in rows if row.kind in FOLDERS]
+    skill = _digests(offered)
+    if not offered or not hidden:
+        return StudyLeak(task, arm.name, "unknown", None, None, None, (), (), None)
+    leaked = skill & _digests(hidden)
+    null = {name: len(skill & secret) for name, secret in others.items()}
+    null_task = max(null, key=lambda name: null[name], default=None)
+    finding = finding_id(task, leaked)
+    waiver = waivers.get(finding or "")
+    return StudyLeak(
+        task, arm.name, verdict_of(len(leaked)), len(leaked),
+        null[null_task] if null_task else None,
+        null_task if null_task and null[null_task] else None,
+        _with(offered, leaked), _with(hidden, leaked), finding,
+        f"{waiver.reason} ({waiver.by})" if waiver else None,
+    )  # fmt: skip
+
+
+def _with(rows: Iterable[ProtectedText], leaked: frozenset[int]) -> tuple[str, ...]:
+    """Files with leaked runs, most first."""
+    runs = Counter({row.source: len(row.prints.digests & leaked) for row in rows})
+    return tuple(name for name, count in runs.most_common() if count)
+
+
+def refuse_leaks(study: StudyFolder) -> None:
+    """Raise GateError if a Skill of the study has a failed leak that no person has accepted."""
+    blocking = [leak for leak in study_leaks(study) if leak.blocks]
+    if not blocking:
+        return
+    first = blocking[0]
+    same = [leak for leak in blocking if leak.finding == first.finding]
+    others = len({leak.finding for leak in blocking}) - 1
+    more = f"; {others} more: skilljuror waive {study.root}" if others else ""
+    raise GateError(
+        f"task {first.task!r}: the Skill of {', '.join(leak.condition for leak in same)} gives the answer away:"
+        f" {first.runs} runs of words of {first.task_files[0]} are in its {first.skill_files[0]}; remove them"
+        f" from the Skill and rerun, or accept them: skilljuror waive {study.root}"
+        f" {first.finding} --reason '…'{more}",
+        file=str(study.root),
+    )

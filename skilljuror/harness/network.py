@@ -1,28 +1,25 @@
-"""A network that reaches a study's own list of hosts alone: a proxy on a Unix socket of the sandbox."""
+"""A network that reaches a list of hosts alone: outside, a proxy on a Unix socket of the sandbox; inside, a relay to
+it, `network.py PORT SOCKET PROGRAM …`, in place of a network. What connects to PORT on the loopback device is passed
+on to the proxy. It starts in a sandbox, so it needs the standard library alone.
+"""
 
 import contextlib
 import os
 import re
 import socket
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from skilljuror.base.errors import UsageError
-from skilljuror.harness.inside_harbor import skilljuror_relay
-from skilljuror.harness.inside_harbor.skilljuror_relay import pump
-
-RELAY = Path(skilljuror_relay.__file__)
 PORT = 3128
 """Port of the proxy on the sandbox's loopback device."""
 PLACE = "/run/proxy"
 """Its socket in the sandbox."""
 _HOST = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::(?P<port>[1-9]\d{0,4}))?")
-_ASKED = re.compile(
+_REQUEST = re.compile(
     rb"CONNECT (?P<tunnel>\S+) HTTP/1\.[01]\r\n|(?P<verb>[A-Z]+) http://(?P<host>[^/\s]+)(?P<path>/?\S*) (?P<version>HTTP/1\.[01])\r\n"
 )
-_LAST_PORT = 65_535
 _CONNECTIONS = 128
 """Connections at a time; further ones wait."""
 _HEAD = 65_536
@@ -31,18 +28,12 @@ _SECONDS = 30.0
 """Seconds to send a head, and to reach a host."""
 
 
-def read_hosts(given: object) -> tuple[str, ...]:
-    """Read the study's hosts, each as host (any port) or host:port. Raises UsageError."""
-    hosts: list[Any] = given if isinstance(given, list) else [given]
-    for one in hosts:
-        try:
-            _address(one.encode("ascii"), 443)
-        except (AttributeError, ValueError):
-            raise UsageError(
-                f"harness.options.network: {one!r} is not a host; write a list such as [api.openai.com]",
-                field="harness.options.network",
-            ) from None
-    return tuple(one.lower() for one in hosts)
+def read_address(target: str, usual: int) -> tuple[str, int]:
+    """Return host and port of `host[:port]`, in lower case. Raises ValueError."""
+    match = _HOST.fullmatch(target)
+    if not match or int(match["port"] or usual) > 65_535:
+        raise ValueError(target)
+    return match["host"].lower(), int(match["port"] or usual)
 
 
 def proxy_environment() -> dict[str, str]:
@@ -56,7 +47,6 @@ def proxy_environment() -> dict[str, str]:
 @contextlib.contextmanager
 def proxy(place: Path, hosts: Sequence[str]) -> Iterator[None]:
     """Answer on a Unix socket, for these hosts alone, until the block ends; then end every connection."""
-    place.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
         folder = os.open(place.parent, os.O_PATH | os.O_DIRECTORY)
         try:  # by the folder's handle: the address of a socket has 107 bytes at most
@@ -97,58 +87,59 @@ class _Connections:
         """End every connection, and take no other."""
         with self._lock:
             self._ended = True
-            for one in (listener, *self._open):
+            for connection in (listener, *self._open):
                 with contextlib.suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+                    connection.shutdown(socket.SHUT_RDWR)
 
     @contextlib.contextmanager
-    def _held(self, one: socket.socket) -> Iterator[None]:
-        with one:
+    def _held(self, connection: socket.socket) -> Iterator[None]:
+        with connection:
             with self._lock:
                 if self._ended:
                     raise ConnectionAbortedError
-                self._open.add(one)
+                self._open.add(connection)
             try:
                 yield
             finally:
                 with self._lock:
-                    self._open.discard(one)
+                    self._open.discard(connection)
 
     def _serve(self, here: socket.socket) -> None:
-        try:
-            with self._held(here):
-                try:
-                    self._answer(here)
-                except (OSError, ValueError):
-                    _refuse(here, "502 Bad Gateway")
-        except OSError:  # it came when all had ended
-            pass
-        finally:
-            self._free.release()
+        with contextlib.suppress(OSError), self._held(here):  # it may have come when all had ended
+            try:
+                self._answer(here)
+            except (OSError, ValueError):
+                _refuse(here, "502 Bad Gateway")
+        self._free.release()
 
     def _answer(self, here: socket.socket) -> None:
         """Pass a connection on. Raises OSError if the host cannot be reached, ValueError for an odd address."""
-        head = _head(here)
-        asked = _ASKED.match(head)
-        if not asked:
+        here.settimeout(_SECONDS)
+        head = b""
+        while b"\r\n\r\n" not in head and len(head) < _HEAD and (data := here.recv(_HEAD)):
+            head += data
+        here.settimeout(None)
+        request = _REQUEST.match(head)
+        if not request:
             _refuse(here, "400 Bad Request")
             return
-        host, port = _address(asked["tunnel"] or asked["host"], 443 if asked["tunnel"] else 80)
+        target = (request["tunnel"] or request["host"]).decode("ascii")
+        host, port = read_address(target, 443 if request["tunnel"] else 80)
         if not {host, f"{host}:{port}"} & self.hosts:
             _refuse(here, "403 Host is not in harness.options.network")
             return
         there = socket.create_connection((host.strip("[]"), port), _SECONDS)
         with self._held(there):
             there.settimeout(None)
-            if asked["tunnel"]:
+            if request["tunnel"]:
                 here.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 there.sendall(head[head.index(b"\r\n\r\n") + 4 :])
             else:
-                first = b" ".join((asked["verb"], asked["path"] or b"/", asked["version"]))
-                there.sendall(first + b"\r\n" + head[asked.end() :])
-            back = threading.Thread(target=pump, args=(there, here), daemon=True)
+                first = b" ".join((request["verb"], request["path"] or b"/", request["version"]))
+                there.sendall(first + b"\r\n" + head[request.end() :])
+            back = threading.Thread(target=_pump, args=(there, here), daemon=True)
             back.start()
-            pump(here, there)
+            _pump(here, there)
             back.join()
 
 
@@ -157,24 +148,36 @@ def _refuse(here: socket.socket, why: str) -> None:
         here.sendall(f"HTTP/1.1 {why}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
 
 
-def _head(here: socket.socket) -> bytes:
-    here.settimeout(_SECONDS)
-    head = b""
-    while b"\r\n\r\n" not in head and len(head) < _HEAD:
-        data = here.recv(_HEAD)
-        if not data:
-            break
-        head += data
-    here.settimeout(None)
-    return head
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    """Copy one direction until it ends."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(65_536):
+            target.sendall(data)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
 
 
-def _address(target: bytes, usual: int) -> tuple[str, int]:
-    """Host and port of a request's target. Raises ValueError."""
-    found = _HOST.fullmatch(target.decode("ascii"))
-    if not found:
-        raise ValueError(target)
-    port = int(found["port"] or usual)
-    if port > _LAST_PORT:
-        raise ValueError(target)
-    return found["host"].lower(), port
+def _relay(port: int, place: str, *program: str) -> None:
+    """Become the program, beside a process that passes its connections on."""
+    listener = socket.create_server(("127.0.0.1", port))
+    if os.fork():
+        listener.close()
+        os.execvp(program[0], program)
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    os.setsid()
+    while True:
+        here, _ = listener.accept()
+        there = socket.socket(socket.AF_UNIX)
+        try:
+            there.connect(place)
+        except OSError:
+            here.close()
+            continue
+        for source, target in ((here, there), (there, here)):
+            threading.Thread(target=_pump, args=(source, target), daemon=True).start()
+
+
+if __name__ == "__main__":
+    _relay(int(sys.argv[1]), *sys.argv[2:])

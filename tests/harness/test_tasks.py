@@ -1,3 +1,5 @@
+"""Task folders: what of their environment is laid out, and what no sandbox does for them."""
+
 import tarfile
 
 import pytest
@@ -5,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skilljuror.base.errors import HarnessError
-from skilljuror.harness.environment import copy_environment, read_recipe
-from tests.support.harness_tasks import write_tree
+from skilljuror.harness.tasks import copy_environment, read_recipe, tasks_requirement, unsupported
+from tests.support.harness_tasks import make_task, write_tree
 
 FILES = {"a.txt": "a", "b.csv": "b", "data/c.csv": "c", "skills/x/SKILL.md": "no"}
 
@@ -127,3 +129,41 @@ def test_an_archive_that_leaves_its_folder_is_refused(tmp_path, name):
     root.mkdir()
     with pytest.raises(HarnessError, match="cannot be unpacked"):
         copy_environment(environment, root)
+
+
+VERIFIER = """#!/bin/bash
+apt-get install -y curl > /dev/null
+curl -LsSf https://astral.sh/uv/install.sh | sh
+uvx --with pytest==8.4.1 pytest /tests/test_outputs.py
+"""
+
+
+@pytest.fixture
+def task(tmp_path):
+    return make_task(tmp_path / "tea")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "named"),
+    [
+        ("environment/Dockerfile", "FROM x\nRUN pip install y\n", ["environment/Dockerfile: RUN pip install y"]),
+        ("environment/Dockerfile", "FROM x\nEXPOSE 80\nCMD sh\n", []),
+        ("environment/docker-compose.yaml", "services: {}\n", ["environment/docker-compose.yaml"]),
+        ("tests/test.sh", VERIFIER, ["apt-get install -y curl", "curl -LsSf https", "uvx --with"]),
+        ("tests/test.sh", "curl http://localhost:8000/health\n# pip install x\npython3 check.py\n", []),
+    ],
+)  # fmt: skip
+def test_each_line_that_is_not_followed_is_named(task, file, text, named):
+    write_tree(task, {file: text})
+    found = unsupported(task)
+    assert [part in line for part, line in zip(named, found, strict=True)] == [True] * len(named)
+
+
+def test_the_tasks_are_named_with_what_to_do(task, tmp_path):
+    other = make_task(tmp_path / "coffee")
+    write_tree(other, {"tests/test.sh": VERIFIER})
+    refused = tasks_requirement([task, other], ignore=False)
+    assert (refused.ready, "1 of 2 tasks" in refused.detail) == (False, True)
+    assert "coffee (tests/test.sh, without a network: apt-get install" in refused.detail
+    assert "unsupported: ignore" in refused.detail
+    assert tasks_requirement([task, other], ignore=True).ready

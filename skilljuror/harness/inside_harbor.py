@@ -1,7 +1,16 @@
-"""A Harbor agent that runs one program: its files and its command with values filled in."""
+"""What Harbor's own Python runs: `inside_harbor.py job.json` runs trials in one process, and `ProgramAgent` is the
+agent that Harbor finds by import path for one of our programs. Nothing else of this package is there.
 
+Each trial starts when one of `at_once` slots is free, in the order of the file. When a trial has ended, its
+name is a line of `ended.txt` beside that file. SIGTERM and SIGINT cancel all trials, in order.
+"""
+
+import asyncio
+import json
 import re
 import shlex
+import signal
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -11,8 +20,10 @@ from harbor.agents.capabilities import AgentCapabilities
 from harbor.agents.installed.base import NonZeroAgentExitCodeError
 from harbor.environments.base import BaseEnvironment
 from harbor.models.agent.context import AgentContext
+from harbor.models.trial.config import TrialConfig
 from harbor.models.trial.paths import EnvironmentPaths
 from harbor.models.trial.result import AgentInfo
+from harbor.trial.queue import TrialQueue
 
 FOLDER = "/agent"
 """Folder of the program's files."""
@@ -78,24 +89,20 @@ class ProgramAgent(BaseAgent):
             _PLACEHOLDER.sub(lambda match: values[match[1]], word) for word in self.program["argv"]
         ]
         command = f"{shlex.join(argv)} >{logs}/agent-stdout.txt 2>{logs}/agent-stderr.txt"
-        try:
-            result = await environment.exec(command, env=self.program["env"])
-        finally:  # after a timeout as well
-            await environment.exec(self._keep_logs(logs))
-        if result.return_code:
-            raise NonZeroAgentExitCodeError(f"the agent ended with status {result.return_code}")
-
-    def _keep_logs(self, logs: str) -> str:
-        """Copy its logs to those that Harbor fetches, without the leading dot."""
-        words = ["true"]
+        copies = ["true"]  # of its logs, to those that Harbor fetches, without the leading dot
         for name in self.program["logs"]:
             inside = name.removeprefix("~/")
             target = shlex.quote(f"{logs}/{inside.lstrip('.')}")
             source = f'"$HOME"/{shlex.quote(inside)}'
-            words.append(
+            copies.append(
                 f"if [ -d {source} ]; then mkdir -p {target}; cp -R {source}/. {target}/; fi"
             )
-        return "; ".join(words)
+        try:
+            result = await environment.exec(command, env=self.program["env"])
+        finally:  # after a timeout as well
+            await environment.exec("; ".join(copies))
+        if result.return_code:
+            raise NonZeroAgentExitCodeError(f"the agent ended with status {result.return_code}")
 
 
 async def _done(environment: BaseEnvironment, command: str) -> str:
@@ -111,3 +118,25 @@ async def _write(environment: BaseEnvironment, text: str, path: str) -> None:
         file = Path(folder, "file")
         file.write_text(text, encoding="utf-8")
         await environment.upload_file(file, path)
+
+
+async def run_all(file: Path) -> None:
+    """Run every trial of a job file; what keeps one from having a result ends all."""
+    for name in (signal.SIGINT, signal.SIGTERM):
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(name, task.cancel)
+    job = json.loads(file.read_bytes())
+    queue = TrialQueue(job["at_once"])  # without retries, which would delete what failed
+
+    async def run(config: TrialConfig) -> None:
+        await queue.submit(config)
+        with file.with_name("ended.txt").open("a", encoding="utf-8") as lines:
+            lines.write(config.trial_name + "\n")
+
+    configs = [TrialConfig.model_validate(trial) for trial in job["trials"]]
+    await asyncio.gather(*map(run, configs))
+
+
+if __name__ == "__main__":
+    asyncio.run(run_all(Path(sys.argv[1])))
