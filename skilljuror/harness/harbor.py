@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -35,7 +35,6 @@ from skilljuror.base.models.harbor import (
     ENVIRONMENT_FIELDS,
     SCRIPTED,
     SKILL_ROOTS,
-    HarborResult,
 )
 from skilljuror.base.models.resource_class import is_root_name
 from skilljuror.base.models.study import AgentChoice, TrialRecord
@@ -256,28 +255,14 @@ class HarborJob(Struct, frozen=True):
 
     def finished(self) -> dict[str, Path]:
         """Harbor's name -> folder of every trial that ended by itself."""
-        folders = {}
-        for name, folder in self.trial_folders.items():
-            with contextlib.suppress(
-                TrajectoryError
-            ):  # broken off before, or while, it was written
-                if _ended(read_result(folder)):
-                    folders[name] = folder
-        return folders
+        folders = self.trial_folders
+        return {name: folder for name, folder in folders.items() if _end(folder) == "finished"}
 
     def stopped(self) -> dict[str, Path]:
         """Harbor's name -> folder of every unfinished trial whose agent ran, or may have run if there is
         no result."""
-        folders = {}
-        for name, folder in self.trial_folders.items():
-            try:
-                result = read_result(folder)
-                stopped = not _ended(result) and result.agent_window is not None
-            except TrajectoryError:
-                stopped = True
-            if stopped:
-                folders[name] = folder
-        return folders
+        folders = self.trial_folders
+        return {name: folder for name, folder in folders.items() if _end(folder) == "stopped"}
 
     def remove_kept(self, kept: Collection[tuple[str, str]]) -> None:
         """Remove leftovers of saved attempts, as (trial, start), after a killed run."""
@@ -297,11 +282,17 @@ class HarborJob(Struct, frozen=True):
             redact_files(self.folder / "harbor", keys)
 
 
-def _ended(result: HarborResult) -> bool:
-    """Whether a trial finished by itself: a signal can leave a result with neither an exception nor
-    a verifier's reward."""
+def _end(folder: Path) -> Literal["finished", "stopped"] | None:
+    """How a trial ended; None if its agent never ran. A signal can leave a result with neither an exception
+    nor a verifier's reward, and a kill none, or half of one."""
+    try:
+        result = read_result(folder)
+    except TrajectoryError:
+        return "stopped"
     spoke = result.exception or result.verified or result.steps
-    return bool(result.finished_at and spoke and result.exception not in CANCELLED)
+    if result.finished_at and spoke and result.exception not in CANCELLED:
+        return "finished"
+    return "stopped" if result.agent_window is not None else None
 
 
 def write_job(
@@ -383,7 +374,9 @@ def _agent(job: TrialJob) -> dict[str, Any]:
     if is_own(agent):
         config |= json.loads(agent.argv[1])
     else:
-        listed = agent.skills is None and job.variant_dir is not None
+        listing = ""
+        if agent.skills is None and job.variant_dir is not None:
+            listing = skills_listing(job.variant_dir, "{skills}")
         program = {
             "name": agent.name,
             "version": agent.version,
@@ -393,7 +386,7 @@ def _agent(job: TrialJob) -> dict[str, Any]:
             "home_files": agent.home_files,
             "env": agent.env,
             "logs": list(agent.logs),
-            "listing": skills_listing(job.variant_dir, "{skills}") if listed else "",  # type: ignore[arg-type]
+            "listing": listing,
             "disclosed": job.disclosed,
         }
         config["import_path"] = f"{_INSIDE.stem}:ProgramAgent"
@@ -461,17 +454,12 @@ class RunningJob:
 # Finished trials
 
 
-class TrialPlace(Struct, frozen=True):
-    """Where an agent ran."""
-
-    isolation: str
-    """Harbor's environment."""
-    network: str | None
-    """Network of the agent, as on the trial's record."""
+Place = tuple[str, str]
+"""Where an agent ran: Harbor's environment, and the network as on the trial's record."""
 
 
 def collect(
-    job: TrialJob, folder: Path, target: Path, place: TrialPlace, skill_root: str | None
+    job: TrialJob, folder: Path, target: Path, place: Place, skill_root: str | None
 ) -> TrialRecord:
     """Copy the artifacts of a finished trial into the empty folder `target`; return its record.
     Raises HarnessError if Harbor offered other Skills than the variant's, and for an agent without
@@ -497,7 +485,7 @@ def collect(
 
 
 def collect_stopped(
-    job: TrialJob, folder: Path, target: Path, place: TrialPlace, skill_root: str | None = None
+    job: TrialJob, folder: Path, target: Path, place: Place, skill_root: str | None = None
 ) -> TrialRecord:
     """Copy the artifacts of a trial; return its record, with null for what an interrupted one does not tell."""
     reading, fields = Reading(), _fields(folder)
@@ -515,11 +503,11 @@ def collect_stopped(
     said = [fields["message"], *(f"not copied: {name}" for name in left_out[:1])]
     fields |= {
         "message": "; ".join(filter(None, said)) or None,
-        "isolation": place.isolation,
+        "isolation": place[0],
         "left_out": reading.summary(),
         "variant_digest": job.variant_digest,
         "skill_root": skill_root if job.variant_dir else None,
-        "network": place.network,
+        "network": place[1],
         "task_network": read_allowance(job.task_dir).network,
     }
     text = trial_record(job, **fields).model_dump_json()
@@ -709,11 +697,11 @@ class HarborHarness:
         yield trial, partial(collect, trial, folder, place=self._place(trial), skill_root=root)
         shutil.rmtree(folder, ignore_errors=True)
 
-    def _place(self, job: TrialJob) -> TrialPlace:
+    def _place(self, job: TrialJob) -> Place:
         """Network of the agent, as the task asks."""
         asked = read_allowance(job.task_dir).network or "public"
         told = {"refused": "none", "no-network": "none", "allowed": "public"}.get(asked, asked)
-        return TrialPlace(self.environment, told)
+        return self.environment, told
 
 
 def _refuse_variant(job: TrialJob) -> None:

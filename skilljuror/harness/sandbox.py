@@ -31,7 +31,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, BinaryIO, ClassVar, Protocol, TextIO
+from typing import IO, Any, BinaryIO, ClassVar, TextIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -476,38 +476,6 @@ def syscall_filter() -> bytes:
 # Sandboxes
 
 
-class Sandbox(Protocol):
-    """Runs programs over the files of one trial."""
-
-    name: ClassVar[str]
-    """Name in trial records."""
-    root: Path
-    """Host folder with the files; after a program, those that it left."""
-    shown: list[Path]
-    """Host files and folders that programs see at their own paths."""
-
-    @property
-    def base(self) -> Path:
-        """Host folder that programs see as /."""
-        ...
-
-    def visible_path(self, guest: str) -> str:
-        """Return the path of `guest` for programs in the sandbox."""
-        ...
-
-    def run(self, command: Command, timeout: float, output: OutputFiles) -> ProcessOutcome:
-        """Run a program until it ends or times out; kill all its processes."""
-        ...
-
-    def fresh(self, root: Path) -> "Sandbox":
-        """Return another sandbox with a copy of all files, and those of `root` over them."""
-        ...
-
-    def close(self) -> None:
-        """Delete files that are in memory."""
-        ...
-
-
 def shown_paths() -> list[Path]:
     """List the host's programs, which every sandbox mounts."""
     folders = [Path("/usr"), *filter(Path.is_dir, map(Path, SYSTEM))]
@@ -537,6 +505,7 @@ class PlainSandbox:
     """A temporary folder without isolation."""
 
     name: ClassVar[str] = "none"
+    """Name in trial records."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.base, self.shown = root.resolve(), Path("/"), shown_paths()
@@ -785,6 +754,11 @@ class BubblewrapSandbox:
             raise HarnessError(f"copying a trial's files failed: {_tail(output)}")
 
 
+Sandbox = PlainSandbox | BubblewrapSandbox
+"""Runs programs over the files of one trial: `root` has the files, and after a program those that it left; `base` is
+the host folder that programs see as /; `shown` are the host's files that they see at their own paths."""
+
+
 def _is_root() -> bool:
     """Whether root runs the sandbox; root needs no user namespace."""
     return os.geteuid() == 0
@@ -871,7 +845,7 @@ def isolation_problem(choice: str) -> str | None:
     return bwrap_problem() or "; ".join(missing) or None
 
 
-def sandbox_class(choice: str) -> type[BubblewrapSandbox] | type[PlainSandbox]:
+def sandbox_class(choice: str) -> type[Sandbox]:
     """Return the class for isolation = auto | bwrap | sealed | none. Raises HarnessError if unavailable."""
     if choice == "none":
         return PlainSandbox

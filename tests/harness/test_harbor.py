@@ -14,7 +14,6 @@ from skilljuror.harness.harbor import (
     HarborHarness,
     HarborJob,
     HarborProgram,
-    TrialPlace,
     collect,
     collect_stopped,
     earlier_jobs,
@@ -33,7 +32,7 @@ from tests.support.studies import PACKAGED, make_study
 TIMEOUT = {"exception_type": "AgentTimeoutError", "exception_message": "out of time\nat line 3"}
 
 
-PLACE = TrialPlace("docker", "none")
+PLACE = ("docker", "none")
 
 
 @pytest.fixture
