@@ -260,7 +260,7 @@ def keep_work(
             wanted = any(fnmatchcase(name.as_posix(), pattern) for pattern in patterns)
         if wanted and (why := _not_kept(folder / name, target / name, info.st_size, reading)):
             not_kept.append(f"{name}: {why}")
-    return [*not_kept[:MAX_LISTED], *(one for one in reading.left_out if "everything after" in one)]
+    return [*not_kept[:MAX_LISTED], *(why for why in reading.left_out if "everything after" in why)]
 
 
 def _not_kept(path: Path, target: Path, size: int, reading: Reading) -> str | None:

@@ -221,14 +221,14 @@ def _places(texts: TaskTexts, leaked: frozenset[int]) -> list[LeakPlace]:
         path: {digest: at for at, digest in reversed([*wanted.places(words)])}
         for path, words in shown.items()
     }
-    found = []
+    pairs = []
     for task_file, text in texts.hidden.items() if leaked else ():
         inside = wanted.found_in([text])
         for skill_file, places in owned.items():
             if common := [at for digest, at in places.items() if digest in inside]:
                 run = " ".join(shown[skill_file][min(common) : min(common) + RUN])
-                found.append(LeakPlace(skill_file, task_file, len(common), run))
-    return sorted(found, key=lambda one: -one.runs)[:PLACES]
+                pairs.append(LeakPlace(skill_file, task_file, len(common), run))
+    return sorted(pairs, key=lambda pair: -pair.runs)[:PLACES]
 
 
 def nulls(tasks: Sequence[TaskTexts]) -> list[Counter[int]]:
@@ -253,12 +253,9 @@ def assay_leaks(tasks: Sequence[TaskTexts]) -> list[PlantedLeaks]:
     """Plant lines from the middle of each solution into its Skill, and count what is found."""
     rows = []
     for lines in ASSAY_LINES:
-        new = [one for texts in tasks if (one := _planted(texts, lines)) is not None]
-        rows.append(
-            PlantedLeaks(
-                lines, len(new), sum(one >= REVIEW for one in new), sum(one >= FAIL for one in new)
-            )
-        )
+        runs = [new for texts in tasks if (new := _planted(texts, lines)) is not None]
+        seen = [sum(new >= least for new in runs) for least in (REVIEW, FAIL)]
+        rows.append(PlantedLeaks(lines, len(runs), *seen))
     return rows
 
 

@@ -316,10 +316,7 @@ class RunningProcess:
                     return _TIME
                 if limit := exceeded():
                     return limit
-                if selector.get_map():
-                    _copy_once(selector, left)
-                else:  # it closed its output
-                    time.sleep(min(left, _SETUP_POLL))
+                _copy_once(selector, left)
             self._end_group()
             until = time.monotonic() + _DRAIN_SECONDS
             while selector.get_map() and (left := until - time.monotonic()) > 0:

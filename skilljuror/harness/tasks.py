@@ -57,12 +57,8 @@ def changed_substrate(task: PlannedTask, task_dir: Path) -> list[str]:
         task.verifier_digest,
         task.settings_digest,
     )
-    found = _substrate(task_dir)
-    return [
-        name
-        for (name, digest), frozen in zip(found.items(), planned, strict=True)
-        if frozen and digest != frozen
-    ]
+    parts = zip(_substrate(task_dir).items(), planned, strict=True)
+    return [name for (name, digest), frozen in parts if frozen and digest != frozen]
 
 
 def _substrate(task_dir: Path) -> dict[str, str]:
@@ -145,8 +141,8 @@ def planned_task(
 
 def judge_of(folder: Path) -> TaskJudge:
     """Return what judges the trials of a task folder."""
-    found = (judge for judge, part in JUDGES.items() if (folder / part).is_file())
-    return next(found, "verifier")
+    judges = (judge for judge, part in JUDGES.items() if (folder / part).is_file())
+    return next(judges, "verifier")
 
 
 def task_attributes(entry: TaskEntry, base: Path) -> tuple[str, dict[str, str]]:
