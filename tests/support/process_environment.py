@@ -23,7 +23,9 @@ SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc")
 class ProcessEnvironment(BaseEnvironment):
     """The environment of one trial; `show` are folders of this machine that it sees, `path` is put before PATH."""
 
-    def __init__(self, *args: Any, show: tuple[str, ...] = (), path: str = "", **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, show: tuple[str, ...] = (), path: str = "", **kwargs: Any
+    ) -> None:
         self.show, self.path = show, path
         self.root: Path | None = None
         super().__init__(*args, **kwargs)
