@@ -55,7 +55,7 @@ docker: $(STAMP) harbor ## trials in real Docker, up to 40 minutes; SKILLSBENCH=
 	  docker system df; $(BIN)/python -m tests.support.docker_engine stop .docker; exit $$told
 
 # Real agents: at pinned versions, which must pass, and at the newest, whose failures are only shown.
-.live/.installed: $(STAMP) skilljuror/harness/agents/tried_versions.py
+.live/.installed: $(STAMP) skilljuror/harness/agents.yaml
 	$(BIN)/python -m tests.support.live_install pinned
 	@touch $@
 

@@ -148,7 +148,7 @@ def _where(leak: Any) -> str:
 
 
 def _leak_sentence(found: Any) -> str:
-    from skilljuror.harness.skill_leaks import FAIL, REVIEW
+    from skilljuror.harness.leaks import FAIL, REVIEW
 
     leaks = [one.leak.verdict for one in found.tasks]
     null = (

@@ -5,7 +5,7 @@ from collections import defaultdict
 from skilljuror.base.models.events import ResourceEvent
 from skilljuror.base.models.trajectory import Message, Step, ToolCall, Trajectory
 from skilljuror.cli.output import print_indented, print_legend
-from skilljuror.harness.verifier_output import last_lines
+from skilljuror.harness.artifacts import last_lines
 from skilljuror.report.lookup import RunDetails
 from skilljuror.report.trajectory import Bridges, place_of
 

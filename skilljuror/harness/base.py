@@ -1,16 +1,19 @@
-"""The harness interface."""
+"""The harness interface: a trial's inputs, and what its agent is told."""
 
 import math
 import os
+import re
 import shutil
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.models.agent import SKILLS, AgentProgram
+from skilljuror.base.models.resource_class import is_root_name
 from skilljuror.base.models.study import (
     AgentChoice,
     HarnessChoice,
@@ -19,6 +22,23 @@ from skilljuror.base.models.study import (
     TrialRecord,
 )
 from skilljuror.base.redaction import redact
+from skilljuror.harness.sandbox import HOME
+from skilljuror.skill.markdown.frontmatter import parse_frontmatter, plain_field
+
+_CANARY = re.compile(r"\s*(?:<!--|#).*canary.*", re.IGNORECASE)
+_LISTING = """
+The following Skills are available. Each is a folder of instructions for one kind of work: read its
+SKILL.md when the task fits its description.
+
+<available_skills>
+{skills}
+</available_skills>
+"""
+_SKILL = """<skill>
+<name>{name}</name>
+<description>{description}</description>
+<location>{location}</location>
+</skill>"""
 
 
 class TrialJob(Struct, frozen=True):
@@ -187,3 +207,38 @@ def free_disk(folder: Path) -> Requirement:
     """Free space below a folder."""
     free = shutil.disk_usage(folder).free / 1e9
     return Requirement("disk", free > 1, f"{free:.0f} GB free")
+
+
+def in_home(path: str) -> str:
+    """Expand `~/x` to the sandbox's HOME."""
+    return HOME + path.removeprefix("~")
+
+
+def skills_root(agent: AgentProgram) -> str:
+    """Return the agent's Skills folder in the sandbox."""
+    return in_home(agent.skills or SKILLS)
+
+
+def read_instruction(task_dir: Path) -> str:
+    """Read the instruction without canary comments at the top."""
+    text = (task_dir / "instruction.md").read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    while lines and _CANARY.fullmatch(lines[0].rstrip("\n")):
+        lines.pop(0)
+    return "".join(lines)
+
+
+def skills_listing(variant_dir: Path, root: str) -> str:
+    """List each Skill's name, description and location, for the prompt of an agent without a Skills
+    folder."""
+    pages = [path for path in variant_dir.rglob("*") if is_root_name(path.name)]
+    skills = []
+    for path in sorted(pages, key=lambda path: str(path).encode()):
+        fields, _ = parse_frontmatter(path.read_text(encoding="utf-8").splitlines())
+        shown = {
+            "name": plain_field(fields, "name") or path.parent.name,
+            "description": plain_field(fields, "description") or "",
+            "location": f"{root}/{path.relative_to(variant_dir)}",
+        }
+        skills.append(_SKILL.format(**{key: escape(text, False) for key, text in shown.items()}))
+    return _LISTING.format(skills="\n".join(skills))

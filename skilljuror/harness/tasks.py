@@ -1,16 +1,24 @@
-"""Task folders: required files, attributes, and digests of the parts that must not change."""
+"""Task folders: required files, attributes, digests of the parts that must not change, acceptance criteria, and
+what of their environment this machine can lay out without building an image.
+"""
 
+import ast
 import glob
 import os
 import posixpath
 import re
 import shlex
+import shutil
+import tarfile
 import tomllib
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from skilljuror.base.errors import StudyError
+from msgspec import Struct
+
+from skilljuror.base.errors import HarnessError, StudyError
 from skilljuror.base.files import digest_tree, read_record, sha256
 from skilljuror.base.fingerprints import copies, texts_below
 from skilljuror.base.models.resource_class import class_of
@@ -24,6 +32,9 @@ from skilljuror.base.models.study import (
 )
 from skilljuror.base.models.task_rubric import RUBRIC_FILE
 from skilljuror.base.models.task_trigger import TRIGGER_FILE, TaskTrigger
+from skilljuror.harness.base import Requirement
+from skilljuror.harness.sandbox import MEGABYTE, RESERVED, Limits, host_path, own_file, own_folder
+from skilljuror.skill.markdown.block_index import markdown_index, visible_text
 
 BAKED_SKILLS = "skills"
 """Folder under environment/ with a task's own Skill; no arm ever gets it directly."""
@@ -46,12 +57,8 @@ def changed_substrate(task: PlannedTask, task_dir: Path) -> list[str]:
         task.verifier_digest,
         task.settings_digest,
     )
-    found = _substrate(task_dir)
-    return [
-        name
-        for (name, digest), frozen in zip(found.items(), planned, strict=True)
-        if frozen and digest != frozen
-    ]
+    parts = zip(_substrate(task_dir).items(), planned, strict=True)
+    return [name for (name, digest), frozen in parts if frozen and digest != frozen]
 
 
 def _substrate(task_dir: Path) -> dict[str, str]:
@@ -77,22 +84,18 @@ def expanded(entries: Iterable[TaskEntry], base: Path) -> Iterator[TaskEntry]:
     """Yield an entry for every task folder; a glob yields its folders in bytewise order. Raises
     StudyError for a glob without a match."""
     for entry in entries:
-        if (base / entry.path).is_dir() or not glob.has_magic(entry.path):
-            yield _named(entry, entry.path)
-            continue
-        found = glob.glob(entry.path, root_dir=base, recursive=True)  # noqa: PTH207 absolute ones too
-        folders = sorted((name for name in found if (base / name).is_dir()), key=os.fsencode)
+        folders = [entry.path]
+        if not (base / entry.path).is_dir() and glob.has_magic(entry.path):
+            paths = glob.glob(entry.path, root_dir=base, recursive=True)  # noqa: PTH207 absolute ones too
+            folders = sorted((path for path in paths if (base / path).is_dir()), key=os.fsencode)
         if not folders:
             raise StudyError(
                 f"tasks: no folder matches {entry.path!r}; paths are relative to the study file",
                 field="tasks",
             )
-        yield from (_named(entry, folder) for folder in folders)
-
-
-def _named(entry: TaskEntry, path: str) -> TaskEntry:
-    skills = entry.skills and entry.skills.replace("{task}", Path(path).name)
-    return entry.model_copy(update={"path": path, "skills": skills})
+        for folder in folders:
+            skills = entry.skills and entry.skills.replace("{task}", Path(folder).name)
+            yield entry.model_copy(update={"path": folder, "skills": skills})
 
 
 FindSkill = Callable[[SkillSource, str], GivenSkill]
@@ -114,6 +117,10 @@ def planned_task(
     _check_contamination(conditions, folder)
     _check_copies(conditions, folder, base / skills if skills else None)
     instruction, environment, verifier, settings = _substrate(folder).values()
+    source = base / skills
+    source_digest = ""
+    if skills:
+        source_digest = digest_tree(source) if source.is_dir() else sha256(source.read_bytes())
     return PlannedTask(
         name=name,
         path=entry.path,
@@ -122,7 +129,7 @@ def planned_task(
         instruction_digest=instruction,
         environment_digest=environment,
         verifier_digest=verifier,
-        source_digest=_source_digest(base / skills) if skills else "",
+        source_digest=source_digest,
         stripped=tuple(baked_skills(folder, meta)),
         settings_digest=settings,
         judged_by=judge_of(folder),
@@ -134,8 +141,8 @@ def planned_task(
 
 def judge_of(folder: Path) -> TaskJudge:
     """Return what judges the trials of a task folder."""
-    found = (judge for judge, part in JUDGES.items() if (folder / part).is_file())
-    return next(found, "verifier")
+    judges = (judge for judge, part in JUDGES.items() if (folder / part).is_file())
+    return next(judges, "verifier")
 
 
 def task_attributes(entry: TaskEntry, base: Path) -> tuple[str, dict[str, str]]:
@@ -146,13 +153,11 @@ def task_attributes(entry: TaskEntry, base: Path) -> tuple[str, dict[str, str]]:
 
 
 def _attributes(entry: TaskEntry, folder: Path, meta: dict[str, Any]) -> dict[str, str]:
-    file = folder / "tests" / TRIGGER_FILE
+    file, table = folder / "tests" / TRIGGER_FILE, meta.get("metadata")
     trigger = read_record(TaskTrigger, file).attributes if file.is_file() else {}
-    return {**_metadata_attributes(meta), **trigger, **entry.attributes}
-
-
-def _source_digest(source: Path) -> str:
-    return digest_tree(source) if source.is_dir() else sha256(source.read_bytes())
+    pairs = table.items() if isinstance(table, dict) else ()
+    told = {key: str(value) for key, value in pairs if isinstance(value, str | int | float)}
+    return {**told, **trigger, **entry.attributes}
 
 
 def can_name_trials(task: str) -> bool:
@@ -218,12 +223,6 @@ def task_settings(folder: Path) -> dict[str, Any]:
         raise StudyError(f"{path}: invalid TOML: {error}", file=str(path)) from error
 
 
-def _metadata_attributes(meta: dict[str, Any]) -> dict[str, str]:
-    table = meta.get("metadata", {})
-    pairs = table.items() if isinstance(table, dict) else ()
-    return {key: str(value) for key, value in pairs if isinstance(value, str | int | float)}
-
-
 def baked_skills(folder: Path, meta: dict[str, Any]) -> Iterator[str]:
     """Yield where a task brings its own Skill, which is removed for every trial."""
     if (folder / "environment" / BAKED_SKILLS).exists():
@@ -284,3 +283,310 @@ def _check_copies(conditions: Sequence[Condition], folder: Path, skills: Path | 
                 f" which agents of {arm} must not see; remove it from the environment",
                 file=str(folder / "environment" / path),
             )
+
+
+# The environment, laid out without Docker: only WORKDIR, COPY and ADD are followed. A task with other lines is
+# refused, because nothing is built or installed here. environment/skills is never copied.
+
+WORKDIR = "/app"
+NOT_COPIED = frozenset({"Dockerfile", "docker-compose.yaml", "docker-compose.yml", BAKED_SKILLS})
+"""Entries of environment/ that are not task files."""
+_SILENT = frozenset({
+    "FROM", "WORKDIR", "COPY", "ADD", "CMD", "ENTRYPOINT", "LABEL", "MAINTAINER", "EXPOSE", "STOPSIGNAL",
+    "HEALTHCHECK",
+})  # fmt: skip
+"""Instructions that are supported or have no effect on a trial."""
+
+
+class DockerfileRecipe(Struct, frozen=True):
+    """The supported part of a Dockerfile."""
+
+    workdir: str = WORKDIR
+    """Working directory."""
+    copies: tuple[tuple[str, str, bool], ...] = ()
+    """(source inside environment/, absolute destination, whether an archive is unpacked there)."""
+    left_out: tuple[str, ...] = ()
+    """Ignored lines."""
+
+
+class Allowance(Struct, frozen=True):
+    """[environment] of a task's task.toml."""
+
+    limits: Limits
+    """At least the default limits; a task may raise memory and storage."""
+    network: str | None
+    """Network setting; None if missing."""
+    cpus: int | None = None
+    """CPUs that a container of the task gets; None if it does not say."""
+
+
+def read_allowance(task_dir: Path) -> Allowance:
+    """Read the allowance of a task."""
+    table = tomllib.loads((task_dir / "task.toml").read_text(encoding="utf-8")).get("environment")
+    table = table if isinstance(table, dict) else {}
+    default = Limits()
+    limits = Limits(
+        memory=max(default.memory, _megabytes(table, "memory") * MEGABYTE),
+        storage=max(default.storage, _megabytes(table, "storage") * MEGABYTE),
+    )
+    network = table.get("network_mode", table.get("allow_internet"))
+    words = {True: "allowed", False: "refused", None: None}
+    cpus = table.get("cpus")
+    return Allowance(
+        limits, words.get(network, str(network)), cpus if isinstance(cpus, int) else None
+    )
+
+
+def _megabytes(table: dict[str, Any], name: str) -> int:
+    """Parse `memory_mb = 4096`, or Harbor's older `memory = "4G"`; 0 otherwise."""
+    size = table.get(f"{name}_mb")
+    if isinstance(size, int):
+        return size
+    written = re.fullmatch(r"(\d+)\s*([GM])i?B?", str(table.get(name, "")))
+    return int(written[1]) * (1_000 if written[2] == "G" else 1) if written else 0
+
+
+def read_recipe(environment: Path) -> DockerfileRecipe:
+    """Read the recipe of environment/; without a Dockerfile every file is copied to /app."""
+    dockerfile = environment / "Dockerfile"
+    if not dockerfile.is_file():
+        return DockerfileRecipe()
+    workdir, copies, left_out = WORKDIR, list[tuple[str, str, bool]](), []
+    text = dockerfile.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ")
+    for line in filter(None, map(str.strip, text.splitlines())):
+        try:
+            words = shlex.split(line)
+        except ValueError:
+            words = line.split()
+        verb = words[0].upper() if words and not line.startswith("#") else ""
+        if verb == "WORKDIR" and len(words) == 2:
+            workdir = posixpath.normpath(posixpath.join(workdir, words[1]))
+        elif verb in {"COPY", "ADD"} and len(words) >= 3 and not words[1].startswith("--from"):
+            *sources, target = [word for word in words[1:] if not word.startswith("--")]
+            slash = "/" if target.endswith(("/", ".")) or len(sources) > 1 else ""
+            place = posixpath.normpath(posixpath.join(workdir, target)) + slash
+            names = [posixpath.normpath(word.lstrip("/")) for word in sources]
+            kept = [name for name in names if name.split("/")[0] != BAKED_SKILLS]
+            copies += [(name, place, verb == "ADD") for name in kept]
+        elif verb and verb not in _SILENT:
+            left_out.append(line)
+    return DockerfileRecipe(workdir, tuple(copies), tuple(left_out))
+
+
+def copy_environment(environment: Path, root: Path) -> DockerfileRecipe:
+    """Copy the environment's files below `root`. Raises HarnessError for an invalid COPY or ADD."""
+    recipe = read_recipe(environment)
+    copies = recipe.copies or ((".", recipe.workdir + "/", False),)
+    for guest in (recipe.workdir, *(target for _, target, _ in copies)):
+        if any(guest == folder or guest.startswith(f"{folder}/") for folder in RESERVED):
+            raise HarnessError(
+                f"the task's Dockerfile writes to {guest!r}, which is read-only in the local harness;"
+                " copy to another folder, or use a container harness"
+            )
+    own_folder(root, recipe.workdir)
+    for source, target, unpack in copies:
+        for path in _matching(environment, source):
+            place = target.rstrip("/")
+            if unpack and path.is_file() and tarfile.is_tarfile(path):
+                _unpack(path, own_folder(root, place))
+            elif path.is_dir():
+                _copy_folder(environment, path, root, place)
+            else:
+                into = target.endswith("/") or host_path(root, target).is_dir()
+                shutil.copy(path, own_file(root, f"{place}/{path.name}" if into else target))
+    return recipe
+
+
+def _matching(environment: Path, source: str) -> list[Path]:
+    """The files of the environment that a COPY names, without the task's own Skill."""
+
+    def is_below(path: Path, folder: Path) -> bool:
+        return path.resolve().is_relative_to(folder.resolve())
+
+    globbed = any(sign in source for sign in "*?[")
+    paths = sorted(environment.glob(source)) if globbed else [environment / source]
+    paths = [path for path in paths if path.exists() and is_below(path, environment)]
+    if not paths:
+        raise HarnessError(
+            f"the task's Dockerfile copies {source!r}, which is not in {str(environment)!r};"
+            " add the file or fix the line"
+        )
+    return [path for path in paths if not is_below(path, environment / BAKED_SKILLS)]
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """Unpack an archive as ADD does. Raises HarnessError for a damaged one, and for a link out of it."""
+    try:
+        with tarfile.open(archive) as opened:
+            opened.extractall(folder, filter="data")
+    except (tarfile.TarError, EOFError) as error:
+        raise HarnessError(
+            f"{str(archive)!r} cannot be unpacked: {error}; repair the task's environment"
+        ) from error
+
+
+def _copy_folder(environment: Path, folder: Path, root: Path, guest: str) -> None:
+    """Copy a folder's content; links stay links, and files replace existing links."""
+    own_folder(root, guest)
+    whole = folder.resolve() == environment.resolve()
+    for path in folder.iterdir():
+        place = f"{guest}/{path.name}"
+        if whole and path.name in NOT_COPIED:
+            continue
+        if path.is_symlink() or not path.is_dir():
+            shutil.copy2(path, own_file(root, place), follow_symlinks=False)
+        else:
+            _copy_folder(environment, path, root, place)
+            shutil.copystat(path, host_path(root, place))
+
+
+UNSUPPORTED = ("refuse", "ignore")
+"""Choices of a study for such tasks."""
+_COMPOSE = ("docker-compose.yaml", "docker-compose.yml")
+_FETCHES = re.compile(
+    r"\b(?:apt|apt-get|apk|dnf|yum)\s[^#\n]*\b(?:install|update|add)\b"
+    r"|\b(?:pip3?|npm|conda|gem|cargo)\s+(?:install|ci)\b|\buvx\b|\buv\s+(?:pip\s+install|sync|tool|run)\b"
+    r"|\b(?:curl|wget)\b[^#\n]*https?://(?!localhost|127\.|0\.0\.0\.0)"
+)
+"""Commands that need a package registry or the web."""
+_SHOWN = 5
+"""Tasks that a message names."""
+
+
+def unsupported(task_dir: Path) -> list[str]:
+    """Return lines of a task that no sandbox follows, and those of its verifier that need the network."""
+    environment = task_dir / "environment"
+    lines = sorted(
+        read_recipe(environment).left_out, key=lambda line: not line.upper().startswith("RUN")
+    )
+    told = [f"environment/Dockerfile: {line}" for line in lines]
+    told += [f"environment/{name}" for name in _COMPOSE if (environment / name).exists()]
+    script = task_dir / "tests" / "test.sh"
+    text = script.read_text(encoding="utf-8", errors="replace") if script.is_file() else ""
+    for line in text.splitlines():
+        if not line.lstrip().startswith("#") and _FETCHES.search(line):
+            told.append(f"tests/test.sh, without a network: {line.strip()}")
+    return told
+
+
+def tasks_requirement(tasks: Sequence[Path], *, ignore: bool) -> Requirement:
+    """Whether a sandbox that builds no image can run all tasks, or may `ignore` what it does not follow."""
+    lines_of = {path.name: lines for path in tasks if (lines := unsupported(path))}
+    if not lines_of:
+        return Requirement("tasks", True, "none needs an image")
+    shown = [
+        f"{name} ({lines[0]}{f', and {len(lines) - 1} more' * (len(lines) > 1)})"
+        for name, lines in list(lines_of.items())[:_SHOWN]
+    ]
+    more = f"; and {len(lines_of) - _SHOWN} more" if len(lines_of) > _SHOWN else ""
+    told = (
+        f"{len(lines_of)} of {len(tasks)} tasks need more than a sandbox: {'; '.join(shown)}{more}"
+    )
+    if ignore:
+        return Requirement("tasks", True, f"ignored, as the study says: {told}")
+    fix = (
+        ". Use harness harbor with environment docker, or exclude them; if this machine has what they"
+        " install, set harness.options.unsupported: ignore"
+    )
+    return Requirement("tasks", False, told + fix)
+
+
+# Acceptance criteria of a requirement, and the tests that name them. Tests are parsed, never imported.
+
+MARK = re.compile(r"(?<![A-Za-z0-9])[Aa][Cc][-_]?(\d{1,3})(?![A-Za-z0-9])")
+"""The number of a criterion in a name or text: AC-3, ac_3, AC3."""
+_TITLES = re.compile(
+    r"acceptance (?:criteria|tests?|conditions)|success criteria|definition of done|criteria(?: of acceptance)?",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"^(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_LABEL = re.compile(r"^[*_`\[(]*" + MARK.pattern + r"[*_`\])]*\s*[-–—:.]?\s*")
+
+
+class Criterion(Struct, frozen=True):
+    """One criterion of a requirement."""
+
+    id: str
+    """AC-1, AC-2, … in order, or by the labels of the document if each item has its own."""
+    text: str
+    """Its text, with continuation lines and points below it."""
+    line: int
+    """1-based line in the document."""
+
+
+class NamedTest(Struct, frozen=True):
+    """A test function of a verifier, and the criteria that it names."""
+
+    name: str
+    """Name, after CLASS:: in a class."""
+    line: int
+    """1-based line in its file."""
+    criteria: tuple[str, ...]
+    """Criteria in its name, docstring or markers; no other link is made."""
+
+
+def criteria_of(document: str) -> tuple[Criterion, ...]:
+    """Return the criteria of a Markdown document: the items at the margin of its sections of criteria, in order;
+    empty without such a section."""
+    index = markdown_index(tuple(document.splitlines()))
+    sections = []
+    for number, heading in enumerate(index.headings):
+        if _TITLES.fullmatch(visible_text(heading.title).strip(" :*_0123456789.")):
+            later = (h.start for h in index.headings[number + 1 :] if h.level <= heading.level)
+            sections.append(range(heading.end, next(later, len(index.lines))))
+    spans = [
+        token.map
+        for token in index.tokens
+        if token.type == "list_item_open" and token.level == 1 and token.map
+    ]
+    items = [
+        (start, _ITEM.sub("", " ".join(" ".join(index.lines[start:end]).split())))
+        for start, end in spans
+        if any(start in section for section in sections)
+    ]
+    labels = [int(match[1]) for _, text in items if (match := _LABEL.match(text))]
+    labelled = len(items) == len({*labels})
+    return tuple(
+        Criterion(
+            f"AC-{labels[number] if labelled else number + 1}",
+            _LABEL.sub("", text, count=1) if labelled else text,
+            start + 1,
+        )
+        for number, (start, text) in enumerate(items)
+    )
+
+
+def read_tests(code: str) -> tuple[NamedTest, ...] | None:
+    """Return the test functions of a Python file in order; None if it is not valid Python."""
+    tree = parsed(code)
+    return None if tree is None else tuple(_tests(tree.body, ""))
+
+
+def parsed(code: str) -> ast.Module | None:
+    """Return the syntax tree of a Python file, which is never imported; None if it is not valid Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _tests(body: list[ast.stmt], above: str) -> Iterator[NamedTest]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from _tests(node.body, f"{above}{node.name}::")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
+            "test"
+        ):
+            marks = (text for mark in node.decorator_list for text in strings_in(mark))
+            said = " ".join([node.name, ast.get_docstring(node) or "", *marks])
+            named = dict.fromkeys(f"AC-{int(number)}" for number in MARK.findall(said))
+            yield NamedTest(f"{above}{node.name}", node.lineno, tuple(named))
+
+
+def strings_in(tree: ast.AST) -> Iterator[str]:
+    """Yield the string literals of a syntax tree."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value

@@ -17,7 +17,7 @@ from skilljuror.base.models.measure import LocalEffect, Measure, Verdict
 from skilljuror.base.models.study import TrialRecord
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.base.workers import Listener, Progress, silent
-from skilljuror.harness.verifier_output import verifier_output
+from skilljuror.harness.artifacts import verifier_output
 from skilljuror.judge.effects import effects
 from skilljuror.store.ingest.analysis import analyse
 from skilljuror.store.ingest.logs import logged_runs, read_logged

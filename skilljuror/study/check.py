@@ -32,10 +32,10 @@ from skilljuror.base.registry import resolve
 from skilljuror.base.workers import Listener, Progress, silent, worker_pool
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.agents import AGENTS, Agent
+from skilljuror.harness.artifacts import last_lines, solution_output, verifier_output
 from skilljuror.harness.base import BatchHarness, Harness, TrialJob
 from skilljuror.harness.sandbox import remove_tree
 from skilljuror.harness.tasks import JUDGES
-from skilljuror.harness.verifier_output import last_lines, solution_output, verifier_output
 from skilljuror.layouts.build.given_skills import GivenSkills
 from skilljuror.store.ingest.checks import read_checks
 from skilljuror.store.ingest.trials import log_of

@@ -10,7 +10,7 @@ from typing import Literal
 
 from skilljuror.base.models.study import NO_ANSWER, NO_LOG, NO_VERIFIER, PlannedTask, TrialRecord
 from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.harness.agents.tried_versions import untried
+from skilljuror.harness.agents import untried
 from skilljuror.harness.artifacts import Reading
 from skilljuror.store.ingest.trials import fault_in_output, log_of
 

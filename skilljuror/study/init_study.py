@@ -27,8 +27,8 @@ from skilljuror.harness.tasks import (
     planned_task,
     task_name,
     task_settings,
+    unsupported,
 )
-from skilljuror.harness.unsupported import unsupported
 from skilljuror.layouts.build.build import load_transform
 from skilljuror.layouts.build.given_skills import GivenSkills
 from skilljuror.layouts.build.scopes import flat_page

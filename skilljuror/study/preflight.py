@@ -8,8 +8,7 @@ from skilljuror.base.errors import HarnessError, SkilljurorError
 from skilljuror.base.llm.answers import ModelChoice
 from skilljuror.base.models.agent import AgentProgram
 from skilljuror.base.models.study import StudyConfig
-from skilljuror.harness.agents import refuse_missing_keys
-from skilljuror.harness.agents.tried_versions import untried
+from skilljuror.harness.agents import refuse_missing_keys, untried
 from skilljuror.harness.base import CheckedHarness, Harness, Requirement
 from skilljuror.harness.sandbox import bwrap_problem
 

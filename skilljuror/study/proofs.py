@@ -12,7 +12,7 @@ from msgspec import Struct
 from skilljuror.base.fingerprints import texts_below
 from skilljuror.base.models.check_result import CheckOutcome, CheckResult
 from skilljuror.base.models.study import TrialRecord
-from skilljuror.harness.criteria import (
+from skilljuror.harness.tasks import (
     Criterion,
     NamedTest,
     criteria_of,

@@ -30,8 +30,8 @@ from skilljuror.base.workers import Listener, silent
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.agents import AGENTS, Agent, refuse_missing_keys
 from skilljuror.harness.base import BatchHarness, CheckedHarness, Harness, TrialJob
+from skilljuror.harness.leaks import refuse_leaks
 from skilljuror.harness.sandbox import bwrap_problem
-from skilljuror.harness.study_leaks import refuse_leaks
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.build.build import load_transform
 from skilljuror.layouts.build.given_skills import GivenSkills

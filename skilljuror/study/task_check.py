@@ -17,9 +17,7 @@ from skilljuror.base.models.resource_class import is_root_name
 from skilljuror.base.models.study import SkillSource, StudyPlan, TaskJudge
 from skilljuror.base.models.task_attribute import AttributeRubric
 from skilljuror.base.workers import Listener, Progress, silent
-from skilljuror.harness.criteria import read_tests
-from skilljuror.harness.environment import read_allowance
-from skilljuror.harness.skill_leaks import (
+from skilljuror.harness.leaks import (
     PlantedLeaks,
     SkillLeak,
     TaskTexts,
@@ -36,6 +34,8 @@ from skilljuror.harness.tasks import (
     baked_skills,
     judge_of,
     missing_parts,
+    read_allowance,
+    read_tests,
     task_settings,
 )
 from skilljuror.study.rubric_work import has_rubric, rubric_findings

@@ -23,7 +23,7 @@ from skilljuror.base.registry import resolve
 from skilljuror.base.workers import wait_until_idle
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.base import Collected, Harness, TrialJob, trial_record, without_keys
-from skilljuror.harness.process import raise_if_stopped, request_stop
+from skilljuror.harness.sandbox import raise_if_stopped, request_stop
 from skilljuror.harness.tasks import changed_substrate
 from skilljuror.study.attempts import next_attempt, set_aside
 from skilljuror.study.faults import (

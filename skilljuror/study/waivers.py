@@ -17,7 +17,7 @@ from skilljuror.base.files import StudyFolder, append_jsonl, write_atomic
 from skilljuror.base.models.gate import AuditResult, Finding
 from skilljuror.base.models.review import Waiver, verdict_with
 from skilljuror.base.review_rows import login_name, now
-from skilljuror.harness.study_leaks import study_leaks
+from skilljuror.harness.leaks import study_leaks
 from skilljuror.layouts.build.folder import REVIEWS
 from skilljuror.layouts.build.reviews import counting, results_of, reviewed
 from skilljuror.store.stored_builds import builds_at, refresh_builds, refresh_leaks

@@ -8,10 +8,10 @@ from skilljuror.base.models.study import TrialRecord
 from skilljuror.base.registry import resolve
 from skilljuror.harness import HARNESSES
 from skilljuror.study.faults import without_verifier
-from tests.support.harbor_venv import HARBOR, needs_harbor
+from tests.support.harbor_venv import OPTIONS, needs_harbor
 from tests.support.harness_tasks import make_job, make_task, make_variant
 
-REAL = {"harbor": {"program": str(HARBOR)}}
+REAL = {"harbor": OPTIONS}
 """Options of those that drive a program which the tests bring."""
 MARKS = {"harbor": (needs_harbor, pytest.mark.slow)}
 

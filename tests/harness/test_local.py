@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from skilljuror.base.errors import HarnessError, UsageError
 from skilljuror.base.files import digest_tree
-from skilljuror.harness import process
 from skilljuror.harness.local import LocalHarness, _machine_faults
+from skilljuror.harness.sandbox import MAX_OUTPUT, STOPPED, request_stop
 from skilljuror.study.faults import MACHINE_FAULTS
 from tests.support.harness_tasks import (
     ISOLATIONS,
+    REWARD,
     alive,
     make_job,
     make_task,
@@ -105,16 +106,34 @@ def test_a_study_names_the_files_to_keep_within_the_limit(run):
     assert (files.pop("input.txt"), len(files)) == ("tea\n", 16)
 
 
-def test_a_failing_agent_is_verified_all_the_same(run):
-    record, _ = run("echo done > out.txt; exit 7")
-    assert (record.status, record.reward, record.exit_code) == ("scored", 1.0, 7)
-    assert record.exception == "NonZeroAgentExitCodeError"
-    assert "status 7" in record.message
+ONE = 'echo 1 > "$LOGS_DIR/verifier/reward.txt"; '
+FORGES = "mkdir -p $LOGS_DIR/verifier; echo 1 | tee $LOGS_DIR/verifier/reward.json > $LOGS_DIR/verifier/reward.txt"
 
 
-def test_a_killed_agent_has_the_shells_exit_code(run):
-    record, _ = run("kill -TERM $$")
-    assert record.exit_code == 143
+@pytest.mark.parametrize(
+    ("script", "test", "status", "reward", "exit_code", "message"),
+    [
+        ("echo done > out.txt; exit 7", REWARD, "scored", 1.0, 7, "the agent ended with status 7"),
+        ("kill -TERM $$", REWARD, "scored", 0.0, 143, "the agent ended with status 143"),
+        ("sleep 300 & echo done > out.txt", REWARD, "scored", 1.0, 0, None),
+        ("exec >&- 2>&-; sleep 300", REWARD, "timeout", 0.0, None, "the agent was stopped after 2 s"),
+        (FORGES, REWARD, "scored", 0.0, 0, None),
+        ("", "echo oops >&2; exit 3\n", "unscored", None, 0, "the verifier ended with status 3; the verifier wrote"
+            " neither reward.json nor reward.txt"),
+        ("", ONE + "exit 3", "scored", 1.0, 0, "the verifier ended with status 3"),
+        ("", ONE + "kill -SEGV $$", "scored", 1.0, 0, "the verifier ended with status 139"),
+        ("", ONE + "sleep 300", "unscored", None, 0, "the verifier was stopped after 2 s"),
+    ],
+)  # fmt: skip
+def test_how_a_trial_ends(run, tmp_path, script, test, status, reward, exit_code, message):
+    record, _ = run(
+        script, task=make_task(tmp_path / "task", test=test), timeout=2, verifier_timeout=2
+    )
+    assert (record.status, record.reward, record.exit_code, record.message) == (
+        status, reward, exit_code, message,
+    )  # fmt: skip
+    fault = {None: "AgentTimeoutError", 0: None}.get(exit_code, "NonZeroAgentExitCodeError")
+    assert record.exception == fault
 
 
 def test_timeout_ends_grandchildren_and_the_verifier_still_runs(run):
@@ -136,30 +155,23 @@ def test_a_daemon_does_not_outlive_the_agent_in_bwrap(isolated):
     assert not alive(mark)
 
 
-def test_output_held_open_by_a_child_does_not_hang(run):
-    record, _ = run("sleep 300 & echo done > out.txt")
-    assert record.reward == 1.0
-    assert record.agent_seconds < 200
-
-
-def test_an_agent_that_closes_its_output_is_still_timed(run):
-    record, _ = run("exec >&- 2>&-; sleep 300", timeout=0.4)
-    assert record.status == "timeout"
-
-
 def test_captured_output_is_bounded(run):
-    limit = process.MAX_OUTPUT
+    limit = MAX_OUTPUT
     record, raw = run(f"head -c {limit + 5000} /dev/zero; echo done > out.txt")
     assert record.reward == 1.0
     tail = (raw / "agent-stdout.txt").read_bytes()[limit:]
     assert tail == b"\n[cut here: 5000 more bytes]\n"
 
 
-def test_places_are_told_in_both_modes(run):
+def test_places_are_told_in_both_modes(run, tmp_path):
     places = (
-        'echo "$APP_DIR|$LOGS_DIR|$TESTS_DIR|$SKILLS_DIR|$HOME"; pwd; cat "$1"; echo "$2|$3|$4"'
+        'echo "$APP_DIR|$LOGS_DIR|$TESTS_DIR|$SKILLS_DIR|$HOME"; pwd; cat "$1"; echo "$2|$3|$4";'
+        ' test -e "$3"'
     )
-    record, raw = run(places)
+    text = "<!-- a CANARY line GUID 1 -->\nWrite done to out.txt.\n"
+    record, raw = run(places, task=make_task(tmp_path / "task", **{"instruction.md": text}))
+    assert record.exit_code == 1
+    assert (record.variant, record.variant_digest, record.skill_root) == (None, None, None)
     names, here, told, arguments = stdout(raw).splitlines()
     app, logs, tests, skills, home = names.split("|")
     assert app == here
@@ -182,12 +194,6 @@ def test_python_of_the_trial_is_the_base_interpreter(run):
     assert stdout(raw).strip() == sys.base_prefix
 
 
-def test_canary_lines_do_not_reach_the_agent(run, tmp_path):
-    text = "<!-- a CANARY line GUID 1 -->\nDo it.\n"
-    task = make_task(tmp_path / "task", **{"instruction.md": text})
-    assert stdout(run("cat $1", task=task)[1]) == "Do it.\n"
-
-
 def test_the_prompt_can_be_an_argument(tmp_path):
     argv = ("bash", "-c", 'printf %s "$1"', "agent", "{prompt}{seed}")
     program = replace(shell_agent(""), argv=argv)
@@ -204,12 +210,6 @@ def test_the_skill_is_a_copy_at_user_level(run, tmp_path):
     assert record.variant_digest == digest_tree(variant)
     assert record.skill_root.endswith("/.agents/skills")
     assert "x" not in (variant / "brew/SKILL.md").read_text(encoding="utf-8")[-2:]
-
-
-def test_the_no_skill_arm_has_no_skills_folder(run):
-    record, raw = run('test -e "$3" || echo absent')
-    assert stdout(raw) == "absent\n"
-    assert (record.variant, record.variant_digest, record.skill_root) == (None, None, None)
 
 
 def test_a_variant_changed_after_the_build_stops_the_run(tmp_path):
@@ -305,12 +305,6 @@ def test_the_sandbox_has_no_network_no_privilege_and_a_read_only_system(isolated
     assert stdout(raw).splitlines() == ["['lo']", "[]", "['0000000000000000']", "True"]
 
 
-def test_a_forged_reward_does_not_count(run):
-    record, _ = run("mkdir -p $LOGS_DIR/verifier; echo 1 > $LOGS_DIR/verifier/reward.json; "
-                    "echo 1 > $LOGS_DIR/verifier/reward.txt")  # fmt: skip
-    assert record.reward == 0.0
-
-
 @needs_bwrap
 def test_links_planted_by_the_agent_are_not_followed(isolated, tmp_path):
     host = write_tree(tmp_path / "host", {"secret.txt": "secret"})
@@ -335,36 +329,6 @@ def test_unreadable_leftovers_are_removed(run, tmp_path, monkeypatch):
     (tmp_path / "scratch").mkdir()
     run("mkdir -p deep/er; touch deep/er/file; chmod 0 deep/er deep")
     assert not list((tmp_path / "scratch").iterdir())
-
-
-def test_a_verifier_without_an_answer_leaves_the_trial_unscored(run, tmp_path):
-    record, raw = run(task=make_task(tmp_path / "task", test="echo hello; echo oops >&2; exit 3\n"))
-    assert (record.status, record.reward) == ("unscored", None)
-    assert "neither reward.json nor reward.txt" in record.message
-    said = (raw / "verifier" / "test-stdout.txt").read_text(encoding="utf-8")
-    assert sorted(said.split()) == ["hello", "oops"]
-
-
-@pytest.mark.parametrize(("end", "status"), [("exit 3", 3), ("kill -SEGV $$", 139)])
-def test_a_verifier_that_dies_after_its_answer_is_on_the_record(run, tmp_path, end, status):
-    test = f'echo 1 > "$LOGS_DIR/verifier/reward.txt"; {end}\n'
-    record, _ = run(task=make_task(tmp_path / "task", test=test))
-    assert (record.reward, record.message) == (1.0, f"the verifier ended with status {status}")
-
-
-def test_a_verifier_that_hangs_is_stopped(run, tmp_path):
-    test = 'echo 0 > "$LOGS_DIR/verifier/reward.txt"; sleep 300\n'
-    record, _ = run(task=make_task(tmp_path / "task", test=test), verifier_timeout=0.4)
-    assert (record.status, record.reward, record.rewards) == ("unscored", None, {"reward": 0.0})
-    assert "verifier was stopped after 0.4 s" in record.message
-
-
-def test_a_verifier_needs_no_execute_bit_and_no_shebang(run, tmp_path):
-    task = make_task(tmp_path / "task")
-    test = task / "tests" / "test.sh"
-    test.write_text('echo 0.5 > "$LOGS_DIR/verifier/reward.txt"\n', encoding="utf-8")
-    test.chmod(0o644)
-    assert run(task=task)[0].reward == 0.5
 
 
 def test_a_missing_program_is_a_broken_machine(run):
@@ -414,10 +378,169 @@ def test_a_stop_ends_the_running_program_at_once(tmp_path):
     worker = multiprocessing.get_context("spawn").Process(target=stopped_soon, args=(job, raw))
     worker.start()
     worker.join(60)
-    assert worker.exitcode == process.STOPPED
+    assert worker.exitcode == STOPPED
     assert not alive(mark)
 
 
 def stopped_soon(job, raw):
-    threading.Timer(0.3, process.request_stop).start()
+    threading.Timer(0.3, request_stop).start()
     LocalHarness({"isolation": "none"}).run(job, raw)
+
+
+SETTINGS = {".tool/settings.json": '{"quiet": true}\n'}
+LOGS = "mkdir -p ~/.tool/logs/day; echo said > ~/.tool/logs/day/one.jsonl"
+
+
+@pytest.fixture
+def agent_run(run, tmp_path):
+    """Run a script as an agent with fields of its own; the answer is (record, raw folder)."""
+
+    def go(script, *, task=None, variant=False, **fields):
+        given = make_variant(tmp_path / "variant") if variant else None
+        return run(task=task, variant=given, agent=replace(shell_agent(script), **fields))
+
+    return go
+
+
+def test_files_and_variables_of_the_agent_are_there(agent_run):
+    _, raw = agent_run(
+        'cat ~/.tool/settings.json; echo "$QUIET $TERM"',
+        home_files=SETTINGS, env={"QUIET": "yes", "TERM": "other"},
+    )  # fmt: skip
+    assert stdout(raw) == '{"quiet": true}\nyes other\n'
+
+
+def test_its_own_logs_are_kept_under_their_name_in_its_home(agent_run):
+    _, raw = agent_run(f'{LOGS}; echo own > "$2/own.txt"', logs=("~/.tool/logs", "~/.other"))
+    assert (raw / "agent/tool/logs/day/one.jsonl").read_text() == "said\n"
+    assert (raw / "agent/own.txt").read_text() == "own\n"
+    left_out = json.loads((raw / "artifacts.json").read_text())["left_out"]
+    assert left_out == ["~/.other: no folder"]
+
+
+def test_a_link_in_place_of_its_logs_is_not_followed(agent_run, tmp_path):
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/key.txt").write_text("secret")
+    _, raw = agent_run(f"ln -s {tmp_path} ~/.tool", logs=("~/.tool/secret",))
+    assert not list((raw / "agent").rglob("*"))
+
+
+def test_a_link_of_the_task_in_place_of_its_settings_is_not_followed(agent_run, tmp_path):
+    task = make_task(tmp_path / "task", environment__Dockerfile="FROM x\nCOPY home /root\n")
+    (tmp_path / "outside").mkdir()
+    (task / "environment/home").mkdir()
+    (task / "environment/home/.tool").symlink_to(tmp_path / "outside")
+    _, raw = agent_run("cat ~/.tool/settings.json", task=task, home_files=SETTINGS)
+    assert stdout(raw) == SETTINGS[".tool/settings.json"]
+    assert not list((tmp_path / "outside").iterdir())
+
+
+def test_skills_lie_where_the_agent_looks_for_them(agent_run):
+    record, raw = agent_run(
+        'ls ~/.tool/skills "$SKILLS_DIR" "$3"', variant=True, skills="~/.tool/skills"
+    )
+    assert stdout(raw).count("brew") == 3
+    assert record.skill_root.endswith("/.tool/skills")
+    assert record.variant_digest == record.variant_digest_after
+
+
+def test_an_agent_that_knows_no_skills_is_told_of_them_in_its_prompt(agent_run):
+    record, raw = agent_run('cat "$1"', variant=True, skills=None)
+    said = stdout(raw)
+    assert said.startswith("Write done to out.txt.\n")
+    place = f"{record.skill_root}/brew/SKILL.md"
+    skill = f"<name>brew</name>\n<description>How to brew tea.</description>\n<location>{place}<"
+    assert skill in said
+
+
+def test_without_a_skill_its_prompt_says_nothing_of_them(agent_run):
+    _, raw = agent_run('cat "$1"', skills=None)
+    assert stdout(raw) == "Write done to out.txt.\n"
+
+
+def test_how_it_was_started_is_kept_with_the_names_of_its_keys_alone(agent_run, monkeypatch):
+    monkeypatch.setenv("TEA_API_KEY", "tea-key-0123456789")
+    _, raw = agent_run("true", keys=("TEA_API_KEY",), home_files=SETTINGS, effort="high")
+    kept = json.loads((raw / "agent.json").read_text())
+    assert (kept["keys"], kept["effort"], kept["home_files"]) == (["TEA_API_KEY"], "high", SETTINGS)
+    assert kept["argv"][-5:] == ["{instruction}", "{logs}", "{skills}", "{seed}", "{agent_dir}"]
+
+
+KEY = "the key\n"
+COMPARES = 'if cmp -s "$APP_DIR/{}" "$TESTS_DIR/key.txt"; then r=1; else r=0; fi; echo $r > "$LOGS_DIR/verifier/reward.txt"\n'
+OUT = COMPARES.format("out.txt")
+LOADS = """cd "$APP_DIR"
+python3 - <<END > "$LOGS_DIR/verifier/reward.txt"
+import json, pathlib
+print(json.loads('{"mark": 0}')["mark"])
+END
+"""
+
+
+@pytest.fixture
+def trapped(tmp_path):
+    """Run a script as the agent of a task with some test, in a sandbox; the answer is (record, raw folder)."""
+
+    def go(script, test, isolation="bwrap", **files):
+        (tmp_path / "raw").mkdir()
+        task = make_task(tmp_path / "task", test=test, tests__key__txt=KEY, **files)
+        (task / "tests/key/txt").rename(task / "tests/key.txt")
+        job = make_job(task, script, verifier_timeout=5)
+        return LocalHarness({"isolation": isolation}).run(job, tmp_path / "raw"), tmp_path / "raw"
+
+    return go
+
+
+@needs_bwrap
+@pytest.mark.parametrize(
+    ("trap", "test", "flagged"),
+    [
+        ("ln -s /tests/key.txt out.txt", OUT, "app/out.txt: a link out of the work"),
+        ("ln -s /tests sub", COMPARES.format("sub/key.txt"), "app/sub: "),
+        ("ln -s / sub", COMPARES.format("sub/tests/key.txt"), "app/sub: "),
+        ("mkdir d; ln -s /root d/up; ln -s d/up/../tests/key.txt out.txt", OUT, "app/out.txt: "),
+        ("ln -s /proc/self/root/tests/key.txt out.txt", OUT, "app/out.txt: "),
+        ("ln -s /root/one out.txt; ln -s /tests/key.txt ~/one", OUT, "root/one: a link out of the work"),
+        ("mkdir d; ln -s /tests/key.txt d/out; chmod 111 d", COMPARES.format("d/out"), "app/d/out: "),
+        ("touch /tmp/key; ln -s /tmp/key out.txt", "cp /tests/key.txt /tmp/key; " + OUT, "app/out.txt: "),
+        ("mkfifo out.txt", OUT, "app/out.txt: not a regular file; the verifier did not get it"),
+        ("echo 'loads = lambda text: {\"mark\": 1}' > json.py", LOADS, None),
+    ],
+)  # fmt: skip
+def test_a_trap_earns_nothing_and_is_flagged(trapped, trap, test, flagged):
+    record, _ = trapped(trap, test)
+    assert (record.status, record.reward) == ("scored", 0.0)
+    assert any(line.startswith(flagged or "-") for line in record.left_out) is bool(flagged)
+
+
+LINKS = (
+    "mkdir -p d/e; echo done > d/out; ln -s d/out out.txt; ln -s /usr/bin/env env; ln -s ../.. d/e/up;"
+    " echo kept > ~/kept; ln -s ~/kept kept; ln -s $PWD/d/e/up/out.txt again"
+)
+
+
+@pytest.mark.parametrize("isolation", [pytest.param("bwrap", marks=needs_bwrap), "none"])
+def test_links_within_the_work_and_into_the_system_stay(trapped, isolation):
+    test = 'cd "$APP_DIR"; for one in env kept again d/e/up/input.txt; do [ -e $one ] || echo $one; done\n'
+    record, raw = trapped(LINKS, test + REWARD, isolation)
+    said = (raw / "verifier/test-stdout.txt").read_text(encoding="utf-8")
+    assert (record.reward, record.left_out, said) == (1.0, (), "")
+
+
+@pytest.mark.parametrize("isolation", [pytest.param("bwrap", marks=needs_bwrap), "none"])
+def test_a_verifier_imports_its_own_modules_and_the_work(trapped, isolation):
+    """After all others: a module of the work named like one of Python is not that."""
+    test = (
+        'cd "$APP_DIR"; python3 -c "import solution, json; print(solution.TEA, json.__file__)";'
+        ' python3 "$TESTS_DIR/check.py"; git config --global user.name me\n'
+    )
+    check = "import helper, solution, os\nprint(helper.CUP, os.path.basename(os.environ['HOME']))\n"
+    files = {"tests__check.py": check, "tests__helper.py": "CUP = 2\n"}
+    record, raw = trapped(
+        "echo TEA = 1 > solution.py; echo done > out.txt; touch json.py", test + REWARD, isolation, **files
+    )  # fmt: skip
+    said = (raw / "verifier/test-stdout.txt").read_text(encoding="utf-8").splitlines()
+    assert (record.reward, said[1:]) == (1.0, ["2 verifier"])
+    assert said[0].endswith("/json/__init__.py")
+    listed = json.loads((raw / "artifacts.json").read_text(encoding="utf-8"))
+    assert "out.txt" in [file["path"] for file in listed["files"]]

@@ -1,8 +1,6 @@
 """What holds against a program that means harm: real processes in real sandboxes."""
 
-import errno
 import json
-import os
 import socket
 import time
 from pathlib import Path
@@ -13,12 +11,19 @@ import pytest
 from msgspec.structs import replace
 
 from skilljuror.base.errors import HarnessError, StudyError
-from skilljuror.harness import limits
-from skilljuror.harness.artifacts import GONE, Reading
-from skilljuror.harness.limits import MEGABYTE, Limits, unnamed
+from skilljuror.harness import sandbox
+from skilljuror.harness.artifacts import GONE
 from skilljuror.harness.local import LocalHarness
-from skilljuror.harness.process import OVER_LIMIT, Command, OutputFiles
-from skilljuror.harness.sandbox import BubblewrapSandbox, search_path
+from skilljuror.harness.sandbox import (
+    MEGABYTE,
+    OVER_LIMIT,
+    BubblewrapSandbox,
+    Command,
+    Limits,
+    OutputFiles,
+    search_path,
+)
+from tests.support.as_user import WHO, told_by
 from tests.support.harness_tasks import (
     REWARD,
     alive,
@@ -60,9 +65,9 @@ def box(tmp_path):
         root.mkdir()
         said = tmp_path / "said"
         command = Command(("bash", "-c", script), ENV, "/", network=network)
-        sandbox = BubblewrapSandbox(root, Limits(**most), hidden, shown)
-        outcome = sandbox.run(command, seconds, OutputFiles(said, said))
-        sandbox.close()
+        made = BubblewrapSandbox(root, Limits(**most), hidden, shown)
+        outcome = made.run(command, seconds, OutputFiles(said, said))
+        made.close()
         return outcome, said.read_text(encoding="utf-8", errors="replace")
 
     return go
@@ -213,21 +218,10 @@ def test_the_copy_holds_what_its_owner_locked(run):
 def test_a_part_of_the_files_is_not_judged(tmp_path):
     write_tree(tmp_path, {"first/big": "x" * 2 * MEGABYTE})
     said = OutputFiles(tmp_path / "said", tmp_path / "said")
-    sandbox = BubblewrapSandbox(tmp_path / "first", Limits(storage=MEGABYTE))
+    small = BubblewrapSandbox(tmp_path / "first", Limits(storage=MEGABYTE))
     with pytest.raises(HarnessError, match=r"take more than 1 MB; set storage_mb"):
-        sandbox.run(Command(("true",), ENV, "/"), 5.0, said)
-    sandbox.close()
-
-
-def test_a_reader_that_fails_is_told_and_a_fault_of_the_machine_raised():
-    def fail(error):
-        raise error
-
-    reading = Reading()
-    assert reading.of("logs", lambda: fail(RecursionError("too deep")), []) == []
-    assert reading.summary() == ("logs: RecursionError: too deep",)
-    with pytest.raises(OSError, match="full"):
-        reading.of("logs", lambda: fail(OSError(errno.ENOSPC, "full")), [])
+        small.run(Command(("true",), ENV, "/"), 5.0, said)
+    small.close()
 
 
 def test_a_path_of_too_many_characters_is_left_out_and_told(run, tmp_path):
@@ -247,23 +241,10 @@ def test_a_swapped_folder_does_not_stop_the_verifier(run):
     assert (record.status, record.reward) == ("scored", 1.0)
 
 
-NOBODY = """python3 -c "import os, struct
-who = [(1, 7, 0), (2, 0, 0), (4, 5, 0), (16, 7, 0), (32, 5, 0)]  # of whom the second is root
-os.setxattr('.', 'system.posix_acl_access', struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *one) for one in who))"
-"""
-
-
-@pytest.mark.parametrize("lock", ["chmod 000 /logs", "chmod 700 .; chmod 000 /root", NOBODY])
+@pytest.mark.parametrize("lock", ["chmod 000 /logs", "chmod 700 .; chmod 000 /root"])
 def test_a_folder_that_the_agent_locked_is_no_fault_of_the_machine(run, tmp_path, lock):
     """Else it would get another try, until one does not lock it."""
     record, _ = run(f"echo done > out.txt; {lock}", variant=make_variant(tmp_path / "variant"))
-    assert (record.status, record.reward) == ("scored", 1.0)
-
-
-def test_a_name_that_speaks_of_a_full_disk_is_none(run):
-    deep = "os.mkdir('No space left'); os.chdir('No space left')\n"
-    deep += "for _ in range(40): os.mkdir('x' * 250); os.chdir('x' * 250)\nopen('file', 'w')"
-    record, _ = run(f'echo done > out.txt; python3 -c "import os\n{deep}"')
     assert (record.status, record.reward) == ("scored", 1.0)
 
 
@@ -334,59 +315,20 @@ def test_a_gigabyte_of_output_is_bounded(run):
     assert time.monotonic() - begun < 60
 
 
-def test_one_file_grows_to_its_limit(box):
-    outcome, said = box("head -c 100000000 /dev/zero > big; stat -c %s big", storage=20 * MEGABYTE)
-    assert said.splitlines()[-1] == str(20 * MEGABYTE)
-    assert outcome.limit is None
-
-
 def test_many_files_grow_to_the_limit_of_all(box):
     many = "i=0; while :; do head -c 5000000 /dev/zero > f$i; i=$((i + 1)); sleep 0.02; done"
     outcome, _ = box(many, storage=20 * MEGABYTE)
     assert (outcome.exit_code, outcome.limit) == (OVER_LIMIT, "its files took more than 20 MB")
 
 
-def test_files_without_a_name_count_while_they_are_open():
-    with os.fdopen(os.memfd_create("x"), "w") as file, os.fdopen(os.dup(file.fileno())):
-        file.truncate(30 * MEGABYTE)  # of which nothing is in memory
-        before = unnamed([os.getpid()], 0) or 0
-        os.posix_fallocate(file.fileno(), 0, 25 * MEGABYTE)
-        after = unnamed([os.getpid()], 0) or 0
-        assert after - before == pytest.approx(25 * MEGABYTE, rel=0.01)
-
-
 FOLDERS = "import os\nfor n in range(100_000): os.mkdir(f'{n}')\nprint('all')"
-TABLES = """import ctypes, time
-c, size = ctypes.CDLL(None), 100 << 30
-c.mmap.restype, c.mmap.argtypes = ctypes.c_void_p, [ctypes.c_size_t] * 6
-c.madvise.argtypes = [ctypes.c_size_t] * 3
-place = c.mmap(0, size, 1, 0x4022, 2**64 - 1, 0)  # private, of no file, not reserved
-c.madvise(place, size, 15)  # no huge pages
-for step in range(0, size, 2 << 20): ctypes.string_at(place + step, 1)
-time.sleep(20)"""
-OPENED = """import os, resource, time
-most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-while os.fork(): pass
-for _ in range(most - 8): os.eventfd(0)
-time.sleep(20)"""
 
 
-@pytest.mark.parametrize(
-    ("program", "limit"),
-    [
-        (FOLDERS, "made more than 1220 files and folders"),
-        (FOLDERS.replace("'{n}'", "'/dev/shm/{n}'"), "made more than 1220 files and folders"),
-        (TABLES, "used more than 100 MB of memory"),
-        (OPENED, "opened more than 32768 files at once"),
-    ],
-)
-def test_what_takes_memory_of_the_kernel_is_limited(box, program, limit):
-    command = f'python3 -c "{program}"'
-    outcome, said = box(command, storage=20 * MEGABYTE, memory=100 * MEGABYTE, processes=40)
-    assert outcome.limit == f"it {limit}"
-    assert "all" not in said.split()
-    assert outcome.seconds < 15
+@pytest.mark.parametrize("place", ["", "/dev/shm/"])
+def test_the_number_of_files_is_limited(box, place):
+    program = FOLDERS.replace("{n}", f"{place}{{n}}")
+    outcome, said = box(f'python3 -c "{program}"', storage=20 * MEGABYTE)
+    assert (outcome.limit, said) == ("it made more than 1220 files and folders", "")
 
 
 def test_files_never_take_more_than_their_limit(box):
@@ -407,7 +349,7 @@ def test_memory_of_all_processes_is_limited(box):
 
 
 def test_a_machine_without_memory_is_a_broken_machine(box, monkeypatch):
-    monkeypatch.setattr(limits, "_SPARE", 1e18)
+    monkeypatch.setattr(sandbox, "_SPARE", 1e18)
     with pytest.raises(HarnessError, match=r"out of memory.*run fewer at once \(--jobs\)"):
         box("sleep 20")
 
@@ -483,12 +425,72 @@ def test_places_are_the_same_in_every_condition(run, tmp_path):
 
 
 def test_a_program_that_is_not_there_is_named_before_anything_starts(box, tmp_path):
-    sandbox = BubblewrapSandbox(tmp_path)
+    empty = BubblewrapSandbox(tmp_path)
     said = OutputFiles(tmp_path / "said", tmp_path / "said")
     with pytest.raises(HarnessError, match=r"'no-such-program': not found on its PATH"):
-        sandbox.run(Command(("no-such-program",), ENV, "/"), 5.0, said)
+        empty.run(Command(("no-such-program",), ENV, "/"), 5.0, said)
 
 
 def test_no_description_of_another_file_is_inherited(box):
     """Whoever could write to bubblewrap's status would pass for it."""
     assert box("ls /proc/self/fd")[1].split() == ["0", "1", "2", "3"]
+
+
+@pytest.fixture(scope="module", params=WHO)
+def told(request):
+    """Attack -> how its trial ended."""
+    return told_by("slow_trials.py", request.param, 400)
+
+
+@pytest.mark.slow
+def test_sparse_files_cost_no_time_and_are_judged(told):
+    """Wherever they are: as a result, as a log, in the Skill."""
+    trial = told["sparse files"]
+    assert trial["seconds"] < 60
+    assert (trial["reward"], trial["judged"]) == (1.0, ["1", "2", "input.txt", "out.txt"])
+    assert (trial["skill"], trial["logs"]) == (GONE, ["a"])
+    left_out = [Path(line.partition(":")[0]).name for line in trial["left out"]]
+    assert left_out == ["5", "3", "4", "1", "2"]
+
+
+@pytest.mark.slow
+def test_folders_of_any_depth_are_judged_in_time(told):
+    trial = told["deep folders"]
+    assert trial["seconds"] < 300
+    assert (trial["status"], trial["reward"], trial["logs"]) == ("scored", 1.0, ["a"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", ["many files", "no time"])
+def test_what_is_read_after_the_agent_has_one_budget(told, limit):
+    trial = told[limit]
+    assert trial["reward"] == 1.0
+    assert trial["judged"][-3:] == (["6"] if limit == "many files" else ["4"]) + [
+        "input.txt",
+        "out.txt",
+    ]
+    assert trial["left out"][0].endswith(
+        "more than 5 files and folders" if limit == "many files" else "reading took -1 s"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", ["locked folders", "brackets"])
+def test_no_output_of_an_agent_voids_its_trial(told, attack):
+    trial = told[attack]
+    assert (trial["status"], trial["reward"], trial["left out"]) == ("scored", 1.0, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", ["slow copy", "deep folders, slow copy"])
+def test_a_trial_whose_files_take_too_long_to_copy_is_unscored(told, attack):
+    """As a folder is that is nested some thousands deep; its files are removed all the same."""
+    trial = told[attack]
+    assert (trial["status"], trial["reward"], trial["judged"]) == ("unscored", None, [])
+    assert "copying the trial's files took more than 0.5 s" in trial["message"]
+    assert trial["listed"]
+
+
+@pytest.mark.slow
+def test_nothing_of_a_trial_stays(told):
+    assert told["left behind"] == []

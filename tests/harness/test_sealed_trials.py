@@ -4,10 +4,9 @@ import sys
 
 import pytest
 
-from skilljuror.base.errors import HarnessError, UsageError
-from skilljuror.harness.harbor.harness import HarborHarness
+from skilljuror.base.errors import HarnessError
 from skilljuror.harness.local import LocalHarness
-from skilljuror.harness.seal import syscall_filter, unsealed
+from skilljuror.harness.sandbox import syscall_filter, unsealed
 from skilljuror.study.doctor import inspect_machine
 from tests.support.as_user import WHO, told_by
 from tests.support.harness_tasks import make_job, make_task, needs_bwrap
@@ -56,11 +55,9 @@ def test_a_trial_says_which_part_of_the_seal_it_lacked(tmp_path, no_filter):
     assert (seal.found, "pip install pyseccomp" in seal.detail) == (False, True)
 
 
-@pytest.mark.parametrize("harness", [LocalHarness, HarborHarness])
-def test_a_study_may_demand_the_seal(monkeypatch, no_filter, harness):
-    monkeypatch.setattr(HarborHarness, "_program", lambda self: None)
+def test_a_study_may_demand_the_seal(no_filter):
     with pytest.raises(HarnessError, match=r"pip install pyseccomp, and apt install libseccomp2"):
-        harness({"isolation": "sealed"}).prepare()
+        LocalHarness({"isolation": "sealed"}).prepare()
 
 
 def test_a_sealed_trial_says_so(tmp_path):
@@ -68,8 +65,3 @@ def test_a_sealed_trial_says_so(tmp_path):
     job = make_job(make_task(tmp_path / "task"), "echo done > out.txt")
     record = LocalHarness({"isolation": "sealed"}).run(job, tmp_path / "raw")
     assert (record.isolation, record.unsealed, record.reward) == ("bwrap", (), 1.0)
-
-
-def test_harbor_seals_its_own_sandbox_alone():
-    with pytest.raises(UsageError, match=r"'sealed' is invalid for environment 'docker'"):
-        HarborHarness({"isolation": "sealed", "environment": "docker"})

@@ -1,6 +1,6 @@
 """Criteria of a requirement by its sections, and the tests that name them."""
 
-from skilljuror.harness.criteria import criteria_of, read_tests
+from skilljuror.harness.tasks import criteria_of, read_tests
 
 DOCUMENT = """# Tide table
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skilljuror.base.errors import HarnessError
-from skilljuror.harness.harbor.engine import engine_requirements, refuse_too_many, require_engine
+from skilljuror.harness.harbor import engine_requirements, refuse_too_many, require_engine
 from skilljuror.report.forecast import forecast
 from tests.support.cli_process import call
 from tests.support.harness_tasks import write_tree

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from skilljuror.base.errors import GateError, StudyError
-from skilljuror.harness.skill_leaks import leak_verdict
+from skilljuror.harness.leaks import leak_verdict
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run
 from skilljuror.study.check import check_study

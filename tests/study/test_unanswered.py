@@ -10,14 +10,14 @@ from skilljuror.base.models.study import TrialRecord
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run as ask
 from skilljuror.study.run import run_study
-from tests.support.harbor_venv import HARBOR, needs_harbor
+from tests.support.harbor_venv import OPTIONS, needs_harbor
 from tests.support.model_server import Fault, Step, model_server, shell
 from tests.support.places import ROOT
 from tests.support.studies import edit_study, make_study
 
 SCRIPT = ROOT / "tests" / "support" / "retrying_agent.py"
 NO_ANSWER = ("unscored", None, "no_answer")
-IN_HARBOR = {"name": "harbor", "options": {"program": str(HARBOR)}, "timeout_sec": 30}
+IN_HARBOR = {"name": "harbor", "options": OPTIONS, "timeout_sec": 30}
 
 
 def agent(address, *, retries=0):

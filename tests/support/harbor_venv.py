@@ -14,6 +14,11 @@ from tests.support.places import ROOT
 FOLDER = ROOT / ".venv-harbor"
 HARBOR = FOLDER / "bin" / "harbor"
 PYTHON = FOLDER / "bin" / "python"
+OPTIONS = {
+    "program": str(HARBOR), "environment": "tests.support.process_environment:ProcessEnvironment",
+}  # fmt: skip
+"""Options of the harness by which trials need no engine."""
+os.environ["PYTHONPATH"] = str(ROOT)  # Harbor's Python finds that environment here
 WANTED = "harbor>=0.24,<0.26"
 NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 12))"
 

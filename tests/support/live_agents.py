@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skilljuror.harness.agents.tried_versions import TRIED
+from skilljuror.harness.agents import TRIED
 from tests.support.cli_process import call
 from tests.support.model_server import Step, shell
 from tests.support.places import ROOT

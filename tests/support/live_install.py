@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from skilljuror.harness.agents.tried_versions import TRIED
+from skilljuror.harness.agents import TRIED
 from tests.support.harbor_venv import find_uv
 from tests.support.live_agents import AGENTS, NEWEST, PINNED, LiveAgent, installed_version
 from tests.support.places import ROOT

@@ -11,8 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-from skilljuror.harness.process import Command, OutputFiles
-from skilljuror.harness.sandbox import BubblewrapSandbox, search_path
+from skilljuror.harness.sandbox import BubblewrapSandbox, Command, OutputFiles, search_path
 from tests.support import talker
 
 

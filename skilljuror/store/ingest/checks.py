@@ -22,7 +22,7 @@ from skilljuror.base.files import path_text
 from skilljuror.base.models.check_result import CheckOutcome, CheckResult, FailureLabel
 from skilljuror.base.models.ingest import SourceRow
 from skilljuror.harness.artifacts import plain_folder
-from skilljuror.harness.criteria import MARK
+from skilljuror.harness.tasks import MARK
 
 MAX_FILE = 20_000_000
 """Bytes of a report."""

@@ -23,9 +23,8 @@ from skilljuror.base.prices import with_packaged
 from skilljuror.base.review_rows import AcceptedTrials, code_rows, label_rows, sampled_uses
 from skilljuror.base.work_budget import WorkBudgetExceeded, work_budget
 from skilljuror.base.workers import Listener, Progress, map_ordered, silent, workers_for
-from skilljuror.harness.artifacts import WORK
-from skilljuror.harness.rewards import read_reward
-from skilljuror.harness.study_leaks import study_leaks
+from skilljuror.harness.artifacts import WORK, read_reward
+from skilljuror.harness.leaks import study_leaks
 from skilljuror.layouts.build.given_skills import (
     given_manifests,
     given_rows,

@@ -11,7 +11,7 @@ from skilljuror.base.models.bundle import Bundle
 from skilljuror.base.models.knowledge import CONTENT_KINDS
 from skilljuror.base.models.resource_class import is_licence
 from skilljuror.base.tokens import count
-from skilljuror.harness.skill_leaks import leak_verdict
+from skilljuror.harness.leaks import leak_verdict
 from skilljuror.skill.bundles import write_bundle
 
 _COMPARED = CONTENT_KINDS - {"field"}

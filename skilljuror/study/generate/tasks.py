@@ -6,8 +6,8 @@ from typing import Any
 
 from skilljuror.base.errors import BundleError, HarnessError
 from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.harness.leaks import leak_verdict
 from skilljuror.harness.sandbox import bwrap_problem
-from skilljuror.harness.skill_leaks import leak_verdict
 from skilljuror.harness.tasks import TASK_PARTS, can_name_trials
 from skilljuror.skill.bundles import write_bundle
 from skilljuror.skill.bundles.reader import make_bundle

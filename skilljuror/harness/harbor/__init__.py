@@ -1,1 +1,0 @@
-"""Run trials with Harbor, in a process of its own."""
