@@ -62,8 +62,13 @@ from skilljuror.harness.base import (
 )
 from skilljuror.harness.sandbox import own_file
 from skilljuror.harness.tasks import BAKED_SKILLS, read_allowance, read_recipe
-from skilljuror.logs.harbor import describe_skills, locked_skills, record_fields, skill_digest
-from skilljuror.logs.harbor.result import read_result
+from skilljuror.logs.harbor import (
+    describe_skills,
+    locked_skills,
+    read_result,
+    record_fields,
+    skill_digest,
+)
 
 OPTIONS = ("environment", "environment_config", "environment_options", "program")
 DOCKER = "docker"
