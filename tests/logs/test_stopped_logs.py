@@ -9,8 +9,8 @@ from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.logs.assembly.builders import MAIN
 from skilljuror.logs.base import Source
 from skilljuror.logs.read import read
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run as query
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run as query
 from tests.support import goldens
 
 SESSIONS = ("claude-session", "codex-rollout", "copilot-cli")

@@ -20,9 +20,8 @@ from skilljuror.report.markdown import report_markdown
 from skilljuror.report.paper import TABLES, write_paper
 from skilljuror.report.several import several_report
 from skilljuror.store import open_read, open_write
-from skilljuror.store.ingest.analysis import definition_rows
-from skilljuror.store.questions.catalog import CONTRAST, NOT_USABLE
-from skilljuror.store.questions.run import catalog, query, run
+from skilljuror.store.questions import CONTRAST, NOT_USABLE, catalog, query, run
+from skilljuror.store.rows import definition_rows
 from tests.support import fabricated_records as fake
 
 ARMS = ("no-skill", "baseline", "pd")

@@ -3,7 +3,7 @@
 import json
 
 from skilljuror.logs.codex.messages import SKILL_LIST_CUT
-from skilljuror.store.ingest.rows import trajectory_row
+from skilljuror.store.rows import trajectory_row
 from tests.support.parsed_logs import calls_of, read_one
 
 

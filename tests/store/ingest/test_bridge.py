@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.cli_process import call
 

@@ -10,7 +10,7 @@ from skilljuror.base.models.measure import UptakeCategory
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write
-from skilljuror.store.questions.run import query, run
+from skilljuror.store.questions import query, run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
 
