@@ -130,7 +130,7 @@ INSERT INTO trials BY NAME
 SELECT * REPLACE (utc(started_at) AS started_at, utc(finished_at) AS finished_at)
 FROM (
     SELECT unnest(from_json(j, ':trials'))
-    FROM (FROM given QUALIFY row_number() OVER (PARTITION BY (j->>'trial') ORDER BY n DESC) = 1)
+    FROM (FROM given QUALIFY row_number() OVER (PARTITION BY (j->>'trial') ORDER BY n DESC) = 1 ORDER BY n)
 );
 
 -- put attempts
@@ -173,7 +173,7 @@ SELECT unnest(from_json(json_merge_patch(j, json_object('position', n)), ':label
 -- put sources
 DELETE FROM sources WHERE path IN (SELECT j->>'path' FROM given);
 INSERT INTO sources BY NAME
-SELECT unnest(from_json(j, ':sources')) FROM (FROM given QUALIFY row_number() OVER (PARTITION BY (j->>'path') ORDER BY n DESC) = 1);
+SELECT unnest(from_json(j, ':sources')) FROM (FROM given QUALIFY row_number() OVER (PARTITION BY (j->>'path') ORDER BY n DESC) = 1 ORDER BY n);
 
 -- put files
 DELETE FROM files WHERE path IN (SELECT j->>'path' FROM given);
@@ -207,7 +207,8 @@ FROM (
     }') AS r
     FROM given
 )
-QUALIFY row_number() OVER (PARTITION BY name ORDER BY n DESC) = 1;
+QUALIFY row_number() OVER (PARTITION BY name ORDER BY n DESC) = 1
+ORDER BY n;
 CREATE OR REPLACE TEMP TABLE named AS
 SELECT DISTINCT name FROM (SELECT unnest([name, r.measures[1].trial]) AS name FROM run)
 WHERE name IN (SELECT trajectory FROM trajectories UNION ALL SELECT trial FROM measures);
@@ -259,7 +260,7 @@ INSERT INTO judged BY NAME SELECT unnest(from_json(j, ':judged')) FROM given;
 -- put verdicts
 INSERT INTO verdicts BY NAME
 SELECT unnest(from_json(j, ':verdicts'))
-FROM (FROM given QUALIFY row_number() OVER (PARTITION BY (j->>'event'), (j->>'judge') ORDER BY n DESC) = 1);
+FROM (FROM given QUALIFY row_number() OVER (PARTITION BY (j->>'event'), (j->>'judge') ORDER BY n DESC) = 1 ORDER BY n);
 
 -- put unit_uses
 INSERT INTO unit_uses BY NAME SELECT unnest(from_json(j, ':unit_uses')) FROM given;

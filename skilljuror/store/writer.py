@@ -286,7 +286,9 @@ class Store:
             if not self._statements:
                 self._connection.execute(_MACROS)
             text = re.sub(
-                r"':([a-z_]+)'", lambda name: f"'{self._structure(name[1], _OF_FILES)}'", _SECTIONS[kind]
+                r"':([a-z_]+)'",
+                lambda name: f"'{self._structure(name[1], _OF_FILES)}'",
+                _SECTIONS[kind],
             )
             text = re.sub(r"~([a-z_]+)", lambda name: self._structure(name[1], _OF_LOGS), text)
             found = self._connection.extract_statements(text)

@@ -235,7 +235,7 @@ def test_each_figure_of_an_arm_that_is_not_whole_is_null_or_marked(studies, stud
         f" in {tables['marked']} others; without a row of pd: {sorted({*OF_ARMS} - {*seen})}"
     )
     assert tables["null"] >= 10
-    rows = {"unit_heat", "unit_tokens", "residency", "compacted_files", "never_opened"}
+    rows = {"unit_heat", "residency", "compacted_files", "never_opened"}
     assert rows <= {*seen} or study == "missing"
     assert "effect_parts" in seen or study != "missing"
 

@@ -41,9 +41,7 @@ def test_a_questions_own_study_is_the_name_in_the_study_file(place):
 
 
 def test_rows_and_limits_are_over_the_whole_table(place):
-    done = call(
-        "query", "one", "two", "SELECT 1 AS n", "--fail-on-rows", "--limit", "1", cwd=place
-    )
+    done = call("query", "one", "two", "SELECT 1 AS n", "--fail-on-rows", "--limit", "1", cwd=place)
     assert done.returncode == 1
     assert "the first 1 of 2 rows" in done.stderr
 
