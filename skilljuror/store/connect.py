@@ -166,7 +166,8 @@ class Reader:
             relation = cursor.sql(sql, params=dict(params) if params else None)
             if relation is None:
                 raise _no_rows()
-            return relation.df()
+            answer: pd.DataFrame = relation.df()
+            return answer
 
     def to_parquet(self, sql: str, params: Params = None) -> int:
         """Write the rows of a query to `target` as Parquet, and return their number. Raises as `rows`."""

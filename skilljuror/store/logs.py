@@ -257,11 +257,11 @@ def _read_group(group: LogGroup, options: MeasureOptions) -> ReadGroup:
             except WorkBudgetExceeded as error:
                 failed[choice.capture.source] = error.message
                 continue
-            if (row := run.trajectory) is not None:
-                winners.add(row.source)
-                steps = row.steps + row.sub_steps + row.inherited_steps
+            if (logged := run.trajectory) is not None:
+                winners.add(logged.source)
+                steps = logged.steps + logged.sub_steps + logged.inherited_steps
                 text = as_json(run if options.quotes else without_quotes(run))
-                counted.append(ReadRun(row.trajectory, steps, row.inherited_steps, text))
+                counted.append(ReadRun(logged.trajectory, steps, logged.inherited_steps, text))
     sources: list[SourceRow] = []
     unlogged: list[UnloggedTrial] = []
     for found, row in zip(group.found, rows, strict=True):
@@ -797,7 +797,7 @@ def _earlier(
             above = above.rpartition("/")[0]
         if above and path not in finder.looked_at:
             absorbed.append(path)
-            old.setdefault(above, set()).update({row.digest} - {None})
+            old.setdefault(above, set()).update([row.digest] if row.digest else ())
     return old, absorbed
 
 

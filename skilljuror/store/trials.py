@@ -46,7 +46,7 @@ from skilljuror.logs.base import FoundSource, LogKind
 from skilljuror.logs.discovery.find_logs import discover
 from skilljuror.logs.read import parser, read
 from skilljuror.store.checks import read_checks
-from skilljuror.store.connect import Store, database_to_fill, open_write
+from skilljuror.store.connect import database_to_fill, open_write
 from skilljuror.store.logs import BATCH_BYTES, NO_RUN
 from skilljuror.store.rows import (
     NOTHING_FURTHER,
@@ -63,6 +63,7 @@ from skilljuror.store.rows import (
     without_quotes,
 )
 from skilljuror.store.study_files import put_answers, read_builds, unit_rows
+from skilljuror.store.writer import Store
 
 
 class ReadTrial(Struct, frozen=True):
