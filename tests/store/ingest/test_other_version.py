@@ -17,7 +17,7 @@ from skilljuror.layouts.build.assay import AssaySettings, assay_many
 from skilljuror.logs.discovery.find_logs import LogFilter
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
-from skilljuror.store.study_files import store_builds
+from skilljuror.store.study_files import refresh, store_builds
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support.cli_process import call, complaint
@@ -230,8 +230,9 @@ def test_the_refusal_is_one_line_and_exit_2(logs, tmp_path):
 
 def test_what_an_assay_keeps_waits_in_the_builds_for_ingest(trials, tmp_path):
     study = copied(trials, tmp_path, another_schema)
+    assay_many([study], AssaySettings(sites=1), keep=True)
     with pytest.raises(StoreError, match=r"run `skilljuror ingest`"):
-        assay_many([study], AssaySettings(sites=1), keep=True)
+        refresh(study)
     ingest_trials(study)
     kept = run(study / "study.duckdb", "gate_power").records()
     assert {row["kind"] for row in kept} == {"drift", "harmless"}
