@@ -47,7 +47,7 @@ def attribute(folder: Path, jobs: int) -> int:
 
 def ingest(folder: Path, jobs: int) -> int:
     """The real ingest into a new database; the number of runs counted."""
-    from skilljuror.store.ingest.ingest import ingest_logs
+    from skilljuror.store.logs import ingest_logs
 
     with TemporaryDirectory() as study:
         return ingest_logs(Path(study), [folder], jobs=jobs).trajectories
@@ -56,7 +56,7 @@ def ingest(folder: Path, jobs: int) -> int:
 def again(folder: Path, jobs: int) -> int:
     """An ingest into the database of the one before, which stays beside the logs; the number of runs
     held."""
-    from skilljuror.store.ingest.ingest import ingest_logs
+    from skilljuror.store.logs import ingest_logs
 
     study = folder.with_name(f"{folder.name}-study")
     return ingest_logs(study, [folder], jobs=jobs).trajectories

@@ -8,7 +8,7 @@ from skilljuror.base.workers import map_ordered
 from skilljuror.events.attribute import attribute
 from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
-from skilljuror.store.ingest.logs import LogGroup, group_captures, portions
+from skilljuror.store.logs import LogGroup, group_captures, portions
 
 Portion = tuple[LogGroup, ...]
 
@@ -32,7 +32,7 @@ def attributed(portion: Portion) -> int:
 
 def counted(portion: Portion) -> int:
     """Parse and count tokens; the number of runs."""
-    from skilljuror.store.ingest.token_counts import step_tokens
+    from skilljuror.store.rows import step_tokens
 
     return sum(1 for run in _runs(portion) if step_tokens(run) is not None)
 

@@ -14,8 +14,8 @@ from skilljuror.cli.app import app
 from skilljuror.measures.metrics import definitions
 from skilljuror.report.computed import COMPUTED
 from skilljuror.report.paper import TABLES
-from skilljuror.store.questions.run import catalog
-from skilljuror.store.schema import describe
+from skilljuror.store.connect import describe
+from skilljuror.store.questions import catalog
 
 FOLDER = Path(__file__).parent
 

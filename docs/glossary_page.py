@@ -86,7 +86,7 @@ WORDS: dict[str, dict[str, str]] = {
         "activation": "The harness put a `SKILL.md` into the context. *Invocation* is the first activation or read that worked.",
         "fanout": "The distinct resources that a run opened.",
         "measure": "base/models/measure.py Measure",
-        "question": "store/questions/catalog.py Query",
+        "question": "store/questions.py Query",
         "uptake, ERU": "Effective Resource Uptake: an opened resource became visible work.",
         "verdict of a judge": "base/models/measure.py Verdict",
         "judge": "judge/base.py Judge",

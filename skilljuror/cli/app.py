@@ -63,7 +63,6 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         results.show: "show out/study my-task__pd__1",
         results.report: "report out/mine",
         heat.heat: "heat out/study --condition pd --by unit",
-        results.export: "export out/mine --out tables",
     },
     "Housekeeping": {trials.doctor: "doctor"},
 }

@@ -81,7 +81,7 @@ def build(
     results = [(name, reviews[name].record if name in reviews else one) for name, one in results]
     built = [name for name, result in results if not isinstance(result, SkilljurorError)]
     if len(sources) > 1 and built:
-        from skilljuror.store.stored_builds import store_builds
+        from skilljuror.store.study_files import store_builds
 
         store_builds(out, built)
     payload = [
@@ -335,6 +335,9 @@ def rubric(
             return
         with progress(json) as listener:
             summary = judge_builds(place, client, threads, listener)
+        from skilljuror.store.study_files import refresh
+
+        refresh(place)
     rows = [_item_row(one) for one in summary.items]
     payload = {
         "judged": summary.judged,

@@ -265,6 +265,11 @@ def assay(
     settings = AssaySettings(policy and policy.value, sites, seed)
     with progress(json) as listener:
         report = assay_many(builds, settings, jobs=jobs, keep=keep, progress=listener)
+    if keep:
+        from skilljuror.store.study_files import refresh
+
+        for place in builds:
+            refresh(place)
     emit(
         report,
         json,

@@ -31,7 +31,7 @@ def events(
 ) -> None:
     """List which Skill resources agents accessed, as JSON lines."""
     from skilljuror.layouts.build.manifests import offered_manifest
-    from skilljuror.store.ingest.logs import events_of
+    from skilljuror.store.logs import events_of
 
     manifest = offered_manifest(bundle, None, None) if bundle else None
     failed = False
@@ -111,7 +111,7 @@ def ingest(
     A log in a folder that cannot be read is listed and skipped.
     """
     from skilljuror.base.files import StudyFolder
-    from skilljuror.store.ingest.analysis import MeasureOptions
+    from skilljuror.store.rows import MeasureOptions
 
     options = MeasureOptions(
         count_tokens, tuple(metrics or ()), quotes=not no_quotes, projects=projects
@@ -129,13 +129,12 @@ def ingest(
     chosen = [] if own else paths or _usual_folders(yes, ask=not json)
     with progress(json) as listener:
         if own:
-            from skilljuror.store.ingest.trials import ingest_trials
+            from skilljuror.store.trials import ingest_trials
 
             summary = ingest_trials(study, options=options, jobs=jobs, progress=listener)
         else:
             from skilljuror.logs.discovery import LogFilter
-            from skilljuror.store.ingest.changes import ReadPolicy
-            from skilljuror.store.ingest.ingest import ingest_logs
+            from skilljuror.store.logs import ReadPolicy, ingest_logs
 
             summary = ingest_logs(
                 study, chosen, wanted=LogFilter(moment, formats or ()), options=options,
@@ -196,7 +195,7 @@ def _print_ingest(summary: Any, study: Path, prune: bool) -> None:
 
 
 def _usual_folders(yes: bool, *, ask: bool) -> list[Path]:
-    from skilljuror.store.ingest.ingest import usual_folders
+    from skilljuror.store.logs import usual_folders
 
     found: list[Path] = usual_folders()
     if not found:

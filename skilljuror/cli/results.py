@@ -1,10 +1,7 @@
-"""Commands that read a study's results: query, show, export, report."""
+"""Commands that read a study's results: query, show, report."""
 
-import re
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,13 +24,8 @@ class Format(StrEnum):
 
 
 FORMAT_OF_SUFFIX = {f".{form}": form for form in (Format.csv, Format.json, Format.parquet)}
-UNIT = {"MB": 1 << 20, "GB": 1 << 30}
 TABLE_ROWS = 10_000
 """Default --limit of a printed table."""
-MEMORY_FACTOR = 4
-"""Memory limit of the process for database, rows and output, as a multiple of --memory."""
-PROGRAM_MEMORY = 512 << 20
-"""Bytes added for the program itself."""
 
 
 def query(
@@ -50,7 +42,12 @@ def query(
         typer.Option("--format", help="Output format; default: as --out, else a table."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="File: .csv, .json or .parquet.")
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="File: .csv, .json or .parquet; without a question, a new folder.",
+        ),
     ] = None,
     param: Annotated[
         list[str] | None,
@@ -64,73 +61,57 @@ def query(
     records: Annotated[
         bool, typer.Option("-x", "--records", help="Print rows as lines of column and value.")
     ] = False,
-    alert: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--alert",
-            metavar="'COLUMN < VALUE'",
-            help="Exit with 1 if a row has it, or null there; repeatable.",
-        ),
-    ] = None,
-    timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Time limit.")
-    ] = 300.0,
-    memory: Annotated[
-        str, typer.Option("--memory", metavar="SIZE", help="Memory limit, in MB or GB.")
-    ] = "2GB",
+    fail_on_rows: Annotated[
+        bool, typer.Option("--fail-on-rows", help="Exit with 1 if there is a row.")
+    ] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Answer a named question, or run read-only SQL.
 
     The answers of several studies are one table, its first column the name of the folder. A table too
-    wide for the terminal is printed as records; set COLUMNS for the width of a pipe. CSV text that a spreadsheet would run as a formula starts with an apostrophe. --alert compares a
-    column by < <= > >= = or != with a number or 'text'.
+    wide for the terminal is printed as records; set COLUMNS for the width of a pipe. CSV text that a spreadsheet would run as a formula starts with an apostrophe.
+    Without a question, --out DIR gets every table as Parquet, and a data dictionary (dictionary.csv).
     """
-    from skilljuror.store.limits import Limits
-    from skilljuror.store.questions.run import catalog
-    from skilljuror.store.questions.several import side_by_side, study_names
+    from skilljuror.store.questions import catalog, side_by_side, study_names
 
+    if out is not None and not words:
+        _all_tables(study, out, json)
+        return
     chosen = _form(form, out, as_json=json)
     if not words:
         questions = [{"name": one.name, "question": one.question} for one in catalog()]
         emit(questions, json, lambda: record_table(questions, "name", "question"))
         return
     studies = study_names([study, *map(Path, words[:-1])])
-    if chosen is Format.parquet:
-        _check_parquet(len(studies), limit, alert)
     asked, bound = _sql(words[-1]), _params(param or [])
-    limits = Limits(timeout, _size(memory))
-    try:
-        with _memory_bounded(limits.memory or 0):
-            if chosen is Format.parquet:
-                _parquet(study, asked, bound, limits, out)
-                return
-            answers = _answers(studies, asked, bound, limits)
-            found = side_by_side(answers)
-            rows = len(found.rows)
-            alarmed = _alarmed(found, alert or [])
-            if limit is None and chosen is Format.table:
-                limit = TABLE_ROWS
-            found = found._replace(rows=found.rows[:limit])
-            _print(found, chosen, out, records=records)
-    except MemoryError as error:
-        raise limits.too_big() from error
-    if limit is not None and rows > limit:
-        print(f"the first {limit} of {rows} rows; --limit N shows more", file=sys.stderr)
-    _print_remarks(studies, answers, asked)
-    for line in alarmed:
-        print(f"alert: {line}", file=sys.stderr)
-    if alarmed:
+    if chosen is Format.parquet:
+        _check_parquet(len(studies), limit)
+        rows = _parquet(study, asked, bound, out)
+    else:
+        answers = _answers(studies, asked, bound)
+        found = side_by_side(answers)
+        rows = len(found.rows)
+        if limit is None and chosen is Format.table:
+            limit = TABLE_ROWS
+        _print(found._replace(rows=found.rows[:limit]), chosen, out, records=records)
+        if limit is not None and rows > limit:
+            print(f"the first {limit} of {rows} rows; --limit N shows more", file=sys.stderr)
+        _print_remarks(studies, answers, asked)
+    if fail_on_rows and rows:
         raise typer.Exit(1)
 
 
-def _alarmed(found: Any, conditions: list[str]) -> list[str]:
-    """Lines of all rows in which a condition holds or is unknown."""
-    from skilljuror.store.questions.alerts import alarms, read_alert
+def _all_tables(study: Path, out: Path, json: bool) -> None:
+    from skilljuror.base.files import StudyFolder
+    from skilljuror.store.questions import export
 
-    alerts = [read_alert(words, found.columns) for words in conditions]
-    return [line for one in alerts for line in alarms(one, found.columns, found.rows)]
+    counts = export(StudyFolder.existing(study).existing_database, out)
+    emit(
+        {"folder": str(out), "rows": counts},
+        json,
+        lambda: print(f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}"),
+    )
 
 
 def _form(form: Format | None, out: Path | None, *, as_json: bool) -> Format:
@@ -177,60 +158,23 @@ def _is_study(word: str) -> bool:
         return False
 
 
-def _size(text: str) -> int:
-    """Bytes of a size such as 500MB."""
-    found = re.fullmatch(r"([1-9]\d{0,6})\s*(MB|GB)", text.strip().upper())
-    if found is None:
-        raise UsageError(
-            f"--memory {text!r} is not a valid size; use a form such as 500MB or 4GB",
-            field="memory",
-        )
-    return int(found[1]) * UNIT[found[2]]
-
-
-@contextmanager
-def _memory_bounded(limit: int) -> Iterator[None]:
-    """Limit the memory of this process, because DuckDB does not count the text of a single function.
-
-    Does nothing on a system that does not report held memory.
-    """
-    import resource
-
-    from skilljuror.store.limits import held_memory
-
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    if not held_memory():
-        yield
-        return
-    wanted = held_memory() + limit * MEMORY_FACTOR + PROGRAM_MEMORY
-    most = min(one for one in (wanted, *before) if one != resource.RLIM_INFINITY)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)
-
-
-def _check_parquet(studies: int, limit: int | None, alert: list[str] | None) -> None:
+def _check_parquet(studies: int, limit: int | None) -> None:
     if limit is not None:
         raise UsageError("--limit does not apply to parquet; use LIMIT in the SQL", field="limit")
-    if alert:
-        raise UsageError("--alert does not apply to parquet; use another format", field="alert")
     if studies > 1:
         raise UsageError("parquet takes one study; use --format csv or json", field="format")
 
 
-def _answers(
-    studies: dict[str, Path], question: str, params: dict[str, str], limits: Any
-) -> dict[str, Any]:
+def _answers(studies: dict[str, Path], question: str, params: dict[str, str]) -> dict[str, Any]:
     """The answer of each study. With several, an error of the question names the study."""
     from skilljuror.base.files import StudyFolder
-    from skilljuror.store.questions.run import open_read, run
+    from skilljuror.store.connect import open_read
+    from skilljuror.store.questions import run
 
     answers = {}
     for name, folder in studies.items():
         try:
-            with open_read(StudyFolder.existing(folder).existing_database, limits) as reader:
+            with open_read(StudyFolder.existing(folder).existing_database) as reader:
                 answers[name] = run(reader, question, **params)
         except QueryError as error:
             if len(studies) == 1:
@@ -241,7 +185,7 @@ def _answers(
 
 def _print_remarks(studies: dict[str, Path], answers: dict[str, Any], question: str) -> None:
     """Print the question's remarks on what is missing in the answers and how to get it."""
-    from skilljuror.store.questions.run import remarks_on
+    from skilljuror.store.questions import remarks_on
 
     for name, found in answers.items():
         for words in remarks_on(question, found):
@@ -257,26 +201,23 @@ def _params(pairs: list[str]) -> dict[str, str]:
     return parsed
 
 
-def _parquet(
-    study: Path, question: str, params: dict[str, str], limits: Any, out: Path | None
-) -> None:
+def _parquet(study: Path, question: str, params: dict[str, str], out: Path | None) -> int:
     from skilljuror.base.files import StudyFolder
-    from skilljuror.store.questions.run import parquet
+    from skilljuror.store.questions import parquet
 
     if out is None and sys.stdout.isatty():
         raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
-    parquet(
+    return parquet(
         StudyFolder.existing(study).existing_database,
         question,
         out or sys.stdout.buffer,
-        limits,
         **params,
     )
 
 
 def _print(found: Any, form: Format, out: Path | None, *, records: bool) -> None:
     from skilljuror.base.files import replacement
-    from skilljuror.store.questions.csv_text import csv_text
+    from skilljuror.store.questions import csv_text
 
     if form is Format.table:
         table(found.columns, found.rows, records=records)
@@ -327,24 +268,6 @@ def show(
     elif len(found) > 1 and not json:
         raise UsageError("several trials need a page: add --html FILE", field="html")
     emit(found[0] if len(found) == 1 else found, json, human)
-
-
-def export(
-    study: Study,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="New folder.")],
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Write every table as Parquet, and a data dictionary (dictionary.csv)."""
-    from skilljuror.base.files import StudyFolder
-    from skilljuror.store.questions.export import export as exported
-
-    counts = exported(StudyFolder.existing(study).existing_database, out)
-
-    def human() -> None:
-        print(f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}")
-
-    emit({"folder": str(out), "rows": counts}, json, human)
 
 
 class ReportFormat(StrEnum):

@@ -127,7 +127,7 @@ def _open_page(
 def _notice(place: Path) -> str:
     """The notice on every page of a study whose trials ran without a language model."""
     from skilljuror.base.files import StudyFolder
-    from skilljuror.store.questions.run import run
+    from skilljuror.store.questions import run
 
     database = StudyFolder(place).database
     scripted = database.is_file() and run(database, "overview").records()[0]["scripted"]

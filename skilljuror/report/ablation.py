@@ -9,7 +9,7 @@ from skilljuror.measures.stats.verdicts import ALPHA, Verdict, verdict
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import outcome_contrast
 from skilljuror.report.rates import difference, largest_p
-from skilljuror.store.questions.run import QueryResult
+from skilljuror.store.connect import QueryResult
 
 SECTIONS = (
     "condition", "whole", "tasks", "runs", "shown_rate", "used_rate_low", "delta_rate", "delta_rate_reason",

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from skilljuror.base.redaction import without_paths
-from skilljuror.store.questions.run import TASKS, QueryResult, Reader, run
+from skilljuror.store.connect import QueryResult, Reader
+from skilljuror.store.questions import TASKS, run
 
 PRIVATE = frozenset(
     {

@@ -7,7 +7,7 @@ from typing import Any
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import Headline, headline
 from skilljuror.report.page import write_page
-from skilljuror.store.questions.run import open_read
+from skilljuror.store.connect import open_read
 
 CONDITION_COLUMNS = (
     "condition", "planned", "coverage", "strict_passes", "strict_rate", "mean_reward", "not_usable",

@@ -35,8 +35,8 @@ from skilljuror.report.rates import (
     yields,
 )  # fmt: skip
 from skilljuror.report.usable import marked
-from skilljuror.store.questions.catalog import NOT_USABLE, Query, meaning_of_mark
-from skilljuror.store.questions.run import QueryResult, query
+from skilljuror.store.connect import QueryResult
+from skilljuror.store.questions import NOT_USABLE, Query, meaning_of_mark, query
 
 PROCESS = {
     "agent_steps": "steps",

@@ -17,7 +17,7 @@ from skilljuror.report.canvas import (
 )
 from skilljuror.report.formatting import format_points
 from skilljuror.report.patterns import MIN_TASKS
-from skilljuror.store.questions.catalog import NOT_USABLE
+from skilljuror.store.questions import NOT_USABLE
 
 Row = dict[str, Any]
 

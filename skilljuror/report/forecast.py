@@ -24,8 +24,9 @@ from skilljuror.measures.stats.power import VarianceParts, detectable_effect, va
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import outcome_contrast, outcome_trials
 from skilljuror.report.remarks import roots_shown
-from skilljuror.store.plans import differing, headline, setting
-from skilljuror.store.questions.run import Reader, open_read, run
+from skilljuror.store.connect import Reader, open_read
+from skilljuror.store.questions import run
+from skilljuror.store.study_files import differing, headline, setting
 from skilljuror.study.exclusions import undecided
 from skilljuror.study.plan import freeze
 from skilljuror.study.preflight import preflight

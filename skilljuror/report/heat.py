@@ -9,7 +9,8 @@ from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import StudyFolder, read_record, write_atomic
 from skilljuror.base.models.study import StudyPlan
 from skilljuror.measures.stats.intervals import wilson_interval
-from skilljuror.store.questions.run import open_read, run
+from skilljuror.store.connect import open_read
+from skilljuror.store.questions import run
 
 RARE = 3.0
 """Seen in none of n runs: at most 3/n of all runs, with 95 % confidence (rule of three)."""

@@ -27,7 +27,7 @@ from skilljuror.measures.stats.prediction_powered import (
     judged_rate,
 )
 from skilljuror.report.answers import Answers
-from skilljuror.store.questions.run import QueryResult
+from skilljuror.store.connect import QueryResult
 
 Row = tuple[Any, ...]
 Three = tuple[float | None, float | None, float | None]

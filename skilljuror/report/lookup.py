@@ -19,18 +19,17 @@ from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.base.workers import Listener, Progress, silent
 from skilljuror.harness.artifacts import verifier_output
 from skilljuror.judge.effects import effects
-from skilljuror.store.ingest.analysis import analyse
-from skilljuror.store.ingest.logs import logged_runs, read_logged
-from skilljuror.store.ingest.quotes import (
+from skilljuror.store.logs import logged_runs, read_logged
+from skilljuror.store.questions import run, study_names
+from skilljuror.store.rows import (
+    analyse,
     keeps_quotes,
     unquoted_effect,
     unquoted_event,
     unquoted_verdict,
     without_texts,
 )
-from skilljuror.store.ingest.trials import read_trial
-from skilljuror.store.questions.run import run
-from skilljuror.store.questions.several import study_names
+from skilljuror.store.trials import read_trial
 
 if TYPE_CHECKING:
     from skilljuror.report.build import ReportSummary

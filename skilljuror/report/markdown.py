@@ -10,7 +10,7 @@ from skilljuror.report.headline import headline
 from skilljuror.report.remarks import REMARKS
 from skilljuror.report.sections import OBSERVED, STUDY, Panel, Section
 from skilljuror.report.views import TableView, table_view
-from skilljuror.store.questions.run import open_read
+from skilljuror.store.connect import open_read
 
 _STUDY = ("outcomes", "effect", "root_shown")
 _OBSERVED = ("skills_opened",)

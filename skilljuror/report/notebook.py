@@ -19,7 +19,7 @@ from skilljuror.measures.stats.power import DetectableEffect, detectable_effect,
 from skilljuror.measures.stats.signs import sign_flip
 from skilljuror.measures.stats.verdicts import Equivalence, equivalence
 from skilljuror.report.lookup import look_up
-from skilljuror.store.questions.run import catalog, frame, parquet, run
+from skilljuror.store.questions import catalog, frame, parquet, run
 
 Rows: TypeAlias = list[dict[str, Any]]
 Table: TypeAlias = Any

@@ -9,7 +9,8 @@ from msgspec import Struct
 from skilljuror.base.files import StudyFolder
 from skilljuror.base.models.build import VariantManifest
 from skilljuror.base.models.bundle import Bundle
-from skilljuror.store.questions.run import Reader, open_read, run
+from skilljuror.store.connect import Reader, open_read
+from skilljuror.store.questions import run
 
 OBSERVED = "observed"
 """Condition of foreign runs."""

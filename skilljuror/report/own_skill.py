@@ -27,9 +27,9 @@ from skilljuror.report.heat import Heat, UnitHeat
 from skilljuror.skill.bundles import load_bundle
 from skilljuror.skill.markdown.text_file import read_text
 from skilljuror.skill.units.extract import units_of
-from skilljuror.store.ingest.logs import LoggedRun, logged_runs, read_logged
-from skilljuror.store.ingest.token_counts import count
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import LoggedRun, logged_runs, read_logged
+from skilljuror.store.questions import run
+from skilljuror.store.rows import count
 
 _TOUCHED = "SELECT DISTINCT trajectory, skill FROM events WHERE counted"
 _NOT_WORD = re.compile(r"[\W_]+")

@@ -19,8 +19,8 @@ from skilljuror.report.headline import METHOD_COLUMNS, Headline, format_count
 from skilljuror.report.headline_pictures import condition_bars, interval_picture
 from skilljuror.report.sections import OBSERVED, STUDY
 from skilljuror.report.views import SectionView, section_view
-from skilljuror.store.questions.csv_text import csv_text
-from skilljuror.store.questions.run import QueryResult, catalog
+from skilljuror.store.connect import QueryResult
+from skilljuror.store.questions import catalog, csv_text
 
 LONG_NAME = 16
 """Characters from which a text may be broken inside of its words."""

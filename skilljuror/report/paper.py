@@ -12,8 +12,8 @@ from skilljuror.report.headline import headline
 from skilljuror.report.markdown import table_lines
 from skilljuror.report.sections import Panel
 from skilljuror.report.views import TableView, table_view
-from skilljuror.store.questions.csv_text import csv_text
-from skilljuror.store.questions.run import open_read
+from skilljuror.store.connect import open_read
+from skilljuror.store.questions import csv_text
 
 LIMIT = 1000
 """Rows of a table in Markdown and LaTeX; the CSV has them all."""

@@ -8,8 +8,8 @@ from typing import Any
 from skilljuror.measures.stats.intervals import Interval, rate_interval
 from skilljuror.measures.stats.power import holm
 from skilljuror.measures.stats.variance import Group, anova
-from skilljuror.store.questions.catalog import NOT_USABLE
-from skilljuror.store.questions.run import QueryResult
+from skilljuror.store.connect import QueryResult
+from skilljuror.store.questions import NOT_USABLE
 
 MIN_TASKS = 8
 """Fewer tasks support no pattern: the smallest stratum that SJ selects (Table 18) has eight."""

@@ -23,7 +23,8 @@ from skilljuror.measures.stats.yields import (
 )
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import OUTCOMES, outcome_trials
-from skilljuror.store.questions.run import QueryResult, query
+from skilljuror.store.connect import QueryResult
+from skilljuror.store.questions import query
 
 COSTS = {
     "agent_minutes": ("minutes", "minutes", "time"),

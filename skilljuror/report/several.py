@@ -20,9 +20,8 @@ from skilljuror.report.markdown import table_lines
 from skilljuror.report.matching import matching
 from skilljuror.report.page import TEMPLATES, templates
 from skilljuror.report.views import Cell, Column, TableView
-from skilljuror.store.questions.catalog import NOT_USABLE, meaning_of_mark
-from skilljuror.store.questions.csv_text import csv_text
-from skilljuror.store.questions.run import QueryResult, open_read
+from skilljuror.store.connect import QueryResult, open_read
+from skilljuror.store.questions import NOT_USABLE, csv_text, meaning_of_mark
 
 NAME = "studies"
 """Name of the table."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from skilljuror.report.answers import Answers
-from skilljuror.store.questions.catalog import CONTRAST, NOT_USABLE
-from skilljuror.store.questions.run import QueryResult
+from skilljuror.store.connect import QueryResult
+from skilljuror.store.questions import CONTRAST, NOT_USABLE
 
 
 def contrast_mark(answers: Answers) -> str:

@@ -9,8 +9,8 @@ from skilljuror.report.computed import COMPUTED, answer, documentation
 from skilljuror.report.formatting import DASH, format_value, heading_of, is_number
 from skilljuror.report.remarks import REMARKS, Remark
 from skilljuror.report.sections import Panel, Section
-from skilljuror.store.questions.catalog import NOT_USABLE
-from skilljuror.store.questions.run import QueryResult, remarks_on
+from skilljuror.store.connect import QueryResult
+from skilljuror.store.questions import NOT_USABLE, remarks_on
 
 WIDE = 8
 """Columns that any panel has room for."""

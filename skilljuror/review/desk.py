@@ -12,20 +12,17 @@ from msgspec.structs import replace
 
 from skilljuror.base.errors import InUseError, StudyError, UsageError
 from skilljuror.base.files import StudyFolder, append_jsonl
-from skilljuror.base.item_rows import ITEM, item_results
 from skilljuror.base.models.review import ADJUDICATIONS, Decision
 from skilljuror.base.models.review_queue import ReviewItem, ReviewText, blind_id
 from skilljuror.base.review_rows import (
     CODED,
-    code_rows,
     current_decisions,
     decided_at,
-    label_rows,
     now,
     reviewer_name,
     rows_of,
 )
-from skilljuror.layouts.build.folder import REVIEWS
+from skilljuror.layouts.build.folder import REVIEWS, builds_at
 from skilljuror.layouts.build.scopes import scope_file
 from skilljuror.review.findings import Question, finding_questions
 from skilljuror.review.harm import harm_questions, trial_texts
@@ -38,8 +35,7 @@ from skilljuror.review.uptake import (
     event_texts,
     sampled_events,
 )
-from skilljuror.store import open_write
-from skilljuror.store.stored_builds import builds_at, refresh_builds
+from skilljuror.store.study_files import refresh
 
 LOG = logging.getLogger(__name__)
 WAIT_SECONDS = 5.0
@@ -272,21 +268,9 @@ class StudyDesk:
         StoreError for one that cannot be written; the decision is saved nevertheless."""
         self._unsaved += [name for row in decisions for name in (row.item, *row.repeats)]
         names = {name.partition(":")[2].partition("/")[0] for name in self._unsaved}
-        study = StudyFolder(self._place)
+        builds = [build for build in self._builds if build.resolve().name in names]
         try:
-            refresh_builds(
-                [build for build in self._builds if build.resolve().name in names],
-                wait=WAIT_SECONDS,
-            )
-            if study.database.is_file() and any(one.startswith(PREFIX) for one in self._unsaved):
-                with open_write(study.database, wait=WAIT_SECONDS) as store:
-                    store.put_labels(label_rows(study))
-            if study.database.is_file() and any(one.startswith(ITEM) for one in self._unsaved):
-                with open_write(study.database, wait=WAIT_SECONDS) as store:
-                    store.put_items(item_results(study))
-            if any(one.partition(":")[0] in CODED for one in self._unsaved):
-                with open_write(study.database, wait=WAIT_SECONDS) as store:
-                    store.put_codes(code_rows(study))
+            refresh(self._place, builds, wait=WAIT_SECONDS)
         except InUseError as error:
             LOG.warning(
                 "%s; the answer is saved, the database is updated with the next one or by ingest",

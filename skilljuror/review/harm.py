@@ -14,7 +14,7 @@ from skilljuror.judge.by_model.excerpts import run_step
 from skilljuror.report.lookup import look_up
 from skilljuror.review.findings import Question
 from skilljuror.review.uptake import SHOWN, step_text
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 
 SUSPICION = 0.001
 """Review priority, after all other questions; up to twice as high where the control solves the task."""

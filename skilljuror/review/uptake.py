@@ -13,7 +13,7 @@ from skilljuror.judge.definition import load_definition
 from skilljuror.judge.judging.sample import label_sample, runs_to_judge
 from skilljuror.report.lookup import look_up
 from skilljuror.review.findings import Question
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 
 LOG = logging.getLogger(__name__)
 PREFIX = "uptake:"

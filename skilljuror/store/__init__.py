@@ -8,15 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from skilljuror.store.connect import open_read, open_write
-    from skilljuror.store.reader import QueryResult, Reader
+    from skilljuror.store.connect import QueryResult, Reader, open_read, open_write
     from skilljuror.store.writer import Store
 
 __all__ = ["QueryResult", "Reader", "Store", "open_read", "open_write"]
 
 _MODULES = {
-    "QueryResult": "reader",
-    "Reader": "reader",
+    "QueryResult": "connect",
+    "Reader": "connect",
     "Store": "writer",
     "open_read": "connect",
     "open_write": "connect",

@@ -1,22 +1,28 @@
-"""Opening the database: one writer, or locked readers."""
+"""The database: its schema, one writer or locked readers, and its replacement by one of this version.
+
+There are no migrations: ingest regenerates a database of another schema from its sources.
+"""
 
 import os
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 
-from skilljuror.base.errors import InUseError, StoreError
-from skilljuror.store import schema
-from skilljuror.store.limits import UNLIMITED, Limits
-from skilljuror.store.reader import Reader, close, duckdb_interrupts_raised, no_room, quoted
+from skilljuror.base.errors import InUseError, QueryError, StoreError
+from skilljuror.base.files import sha256
+from skilljuror.base.models.knowledge import CONTENT_KINDS
+from skilljuror.base.models.measure import UptakeCategory
 from skilljuror.store.writer import Store
 
-_MAGIC = slice(8, 12)
-_RETRY_SECONDS = 0.1
+if TYPE_CHECKING:
+    import pandas as pd
+
+Params = Mapping[str, Any] | None
 Config = dict[str, str | bool | int | float | list[str]]
 _LOCK: Config = {"enable_external_access": "false", "lock_configuration": "true"}
 _LOCKED: Config = {
@@ -27,6 +33,219 @@ _LOCKED: Config = {
 """No other file, no extension, no network, and no statement that could allow them again."""
 _READ_ONLY: Config = {**_LOCKED, "threads": 1}
 """One thread adds numbers in a fixed order, so that answers are reproducible to the last digit."""
+_MAGIC = slice(8, 12)
+_RETRY_SECONDS = 0.1
+_INTERRUPTED = "Query interrupted"
+"""DuckDB's message for a signal during a query."""
+_NO_ROOM = {
+    "No space left on device": "No space left on device",
+    "Disk quota exceeded": "Disk quota exceeded",
+    "File too large": "File too large",
+    "bad allocation": "out of memory",
+}
+"""DuckDB's messages for a full disk or memory, and the reason that is reported."""
+
+_NOT_OPEN = [one for one in UptakeCategory if one.label == "unknown" and not one.open]
+SQL = (
+    Path(__file__)
+    .with_name("schema.sql")
+    .read_text(encoding="utf-8")
+    .replace(":not_open", ", ".join(f"'{one}'" for one in _NOT_OPEN))
+    .replace(":content_kinds", ", ".join(f"'{one}'" for one in sorted(CONTENT_KINDS)))
+)
+DIGEST = sha256(SQL.encode())
+_OBJECT = re.compile(r"CREATE (TABLE|VIEW) ([a-z_]+) ")
+_COLUMN = re.compile(r"    (?:[^-]* AS )?([a-z_0-9]+)[ ,][^-]*-- (.+)")
+_OBJECTS = """
+SELECT 'table', table_name, comment FROM duckdb_tables() WHERE NOT internal
+UNION ALL
+SELECT 'view', view_name, comment FROM duckdb_views() WHERE NOT internal
+ORDER BY ALL
+"""
+_COLUMNS = """
+SELECT table_name, column_name, lower(data_type) || if(is_nullable, '', ' not null'), comment
+FROM duckdb_columns() WHERE NOT internal ORDER BY table_name, column_index
+"""
+_HEAD = """# The tables of study.duckdb
+
+Generated from `skilljuror/store/schema.sql` by `make docs`. The database contains the same texts:
+`select * from duckdb_columns()`.
+
+The database is disposable: delete it, ingest and judge again, and you get the same rows. The next ingest
+regenerates a database of another version of skilljuror from all its sources. It contains no message
+bodies; steps and events refer to file and line of the raw logs. Times are UTC without a zone. A null is
+"unknown", never zero. Named questions over these tables:
+`skilljuror query STUDY`.
+"""
+
+
+def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the tables, views and macros in an empty database."""
+    connection.execute("BEGIN")
+    connection.execute(SQL)
+    connection.execute(";\n".join(_comments()))
+    connection.execute("INSERT INTO made_by VALUES (?)", [DIGEST])
+    connection.execute("COMMIT")
+
+
+def is_ours(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a database was created with this schema."""
+    try:
+        made_by = connection.execute("SELECT schema_sha256 FROM made_by").fetchall()
+    except (duckdb.CatalogException, duckdb.BinderException):
+        return False
+    return made_by == [(DIGEST,)]
+
+
+def describe() -> str:
+    """Return the schema as Markdown, from the comments of a new database."""
+    with duckdb.connect(":memory:") as connection:
+        create_schema(connection)
+        objects = connection.execute(_OBJECTS).fetchall()
+        columns = connection.execute(_COLUMNS).fetchall()
+    parts = [_HEAD]
+    for kind, name, comment in objects:
+        rows = [row[1:] for row in columns if row[0] == name]
+        parts.append(f"## {name}\n\n{comment}{' (A view.)' if kind == 'view' else ''}\n")
+        parts.append("| column | type | meaning |\n|---|---|---|")
+        parts += [f"| `{column}` | {kind} | {meaning} |" for column, kind, meaning in rows]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _comments() -> Iterator[str]:
+    """Yield COMMENT ON statements: from the line before a table or view, and from the end of a column's line."""
+    table, before = "", ""
+    for line in SQL.splitlines():
+        if created := _OBJECT.match(line):
+            kind, table = created.groups()
+            yield f"COMMENT ON {kind} {table} IS {_quoted(before.removeprefix('-- '))}"
+        elif column := _COLUMN.match(line):
+            yield f"COMMENT ON COLUMN {table}.{column[1]} IS {_quoted(column[2])}"
+        before = line
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+class QueryResult(NamedTuple):
+    """All rows of one query."""
+
+    columns: tuple[str, ...]
+    """Names of the columns."""
+    rows: list[tuple[Any, ...]]
+    """The rows, values in the order of the columns."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as dicts."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+class Reader:
+    """A locked view of one database. All rows are fetched at once, because a partly read result keeps
+    DuckDB's connection busy."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, target: str = "") -> None:
+        self._connection = connection
+        self._target = target
+        self.path = path
+        """The database file."""
+
+    def rows(self, sql: str, params: Params = None) -> QueryResult:
+        """Run one statement with bound parameters. Raises QueryError, and StoreError for a damaged file."""
+        with self._cursor(sql) as cursor:
+            cursor.execute(sql, dict(params) if params else None)
+            if not cursor.description:
+                raise _no_rows()
+            return QueryResult(tuple(name for name, *_ in cursor.description), cursor.fetchall())
+
+    def frame(self, sql: str, params: Params = None) -> "pd.DataFrame":
+        """Return the same rows as a pandas DataFrame. Raises as `rows`."""
+        with self._cursor(sql) as cursor:
+            relation = cursor.sql(sql, params=dict(params) if params else None)
+            if relation is None:
+                raise _no_rows()
+            answer: pd.DataFrame = relation.df()
+            return answer
+
+    def to_parquet(self, sql: str, params: Params = None) -> int:
+        """Write the rows of a query to `target` as Parquet, and return their number. Raises as `rows`."""
+        with self._cursor(sql) as cursor:
+            if cursor.extract_statements(sql)[0].type != duckdb.StatementType.SELECT:
+                raise QueryError("only a SELECT statement can be written as Parquet; write one")
+            text = sql.encode()
+            tokens = [at for at, kind in duckdb.tokenize(sql) if kind != duckdb.token_type.comment]
+            while text[tokens[-1] :].startswith(b";"):
+                text = text[: tokens.pop()]
+            copy = (
+                f"COPY (\n{text.decode()}\n) TO {quoted(self._target)}"
+                " (FORMAT parquet, USE_TMP_FILE false)"
+            )
+            ((count,),) = cursor.execute(copy, dict(params) if params else None).fetchall()
+            return int(count)
+
+    @contextmanager
+    def _cursor(self, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor for one statement: of several, DuckDB would run all and return only the last answer."""
+        cursor = self._connection.cursor()
+        try:
+            with duckdb_interrupts_raised():
+                count = len(cursor.extract_statements(sql))
+                if count == 0:
+                    raise _no_rows()
+                if count > 1:
+                    raise QueryError(f"this is {count} SQL statements; write one SELECT statement")
+                yield cursor
+        except (duckdb.OutOfMemoryException, MemoryError) as error:
+            raise QueryError(
+                "the query needs more memory than this machine has: add a LIMIT or a filter",
+            ) from error
+        except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException) as error:
+            raise no_room(self.path, error) or StoreError(
+                f"the database {str(self.path)!r} cannot be read ({_one_line(error)}): delete it and run"
+                " `skilljuror ingest` again to regenerate it from its sources",
+                file=str(self.path),
+            ) from error
+        except duckdb.Error as error:
+            raise QueryError(_one_line(error)) from error
+        finally:
+            cursor.close()
+
+
+@contextmanager
+def duckdb_interrupts_raised() -> Iterator[None]:
+    """Raise DuckDB's RuntimeError for Ctrl-C as KeyboardInterrupt."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == _INTERRUPTED:
+            raise KeyboardInterrupt from error
+        raise
+
+
+def quoted(text: str) -> str:
+    """Return a text as SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def no_room(path: Path, error: Exception) -> StoreError | None:
+    """Return the error for a full disk or memory; None for another cause."""
+    reason = next((text for words, text in _NO_ROOM.items() if words in str(error)), None)
+    if reason is None:
+        return None
+    return StoreError(
+        f"{reason}: cannot write the database {str(path)!r}; free disk space and rerun the command",
+        file=str(path),
+    )
+
+
+def _no_rows() -> QueryError:
+    return QueryError("the SQL returns no rows; write one SELECT statement")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:500]
 
 
 class _NotADatabase(StoreError):
@@ -45,46 +264,37 @@ def open_write(path: Path, wait: float = 0.0) -> Iterator[Store]:
     except OSError as error:
         raise _unusable(path, f"cannot be created ({error.strerror})") from error
     with _connected(path, _LOCKED, wait=wait) as connection, duckdb_errors_translated(path):
-        if schema.is_empty(connection):
-            schema.create(connection)
-        elif not schema.is_ours(connection):
+        if not connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone():
+            create_schema(connection)
+        elif not is_ours(connection):
             raise _other_version(path)
         yield Store(connection)
         connection.execute("CHECKPOINT")  # closing does the same, but ignores errors
 
 
 @contextmanager
-def open_read(
-    path: Path, limits: Limits = UNLIMITED, target: Path | None = None
-) -> Iterator[Reader]:
+def open_read(path: Path, target: Path | None = None) -> Iterator[Reader]:
     """Open a read-only, locked view of the database at `path`: no SQL can write, access a file other
-    than `target`, or raise the limits.
+    than `target`.
 
     Raises StoreError if the file is missing, foreign, damaged or of another version, and InUseError if
     another process is writing it.
     """
     if not path.exists():
         raise StoreError(f"there is no database at {str(path)!r}: run `skilljuror ingest` first")
-    config = _reading(limits)
-    if target:
-        config = {name: value for name, value in config.items() if name not in _LOCK}
+    unlocked = {name: value for name, value in _READ_ONLY.items() if name not in _LOCK}
     with (
         _name_for_duckdb(target) if target else nullcontext("") as name,
-        _connected(path, config, read_only=True) as connection,
+        _connected(path, unlocked if target else _READ_ONLY, read_only=True) as connection,
     ):
         with duckdb_errors_translated(path):
-            if target:
-                _lock_but_for(connection, name)
-            if not schema.is_ours(connection):
+            if target:  # locked except for one file; DuckDB rejects this setting at opening
+                connection.execute(f"SET allowed_paths = [{quoted(name)}]")
+                connection.execute("SET enable_external_access = false")
+                connection.execute("SET lock_configuration = true")
+            if not is_ours(connection):
                 raise _other_version(path)
-        yield Reader(connection, path, limits, name)
-
-
-def _lock_but_for(connection: duckdb.DuckDBPyConnection, target: str) -> None:
-    """Lock an open connection except for one file; DuckDB rejects this setting at opening."""
-    connection.execute(f"SET allowed_paths = [{quoted(target)}]")
-    for setting, value in _LOCK.items():
-        connection.execute(f"SET {setting} = {value}")
+        yield Reader(connection, path, name)
 
 
 def is_current(path: Path) -> bool:
@@ -94,7 +304,7 @@ def is_current(path: Path) -> bool:
     """
     try:
         with _connected(path, _LOCKED) as connection, duckdb_errors_translated(path):
-            return schema.is_ours(connection)
+            return is_ours(connection)
     except _NotADatabase:
         return False
 
@@ -107,7 +317,7 @@ def duckdb_errors_translated(path: Path) -> Iterator[None]:
             yield
     except duckdb.Error as error:
         full = no_room(path, error)
-        raise full or _unusable(path, f"cannot be used ({_first_line(error)})") from error
+        raise full or _unusable(path, f"cannot be used ({_one_line(error)})") from error
 
 
 @contextmanager
@@ -115,26 +325,11 @@ def _connected(
     path: Path, config: Config, *, read_only: bool = False, wait: float = 0.0
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     with _name_for_duckdb(path) as name:
-        connect = partial(_connect, path, name, config, read_only=read_only)
-        connection = _once_free(connect, wait)
+        connection = _connect(path, name, config, read_only=read_only, wait=wait)
         try:
             yield connection
         finally:
-            close(connection)
-
-
-def _once_free(
-    connect: Callable[[], duckdb.DuckDBPyConnection], wait: float
-) -> duckdb.DuckDBPyConnection:
-    """Connect, with retries while the file is in use, for `wait` seconds."""
-    deadline = time.monotonic() + wait
-    while True:
-        try:
-            return connect()
-        except InUseError:
-            if time.monotonic() >= deadline:
-                raise
-        time.sleep(_RETRY_SECONDS)
+            connection.close()
 
 
 @contextmanager
@@ -153,15 +348,10 @@ def _name_for_duckdb(path: Path) -> Iterator[str]:
         yield str(path)
 
 
-def _reading(limits: Limits) -> Config:
-    if limits.memory is None:
-        return _READ_ONLY
-    return {**_READ_ONLY, "memory_limit": f"{limits.memory}B", "temp_directory": ""}
-
-
 def _connect(
-    path: Path, name: str, config: Config, *, read_only: bool
+    path: Path, name: str, config: Config, *, read_only: bool, wait: float
 ) -> duckdb.DuckDBPyConnection:
+    """Open a file, with retries while it is in use, for `wait` seconds."""
     if path.exists() and not _looks_like_duckdb(path):
         raise _unusable(path, "is not a DuckDB database")
     try:
@@ -170,13 +360,16 @@ def _connect(
         raise _busy(path, "this process") from error
     except duckdb.IOException as error:
         if "Could not set lock" in str(error):
+            if wait > 0:
+                time.sleep(_RETRY_SECONDS)
+                return _connect(path, name, config, read_only=read_only, wait=wait - _RETRY_SECONDS)
             raise _busy(path, "another process") from error
         if "Permission denied" in str(error):
             raise _denied(path, "Permission denied") from error
         full = no_room(path, error)
-        raise full or _unusable(path, f"cannot be opened ({_first_line(error)})") from error
+        raise full or _unusable(path, f"cannot be opened ({_one_line(error)})") from error
     except duckdb.Error as error:
-        raise _unusable(path, f"cannot be opened ({_first_line(error)})") from error
+        raise _unusable(path, f"cannot be opened ({_one_line(error)})") from error
 
 
 def _looks_like_duckdb(path: Path) -> bool:
@@ -220,5 +413,39 @@ def _unusable(path: Path, what: str) -> StoreError:
     )
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+@contextmanager
+def database_to_fill(path: Path) -> Iterator[Path]:
+    """Yield the path that ingest writes to: the database at `path`, or a new one next to it if that is
+    missing or of another version.
+
+    The new one replaces `path` when the block succeeds; the old one becomes `<name>.old`. Until then a
+    kill leaves the old one unchanged, and the next ingest resumes with the new one. Raises StoreError if
+    a database is in use or access is denied.
+    """
+    if _is_ready(path):
+        yield path
+        return
+    new = path.with_name(f"{path.name}.new")
+    if not _is_ready(new):
+        _remove(new)
+    yield new
+    if path.exists():
+        path.replace(path.with_name(f"{path.name}.old"))
+        _log_of(path).unlink(missing_ok=True)
+    new.replace(path)
+
+
+def _is_ready(path: Path) -> bool:
+    if not path.exists():
+        return False
+    return is_current(path)
+
+
+def _remove(path: Path) -> None:
+    for left in (path, _log_of(path)):
+        left.unlink(missing_ok=True)
+
+
+def _log_of(path: Path) -> Path:
+    """DuckDB's write-ahead log, left by a killed writer."""
+    return path.with_name(f"{path.name}.wal")

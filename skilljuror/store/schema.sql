@@ -433,13 +433,8 @@ CREATE TABLE sources (
     size BIGINT  -- Bytes.
 );
 
--- One row per run whose files no longer contain it, because one was deleted or became shorter. Its rows are kept until `ingest --prune`.
-CREATE TABLE kept_runs (
-    trajectory VARCHAR NOT NULL  -- Key of the run.
-);
-
--- One row per file, or folder read as a whole, that ingest examined, so that it need not open unchanged ones.
-CREATE TABLE seen (
+-- One row per file, or folder read as a whole, that ingest examined: what is known of it without opening it, and the key of its rows in the cache.
+CREATE TABLE files (
     path VARCHAR NOT NULL,  -- Path as found.
     size BIGINT NOT NULL,  -- Bytes; of a folder, of all its files.
     mtime_ns BIGINT NOT NULL,  -- Last change, nanoseconds since the epoch; of a folder, that of any of its files.
@@ -450,14 +445,14 @@ CREATE TABLE seen (
     session VARCHAR,  -- Session in its first bytes.
     link VARCHAR,  -- Its role among the files of its session, JSON.
     problem VARCHAR,  -- Why it is not read.
-    names VARCHAR[] NOT NULL,  -- Names that link it to files with the same name.
-    read_with VARCHAR  -- Digest of its group of files.
+    digest VARCHAR  -- Digest of reader, options and facts of all files that it was read with; null for a file that is not read, or missing.
 );
 
--- One row per group of files read together: the captures of one session and their parts.
-CREATE TABLE groups (
-    digest VARCHAR NOT NULL,  -- Digest of reader, paths and facts of its files; begins with - if it must be read again.
-    keys VARCHAR[] NOT NULL  -- Keys of its runs.
+-- One row per group of files read together and run that it gives: the captures of one session and their parts.
+CREATE TABLE readings (
+    digest VARCHAR NOT NULL,  -- Digest of the group, as in files.
+    run VARCHAR NOT NULL,  -- Key of the run, or of a trial without a log.
+    kept BOOLEAN NOT NULL  -- Whether the stored rows are those of an earlier, longer version of it.
 );
 
 -- One row per run of an agent.
@@ -500,6 +495,11 @@ CREATE TABLE trajectories (
     units INTEGER,  -- Knowledge units of the offered variant; null without a knowledge map.
     shown_bytes BIGINT  -- Bytes of Skill text shown, including repeats; null if unknown.
 );
+
+-- One row per run whose files no longer contain it, because one was deleted or became shorter. Its rows are kept until `ingest --prune`.
+CREATE VIEW kept_runs AS
+SELECT trajectory AS trajectory  -- Key of the run.
+FROM trajectories WHERE trial IS NULL AND trajectory NOT IN (SELECT run FROM readings WHERE NOT kept);
 
 -- One row per trial and kind of text that its agent must not see: the result of searching for it in what the agent was shown. A study without fingerprints has no rows.
 CREATE TABLE leak_searches (

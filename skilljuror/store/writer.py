@@ -1,8 +1,10 @@
-"""Write batches that replace earlier rows with the same keys, each in one transaction."""
+"""Writing: records become rows by tables.sql, each batch in one transaction that replaces earlier rows of the same names."""
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -10,7 +12,7 @@ import duckdb
 from skilljuror.base.errors import StoreError
 from skilljuror.base.models.check_result import CheckResult
 from skilljuror.base.models.generation import Generation
-from skilljuror.base.models.ingest import SeenFile, SourceRow, UnloggedTrial
+from skilljuror.base.models.ingest import Ingested, SourceRow, UnloggedTrial
 from skilljuror.base.models.measure import (
     JudgeCalls,
     LocalEffect,
@@ -18,11 +20,7 @@ from skilljuror.base.models.measure import (
     UnitUse,
     Verdict,
 )
-from skilljuror.store import plans, tables
-from skilljuror.store.runs import RUN_TABLES, RunColumns, merge_batches, run_names
-from skilljuror.store.seen import SeenFiles
-from skilljuror.store.tables import Columns, Row, Table
-from skilljuror.store.values import without_misfits
+from skilljuror.store.rows import as_json
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.base.models.build import VariantManifest
@@ -31,10 +29,25 @@ if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.base.models.study import StudyPlan, TrialRecord
     from skilljuror.base.models.task_attribute import JudgedAttribute
 
-_RUNS = """
-SELECT trajectory, source FROM trajectories UNION ALL SELECT trial, source FROM unlogged_trials
-ORDER BY ALL
+_SECTIONS = dict(
+    section.split("\n", 1)
+    for section in Path(__file__).with_name("tables.sql").read_text("utf-8").split("-- put ")[1:]
+)
+_OF_FILES = {"TIMESTAMP": "VARCHAR"}
+_OF_LOGS = {
+    "TIMESTAMP": "DOUBLE",
+    'STRUCT("first" INTEGER, "last" INTEGER)[]': "INTEGER[][]",
+}
+"""Types of columns -> types of the same values in the study's files, and in the rows of a log."""
+_MACROS = r"""
+CREATE OR REPLACE TEMP MACRO utc(text) AS if(
+    regexp_matches(text, '(Z|[+-]\d\d:?\d\d)$'), make_timestamp(epoch_us(TRY_CAST(text AS TIMESTAMPTZ))), TRY_CAST(text AS TIMESTAMP)
+);
+CREATE OR REPLACE TEMP MACRO moment(seconds) AS CASE WHEN seconds BETWEEN -62135596800 AND 253402300799 THEN make_timestamp(
+    CAST(floor(seconds) AS BIGINT) * 1000000 + CAST(round_even((seconds - floor(seconds)) * 1000000, 0) AS BIGINT)
+) END
 """
+"""ISO 8601 text, by default in UTC, as a time; and seconds since the epoch, null outside of the calendar."""
 
 
 class Store:
@@ -42,29 +55,38 @@ class Store:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self.seen = SeenFiles(connection)
-        """Records of ingested files."""
         self._inside = False
         """True inside a transaction."""
-        self._types: dict[str, dict[str, str]] = {}
-        """Cache: table -> column -> type."""
-        self._known_runs: dict[str, set[str]] = {}
-        """Cache: table -> names of its runs; rows of new runs need no deletion."""
-        self._judged: dict[str, set[str]] = {}
-        """Cache: judge -> trials and foreign runs with its verdicts."""
+        self._statements: dict[str, list[str]] = {}
+        """Cache: kind of record -> its statements."""
 
-    def put_plan(self, plan: "StudyPlan") -> None:
-        """Replace the plan: study, tasks, attributes, conditions and planned trials."""
+    def put(
+        self,
+        kind: str,
+        records: Iterable[Any] = (),
+        names: Iterable[str] = (),
+        judge: str | None = None,
+    ) -> None:
+        """Write records, or their JSON, by the section of tables.sql about their kind; `names` (and `judge`) are
+        those whose earlier rows go."""
         with self.transaction():
-            for table, records in plans.plan_rows(plan):
-                self._delete_all(table.name)
-                self._insert_records(table, records)
+            self._connection.execute(
+                "CREATE OR REPLACE TEMP TABLE given AS SELECT n, j::JSON AS j FROM"
+                " (SELECT unnest($records::VARCHAR[]) AS j, generate_subscripts($records::VARCHAR[], 1) - 1 AS n)",
+                {"records": [as_json(record) for record in records]},
+            )
+            self._connection.execute(
+                "CREATE OR REPLACE TEMP TABLE named AS SELECT unnest($names::VARCHAR[]) AS name, $judge::VARCHAR AS judge",
+                {"names": list(names), "judge": judge},
+            )
+            for statement in self._statements_of(kind):
+                self._connection.execute(statement)
 
-    def put_attributes(self, plan: "StudyPlan", judged: "Iterable[JudgedAttribute]") -> None:
-        """Replace the attributes of the tasks, including those judged by a model."""
-        with self.transaction():
-            self._delete_all(tables.TASK_ATTRIBUTES.name)
-            self._insert_records(tables.TASK_ATTRIBUTES, list(plans.attribute_rows(plan, judged)))
+    def put_plan(self, plan: "StudyPlan", judged: "Iterable[JudgedAttribute]" = ()) -> None:
+        """Replace the plan: study, tasks, their attributes (a model's judgements included), conditions, trials."""
+        from skilljuror.store.study_files import plan_document
+
+        self.put("plan", [plan_document(plan, judged)])
 
     def put_builds(
         self,
@@ -73,81 +95,36 @@ class Store:
     ) -> None:
         """Write builds with the answers of gates and people, and Skills that are offered unchanged; each
         build replaces an earlier one of its name."""
-        unchanged = list(given)
-        if not builds and not unchanged:
-            return
+        from skilljuror.store.study_files import build_document
+
         names = [build.record.name for build in builds]
-        if len(set(names)) < len(names):
-            double = sorted({name for name in names if names.count(name) > 1})
+        if double := sorted({name for name in names if names.count(name) > 1}):
             raise StoreError(
                 f"duplicate build name {double[0]!r}: use a unique name for each build"
             )
-        with self.transaction():
-            names = sorted({*names, *(task for task, _ in unchanged)})
-            for table, records in plans.build_rows(builds, unchanged):
-                self._delete_matching(table, {"build": names})
-                self._insert_records(table, records)
+        unchanged = [
+            {"build": task, "manifests": [manifest.model_dump() | {"build": task, "layers": ""}]}
+            for task, manifest in given
+        ]
+        names += [str(document["build"]) for document in unchanged]
+        if names:
+            self.put("builds", [*map(build_document, builds), *unchanged], names)
 
-    def put_given(self, rows: Iterable[Any]) -> None:
-        """Replace the rows of Skills that conditions offer unchanged."""
-        with self.transaction():
-            self._delete_all(tables.GIVEN_SKILLS.name)
-            self._insert_records(tables.GIVEN_SKILLS, list(rows))
+    def put_units(
+        self, units: Sequence[Mapping[str, Any]], places: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Replace all knowledge units and their places."""
+        self.put("units", units)
+        self.put("unit_places", places)
 
     def put_generations(self, rows: Iterable[Generation]) -> None:
         """Replace the rows of generated Skills."""
-        with self.transaction():
-            self._delete_all(tables.GENERATIONS.name)
-            self._insert_records(tables.GENERATIONS, list(rows))
+        self.put("generations", rows)
 
-    def put_skill_leaks(self, rows: Iterable[Any]) -> None:
-        """Replace the leaks of the Skills."""
-        with self.transaction():
-            self._delete_all(tables.SKILL_LEAKS.name)
-            self._insert_records(tables.SKILL_LEAKS, list(rows))
-
-    def put_units(self, units: Sequence[Row], places: Sequence[Row]) -> None:
-        """Replace all knowledge units and their places."""
-        with self.transaction():
-            for table, rows in ((tables.UNITS, units), (tables.UNIT_PLACES, places)):
-                self._delete_all(table.name)
-                self._insert_records(table, rows)
-
-    def builds(self) -> set[str]:
-        """Return the names of the builds."""
-        return self._column_values("SELECT build FROM builds")
-
-    def remove_quotes(self) -> None:
-        """Remove previews, quotes and names of projects and persons from all rows and from the file."""
-        with self.transaction():
-            self._connection.execute("UPDATE steps SET preview = ''")
-            self._connection.execute("UPDATE leak_searches SET excerpt = ''")
-            self._connection.execute("UPDATE trajectories SET project = NULL, person = NULL")
-            self._connection.execute("UPDATE events SET quote = '', note = ''")
-            self._connection.execute(
-                "UPDATE verdicts SET source_quote = NULL, action_quote = NULL, note = ''"
-            )
-            self._connection.execute("UPDATE effects SET quote = NULL")
-            self._connection.execute("UPDATE check_results SET said = NULL")
-        self._connection.execute("CHECKPOINT")
-
-    def trials(self) -> set[str]:
-        """Return the names of the study's trials with any row."""
-        return self._column_values(
-            "SELECT trial FROM trials UNION SELECT trajectory FROM trajectories"
-        )
-
-    def sources(self) -> set[str]:
-        """Return the paths of the sources."""
-        return self._column_values("SELECT path FROM sources")
-
-    def runs(self) -> list[tuple[str, str]]:
-        """(key, source) of every run, and (trial, folder) of every foreign trial without one."""
-        return self._connection.execute(_RUNS).fetchall()
-
-    def put_trials(self, trials: "Sequence[TrialRecord]") -> None:
-        """Write finished trials."""
-        self._put(tables.TRIALS, _last_per_key(trials, "trial"))
+    def put_trials(self, trials: "Sequence[TrialRecord | str]") -> None:
+        """Write finished trials, or their JSON."""
+        if trials:
+            self.put("trials", trials)
 
     def put_attempts(
         self,
@@ -155,97 +132,43 @@ class Store:
         acceptances: "Sequence[Acceptance]" = (),
     ) -> None:
         """Replace all earlier attempts, with their numbers, and all acceptances by people."""
-        with self.transaction():
-            for table, records in ((tables.ATTEMPTS, attempts), (tables.ACCEPTANCES, acceptances)):
-                self._delete_all(table.name)
-                self._insert_records(table, records)
+        self.put("attempts", [trial.model_dump() | {"attempt": n} for n, trial in attempts])
+        self.put("acceptances", acceptances)
 
     def put_checks(self, trials: Sequence[str], checks: Sequence[CheckResult]) -> None:
         """Replace what the verifiers of some trials reported, test by test."""
-        with self.transaction():
-            self._connection.execute(
-                "DELETE FROM check_results WHERE item_group IS NULL AND list_contains($trials, trial)",
-                {"trials": list(trials)},
-            )
-            self._insert_records(tables.CHECK_RESULTS, checks)
+        self.put("checks", checks, trials)
 
     def put_items(self, items: Sequence[CheckResult]) -> None:
         """Replace the items of all rubrics."""
-        with self.transaction():
-            self._connection.execute("DELETE FROM check_results WHERE item_group IS NOT NULL")
-            self._insert_records(tables.CHECK_RESULTS, items)
+        self.put("items", items)
 
     def put_labels(self, labels: "Sequence[Decision]") -> None:
         """Replace all labels by people."""
-        with self.transaction():
-            self._delete_all(tables.LABELS.name)
-            self._insert_records(tables.LABELS, labels)
-
-    def put_codes(self, codes: "Sequence[Decision]") -> None:
-        """Replace all codes that people gave to trials."""
-        with self.transaction():
-            self._delete_all(tables.TRIAL_CODES.name)
-            self._insert_records(tables.TRIAL_CODES, codes)
-
-    def put_sources(self, sources: Sequence[SourceRow]) -> None:
-        """Write sources."""
-        self._put(tables.SOURCES, _last_per_key(sources, "path"))
-
-    def put_seen(self, files: Sequence[SeenFile], groups: Mapping[str, Sequence[str]]) -> None:
-        """Write records of files, and digest -> keys of their groups."""
-        records = [{"digest": digest, "keys": keys} for digest, keys in groups.items()]
-        self._put(tables.SEEN, _last_per_key(files, "path"))
-        self._put(tables.GROUPS, records)
-
-    def put_metrics(self, definitions: Sequence[Mapping[str, Any]]) -> None:
-        """Write the definitions of measures."""
-        with self.transaction():
-            self._replace(tables.METRICS, definitions)
-
-    def judged(self, judge: str) -> dict[str, str]:
-        """Trial or foreign run -> digest of the judge's input."""
-        sql = "SELECT trial, input FROM judged WHERE judge = $judge"
-        return dict(self._connection.execute(sql, {"judge": judge}).fetchall())
+        self.put("labels", labels)
 
     def put_label_sample(self, uses: "Sequence[SampledUse]") -> None:
         """Replace the uses sampled for labelling, in order."""
-        with self.transaction():
-            self._delete_all(tables.LABEL_SAMPLE.name)
-            self._insert_records(tables.LABEL_SAMPLE, list(enumerate(uses)))
+        self.put("label_sample", uses)
 
-    def put_repeated(
-        self, judge: str, names: Sequence[str], answers: Sequence[RepeatedVerdict]
-    ) -> None:
-        """Replace the repeated answers of a judge's model for some trials or foreign runs."""
-        with self.transaction():
-            keys = {"trial": list(names), "judge": [judge] * len(names)}
-            self._delete_matching(tables.REPEATED_VERDICTS, keys)
-            self._insert_records(tables.REPEATED_VERDICTS, answers)
+    def put_sources(self, sources: Sequence[SourceRow]) -> None:
+        """Write sources."""
+        if sources:
+            self.put("sources", sources)
 
-    def verdicts(self, judge: str, names: Sequence[str]) -> list[Verdict]:
-        """Return the verdicts of a judge on some trials or foreign runs."""
-        answer = self._connection.execute(
-            "SELECT * FROM verdicts"
-            " WHERE judge = $judge AND trial IN (SELECT unnest($names::VARCHAR[])) ORDER BY event",
-            {"judge": judge, "names": list(names)},
-        )
-        columns = [column[0] for column in answer.description]
-        return [Verdict(**dict(zip(columns, row, strict=True))) for row in answer.fetchall()]
+    def put_metrics(self, definitions: Sequence[Mapping[str, Any]]) -> None:
+        """Write the definitions of measures."""
+        self.put("metrics", definitions)
 
-    def put_effects(self, names: Sequence[str], effects: Sequence[LocalEffect]) -> None:
-        """Replace the effects of calls of some trials or foreign runs."""
-        with self.transaction():
-            self._delete_matching(tables.EFFECTS, {"trial": list(names)})
-            self._insert_records(tables.EFFECTS, effects)
+    def put_runs(self, runs: Iterable[Ingested | str]) -> None:
+        """Write runs, or their JSON; a run replaces its earlier rows, and the last of two with one name counts."""
+        if rows := list(runs):
+            self.put("runs", rows)
 
-    def put_judge_calls(
-        self, judge: str, names: Sequence[str], calls: Sequence[JudgeCalls]
-    ) -> None:
-        """Replace the model calls for some trials or foreign runs."""
-        with self.transaction():
-            keys = {"trial": list(names), "judge": [judge] * len(names)}
-            self._delete_matching(tables.JUDGE_CALLS, keys)
-            self._insert_records(tables.JUDGE_CALLS, calls)
+    def put_unlogged(self, trials: Sequence[UnloggedTrial]) -> None:
+        """Write foreign trials without a log, except those with a run in the database."""
+        if trials:
+            self.put("unlogged", trials)
 
     def put_judged(
         self,
@@ -258,136 +181,87 @@ class Store:
 
         `names` maps each to the digest of the judge's input, or None.
         """
-        if judge not in self._judged:
-            sql = "SELECT DISTINCT trial FROM verdicts WHERE judge = $judge"
-            self._judged[judge] = self._column_values(sql, {"judge": judge})
-        again = sorted(self._judged[judge].intersection(names))
+        inputs = [
+            {"trial": name, "judge": judge, "input": digest}
+            for name, digest in names.items()
+            if digest is not None
+        ]
         with self.transaction():
-            if again:
-                keys = {"trial": again, "judge": [judge] * len(again)}
-                self._delete_matching(tables.VERDICTS, keys)
-                self._delete_matching(tables.UNIT_USES, keys)
-            self._insert_records(tables.VERDICTS, _last_per_key(verdicts, "event", "judge"))
-            self._insert_records(tables.UNIT_USES, uses)
-            inputs = [
-                {"trial": name, "judge": judge, "input": digest}
-                for name, digest in names.items()
-                if digest is not None
-            ]
-            self._put(tables.JUDGED, inputs)
-        self._judged[judge].update(names)
+            self.put("judged", inputs, names, judge)
+            self.put("verdicts", verdicts)
+            self.put("unit_uses", uses)
 
-    def put_runs(self, batches: Iterable[RunColumns]) -> None:
-        """Write runs, in as few transactions as possible. A run replaces its earlier rows."""
-        for columns in merge_batches(batches):
-            self._put_runs(columns)
+    def put_repeated(
+        self, judge: str, names: Sequence[str], answers: Sequence[RepeatedVerdict]
+    ) -> None:
+        """Replace the repeated answers of a judge's model for some trials or foreign runs."""
+        self.put("repeated", answers, names, judge)
 
-    def put_unlogged(self, trials: Sequence[UnloggedTrial]) -> None:
-        """Write foreign trials without a log, except those with a run in the database."""
-        logged = self._names(tables.TRAJECTORIES, "trajectory")
-        alone = [trial for trial in _last_per_key(trials, "trial") if trial.trial not in logged]
-        self._put(tables.UNLOGGED_TRIALS, alone)
-        self._names(tables.UNLOGGED_TRIALS, "trial").update(trial.trial for trial in alone)
+    def put_judge_calls(
+        self, judge: str, names: Sequence[str], calls: Sequence[JudgeCalls]
+    ) -> None:
+        """Replace the model calls for some trials or foreign runs."""
+        self.put("judge_calls", calls, names, judge)
 
-    def forget(self, trajectories: Sequence[str], sources: Sequence[str] = ()) -> None:
-        """Remove runs with all their rows, and rows of files that are no longer sources."""
-        self._remove([*_tables_about_runs(trajectories), (tables.SOURCES, "path", sources)])
+    def put_effects(self, names: Sequence[str], effects: Sequence[LocalEffect]) -> None:
+        """Replace the effects of calls of some trials or foreign runs."""
+        self.put("effects", effects, names)
+
+    def forget(self, runs: Iterable[str], sources: Iterable[str] = ()) -> None:
+        """Remove runs, or trials without one, with all their rows, and rows of files that are no longer sources."""
+        gone, paths = list(runs), list(sources)
+        if gone:
+            self.put("forgotten", (), gone)
+        if paths:
+            self.rows("DELETE FROM sources WHERE path IN (SELECT unnest($paths))", {"paths": paths})
 
     def forget_trials(self, trials: Sequence[str]) -> None:
         """Remove trials with all their rows."""
-        self._remove([*_tables_about_runs(trials), (tables.TRIALS, "trial", trials)])
-
-    def _remove(self, gone: Iterable[tuple[Table, str, Sequence[str]]]) -> None:
-        """Delete the rows with one of the names in a column, in one transaction."""
-        named = [(table, {column: list(names)}) for table, column, names in gone if names]
-        if not named:
-            return
-        with self.transaction():
-            for table, keys in named:
-                self._delete_matching(table, keys)
-        self._known_runs.clear()
-
-    def _put_runs(self, columns: RunColumns) -> None:
-        keys, measured = run_names(columns)
-        old = sorted(self._names(tables.TRAJECTORIES, "trajectory").intersection(keys))
-        again = sorted(self._names(tables.MEASURES, "trial") & measured)
-        logged = sorted(self._names(tables.UNLOGGED_TRIALS, "trial").intersection(keys))
-        with self.transaction():
-            for table, _ in RUN_TABLES:
-                if gone := again if table is tables.MEASURES else old:
-                    self._delete_matching(table, {table.key[0]: gone})
-                self._insert(table, columns[table.name])
-            if logged:
-                self._delete_matching(tables.UNLOGGED_TRIALS, {"trial": logged})
-        self._known_runs[tables.UNLOGGED_TRIALS.name].difference_update(logged)
-        self._known_runs[tables.TRAJECTORIES.name].update(keys)
-        self._known_runs[tables.MEASURES.name].update(measured)
-
-    def _column_values(self, sql: str, params: Mapping[str, Any] | None = None) -> set[str]:
-        """Return the values of a one-column answer."""
-        return {value for (value,) in self._connection.execute(sql, params).fetchall()}
-
-    def _names(self, table: Table, column: str) -> set[str]:
-        """Return the runs with rows in a table."""
-        if table.name not in self._known_runs:
-            sql = f"SELECT DISTINCT {column} FROM {table.name}"  # noqa: S608
-            self._known_runs[table.name] = self._column_values(sql)
-        return self._known_runs[table.name]
-
-    def _put(self, table: Table, records: Sequence[Any]) -> None:
-        if records:
+        if trials:
             with self.transaction():
-                self._replace(table, records)
+                self.forget(trials)
+                self.rows(
+                    "DELETE FROM trials WHERE trial IN (SELECT unnest($names))", {"names": trials}
+                )
 
-    def _replace(self, table: Table, records: Sequence[Any]) -> None:
-        if records:
-            self._delete_matching(table, table.values(table.key, records))
-            self._insert_records(table, records)
+    def remove_quotes(self) -> None:
+        """Remove previews, quotes and names of projects and persons from all rows and from the file."""
+        with self.transaction():
+            for change in (
+                "steps SET preview = ''",
+                "leak_searches SET excerpt = ''",
+                "trajectories SET project = NULL, person = NULL",
+                "events SET quote = '', note = ''",
+                "verdicts SET source_quote = NULL, action_quote = NULL, note = ''",
+                "effects SET quote = NULL",
+                "check_results SET said = NULL",
+            ):
+                self._connection.execute(f"UPDATE {change}")
+        self._connection.execute("CHECKPOINT")
 
-    def _insert(self, table: Table, values: Columns) -> None:
-        """Append rows; a number out of the range of its column becomes null."""
-        if any(values.values()):
-            self._execute(f"INSERT INTO {table.name} BY NAME SELECT {self._rows(table)}", values)
-
-    def _insert_records(self, table: Table, records: Sequence[Any]) -> None:
-        if records:
-            self._insert(table, table.values([*self._column_types(table.name)], records))
-
-    def _delete_matching(self, table: Table, keys: dict[str, list[Any]]) -> None:
-        """Delete the rows with one of these combinations in their key columns."""
-        gone = ", ".join(f"unnest(${name}) AS {name}" for name in keys)
-        match = " AND ".join(f"{table.name}.{name} = gone.{name}" for name in keys)
-        self._execute(
-            f"DELETE FROM {table.name} USING (SELECT DISTINCT {gone}) AS gone WHERE {match}",  # noqa: S608
-            keys,
+    def judged(self, judge: str) -> dict[str, str]:
+        """Trial or foreign run -> digest of the judge's input."""
+        return dict(
+            self.rows("SELECT trial, input FROM judged WHERE judge = $judge", {"judge": judge})
         )
 
-    def _delete_all(self, name: str) -> None:
-        self._connection.execute(f"DELETE FROM {name}")  # noqa: S608
-
-    def _execute(self, sql: str, columns: Columns) -> None:
-        """Run a statement on columns of values, one list per parameter."""
-        try:
-            self._connection.execute(sql, columns)
-        except duckdb.InvalidInputException:  # binding failed, before anything was done
-            self._connection.execute(sql, without_misfits(columns))
-
-    def _rows(self, table: Table) -> str:
-        """Return the columns of a SELECT that turns lists in parameters into rows of a table."""
-        return ", ".join(
-            f'make_timestamp(TRY_CAST(unnest(${name}) AS BIGINT)) AS "{name}"'
-            if kind == "TIMESTAMP"
-            else f'TRY_CAST(unnest(${name}) AS {kind}) AS "{name}"'
-            for name, kind in self._column_types(table.name).items()
+    def verdicts(self, judge: str, names: Sequence[str]) -> list[Verdict]:
+        """Return the verdicts of a judge on some trials or foreign runs."""
+        fields = [name for name in Verdict.__struct_fields__ if name != "used"]
+        rows = self.rows(
+            f"SELECT {', '.join(fields)} FROM verdicts"  # noqa: S608
+            " WHERE judge = $judge AND trial IN (SELECT unnest($names::VARCHAR[])) ORDER BY event",
+            {"judge": judge, "names": list(names)},
         )
+        return [Verdict(**dict(zip(fields, row, strict=True))) for row in rows]
 
-    def _column_types(self, name: str) -> dict[str, str]:
-        """Column -> type of a table, in order."""
-        if name not in self._types:
-            relation = self._connection.table(name)
-            kinds = map(str, relation.types)
-            self._types[name] = dict(zip(relation.columns, kinds, strict=True))
-        return self._types[name]
+    def names(self, sql: str) -> set[str]:
+        """Return the values of a one-column answer."""
+        return {value for (value,) in self.rows(sql)}
+
+    def rows(self, sql: str, params: Mapping[str, Any] | None = None) -> list[Any]:
+        """Run a statement and return its rows."""
+        return self._connection.execute(sql, params).fetchall()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -406,23 +280,23 @@ class Store:
             self._inside = False
         self._connection.execute("COMMIT")
 
+    def _statements_of(self, kind: str) -> list[str]:
+        """The statements of a section, with the columns of the tables that it names."""
+        if kind not in self._statements:
+            if not self._statements:
+                self._connection.execute(_MACROS)
+            text = re.sub(
+                r"':([a-z_]+)'",
+                lambda name: f"'{self._structure(name[1], _OF_FILES)}'",
+                _SECTIONS[kind],
+            )
+            text = re.sub(r"~([a-z_]+)", lambda name: self._structure(name[1], _OF_LOGS), text)
+            found = self._connection.extract_statements(text)
+            self._statements[kind] = [statement.query for statement in found]
+        return self._statements[kind]
 
-def _tables_about_runs(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequence[str]]]:
-    """Yield (table, column with the name, names) of all rows about runs."""
-    for table, _ in RUN_TABLES:
-        yield table, table.key[0], runs
-    yield tables.UNLOGGED_TRIALS, "trial", runs
-    yield tables.CHECK_RESULTS, "trial", runs
-    yield tables.VERDICTS, "trial", runs
-    yield tables.UNIT_USES, "trial", runs
-    yield tables.EFFECTS, "trial", runs
-    yield tables.JUDGED, "trial", runs
-    yield tables.REPEATED_VERDICTS, "trial", runs
-    yield tables.JUDGE_CALLS, "trial", runs
-    yield tables.KEPT_RUNS, "trajectory", runs
-
-
-def _last_per_key(records: Iterable[Any], *key: str) -> list[Any]:
-    """Return one record per key, the last one."""
-    identity = attrgetter(*key)
-    return list({identity(record): record for record in records}.values())
+    def _structure(self, table: str, types: Mapping[str, str]) -> str:
+        """The columns of a table and their types as a structure for from_json."""
+        relation = self._connection.table(table)
+        columns = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        return json.dumps({name: types.get(kind, kind) for name, kind in columns.items()})

@@ -14,7 +14,7 @@ from skilljuror.base.files import StudyFolder, append_jsonl, read_record, sync
 from skilljuror.base.models.review import Acceptance
 from skilljuror.base.models.study import NO_ANSWER, NO_VERIFIER, TrialRecord
 from skilljuror.base.review_rows import AcceptedTrials, login_name, now, record_digest
-from skilljuror.store.questions.run import run as ask
+from skilljuror.store.questions import run as ask
 
 CONTAMINATED = "contaminated"
 OUTCOMES = ("unscored", NO_ANSWER, CONTAMINATED, "error")

@@ -37,8 +37,8 @@ from skilljuror.harness.base import BatchHarness, Harness, TrialJob
 from skilljuror.harness.sandbox import remove_tree
 from skilljuror.harness.tasks import JUDGES
 from skilljuror.layouts.build.given_skills import GivenSkills
-from skilljuror.store.ingest.checks import read_checks
-from skilljuror.store.ingest.trials import log_of
+from skilljuror.store.checks import read_checks
+from skilljuror.store.trials import log_of
 from skilljuror.study.lock import exclusive_run, workers_lock
 from skilljuror.study.plan import freeze, planned_trial
 from skilljuror.study.preflight import refuse_unsupported

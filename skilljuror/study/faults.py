@@ -12,7 +12,7 @@ from skilljuror.base.models.study import NO_ANSWER, NO_LOG, NO_VERIFIER, Planned
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.harness.agents import untried
 from skilljuror.harness.artifacts import Reading
-from skilljuror.store.ingest.trials import fault_in_output, log_of
+from skilljuror.store.trials import fault_in_output, log_of
 
 Answer = Literal["answered", "unanswered", "unknown"]
 

@@ -18,9 +18,10 @@ from skilljuror.base.models.gate import AuditResult, Finding
 from skilljuror.base.models.review import Waiver, verdict_with
 from skilljuror.base.review_rows import login_name, now
 from skilljuror.harness.leaks import study_leaks
-from skilljuror.layouts.build.folder import REVIEWS
+from skilljuror.layouts.build.folder import REVIEWS, builds_at
 from skilljuror.layouts.build.reviews import counting, results_of, reviewed
-from skilljuror.store.stored_builds import builds_at, refresh_builds, refresh_leaks
+from skilljuror.store.connect import open_write
+from skilljuror.store.study_files import refresh
 
 ACCEPTED = ".skilljuror/accepted.yaml"
 """File of a repository with its accepted changes: a list of waivers."""
@@ -59,7 +60,9 @@ def waive_finding(
             at=moment,
         )
         append_jsonl(study.reviews, waiver)
-        refresh_leaks(study)
+        if study.database.is_file():
+            with open_write(study.database) as store:
+                store.put("skill_leaks", study_leaks(study))
         return (waiver,)
     builds = _builds_at(study)
     about = {build: found for build in builds if (found := _found(build, finding))}
@@ -77,7 +80,7 @@ def waive_finding(
         )  # fmt: skip
         append_jsonl(store_for(place, build), waiver)
         written.append(waiver)
-    refresh_builds(about)
+    refresh(place, about)
     return tuple(written)
 
 

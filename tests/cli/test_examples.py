@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from skilljuror.cli.app import PANELS
-from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.trials import ingest_trials
 from tests.support.git_repositories import git
 from tests.support.harbor_jobs import harbor_job
 from tests.support.places import EXAMPLES, ROOT

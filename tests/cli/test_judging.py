@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.logs import ingest_logs
 from tests.support.cli_process import call, complaint, error
 from tests.support.loopback import model_server
 from tests.support.model_judging import MODEL, environment, reader, write_logs

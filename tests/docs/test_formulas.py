@@ -12,7 +12,7 @@ from skilljuror.base.models.measure import TrialContext
 from skilljuror.base.registry import resolve
 from skilljuror.measures import stats
 from skilljuror.measures.metrics import METRICS, definitions
-from skilljuror.store.questions.run import catalog
+from skilljuror.store.questions import catalog
 from tests.support.every import every
 from tests.support.metric_contexts import contexts
 from tests.support.places import ROOT

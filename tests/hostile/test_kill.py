@@ -44,7 +44,6 @@ COMMANDS = {
     "query parquet": "query study trials --format parquet --out trials.parquet",
     "show": "show study {trial}",
     "heat": "heat study",
-    "export": "export study --out tables",
     "build": "build {skill} --out build",
     "verify": "verify study/variants/{task}",
     "waive": "waive study/variants/{task}",
@@ -65,7 +64,7 @@ BEFORE = {"run": (), "ingest": ("run",), "judge": ("run", "ingest")}
 """What the study has seen before the command; all of it for the others."""
 RESUMED = {"run", "ingest", "ingest logs", "judge", "demo"}
 """Commands that say how much of the work was done before."""
-OF_FILES = ("seen", "groups")
+OF_FILES = ("files", "readings")
 """Tables of the facts of files, which differ between two copies of them."""
 
 

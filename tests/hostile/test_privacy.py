@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support.cli_process import call
 from tests.support.ingested import CALL, READ
 

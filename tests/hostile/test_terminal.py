@@ -64,7 +64,6 @@ COMMANDS = {
         ["audit", "source", "other", "--format", "github"],
         ["audit", "source", "other", "--format", "sarif"],
     ],
-    "export": [["export", f"mine{NAME}", "--out", f"tables{NAME}"]],
     "heat": [["heat", f"mine{NAME}"], ["heat", f"mine{NAME}", "--skill", NAME]],
     "waive": [
         ["waive", f"built{NAME}"],

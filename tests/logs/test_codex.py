@@ -8,7 +8,7 @@ from skilljuror.events.attribute import attribute
 from skilljuror.logs.assembly import TrajectoryBuilder
 from skilljuror.logs.codex import SKILL_LIST_CUT, UsageMeter, read_output
 from skilljuror.logs.codex_programs import read_program
-from skilljuror.store.ingest.rows import trajectory_row
+from skilljuror.store.rows import trajectory_row
 from tests.support.codex_rollouts import (
     CONES,
     ROOT,

@@ -10,8 +10,8 @@ from skilljuror.base.errors import UsageError
 from skilljuror.logs.discovery import LogFilter, discover
 from skilljuror.logs.read import parser, read
 from skilljuror.report.lookup import look_up
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
 from tests.support.cli_process import call, complaint
 from tests.support.places import GOLDENS
 

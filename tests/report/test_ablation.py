@@ -7,8 +7,9 @@ from skilljuror.measures.stats.verdicts import Verdict
 from skilljuror.report.ablation import ASLEEP, EARNS, OPEN, SHAM, _word
 from skilljuror.report.answers import Answers
 from skilljuror.report.computed import answer
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import open_read, run
+from skilljuror.store.connect import open_read
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support.studies import make_study
 

@@ -8,8 +8,8 @@ from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder
 from skilljuror.judge.judging.judge_study import judge_study
 from skilljuror.report.lookup import _representative, look_up_case
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support.cli_process import call
 from tests.support.studies import make_study

@@ -8,7 +8,7 @@ from skilljuror.report.answers import Answers
 from skilljuror.report.computed import COMPUTED, answer, documentation
 from skilljuror.report.rates import measure_arms
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import open_read
+from skilljuror.store.connect import open_read
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
 

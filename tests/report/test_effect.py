@@ -11,7 +11,7 @@ from skilljuror.report.computed import answer
 from skilljuror.report.headline import headline, primary_contrast
 from skilljuror.report.rates import largest_p
 from skilljuror.store import open_read, open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 
 ARMS = ("baseline", "flat-files", "flat-toc", "pd")

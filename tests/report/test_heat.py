@@ -11,9 +11,9 @@ from skilljuror.base.files import StudyFolder
 from skilljuror.judge.judging.judge_study import judge_study
 from skilljuror.report.heat import by_file, heat, painted
 from skilljuror.report.own_skill import heat_of_skill
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support.cli_process import call
 from tests.support.fabricated_studies import small_study

@@ -8,7 +8,8 @@ from skilljuror.report.answers import Answers
 from skilljuror.report.build import build_report
 from skilljuror.report.computed import answer
 from skilljuror.report.remarks import judge_trust
-from skilljuror.store.questions.run import open_read, run
+from skilljuror.store.connect import open_read
+from skilljuror.store.questions import run
 from tests.support.fabricated_studies import small_study
 from tests.support.judged_studies import JUDGE, ask_again, judged_study, label
 from tests.support.judged_worlds import there

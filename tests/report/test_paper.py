@@ -10,7 +10,7 @@ from skilljuror.report.computed import answer
 from skilljuror.report.paper import TABLES, _escaped, latex, write_paper
 from skilljuror.report.sections import Panel
 from skilljuror.report.views import table_view
-from skilljuror.store.questions.run import open_read
+from skilljuror.store.connect import open_read
 from tests.support.cli_process import call
 from tests.support.fabricated_studies import small_study
 

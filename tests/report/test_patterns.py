@@ -3,7 +3,8 @@
 import pytest
 
 from skilljuror.report.patterns import interactions, patterns
-from skilljuror.store.questions.run import QueryResult, query
+from skilljuror.store.connect import QueryResult
+from skilljuror.store.questions import query
 
 FIRM = {
     "attribute": "domain", "value": "security", "judge": "trace/1", "tasks": 16, "delta_pass": 0.2,

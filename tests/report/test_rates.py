@@ -10,7 +10,7 @@ from skilljuror.measures.stats.yields import share
 from skilljuror.report.answers import Answers
 from skilljuror.report.computed import answer
 from skilljuror.store import open_read, open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
 

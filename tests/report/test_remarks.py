@@ -6,7 +6,8 @@ from skilljuror.report.answers import Answers
 from skilljuror.report.build import build_report
 from skilljuror.report.remarks import gate_power, price_dates, roots_cut
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import open_read, run
+from skilljuror.store.connect import open_read
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
 

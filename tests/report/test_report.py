@@ -12,8 +12,8 @@ from skilljuror.report.canvas import SCRIPTED
 from skilljuror.report.computed import documentation
 from skilljuror.report.lookup import report_paper
 from skilljuror.report.markdown import report_markdown
-from skilljuror.store.ingest.analysis import MeasureOptions
-from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.rows import MeasureOptions
 from tests.support import report_piles as piles
 from tests.support.changing_logs import ChangingLogs
 from tests.support.fabricated_studies import small_study

@@ -20,9 +20,8 @@ from skilljuror.report.markdown import report_markdown
 from skilljuror.report.paper import TABLES, write_paper
 from skilljuror.report.several import several_report
 from skilljuror.store import open_read, open_write
-from skilljuror.store.ingest.analysis import definition_rows
-from skilljuror.store.questions.catalog import CONTRAST, NOT_USABLE
-from skilljuror.store.questions.run import catalog, query, run
+from skilljuror.store.questions import CONTRAST, NOT_USABLE, catalog, query, run
+from skilljuror.store.rows import definition_rows
 from tests.support import fabricated_records as fake
 
 ARMS = ("no-skill", "baseline", "pd")
@@ -236,7 +235,7 @@ def test_each_figure_of_an_arm_that_is_not_whole_is_null_or_marked(studies, stud
         f" in {tables['marked']} others; without a row of pd: {sorted({*OF_ARMS} - {*seen})}"
     )
     assert tables["null"] >= 10
-    rows = {"unit_heat", "unit_tokens", "residency", "compacted_files", "never_opened"}
+    rows = {"unit_heat", "residency", "compacted_files", "never_opened"}
     assert rows <= {*seen} or study == "missing"
     assert "effect_parts" in seen or study != "missing"
 

@@ -8,8 +8,8 @@ import pytest
 from skilljuror.base.models.review import Answer
 from skilljuror.review.desk import StudyDesk
 from skilljuror.review.harm import SUSPICION, harm_codes
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support import claude_logs as logs
 from tests.support.studies import make_study

@@ -15,8 +15,8 @@ from skilljuror.cli.app import run as command
 from skilljuror.judge.definition import load_definition
 from skilljuror.review.desk import StudyDesk
 from skilljuror.review.uptake import event_texts, sampled_events
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
 from tests.support.ingested import CALL, READ, judged_logs
 
 SESSION = "01b00000-0000-7000-8000-000000000001"

@@ -5,21 +5,17 @@ import sys
 
 import pytest
 
-from skilljuror.store.reader import duckdb_interrupts_raised
+from skilljuror.store.connect import duckdb_interrupts_raised
 
 LONG = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
 BEGIN = """\
 import signal, sys, threading, time
 from pathlib import Path
 from skilljuror.store import open_read, open_write
-from skilljuror.store.reader import _run_interruptibly
 path, long = Path(sys.argv[1]), sys.argv[2]
 def soon(seconds):
     main = threading.main_thread().ident
     threading.Timer(seconds, signal.pthread_kill, [main, signal.SIGINT]).start()
-def late(cursor):
-    time.sleep(0.3)
-    return cursor.execute(long).fetchall()
 with open_write(path):
     pass
 try:
@@ -30,9 +26,6 @@ except KeyboardInterrupt:
 """
 PLACES = {
     "while a question is answered": "soon(0.3); reader.rows(long)",
-    "before the question has begun": (
-        "cursor = reader._connection.cursor(); soon(0.1); _run_interruptibly(cursor, lambda: late(cursor))"
-    ),
 }
 
 

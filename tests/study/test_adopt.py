@@ -9,8 +9,8 @@ import pytest
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, digest_tree, read_record
 from skilljuror.base.models.study import TrialRecord
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.adopt import adopt
 from tests.support.harbor_jobs import harbor_job, lock_skill, rewarded
 from tests.support.places import CORPUS

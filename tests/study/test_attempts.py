@@ -11,9 +11,9 @@ from skilljuror.base.models.study import TrialRecord
 from skilljuror.base.review_rows import rows_of
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import headline
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import open_read
-from skilljuror.store.questions.run import run as ask
+from skilljuror.store.connect import open_read
+from skilljuror.store.questions import run as ask
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.attempts import accept_trial, chosen_ends, set_aside
 from skilljuror.study.run import run_study
 from tests.support.harness_tasks import write_tree

@@ -10,8 +10,8 @@ import pytest
 
 from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.study import Budget, StudyConfig, TrialRecord
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run as ask
+from skilljuror.store.questions import run as ask
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.attempts import set_aside
 from skilljuror.study.budget import Spending
 from skilljuror.study.plan import freeze

@@ -8,8 +8,8 @@ from skilljuror.base.errors import UsageError
 from skilljuror.base.files import StudyFolder, digest_tree, read_record, write_record
 from skilljuror.base.models.study import StudyPlan, TrialRecord
 from skilljuror.layouts.build.manifests import offered_by
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.plan import freeze
 from skilljuror.study.run import run_study
 from skilljuror.study.study_file import load_study

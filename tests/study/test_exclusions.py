@@ -3,8 +3,8 @@ import pytest
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.study import StudyPlan
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.dry_run import dry_run
 from skilljuror.study.run import prepared, run_study
 from tests.support.harness_tasks import SKILL, make_task, write_tree

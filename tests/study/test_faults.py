@@ -11,7 +11,7 @@ from skilljuror.base.models.agent import AgentProgram
 from skilljuror.base.models.study import HarnessChoice, TrialRecord
 from skilljuror.harness.agents import TRIED
 from skilljuror.harness.local import LocalHarness
-from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.faults import checked_by_log, is_machine_fault
 from skilljuror.study.preflight import preflight
 from skilljuror.study.run import run_study

@@ -3,8 +3,8 @@
 import pytest
 
 from skilljuror.base.errors import HarnessError
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run as ask
+from skilljuror.store.questions import run as ask
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.check import check_study
 from skilljuror.study.run import run_study
 from tests.support import claude_logs as logs

@@ -10,9 +10,9 @@ from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.study import TrialRecord
 from skilljuror.harness.harbor import prepare_task
 from skilljuror.report.build import build_report
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import catalog
-from skilljuror.store.questions.run import run as ask
+from skilljuror.store.questions import catalog
+from skilljuror.store.questions import run as ask
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.check import check_study
 from skilljuror.study.faults import without_verifier
 from skilljuror.study.run import run_study

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from skilljuror.base.errors import StudyError
 from skilljuror.base.models.study import Condition, StudyConfig, TaskEntry
 from skilljuror.harness.tasks import changed_substrate
-from skilljuror.store.plans import headline
+from skilljuror.store.study_files import headline
 from skilljuror.study.plan import changed_fields, freeze
 from skilljuror.study.study_file import load_study
 from tests.support.harness_tasks import SKILL, make_task, write_tree

@@ -11,7 +11,7 @@ from skilljuror.base.models.study import BuildChoice, StudyConfig
 from skilljuror.layouts.build.assay import AssaySettings, keep_assays
 from skilljuror.layouts.build.build import build_source, load_build
 from skilljuror.report.lookup import report_study
-from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support.bundle_corpus import write
 from tests.support.studies import edit_study, make_study

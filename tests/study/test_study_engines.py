@@ -13,8 +13,8 @@ from skilljuror.layouts.build.build import build_source, load_build
 from skilljuror.layouts.build.model_build import build_with_model, model_engine
 from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.skill.bundles.folder import write_bundle
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from skilljuror.study.study_builds import made_as_asked
 from tests.support.harness_tasks import make_task, needs_bwrap

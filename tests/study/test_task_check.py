@@ -7,8 +7,8 @@ import pytest
 
 from skilljuror.base.errors import GateError, StudyError
 from skilljuror.harness.leaks import leak_verdict
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.check import check_study
 from skilljuror.study.run import run_study
 from skilljuror.study.task_check import check_tasks

@@ -7,8 +7,8 @@ import pytest
 from skilljuror.base.errors import HarnessError
 from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.study import TrialRecord
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run as ask
+from skilljuror.store.questions import run as ask
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support.harbor_venv import OPTIONS, needs_harbor
 from tests.support.model_server import Fault, Step, model_server, shell

@@ -31,8 +31,7 @@ from skilljuror.base.models.study import (
 from skilljuror.layouts.build.reviews import item_states
 from skilljuror.logs.read import traits_of
 from skilljuror.store import Store
-from skilljuror.store.ingest.analysis import definition_rows
-from skilljuror.store.runs import run_columns
+from skilljuror.store.rows import definition_rows
 
 DIGEST = "d" * 64
 SUBSTRATE = "-".join(["d" * 16] * 3)
@@ -277,7 +276,7 @@ def _gate(
 
 def put(store: Store, runs: Iterable[Ingested]) -> None:
     """Put runs as a worker hands them over."""
-    store.put_runs([run_columns(list(runs))])
+    store.put_runs(list(runs))
     store.put_metrics(definition_rows())
 
 

@@ -11,8 +11,8 @@ from skilljuror.base.models.measure import Verdict
 from skilljuror.base.models.review import Acceptance
 from skilljuror.base.models.study import TrialRecord
 from skilljuror.store import open_write
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 from tests.support.places import CORPUS, GOLDENS
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from skilljuror.judge.judging.judge_study import judge_study
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
 from tests.support.places import GOLDENS
 
 READ = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
@@ -18,7 +18,7 @@ def judged_logs(study: Path) -> Path:
     return study
 
 
-REMEMBERED = {"groups", "seen"}
+REMEMBERED = {"files", "readings"}
 """What tells which files have to be read again; times and inodes are in it."""
 
 

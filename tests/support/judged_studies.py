@@ -9,7 +9,7 @@ import numpy as np
 from skilljuror.base.models.measure import RepeatedVerdict, UptakeCategory
 from skilljuror.judge.judging.sample import label_sample
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 
 TASKS = [f"task-{n:02}" for n in range(12)]

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from skilljuror.store import connect, schema
+from skilljuror.store import connect
 
 _connect = connect._connect
 
@@ -18,17 +18,17 @@ def _empty() -> bytes:
     with TemporaryDirectory() as folder:
         path = Path(folder, "study.duckdb")
         with duckdb.connect(path) as connection:
-            schema.create(connection)
+            connect.create_schema(connection)
         return path.read_bytes()
 
 
 def _connect_to_copy(
-    path: Path, name: str, config: connect.Config, *, read_only: bool
+    path: Path, name: str, config: connect.Config, *, read_only: bool, wait: float
 ) -> duckdb.DuckDBPyConnection:
     if not read_only and not path.exists():
         with suppress(OSError), path.open("xb") as file:
             file.write(_empty())
-    return _connect(path, name, config, read_only=read_only)
+    return _connect(path, name, config, read_only=read_only, wait=wait)
 
 
 def copy_new_databases() -> None:

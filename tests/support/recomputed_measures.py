@@ -17,7 +17,7 @@ from skilljuror.base.models.events import Resource, SkillManifest
 from skilljuror.base.models.knowledge import MappedUnit, Unit, UnitLocation
 from skilljuror.base.models.trajectory import Step, ToolCall, ToolResult
 from skilljuror.store import open_write
-from skilljuror.store.ingest.analysis import analyse
+from skilljuror.store.rows import analyse
 from tests.support import fabricated_records as fake
 from tests.support.metric_contexts import trajectory
 

@@ -252,35 +252,6 @@ class Ingested(Struct, frozen=True):
     """Searches for texts that it should not have seen."""
 
 
-class SeenFile(Struct, frozen=True, gc=False):
-    """A file that ingest examined, or a folder that is read as a whole."""
-
-    path: str
-    """Path as found."""
-    size: int
-    """Bytes; of a folder, of all its files."""
-    mtime_ns: int
-    """Last change, nanoseconds since the epoch; for a folder, the latest of its files."""
-    inode: int
-    """Inode number."""
-    content: str | None
-    """Digest of a folder's tree, or of a file if requested."""
-    reader: str
-    """Digest of the code and options it was read with; "" if it must be read again."""
-    format: str | None
-    """Format that claims it."""
-    session: str | None
-    """Session named in its first bytes."""
-    link: str | None
-    """Its position among the files of its session, JSON."""
-    problem: str | None
-    """Why it cannot be read."""
-    names: tuple[str, ...]
-    """Names that it shares with related files."""
-    read_with: str | None = None
-    """Digest of the group of files that it was read with."""
-
-
 def unknown_tools_note(tools: Sequence[tuple[str, int, int]]) -> str:
     """Say which tools are unknown; each is (tool, its calls, runs in which it may have opened a
     Skill)."""

@@ -42,9 +42,9 @@ from skilljuror.judge.judging.repeats import (
     repeated_verdicts,
 )
 from skilljuror.store import open_write
-from skilljuror.store.ingest.logs import LoggedRun, logged_runs
-from skilljuror.store.ingest.quotes import keeps_quotes
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import LoggedRun, logged_runs
+from skilljuror.store.questions import run
+from skilljuror.store.rows import keeps_quotes
 from skilljuror.store.writer import Store
 
 UNDECIDED = frozenset({

@@ -21,11 +21,16 @@ from skilljuror.judge.base import Judge
 from skilljuror.judge.effects import effects
 from skilljuror.judge.judging.unit_uses import place_uses
 from skilljuror.store import open_write
-from skilljuror.store.ingest.logs import LoggedRun, logged_runs, read_logged
-from skilljuror.store.ingest.quotes import keeps_quotes, unquoted_effect, unquoted_verdict
-from skilljuror.store.ingest.reader import code_digest, file_digest
-from skilljuror.store.ingest.trials import read_trial
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import LoggedRun, logged_runs, read_logged
+from skilljuror.store.questions import run
+from skilljuror.store.rows import (
+    code_digest,
+    file_digest,
+    keeps_quotes,
+    unquoted_effect,
+    unquoted_verdict,
+)
+from skilljuror.store.trials import read_trial
 
 BATCH_SECONDS = 2.0
 """Seconds of work whose verdicts are stored together: the maximum loss if killed."""

@@ -17,7 +17,7 @@ from skilljuror.base.llm import Message, ModelClient, as_data
 from skilljuror.base.models.task_rubric import TaskRubricItem
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.events.attribute import attribute
-from skilljuror.store.ingest.trials import ReadTrial
+from skilljuror.store.trials import ReadTrial
 from skilljuror.study.task_rubric import MAX_QUOTE, Work
 
 COMMANDS, MESSAGE = "(commands)", "(last message)"

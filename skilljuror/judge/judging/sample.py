@@ -9,7 +9,7 @@ from skilljuror.base.files import StudyFolder, path_of, read_record, write_recor
 from skilljuror.base.models.label_sample import LabelSample, SampledUse
 from skilljuror.measures.stats.sampling import stratified_sample
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 
 LOG = logging.getLogger(__name__)
 LABELS = 100

@@ -99,7 +99,7 @@ def judge_tasks(
         progress(Progress("tasks", done, len(todo), asked_about[0]))
     if folder.database.is_file():
         with open_write(folder.database) as store:
-            store.put_attributes(plan, judged_attributes(folder))
+            store.put_plan(plan, judged_attributes(folder))
     return judged_attributes(folder)
 
 

@@ -31,8 +31,8 @@ from skilljuror.judge.judging.rubric_question import (
     shown_work,
 )
 from skilljuror.store import open_write
-from skilljuror.store.ingest.quotes import keeps_quotes
-from skilljuror.store.ingest.trials import ReadTrial, read_trial
+from skilljuror.store.rows import keeps_quotes
+from skilljuror.store.trials import ReadTrial, read_trial
 from skilljuror.study.rubric_work import has_rubric, inputs_of, work_of
 from skilljuror.study.task_rubric import Decided, decide, read_rubric
 

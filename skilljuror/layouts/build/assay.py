@@ -16,10 +16,9 @@ from skilljuror.base.models.bundle import Bundle
 from skilljuror.base.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult, GateResult
 from skilljuror.base.workers import Listener, Progress, map_unordered, silent
 from skilljuror.layouts.build.build import load_build
-from skilljuror.layouts.build.folder import GATE_RESULTS, RECORD, VARIANTS, saved_source
+from skilljuror.layouts.build.folder import GATE_RESULTS, RECORD, VARIANTS, builds_at, saved_source
 from skilljuror.measures.stats.intervals import wilson_interval
 from skilljuror.skill.bundles import load_bundle
-from skilljuror.store.stored_builds import builds_at, refresh_builds
 
 POLICIES_AND = ", "  # separator of several policies
 UNCHANGED = "none"  # the mutation that changes nothing, which is not counted as a harmless edit
@@ -178,7 +177,7 @@ def assay_many(
     """Report over builds, folders of builds, or studies.
 
     Builds of one source with the same variants are counted once. With `keep`, the counts are saved in
-    every build's record and in the databases that hold it. Raises StudyError for a folder without a
+    every build's record; `refresh` brings databases up to date. Raises StudyError for a folder without a
     build.
     """
     builds = list(dict.fromkeys(build for folder in folders for build in builds_at(folder)))
@@ -187,7 +186,6 @@ def assay_many(
         for twins, report in measured:
             for build in twins:
                 _keep_report(build, report)
-        refresh_builds(builds)
     reports = [report for _, report in sorted(measured, key=lambda pair: builds.index(pair[0][0]))]
     return reports[0] if len(reports) == 1 else pooled(reports)
 

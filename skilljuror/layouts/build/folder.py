@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from skilljuror.base.errors import UsageError
-from skilljuror.base.files import fresh_dir, write_atomic
+from skilljuror.base.errors import StudyError, UsageError
+from skilljuror.base.files import StudyFolder, fresh_dir, write_atomic
 from skilljuror.base.models.build import BuildRecord
 from skilljuror.base.models.bundle import Bundle
 from skilljuror.skill.bundles.reader import load_tar
@@ -47,6 +47,16 @@ def safe_target(target: Path, source: Path) -> Path:
         raise _unfit_target(target, "is the current folder", "name a folder below it")
     _refuse_foreign(target, place)
     return place
+
+
+def builds_at(folder: Path) -> list[Path]:
+    """List the builds of a build, a folder of builds or a study. Raises StudyError for none."""
+    if (folder / RECORD).is_file():
+        return [folder]
+    for place in (folder, StudyFolder(folder).builds):
+        if found := sorted(path.parent for path in place.glob(f"*/{RECORD}")):
+            return found
+    raise StudyError(f"no build at {str(folder)!r}; create one with skilljuror build")
 
 
 @contextmanager

@@ -33,10 +33,9 @@ from skilljuror.base.models.bundle import Bundle
 from skilljuror.base.models.rubric import ItemState, RubricItem, RubricVerdict, UnknownReason
 from skilljuror.base.workers import Progress
 from skilljuror.layouts.build.build import load_build
-from skilljuror.layouts.build.folder import RUBRIC, VARIANTS, saved_source
+from skilljuror.layouts.build.folder import RUBRIC, VARIANTS, builds_at, saved_source
 from skilljuror.layouts.build.reviews import is_about, reviewed, rubric_verdicts
 from skilljuror.skill.bundles import load_bundle
-from skilljuror.store.stored_builds import builds_at, refresh_builds
 
 
 class BuildItem(NamedTuple):
@@ -130,7 +129,6 @@ def judge_builds(
             append_jsonl(build / RUBRIC, verdict)
         judged += len(verdicts)
         progress(Progress("rubric", done, len(todo), build.resolve().name))
-    refresh_builds(todo)
     return RubricSummary(tuple(items_at(place)), judged, client.spent_usd if client.price else None)
 
 

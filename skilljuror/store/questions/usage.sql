@@ -5,7 +5,7 @@
 --   change, change_low, change_high, opened_unlisted, opened_unlisted_before, uses, tokens_shown, tokens_shown_before
 -- params: days=28, until=null, skill=null
 -- read: The interval treats runs as independent: it is too narrow if a few people or projects made most of them.
---   A skill with few offers has a wide one. `--alert 'change_high < 0'` tells which skills are opened less.
+--   A skill with few offers has a wide one.
 -- empty: No run has a time, or none was offered a skill or touched one in these periods.
 -- column offered: runs of the last `days` days before `until` (default: the day of the latest run that is not dated
 --   in the future) that were offered it, by their log or variant

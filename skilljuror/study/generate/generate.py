@@ -20,8 +20,8 @@ from skilljuror.base.workers import Listener, silent
 from skilljuror.skill.bundles.limits import ReadBudget, check_path
 from skilljuror.skill.bundles.reader import make_bundle
 from skilljuror.store import open_write
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.replacement import database_to_fill
+from skilljuror.store.connect import database_to_fill
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.generate.admission import copy, figures, leak, refuse_invalid
 from skilljuror.study.generate.creator import ARM, answer_of, record_of, write_study
 from skilljuror.study.generate.orders import Order, Product, orders

@@ -6,8 +6,8 @@ import pytest
 
 from skilljuror.base.models.ingest import unknown_tools_note
 from skilljuror.events.attribute import attribute
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
 from tests.support.codex_rollouts import CONES, ROOT, SKILL, function, program, rollout
 from tests.support.parsed_logs import read_one
 

@@ -15,9 +15,9 @@ from skilljuror.base.llm import ModelChoice
 from skilljuror.judge.judging.by_model import ModelOptions, judge_with_model
 from skilljuror.judge.judging.judge_study import judge_study
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.store.ingest.analysis import MeasureOptions
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
+from skilljuror.store.rows import MeasureOptions
 from tests.support.ingested import tables
 from tests.support.loopback import model_server
 from tests.support.model_judging import MODEL, answer, environment, reader, verdict, write_logs

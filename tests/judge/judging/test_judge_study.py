@@ -10,9 +10,8 @@ import pytest
 
 from skilljuror.judge.judging.judge_study import BATCH_SECONDS, judge_study
 from skilljuror.store import open_read
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.ingest.logs import logged_runs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ingest_logs, logged_runs
+from skilljuror.store.questions import run
 from tests.support.ingested import READ, tables
 from tests.support.places import GOLDENS
 from tests.support.studies import until

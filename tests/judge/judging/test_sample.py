@@ -10,8 +10,8 @@ import pytest
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder
 from skilljuror.judge.judging.sample import label_sample
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
 from tests.support.fabricated_studies import small_study
 from tests.support.places import GOLDENS
 

@@ -8,8 +8,8 @@ from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, write_record
 from skilljuror.judge.judging.task_attributes import judge_tasks
 from skilljuror.store import open_write
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.plan import freeze
 from skilljuror.study.study_file import load_study
 from tests.support.loopback import model_server

@@ -12,8 +12,8 @@ from skilljuror.base.files import StudyFolder
 from skilljuror.base.models.task_rubric import MAX_BYTES, CodeCheck, TaskRubric
 from skilljuror.judge.judging.task_rubrics import judge_rubrics
 from skilljuror.review.desk import StudyDesk
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.rubric_work import rubric_findings
 from skilljuror.study.run import run_study
 from skilljuror.study.task_check import check_tasks

@@ -8,7 +8,7 @@ from skilljuror.base.tokens import count
 from skilljuror.layouts.build.build import build_source
 from skilljuror.report.advise import LAYOUTS, SHARES, advise, cheaper_at
 from skilljuror.store import open_write
-from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.logs import ingest_logs
 from tests.support import fabricated_records as fake
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.git_repositories import git

@@ -18,8 +18,8 @@ from skilljuror.layouts.build.build import build_source, load_build
 from skilljuror.layouts.verify import verify_build
 from skilljuror.skill.bundles import write_bundle
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import run
-from skilljuror.store.stored_builds import read_builds, refresh_builds
+from skilljuror.store.questions import run
+from skilljuror.store.study_files import read_builds, refresh
 from tests.support.bundle_corpus import write
 from tests.support.gate_pairs import SOURCE
 
@@ -164,6 +164,7 @@ def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tm
     study = tmp_path / "study"
     shutil.copytree(kept, study)
     found = assay_many([study], AssaySettings(sites=1), keep=True)
+    refresh(study)
     for name in ("one", "two", "three"):
         told = AssayReport.model_validate(load_build(study / "variants" / name).assay)
         assert (told.sites, told.slips, told.policy) == (1, (), "strict")
@@ -184,7 +185,7 @@ def test_a_build_that_its_database_does_not_hold_is_not_put_into_it(tmp_path):
     build_source(written(tmp_path), tmp_path / "many" / "mine", variants=["baseline"])
     with open_write(StudyFolder(tmp_path / "many").database):
         pass
-    assert refresh_builds([tmp_path / "many" / "mine"]) == []
+    refresh(tmp_path / "many")
     assert run(StudyFolder(tmp_path / "many").database, "builds").rows == []
 
 

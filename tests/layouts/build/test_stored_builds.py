@@ -6,7 +6,7 @@ from skilljuror.base.errors import SkilljurorError
 from skilljuror.base.files import StudyFolder
 from skilljuror.layouts.build.build import build_many, build_named
 from skilljuror.store import open_read
-from skilljuror.store.stored_builds import store_builds
+from skilljuror.store.study_files import store_builds
 from tests.support.bundle_corpus import write
 
 QUERY = (

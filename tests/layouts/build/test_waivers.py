@@ -10,9 +10,9 @@ from skilljuror.base.files import StudyFolder, read_jsonl
 from skilljuror.layouts.build.build import build_many, build_source
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.layouts.verify import verify_build
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
-from skilljuror.store.stored_builds import store_builds
+from skilljuror.store.questions import run
+from skilljuror.store.study_files import store_builds
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from skilljuror.study.waivers import open_findings, waive_finding
 from tests.support.cli_process import call, complaint

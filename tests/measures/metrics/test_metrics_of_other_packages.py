@@ -10,10 +10,10 @@ from skilljuror.base.errors import UsageError
 from skilljuror.measures.metrics import families
 from skilljuror.report.lookup import report_study
 from skilljuror.store import open_write
-from skilljuror.store.ingest.analysis import MeasureOptions
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
+from skilljuror.store.rows import MeasureOptions
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call, complaint

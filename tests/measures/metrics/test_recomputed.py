@@ -15,7 +15,7 @@ import pytest
 from skilljuror.base.models.measure import TrialContext
 from skilljuror.base.models.trajectory import Step
 from skilljuror.measures.metrics.invocation import measure
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support.fabricated_studies import ingested
 from tests.support.metric_contexts import event, trajectory
 from tests.support.recomputed_measures import NOT_TOLD, UNITS, expected, made_up, ratio

@@ -1,8 +1,8 @@
-"""The chain from a resource's signal to the outcome, as a question and in `show`."""
+"""The chain from a resource's signal to the outcome, in the tables and in `show`."""
 
 import pytest
 
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.cli_process import call
 
@@ -31,8 +31,25 @@ def logs(tmp_path):
     return tmp_path
 
 
+CHAIN = """
+SELECT
+    u.run, r.condition, r.task, v.judge, u.skill, u.resource, u.kind, u.step, v.category,
+    v.source_quote, v.action_step, v.action_quote,
+    f.effect, f.effect_step, f.quote AS effect_quote,
+    r.reward, r.status, r.exception
+FROM verdicts AS v
+JOIN uses AS u ON u.event = v.event
+JOIN runs AS r ON r.run = u.run
+LEFT JOIN effects AS f
+    ON f.trial = v.trial AND f.agent = u.agent
+    AND f.step = v.action_step AND f.line = v.action_line
+WHERE v.label = 'yes'
+ORDER BY u.run, v.judge, u.trajectory, u.ordinal
+"""
+
+
 def chain(folder):
-    (row,) = run(folder / "mine" / "study.duckdb", "bridge").records()
+    (row,) = run(folder / "mine" / "study.duckdb", CHAIN).records()
     return row
 
 

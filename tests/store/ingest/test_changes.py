@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from skilljuror.base.workers import Progress
-from skilljuror.store.ingest.changes import ReadPolicy
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ReadPolicy, ingest_logs
+from skilljuror.store.questions import run
 from tests.support.changing_logs import ChangingLogs
 from tests.support.ingested import READ, REMEMBERED, tables
 from tests.support.places import GOLDENS
@@ -145,12 +144,12 @@ study, root = map(Path, sys.argv[1:])
 print(*{{path for path in opened if path.startswith(str(root)) and Path(path).is_file()}}, sep="\\n")
 """
 INGEST = """
-from skilljuror.store.ingest.ingest import ingest_logs
+from skilljuror.store.logs import ingest_logs
 ingest_logs(study, [root])
 """
 READ_AGAIN = """
-from skilljuror.store.ingest.logs import logged_runs, read_logged
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import logged_runs, read_logged
+from skilljuror.store.questions import run
 database = study / "study.duckdb"
 names = [row[0] for row in run(database, "trajectory_names").rows]
 read_logged(logged_runs(database, names)[max(names)])
@@ -201,7 +200,7 @@ def test_a_file_of_this_moment_is_read_again_though_size_and_time_are_the_same(t
 
 def test_what_is_opened_lies_in_the_digest_and_is_not_opened_again(goldens, tmp_path):
     first = opened_by_ingest(tmp_path / "s", goldens)
-    rows = run(tmp_path / "s" / "study.duckdb", "SELECT path, content FROM seen").rows
+    rows = run(tmp_path / "s" / "study.duckdb", "SELECT path, content FROM files").rows
     files = {path for path, content in rows if content is None}
     folders = tuple(f"{path}/" for path, content in rows if content is not None)
     assert {path for path in first if path not in files and not path.startswith(folders)} == set()

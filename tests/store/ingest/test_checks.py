@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from skilljuror.store.ingest.analysis import MeasureOptions
-from skilljuror.store.ingest.checks import MAX_FILE, failure_label, read_checks
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.checks import MAX_FILE, failure_label, read_checks
+from skilljuror.store.questions import run
+from skilljuror.store.rows import MeasureOptions
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.adopt import adopt
 from skilljuror.study.run import run_study
 from tests.support.harbor_trials import TRIAL

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
 from tests.support.claude_logs import assistant, parsed, row, tool_result, tool_use, user
 from tests.support.fabricated_studies import rows
 from tests.support.parsed_logs import read_one, write_json

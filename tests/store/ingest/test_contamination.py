@@ -11,10 +11,9 @@ from skilljuror.base.fingerprints import texts_below
 from skilljuror.base.models.trajectory import Message, Step
 from skilljuror.layouts.build.protected_texts import fingerprints_of, save_fingerprints
 from skilljuror.skill.generated.templates import fill_template
-from skilljuror.store.ingest.analysis import MeasureOptions
-from skilljuror.store.ingest.contamination import search_leaks
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.rows import MeasureOptions
+from skilljuror.store.trials import ingest_trials, search_leaks
 from skilljuror.study.run import run_study
 from tests.support.attribution_runs import ran, run_of
 from tests.support.harness_tasks import SKILL, write_tree

@@ -7,8 +7,8 @@ from skilljuror.base.models.events import Resource, SkillManifest
 from skilljuror.base.models.review import JudgedBuild
 from skilljuror.layouts.build.manifests import NOTHING_OFFERED
 from skilljuror.store import open_write
-from skilljuror.store.ingest.analysis import analyse
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.rows import analyse
 from tests.support import fabricated_records as fake
 from tests.support import goldens
 

@@ -5,9 +5,8 @@ from itertools import chain
 
 import pytest
 
-from skilljuror.store.ingest.changes import ReadPolicy
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ReadPolicy, ingest_logs
+from skilljuror.store.questions import run
 from tests.support.forked_sessions import (
     EARLIER,
     FIRST_TURN,

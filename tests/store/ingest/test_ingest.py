@@ -9,9 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skilljuror.store.ingest.changes import ReadPolicy
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store.logs import ReadPolicy, ingest_logs
+from skilljuror.store.questions import run
 from tests.support.changing_logs import ChangingLogs
 from tests.support.cli_process import call
 from tests.support.ingested import CALL, READ, tables
@@ -56,7 +55,7 @@ def test_doing_it_again_changes_nothing(whole, tmp_path):
 
 
 def test_two_workers_leave_the_rows_that_one_leaves(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr("skilljuror.store.ingest.logs.PORTION_GROUPS", 4)
+    monkeypatch.setattr("skilljuror.store.logs.PORTION_GROUPS", 4)
     ingest_logs(tmp_path, [GOLDENS], jobs=2)
     assert tables(tmp_path) == whole
 

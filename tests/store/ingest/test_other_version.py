@@ -15,10 +15,10 @@ from skilljuror.base.files import StudyFolder
 from skilljuror.judge.judging.judge_study import judge_study
 from skilljuror.layouts.build.assay import AssaySettings, assay_many
 from skilljuror.logs.discovery import LogFilter
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
-from skilljuror.store.stored_builds import store_builds
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
+from skilljuror.store.study_files import refresh, store_builds
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support.cli_process import call, complaint
 from tests.support.ingested import READ, tables
@@ -178,15 +178,15 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from skilljuror.store import Store
-from skilljuror.store.ingest import summary
-summary.BATCH_ROWS = 1
+from skilljuror.store import logs, trials
+logs.BATCH_BYTES = trials.BATCH_BYTES = 1
 put = Store.put_runs
 def put_and_die(self, batches):
     put(self, batches)
     os.kill(os.getpid(), signal.SIGKILL)
 Store.put_runs = put_and_die
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.ingest.trials import ingest_trials
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.trials import ingest_trials
 study, *paths = map(Path, sys.argv[1:])
 ingest_logs(study, paths) if paths else ingest_trials(study)
 """
@@ -230,8 +230,9 @@ def test_the_refusal_is_one_line_and_exit_2(logs, tmp_path):
 
 def test_what_an_assay_keeps_waits_in_the_builds_for_ingest(trials, tmp_path):
     study = copied(trials, tmp_path, another_schema)
+    assay_many([study], AssaySettings(sites=1), keep=True)
     with pytest.raises(StoreError, match=r"run `skilljuror ingest`"):
-        assay_many([study], AssaySettings(sites=1), keep=True)
+        refresh(study)
     ingest_trials(study)
     kept = run(study / "study.duckdb", "gate_power").records()
     assert {row["kind"] for row in kept} == {"drift", "harmless"}

@@ -3,8 +3,8 @@
 import pytest
 
 from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.store.ingest.rows import person_of, project_of
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.rows import person_of, project_of
 from tests.support.cli_process import call, complaint
 from tests.support.ingested import CALL, READ
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from skilljuror.base import tokens
 from skilljuror.measures.metrics.process import step_texts
-from skilljuror.store.ingest import token_counts
-from skilljuror.store.ingest.analysis import MeasureOptions
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import run
+from skilljuror.store import rows as token_counts
+from skilljuror.store.logs import ingest_logs
+from skilljuror.store.questions import run
+from skilljuror.store.rows import MeasureOptions
 from tests.support import goldens, places
 from tests.support.cli_process import call
 from tests.support.tokenizer import published_encoding
@@ -109,7 +109,7 @@ def test_the_command_counts(tmp_path):
 def test_a_worker_that_counts_nothing_loads_no_tokenizer(tmp_path):
     script = (
         "import sys; from pathlib import Path\n"
-        "from skilljuror.store.ingest.ingest import ingest_logs\n"
+        "from skilljuror.store.logs import ingest_logs\n"
         f"ingest_logs(Path({str(tmp_path)!r}), [Path({str(READ)!r})])\n"
         "print('tiktoken' in sys.modules)\n"
     )

@@ -13,9 +13,8 @@ from skilljuror.base.errors import StudyError
 from skilljuror.logs.harbor import is_trial, read_result
 from skilljuror.report.build import build_report
 from skilljuror.report.lookup import look_up
-from skilljuror.store.ingest.changes import ReadPolicy
-from skilljuror.store.ingest.ingest import ingest_logs
-from skilljuror.store.questions.run import catalog, run
+from skilljuror.store.logs import ReadPolicy, ingest_logs
+from skilljuror.store.questions import catalog, run
 from tests.support.cli_process import call
 from tests.support.ingested import READ, tables
 from tests.support.odd_json import spoil

@@ -15,9 +15,8 @@ from skilljuror.base.models.task_trigger import TaskTrigger
 from skilljuror.harness.tasks import task_attributes
 from skilljuror.measures.stats.intervals import wilson_interval
 from skilljuror.store import open_write
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.catalog import NOT_USABLE
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import NOT_USABLE, run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support import fabricated_records as fake
 from tests.support.studies import PACKAGED, make_study

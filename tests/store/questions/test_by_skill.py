@@ -7,7 +7,7 @@ import pytest
 from skilljuror.base.errors import QueryError
 from skilljuror.base.models.ingest import OfferedRow
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
 

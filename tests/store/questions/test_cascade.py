@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.base.models.measure import JudgeCalls
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 
 CASCADE, CHECKER = "cascade/1 (proof/1, lab/m)", "model/1 (lab/m)"

@@ -12,7 +12,7 @@ from skilljuror.report.build import build_report
 from skilljuror.report.computed import answer
 from skilljuror.report.headline import Headline, headline
 from skilljuror.store import open_read, open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows
 

@@ -12,7 +12,7 @@ from skilljuror.base.models.rubric import RubricVerdict
 from skilljuror.cli.output import command_line
 from skilljuror.measures.stats.yields import MIN_TASKS, share
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import query, run
+from skilljuror.store.questions import query, run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
 

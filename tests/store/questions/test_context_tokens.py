@@ -142,26 +142,6 @@ def test_by_is_file_or_kind(mapped):
         rows(mapped, "context_tokens", by="unit")
 
 
-def test_the_units_that_cost_most(mapped):
-    columns = ("condition", "file", "first_line", "unit", "runs", "seen", "tokens", "carried")
-    a = "csv-report/references/a.md"
-    assert rows(mapped, "unit_tokens", *columns, top=2) == [
-        ("pd", a, 2, "u2", 2, 2, 20, 50),
-        ("pd", "csv-report/references/b.md", 1, "u3", 2, 1, 30, 30),
-    ]
-
-
-def test_a_trial_with_an_unknown_compaction_is_no_trial_of_its_units(tmp_path):
-    plan = fake.plan(["alpha"], ("no-skill", "pd"), trials=2)
-    runs = [
-        logged("a", [(1, A)], units=UNITS, trial=fake.name_of("alpha", "pd", 1)),
-        logged("b", [(1, A)], [(2, (0,), None)], UNITS, fake.name_of("alpha", "pd", 2)),
-    ]
-    columns = ("unit", "runs", "seen", "carried")
-    found = asked(tmp_path, runs, "unit_tokens", *columns, plan=plan, units=UNIT_ROWS)
-    assert found == [("u2", 1, 1, 60), ("u1", 1, 1, 30)]
-
-
 def test_text_without_a_known_unit_costs_its_bytes(tmp_path):
     """The lines of the second event are unknown: no unit, but 400 bytes in three requests."""
     plan = fake.plan(["alpha"], ("no-skill", "pd"))

@@ -6,8 +6,7 @@ import pytest
 
 from skilljuror.base.errors import QueryError
 from skilljuror.store import open_read, open_write
-from skilljuror.store.questions.catalog import read_query
-from skilljuror.store.questions.run import FOLDER, catalog, frame, query, remarks_on, run
+from skilljuror.store.questions import FOLDER, catalog, frame, query, read_query, remarks_on, run
 from tests.support import fabricated_records as fake
 from tests.support.every import every
 from tests.support.fabricated_studies import small_study

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from skilljuror.store import QueryResult
-from skilljuror.store.questions.csv_text import csv_text
+from skilljuror.store.questions import csv_text
 
 
 def cells(*values):

@@ -12,8 +12,7 @@ from skilljuror.base.models.trajectory import Step
 from skilljuror.logs.assembly import REWOUND
 from skilljuror.logs.codex import SKILL_LIST_CUT
 from skilljuror.store import open_write
-from skilljuror.store.ingest.analysis import analyse
-from skilljuror.store.ingest.quotes import without_quotes
+from skilljuror.store.rows import analyse, without_quotes
 from tests.support import fabricated_records as fake
 from tests.support.attribution_runs import run_of
 from tests.support.fabricated_studies import rows

@@ -8,7 +8,8 @@ from skilljuror.base.models.check_result import CheckResult
 from skilljuror.base.models.measure import UnitUse
 from skilljuror.measures.stats.power import holm
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import open_read, run
+from skilljuror.store.connect import open_read
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 
 JUDGE = "tracing/4"

@@ -11,7 +11,7 @@ from skilljuror.base.models.events import Via
 from skilljuror.base.models.ingest import OfferedRow
 from skilljuror.measures.metrics.invocation import is_invocation
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import ingested, rows
 

@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.base.models.measure import RepeatedVerdict, UptakeCategory
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 
 JUDGE = "cascade/1 (proof/1, lab/m)"

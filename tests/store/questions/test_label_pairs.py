@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 
 PROOF, FIRST, SECOND = "proof/1", "cascade/1 (proof/1, lab/m)", "cascade/1 (proof/1, lab/n)"

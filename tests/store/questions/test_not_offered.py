@@ -6,8 +6,8 @@ from skilljuror.base.models.events import SkillManifest
 from skilljuror.base.models.ingest import OfferedRow
 from skilljuror.base.models.review import JudgedBuild
 from skilljuror.store import open_write
-from skilljuror.store.ingest.analysis import analyse
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.rows import analyse
 from tests.support import fabricated_records as fake
 from tests.support import goldens
 

@@ -14,7 +14,7 @@ from skilljuror.base.models.review import Acceptance
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import ALPHA, rows
 

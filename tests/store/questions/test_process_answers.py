@@ -10,7 +10,7 @@ from skilljuror.base.models.measure import UptakeCategory
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write
-from skilljuror.store.questions.run import query, run
+from skilljuror.store.questions import query, run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
 
@@ -401,13 +401,6 @@ def test_verdicts_of_one_trial(study):
         ("log-alpha__pd__1#1", "yes"),
         ("log-alpha__pd__1#2", "unknown"),
     ]
-
-
-def test_a_chain_ends_in_the_outcome_of_its_trial(study):
-    columns = ("run", "category", "effect", "reward", "status")
-    found = rows(study, "bridge", *columns)
-    assert found[0] == ("alpha__baseline__1", "implementation", None, 1.0, "scored")
-    assert len(found) == len([row for row in rows(study, "evidence", "label") if row == ("yes",)])
 
 
 def test_invocation_rate_is_of_readable_trials(whole):

@@ -10,8 +10,8 @@ from skilljuror.report.answers import Answers
 from skilljuror.report.formatting import format_points
 from skilljuror.report.headline import headline
 from skilljuror.store import open_read
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from tests.support import published_answers as published
 from tests.support import reference_study
 from tests.support.published_figures import half_width

@@ -14,7 +14,7 @@ from scipy.stats import binom
 from skilljuror.base.models.check_result import CheckResult
 from skilljuror.base.models.study import Contrast
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 from tests.support.places import SHARED
 from tests.support.published_figures import ends, within

@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.base.models.check_result import CheckOutcome, CheckResult
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 
 ARMS = ("baseline", "pd")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from skilljuror.base.errors import QueryError, UsageError
-from skilljuror.store.questions.run import QueryResult, run
-from skilljuror.store.questions.several import side_by_side, study_names
+from skilljuror.store.connect import QueryResult
+from skilljuror.store.questions import run, side_by_side, study_names
 from tests.support.cli_process import call, complaint
 from tests.support.fabricated_studies import ALPHA, BETA, rows, small_study
 
@@ -40,12 +40,9 @@ def test_a_questions_own_study_is_the_name_in_the_study_file(place):
     assert [row[:2] for row in found.rows] == [("one", "fabricated"), ("two", "fabricated")]
 
 
-def test_alerts_and_limits_are_over_the_whole_table(place):
-    done = call(
-        "query", "one", "two", "SELECT 1 AS n", "--alert", "n < 2", "--limit", "1", cwd=place
-    )
+def test_rows_and_limits_are_over_the_whole_table(place):
+    done = call("query", "one", "two", "SELECT 1 AS n", "--fail-on-rows", "--limit", "1", cwd=place)
     assert done.returncode == 1
-    assert done.stderr.count("alert: ") == 2
     assert "the first 1 of 2 rows" in done.stderr
 
 

@@ -4,8 +4,7 @@ import pytest
 
 from skilljuror.layouts.build.given_skills import GivenSkillRow
 from skilljuror.store import open_write
-from skilljuror.store.questions.catalog import NOT_USABLE
-from skilljuror.store.questions.run import query, remarks_on, run
+from skilljuror.store.questions import NOT_USABLE, query, remarks_on, run
 from tests.support import fabricated_records as fake
 
 ARMS = ("no-skill", "origin", "pd")

@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.base.models.ingest import OfferedRow
 from skilljuror.store import open_write
-from skilljuror.store.questions.run import remarks_on, run
+from skilljuror.store.questions import remarks_on, run
 from tests.support import fabricated_records as fake
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)

@@ -9,8 +9,8 @@ import pytest
 from skilljuror.base.errors import GateError, StudyError, UsageError
 from skilljuror.base.files import StudyFolder, digest_tree, read_record
 from skilljuror.base.models.study import StudyPlan, TrialRecord
-from skilljuror.store.ingest.trials import ingest_trials
-from skilljuror.store.questions.run import run
+from skilljuror.store.questions import run
+from skilljuror.store.trials import ingest_trials
 from skilljuror.study.check import check_study
 from skilljuror.study.generate.generate import Request, generate
 from skilljuror.study.init_study import StudySource, init_study

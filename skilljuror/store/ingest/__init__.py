@@ -1,1 +1,0 @@
-"""Read logs and trials into the database, and look them up."""

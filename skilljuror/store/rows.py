@@ -1,0 +1,656 @@
+"""The database rows of one run: attribution, exposure, metrics, places, counts and short previews, never full texts."""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import cache
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+from sys import modules
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skilljuror.base import __version__, tokens
+from skilljuror.base.errors import UsageError
+from skilljuror.base.files import StudyFolder, path_of, path_text, sha256, write_atomic
+from skilljuror.base.models.events import Exposure, ResourceEvent, SkillManifest
+from skilljuror.base.models.ingest import (
+    CompactionRow,
+    Ingested,
+    OfferedRow,
+    SourceRow,
+    SourceStatus,
+    StepRow,
+    TrajectoryRow,
+)
+from skilljuror.base.models.knowledge import MappedUnit
+from skilljuror.base.models.measure import LocalEffect, Measure, Price, TrialContext, Verdict
+from skilljuror.base.models.model_name import model_date, plain_model
+from skilljuror.base.models.trajectory import Compaction, Step, ToolCall, Trajectory, Usage
+from skilljuror.events.attribute import Attribution, attribute
+from skilljuror.events.exposure import expose, exposes_text
+from skilljuror.logs.base import FoundSource
+from skilljuror.logs.discovery import facts_at
+from skilljuror.measures.metrics import METRICS, families
+from skilljuror.measures.metrics.process import step_bytes, step_texts
+
+if TYPE_CHECKING:  # kept light for workers: no pydantic and no DuckDB where logs are read
+    from skilljuror.base.models.study import TrialRecord
+    from skilljuror.store.writer import Store
+
+PREVIEW = 160
+_LOOK = 4 * PREVIEW
+"""Characters used for a preview before white space is folded."""
+_NEAR = PREVIEW + PREVIEW // 4
+"""Characters that usually suffice."""
+_NO_USAGE = Usage()
+_HOME = re.compile(
+    r"(?:/home|/Users|/var/home|[A-Za-z]:[\\/]Users)[\\/]([^\\/]+)[\\/]?|/(root)(?:/|$)"
+)
+"""Homes of people on Linux, macOS and Windows; a match ends with the home."""
+
+
+def trajectory_row(
+    trajectory: Trajectory, trial: str | None, further: tuple[str, ...] = (), *, named: bool = False
+) -> TrajectoryRow:
+    """The run without its text; `further` are warnings in addition to the parser's, `named` adds the
+    names of a foreign run's project and person."""
+    usage = trajectory.usage or Usage()
+    outcome = None if trial else trajectory.outcome
+    others = [step.agent for step in trajectory.steps if step.agent != "main"]
+    models = _models(trajectory)
+    plain = [*dict.fromkeys(map(plain_model, models))]
+    return TrajectoryRow(
+        trajectory=trajectory.trajectory,
+        trial=trial,
+        source=trajectory.files[0],
+        format=trajectory.format,
+        session=trajectory.session,
+        agent=trajectory.agent,
+        agent_version=trajectory.agent_version,
+        model=next(iter(models), None),
+        started_at=trajectory.started_at,
+        finished_at=trajectory.finished_at,
+        steps=len(trajectory.steps) - len(others),
+        sub_agents=len(set(others)),
+        sub_steps=len(others),
+        inherited_steps=trajectory.inherited,
+        input=_fresh(usage),
+        cache_write=usage.cache_write,
+        cache_read=usage.cache_read,
+        output=usage.output,
+        reasoning=usage.reasoning,
+        cost_usd=usage.cost_usd,
+        compactions=len(trajectory.compactions),
+        complete=trajectory.complete,
+        skipped_records=sum(trajectory.skipped.values()),
+        warnings=trajectory.warnings + further,
+        task=outcome.task if outcome else None,
+        reward=outcome.reward if outcome else None,
+        exception=outcome.exception if outcome else None,
+        lists_every_skill=trajectory.traits.lists_every_skill,
+        lists_folder_names=trajectory.traits.lists_folder_names,
+        project=project_of(trajectory) if named and not trial else None,
+        person=person_of(trajectory) if named and not trial else None,
+        plain_model=next(iter(plain), None),
+        model_date=model_date(models[0]) if models else None,
+        other_models=tuple(plain[1:]),
+    )
+
+
+def _models(run: Trajectory) -> list[str]:
+    """Models that answered the main agent, the one with most answers first; else what the log names."""
+    steps = Counter(step.model for step in run.steps if step.agent == "main" and step.model)
+    answered = [name for name, _ in steps.most_common() if not name.startswith("<")]  # <synthetic>
+    return answered or [*filter(None, [run.model])]
+
+
+def project_of(run: Trajectory) -> str | None:
+    """Name of the working folder; None if it is unknown, a root or a home."""
+    if run.cwd is None or run.cwd == run.home or _HOME.fullmatch(run.cwd):
+        return None
+    return re.split(r"[\\/]", run.cwd.rstrip("\\/"))[-1] or None
+
+
+def person_of(run: Trajectory) -> str | None:
+    """Name of the home folder, which may be part of the working folder's path; None if unknown."""
+    found = next(filter(None, (_HOME.match(path) for path in (run.home, run.cwd) if path)), None)
+    return found and (found[1] or found[2])
+
+
+def _fresh(usage: Usage) -> int | None:
+    """Uncached input; None if the log counts more cached tokens than input."""
+    return None if usage.input is None or usage.input < 0 else usage.input
+
+
+def step_rows(trajectory: Trajectory, events: tuple[ResourceEvent, ...]) -> tuple[StepRow, ...]:
+    related = {(event.agent, event.step) for event in events if event.counts}
+    return tuple([_step_row(trajectory, step, related) for step in trajectory.steps])
+
+
+def _step_row(trajectory: Trajectory, step: Step, related: set[tuple[str, int]]) -> StepRow:
+    usage = step.usage or _NO_USAGE
+    results = [call.result for call in step.calls if call.result is not None]
+    asks = [call.asked for call in step.calls]
+    return StepRow(
+        trajectory=trajectory.trajectory,
+        agent=step.agent,
+        step=step.index,
+        file=trajectory.files[step.file] if step.file else None,
+        line=step.line,
+        timestamp=step.timestamp,
+        actions=tuple([call.action for call in step.calls]),
+        failed_calls=[result.ok for result in results].count(False),
+        skill_related=(step.agent, step.index) in related,
+        text_bytes=step_bytes(step),
+        preview=_preview(asks, step.text),
+        input=_fresh(usage),
+        cache_write=usage.cache_write,
+        cache_read=usage.cache_read,
+        output=usage.output,
+    )
+
+
+_WITHOUT_CALL = frozenset({"injected", "slash", "reinjected"})
+"""Ways of text that the harness adds between two steps."""
+
+
+def compaction_rows(
+    trajectory: Trajectory, events: tuple[ResourceEvent, ...]
+) -> tuple[CompactionRow, ...]:
+    """Compactions with the events whose text each one found in the context, and kept."""
+    rows = []
+    removed: set[int] = set()
+    shown = [event for event in events if exposes_text(event)]
+    for position, one in enumerate(trajectory.compactions):
+        file = trajectory.files[one.file] if one.file else None
+        had = [
+            event for event in shown
+            if event.ordinal not in removed and _is_before(event, one, trajectory.files)
+        ]  # fmt: skip
+        kept = None
+        if one.kept is not None:
+            kept = tuple(
+                event.ordinal for event in had
+                if event.file == file and any(a <= event.line <= b for a, b in one.kept)
+            )  # fmt: skip
+            removed |= {event.ordinal for event in had} - {*kept}
+        ordinals = tuple(event.ordinal for event in had)
+        rows.append(
+            CompactionRow(
+                trajectory.trajectory, position, one.agent, one.step, file, one.line, ordinals, kept
+            )
+        )
+    return tuple(rows)
+
+
+def _is_before(event: ResourceEvent, compaction: Compaction, files: tuple[str, ...]) -> bool:
+    if event.agent != compaction.agent or event.step > compaction.step:
+        return False
+    if event.step < compaction.step or event.via not in _WITHOUT_CALL:
+        return True
+    file = files.index(event.file) if event.file else 0
+    return (file, event.line) < (compaction.file, compaction.line)
+
+
+def offered_rows(trajectory: Trajectory) -> tuple[OfferedRow, ...] | None:
+    """Skills shown to the model; None if the log does not tell."""
+    if trajectory.offered is None:
+        return None
+    key = trajectory.trajectory
+    return tuple(OfferedRow(key, skill.name, skill.bundled) for skill in trajectory.offered)
+
+
+def _preview(asks: list[str], message: str) -> str:
+    """First characters of the step's calls, else of its text."""
+    text = " ; ".join([ask[:_LOOK] for ask in asks]) or message
+    near = " ".join(text[:_NEAR].split())
+    if len(near) < PREVIEW and len(text) > _NEAR:
+        near = " ".join(text[:_LOOK].split())
+    return near[:PREVIEW]
+
+
+def unread_row(found: FoundSource) -> SourceRow:
+    """Row of a source without a format: an error if the user named it or it is broken, else skipped."""
+    status: SourceStatus = "error" if found.named or found.broken else "skipped"
+    return SourceRow(path_text(found.source.path), status, None, found.problem, found.size)
+
+
+def part_rows(found: FoundSource) -> Iterator[SourceRow]:
+    """Rows of a source's siblings and of their shorter captures; its own row has the result for all."""
+    head = path_text(found.source.path)
+    for path in (*found.source.siblings, *found.shorter):
+        facts = facts_at(path_text(path))
+        size = facts.size if facts else None
+        if path in found.source.siblings:
+            yield SourceRow(path_text(path), "part", found.format, f"part of {head!r}", size)
+        else:
+            reason = f"shorter copy of a part of {head!r}"
+            yield SourceRow(path_text(path), "duplicate", found.format, reason, size)
+
+
+CACHED_TEXTS = 50_000
+"""Distinct texts whose counts a worker caches (about 10 MB)."""
+_counts: dict[bytes, int] = {}
+
+
+def step_tokens(trajectory: Trajectory) -> dict[tuple[str, int], int]:
+    """(agent, step) -> tokens of its texts, each tokenized separately (measures §3.2)."""
+    return {
+        (step.agent, step.index): sum(map(count, step_texts(step))) for step in trajectory.steps
+    }
+
+
+def with_tokens(
+    exposure: Exposure,
+    events: Sequence[ResourceEvent],
+    manifest: SkillManifest,
+    units: Sequence[MappedUnit],
+) -> Exposure:
+    """Add tokens to an exposure: of every unit seen, and of all Skill text shown.
+
+    Shown text is the lines of the variant's files that reached a context, each showing tokenized
+    separately; text without a known place adds nothing.
+    """
+    texts = {
+        (resource.skill, resource.path): resource.text
+        for resource in manifest.resources
+        if resource.text
+    }
+    shown = 0
+    for event in filter(exposes_text, events):
+        text = texts.get((event.skill, event.resource), "")
+        shown += count(_shown_part(text, event))
+    unit_texts = {mapped.unit.unit: mapped.unit.text for mapped in units}
+    seen = tuple(replace(unit, tokens=count(unit_texts[unit.unit])) for unit in exposure.seen)
+    return replace(exposure, seen=seen, shown_tokens=shown)
+
+
+def _shown_part(text: str, event: ResourceEvent) -> str:
+    """Text of a file that an event showed."""
+    if event.content_exposed == "full":
+        return text
+    lines = text.splitlines(keepends=True)
+    return "".join(line for first, last in event.lines or () for line in lines[first - 1 : last])
+
+
+def count(text: str) -> int:
+    """Tokens of a text."""
+    key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    counted = _counts.get(key)
+    if counted is None:
+        if len(_counts) >= CACHED_TEXTS:
+            _counts.clear()
+        counted = _counts[key] = tokens.count(text)
+    return counted
+
+
+class MeasureOptions(Struct, frozen=True):
+    """Optional measures and columns."""
+
+    count_tokens: bool = False
+    """Count the tokens of every step exactly; otherwise their share is null."""
+    metrics: tuple[str, ...] = ()
+    """Metrics of other packages, `module:attribute`."""
+    quotes: bool = True
+    """Store previews of steps and quotes of evidence."""
+    prices: tuple[Price, ...] | None = None
+    """Model prices; None for the packaged list."""
+    projects: bool = False
+    """Store names of projects and persons; never without quotes."""
+
+
+NOTHING_FURTHER = MeasureOptions()
+
+
+def analyse(
+    name: str,
+    trajectory: Trajectory | None,
+    record: "TrialRecord | None" = None,
+    manifest: SkillManifest | None = None,
+    units: Sequence[MappedUnit] = (),
+    *,
+    options: MeasureOptions = NOTHING_FURTHER,
+) -> Ingested:
+    """Return all database rows of one trial, or of one foreign run (without a record).
+
+    Tokens of Skill text are counted if there is a knowledge map; those of every step only on
+    request, because that is slow. Raises UsageError if a metric returns an undefined measure.
+    """
+    if trajectory is None:
+        context = TrialContext(trial=name, record=record, manifest=manifest)
+        return Ingested(trajectory=None, measures=measures_of(context, options.metrics))
+    attribution = attribute(trajectory, manifest)
+    variant = attribution.manifest.variant
+    exposure = None
+    if units and variant:
+        exposure = expose(
+            trajectory, attribution.events, units, variant, attribution.manifest.skills
+        )
+        exposure = with_tokens(exposure, attribution.events, attribution.manifest, units)
+    steps = step_rows(trajectory, attribution.events)
+    context = TrialContext(
+        trial=name,
+        record=record,
+        trajectory=trajectory,
+        events=attribution.events,
+        exposure=exposure,
+        unknown_use=_unknown_use(trajectory, attribution),
+        manifest=attribution.manifest,
+        step_bytes={(row.agent, row.step): row.text_bytes for row in steps},
+        step_tokens=step_tokens(trajectory) if options.count_tokens else {},
+        prices=options.prices,
+    )
+    return Ingested(
+        trajectory=trajectory_row(
+            trajectory, name if record else None, attribution.warnings, named=options.projects
+        ),
+        steps=steps,
+        offered=offered_rows(trajectory),
+        events=attribution.events,
+        compactions=compaction_rows(trajectory, attribution.events),
+        measures=measures_of(context, options.metrics),
+        exposure=exposure,
+        unknown_tools=attribution.unknown_tools,
+    )
+
+
+def _unknown_use(trajectory: Trajectory, attribution: Attribution) -> bool:
+    """Whether an unknown tool may have opened a Skill that is not the agent's own."""
+    own = {skill.name for skill in trajectory.offered or () if skill.bundled}
+    return any(skill not in own for one in attribution.unknown_tools for skill in one.skills)
+
+
+def size_of(files: Iterable[str]) -> int:
+    """Total bytes of raw files; missing ones count 0."""
+    paths = [path_of(file) for file in files]
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def measures_of(context: TrialContext, further: tuple[str, ...] = ()) -> tuple[Measure, ...]:
+    """Rows of every registered metric and of `further` ones."""
+    rows: list[Measure] = []
+    for name, metric in families(further).items():
+        found = list(metric(context))
+        if name not in METRICS:
+            _check_defined(name, metric.definitions, found)
+        rows += found
+    return tuple(rows)
+
+
+def _check_defined(name: str, defined: Container[str], found: Iterable[Measure]) -> None:
+    for measure in found:
+        if measure.metric not in defined:
+            raise UsageError(f"metric {name!r} returns the undefined measure {measure.metric!r}")
+
+
+def definition_rows(further: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Rows of the table `metrics`, one per measure. Raises UsageError for an invalid name."""
+    return [
+        {"metric": measure, "family": name, **vars(definition)}
+        for name, metric in families(further).items()
+        for measure, definition in metric.definitions.items()
+    ]
+
+
+_NOTE = (
+    "This study was ingested with --no-quotes: ingest, judge and show neither store nor print texts of"
+    " its logs. Delete this file and rerun `skilljuror ingest` to store them.\n"
+)
+
+
+def keeps_quotes(study: Path) -> bool:
+    """Whether a study may store and show texts of its logs."""
+    return not StudyFolder(study).no_quotes.exists()
+
+
+def resolve_quotes(study: Path, options: MeasureOptions) -> MeasureOptions:
+    """Apply a study's earlier choice to the options: once ingested without quotes it stays so, and
+    stored quotes are removed. Raises UsageError for names of projects without quotes."""
+    folder = StudyFolder(study)
+    if options.projects and not (options.quotes and keeps_quotes(study)):
+        raise UsageError(
+            f"--projects: {str(study)!r} stores no names of projects and persons, because of --no-quotes;"
+            f" leave out one of both, or use another folder",
+            field="projects",
+        )
+    if keeps_quotes(study) and not options.quotes:
+        _remove_quotes(folder.database)
+        write_atomic(folder.no_quotes, _NOTE)
+    return replace(options, quotes=keeps_quotes(study))
+
+
+def _remove_quotes(database: Path) -> None:
+    """Remove quotes from a database of this version; other versions are regenerated anyway."""
+    if not database.is_file():
+        return
+    from skilljuror.store.connect import is_current, open_write
+
+    if is_current(database):
+        with open_write(database) as store:
+            store.remove_quotes()
+
+
+def without_quotes(run: Ingested) -> Ingested:
+    """Remove previews and quotes from the rows of a run."""
+    steps = tuple([replace(step, preview="") for step in run.steps])
+    leaks = tuple([replace(leak, excerpt="") for leak in run.leaks])
+    return replace(run, steps=steps, events=tuple(map(unquoted_event, run.events)), leaks=leaks)
+
+
+def unquoted_event(event: ResourceEvent) -> ResourceEvent:
+    """Remove quote and note."""
+    return replace(event, quote="", note="")
+
+
+def unquoted_verdict(verdict: Verdict) -> Verdict:
+    """Remove both quotes and the note."""
+    return replace(verdict, source_quote=None, action_quote=None, note="", used=())
+
+
+def unquoted_effect(effect: LocalEffect) -> LocalEffect:
+    """Remove the quoted line."""
+    return replace(effect, quote=None)
+
+
+def without_texts(run: Trajectory) -> Trajectory:
+    """Remove all text from a run's steps, calls and messages."""
+    messages = tuple(replace(message, text="") for message in run.messages)
+    return replace(run, steps=tuple(map(_without_text, run.steps)), messages=messages, warnings=())
+
+
+def _without_text(step: Step) -> Step:
+    return replace(step, text="", reasoning="", calls=tuple(map(_unworded, step.calls)))
+
+
+def _unworded(call: ToolCall) -> ToolCall:
+    result = call.result and replace(call.result, text="", clean=None)
+    return replace(
+        call, command=call.name, path=None, pattern=None, written=None, workdir=None, arguments={},
+        result=result,
+    )  # fmt: skip
+
+
+UNITS = (
+    "base", "measures/metrics", "logs", "events", "store",
+)  # fmt: skip
+"""Units loaded to read logs, attribute and measure."""
+LIBRARIES = ("bracex", "jiter", "msgspec", "orjson", "tree-sitter", "tree-sitter-bash")
+"""Libraries whose versions can change the result."""
+
+
+def reader_digest(options: MeasureOptions, formats: Iterable[str] = ()) -> str:
+    """Digest of the reading code, plugins included, and of the options; if it changes, every log is
+    read again."""
+    plugins = [(name, file_digest(name)) for name in (*formats, *options.metrics) if ":" in name]
+    return sha256(msgspec.json.encode([code_digest(), plugins, options]))
+
+
+@cache
+def code_digest(*more: str) -> str:
+    """Digest of the reading code and of further units of the package."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256(f"{__version__} {[*map(version, LIBRARIES)]}".encode())
+    for unit in (*UNITS, *more):
+        inside = (package / unit).rglob("*") if (package / unit).is_dir() else [package / unit]
+        for path in sorted(one for one in inside if one.suffix in {".py", ".sql"}):
+            digest.update(f"{path.relative_to(package)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def file_digest(plugin: str) -> str:
+    """Digest of the file of a loaded plugin."""
+    file = getattr(modules.get(plugin.partition(":")[0]), "__file__", None)
+    return sha256(Path(file).read_bytes()) if file else ""
+
+
+class FileChanges(NamedTuple):
+    """File counts by change."""
+
+    new: int = 0
+    """Files not seen before."""
+    changed: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    """Known files that are missing."""
+
+
+class IngestSummary(Struct, frozen=True):
+    """Counts of an ingest."""
+
+    trials: int
+    """Trials of the study; 0 in observed mode."""
+    parsed: int
+    duplicates: int
+    """Files whose run another file provides."""
+    skipped: int
+    """Unsupported files."""
+    errors: int
+    """Files with a format, or named by the user, that cannot be read."""
+    trajectories: int
+    """Runs counted."""
+    unlogged: int
+    """Foreign trials without a run, stored with their result."""
+    steps: int
+    """Agent steps, sub-agents included."""
+    skills: int
+    """Distinct Skills with a resource event."""
+    events: int
+    unread: tuple[tuple[str, int], ...]
+    """(reason, files) for all files not read, most frequent first."""
+    failures: tuple[tuple[str, str], ...]
+    """(file, reason) of every error."""
+    remade: bool
+    """Whether a database of another version was regenerated, without the judges' verdicts."""
+    new: int = 0
+    """Files not seen before."""
+    changed: int = 0
+    """Files changed since the last ingest."""
+    unchanged: int = 0
+    """Unchanged files, which are not read again."""
+    gone: int = 0
+    """Missing files; their runs are kept unless pruned."""
+    unknown_tools: tuple[tuple[str, int, int], ...] = ()
+    """(tool that skilljuror does not know, its calls, runs in which it may have opened a Skill)."""
+    kept: int = 0
+    """Runs kept although their files became shorter or are partly missing."""
+
+
+_STATUSES = """
+SELECT status, if(status = 'error', path, NULL), reason, count(*)
+FROM sources WHERE path IN (SELECT unnest($paths::VARCHAR[])) GROUP BY ALL ORDER BY 4 DESC, 1, 2, 3
+"""
+_SELECTED = """
+CREATE OR REPLACE TEMP TABLE selected AS
+SELECT run FROM readings WHERE digest IN (SELECT digest FROM files WHERE path IN (SELECT unnest($paths::VARCHAR[])))
+UNION SELECT trajectory FROM trajectories WHERE source IN (SELECT unnest($paths::VARCHAR[]))
+"""
+_COUNTS = """
+SELECT
+    (SELECT count(*) FROM trajectories WHERE trajectory IN (FROM selected)),
+    (SELECT count(*) FROM unlogged_trials WHERE trial IN (FROM selected)),
+    (SELECT coalesce(sum(steps + sub_steps), 0) FROM trajectories WHERE trajectory IN (FROM selected)),
+    (SELECT count(DISTINCT skill) FROM events WHERE trajectory IN (FROM selected)),
+    (SELECT count(*) FROM events WHERE trajectory IN (FROM selected)),
+    (SELECT count(*) FROM kept_runs WHERE trajectory IN (FROM selected))
+"""
+_UNKNOWN_TOOLS = """
+SELECT tool, CAST(sum(calls) AS BIGINT) AS calls, count(*) FILTER (WHERE len(skills) > 0)
+FROM unknown_tools WHERE trajectory IN (FROM selected) GROUP BY tool ORDER BY calls DESC, tool
+"""
+
+
+def summary_of(
+    store: "Store", paths: Sequence[str], trials: int = 0, counts: FileChanges | None = None
+) -> IngestSummary:
+    """Return what is stored of some files."""
+    statuses = store.rows(_STATUSES, {"paths": list(paths)})
+    store.rows(_SELECTED, {"paths": list(paths)})
+    ((runs, unlogged, steps, skills, events, kept),) = store.rows(_COUNTS)
+    files: Counter[str] = Counter()
+    for status, _, _, count in statuses:
+        files[status] += count
+    return IngestSummary(
+        trials=trials,
+        parsed=files["parsed"] + files["part"],
+        duplicates=files["duplicate"],
+        skipped=files["skipped"],
+        errors=files["error"],
+        trajectories=runs,
+        unlogged=unlogged,
+        steps=steps,
+        skills=skills,
+        events=events,
+        unread=tuple(
+            (reason, count)
+            for status, _, reason, count in statuses
+            if reason is not None and status not in {"error", "part"}
+        ),
+        failures=tuple(
+            sorted((path, reason or "unknown") for _, path, reason, _ in statuses if path)
+        ),
+        remade=False,
+        unknown_tools=tuple(store.rows(_UNKNOWN_TOOLS)),
+        kept=kept,
+        **(counts or FileChanges())._asdict(),
+    )
+
+
+_TOO_WIDE = 1 << 63
+
+
+@cache
+def _encoder() -> msgspec.json.Encoder:
+    return msgspec.json.Encoder(enc_hook=_plain, order="deterministic")
+
+
+def _plain(record: Any) -> Any:
+    return record.model_dump()
+
+
+def as_json(record: Any) -> str:
+    """Return a record as JSON; text stays. Invalid UTF-8 is replaced, an integer beyond the widest column becomes null."""
+    if isinstance(record, str):
+        return record
+    try:
+        return _encoder().encode(record).decode()
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(_without_misfits(msgspec.to_builtins(record, enc_hook=_plain)))
+
+
+def _without_misfits(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, int):
+        return value if abs(value) <= _TOO_WIDE else None
+    if isinstance(value, dict):
+        return {_without_misfits(key): _without_misfits(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_without_misfits(item) for item in value]
+    return value
