@@ -197,15 +197,15 @@ def _read_group(group: LogGroup, options: MeasureOptions) -> tuple[list[SourceRo
     counted: list[Ingested] = []
     lost: dict[str, str] = {}
     failed: dict[str, str] = {}
-    with work_budget(max(group.size, *(_size(parsed) for _, parsed in runs), 0)):
-        for choice, parsed in runs:
-            if not choice.kept:
-                lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
-                continue
-            try:
+    for choice, parsed in runs:
+        if not choice.kept:
+            lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
+            continue
+        try:
+            with work_budget(max(group.size, _size(parsed))):
                 counted.append(analyse(choice.key, _kept(choice, parsed), options=options))
-            except WorkBudgetExceeded as error:
-                failed[choice.capture.source] = error.message
+        except WorkBudgetExceeded as error:
+            failed[choice.capture.source] = error.message
     winners = {run.trajectory.source for run in counted if run.trajectory}
     rows = [_decided(row, lost, winners) for row in rows]
     return [_failed(row, failed) for row in rows], counted
