@@ -567,6 +567,13 @@ def _printed_lines(
 
 # Outputs that show a resource although no command names it: content witness only.
 
+_NO_READ = re.compile(
+    r"\bgit\s+(?:-\S+\s+)*(?:diff|log|show|blame|stash|commit|apply)\b|\bdiff\b|\btmux\b|\bscreen\b"
+    r"|\bworkmux\b|\bapply_patch\b|\bgh\s+(?:pr|issue|api)\b"
+)
+"""Differences, and screens of other agents: the agent did not read the file itself. Real logs of
+agents that develop a Skill (agentv, read with a bundle) need it."""
+_LONGEST_COMMAND = 4000
 _LEAST_SHARE = 2 / 3
 """Minimum share of an output's non-blank lines that come from resources. Documents, code and reports
 quote a Skill, and files written from its template share its lines, but are not the resource; a copy
@@ -580,6 +587,8 @@ def _unclaimed_reads(
     output, action = analysed.output, analysed.call.action
     reads = action in {"shell", "python", "poll", "read", "other"}
     if not reads or not run.line_index.files or len(output.lines) < 2:
+        return
+    if _NO_READ.search((analysed.call.command or "")[:_LONGEST_COMMAND]):
         return
     matches = run.line_index.matches(output.text_lines)
     explained = {resolved.key for call in together for resolved in call.resolved_accesses}

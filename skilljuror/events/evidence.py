@@ -510,8 +510,10 @@ def evidence_of_read(
             return evidence
         widened = _widened(evidence, access.selection, len(segment))
         return replace(widened, digest=_digest(widened.exposed, segment))
-    if not access.shown or (foreign and segment is None):
+    if not access.shown:
         return ReadEvidence("none", None, ok=output.ok, note=access.note)
+    if foreign and segment is None:
+        return ReadEvidence("none", None, output.ok, note="not a file of the bundle")
     counted = _by_count(access, output, segment)
     if file and file.filled and counted.exposed != "none":
         failed = output.ok is False
