@@ -1,60 +1,47 @@
-"""A budget for the work of reading one log, against logs written to exhaust it.
+"""One wall for the work of reading one log: seconds of the processor."""
 
-Loops whose length is a product (output lines by files that a command names, globs by known files)
-charge their turns in advance. Turns are counted, not timed, so that the result is the same on any
-machine.
-"""
-
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from types import FrameType
 
 from skilljuror.base.errors import TrajectoryError
 
-LEAST_TURNS = 10_000_000
-"""Budget of any log, some seconds of a core; real logs use at most 70,000 turns."""
-TURNS_PER_BYTE = 2
-"""Additional budget for every byte of a log; real logs use at most 0.06 turns."""
-
-FEW_TURNS = 64
-"""Turns that need no charge: counting them would take longer."""
+LEAST_SECONDS = 60.0
+"""Wall of any log; real logs take at most some seconds."""
+BYTES_A_SECOND = 100_000
+"""Bytes of a log that allow it a second more."""
 
 
 class WorkBudgetExceeded(TrajectoryError):
     """A log needs far more work than others of its size."""
 
 
-class _Budget:
-    __slots__ = ("allowed", "left")
-
-    def __init__(self, allowed: int) -> None:
-        self.allowed = self.left = allowed
-
-
-_current: ContextVar[_Budget | None] = ContextVar("budget", default=None)
-
-
 @contextmanager
 def work_budget(size: int) -> Iterator[None]:
-    """Limit the turns that `charge` accepts in the block, for a log of `size` bytes."""
-    token = _current.set(_Budget(LEAST_TURNS + TURNS_PER_BYTE * size))
+    """Raise WorkBudgetExceeded if the block takes more seconds of this process's processor time than
+    a log of `size` bytes may.
+
+    Seconds are those of user code, so that a busy machine fails no log. Outside the main thread, and
+    on systems without such a timer, there is no wall.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+    seconds = LEAST_SECONDS + size / BYTES_A_SECOND
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise WorkBudgetExceeded(
+            f"reading it takes more than {seconds:,.0f} seconds, far more than other logs of its "
+            "size; the run is skipped"
+        )
+
+    handler = signal.signal(signal.SIGVTALRM, stop)
+    timer = signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
-        _current.reset(token)
-
-
-def charge(turns: int) -> None:
-    """Charge turns in advance; without a `work_budget` this does nothing.
-
-    Raises WorkBudgetExceeded if the budget is too small.
-    """
-    budget = _current.get()
-    if budget is None:
-        return
-    budget.left -= turns
-    if budget.left < 0:
-        raise WorkBudgetExceeded(
-            f"reading it takes more than {budget.allowed:,} steps of work, far more than other logs "
-            "of its size; the run is skipped"
-        )
+        signal.setitimer(signal.ITIMER_VIRTUAL, *timer)
+        signal.signal(signal.SIGVTALRM, handler)

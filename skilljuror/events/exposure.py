@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from skilljuror.base.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.base.models.knowledge import MappedUnit, UnitLocation
 from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.events.evidence.line_index import ResourceKey
+from skilljuror.events.evidence import ResourceKey
 
 _EXPOSING_KINDS = frozenset({"activate", "read", "search"})
 

@@ -244,21 +244,21 @@ def _read_group(group: LogGroup, options: MeasureOptions) -> ReadGroup:
     winners: set[str] = set()
     lost: dict[str, str] = {}
     failed: dict[str, str] = {}
-    with work_budget(max(group.size, *(_size(parsed) for _, parsed in runs), 0)):
-        for choice, parsed in runs:
-            if not choice.kept:
-                lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
-                continue
-            try:
+    for choice, parsed in runs:
+        if not choice.kept:
+            lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
+            continue
+        try:
+            with work_budget(max(group.size, _size(parsed))):
                 run = analyse(choice.key, _kept(choice, parsed), options=options)
-            except WorkBudgetExceeded as error:
-                failed[choice.capture.source] = error.message
-                continue
-            if (logged := run.trajectory) is not None:
-                winners.add(logged.source)
-                steps = logged.steps + logged.sub_steps + logged.inherited_steps
-                text = as_json(run if options.quotes else without_quotes(run))
-                counted.append(ReadRun(logged.trajectory, steps, logged.inherited_steps, text))
+        except WorkBudgetExceeded as error:
+            failed[choice.capture.source] = error.message
+            continue
+        if (logged := run.trajectory) is not None:
+            winners.add(logged.source)
+            steps = logged.steps + logged.sub_steps + logged.inherited_steps
+            text = as_json(run if options.quotes else without_quotes(run))
+            counted.append(ReadRun(logged.trajectory, steps, logged.inherited_steps, text))
     sources: list[SourceRow] = []
     unlogged: list[UnloggedTrial] = []
     for found, row in zip(group.found, rows, strict=True):

@@ -481,7 +481,7 @@ UNITS = (
     "base", "measures/metrics", "logs", "events", "store",
 )  # fmt: skip
 """Units loaded to read logs, attribute and measure."""
-LIBRARIES = ("bracex", "jiter", "msgspec", "orjson", "tree-sitter", "tree-sitter-bash")
+LIBRARIES = ("jiter", "msgspec", "orjson")
 """Libraries whose versions can change the result."""
 
 

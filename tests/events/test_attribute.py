@@ -1,13 +1,11 @@
 """The events of a run: which of its accesses are told, and how."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilljuror.base.models.events import SkillManifest
 from skilljuror.base.models.trajectory import (
     Message,
-    ToolCall,
     ToolResult,
 )
 from skilljuror.events.attribute import attribute
@@ -15,13 +13,11 @@ from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,
     MANIFEST,
-    REFERENCES,
     ROOT,
     SKILL,
     TAXES,
     events_of,
     file_tool,
-    observed,
     observed_events,
     ran,
     ran_each,
@@ -71,36 +67,6 @@ def test_the_events_are_numbered_in_order_and_name_their_file():
     assert [(one.ordinal, one.agent, one.file) for one in events] == [
         (0, "main", None), (1, "main", None), (2, "a1", "b"),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "wc -l @ && sed -n '1,220p' @",
-        "ls -la @; cat @",
-        "test -f @ && cat @",
-        "[ -r @ ] && cat @",
-        "if [[ -e @ ]]; then cat @; fi",
-        "stat @ >/dev/null; cat @",
-    ],
-)
-def test_a_look_at_a_file_before_it_is_read_is_no_access_of_its_own(command):
-    found = observed(command.replace("@", f"{REFERENCES}/taxes.md"), TAXES)
-    assert [one[:2] for one in found] == [("read", "references/taxes.md")]
-
-
-@pytest.mark.parametrize(
-    "command", [f"X=$(ls {BUNDLE}); echo done", f"for f in $(ls {BUNDLE}); do echo x; done"]
-)
-def test_a_listing_that_nobody_sees_is_none(command):
-    assert observed(command, "done\n") == []
-
-
-def test_a_listing_without_a_status_is_judged_by_its_output():
-    for text, ok in (("SKILL.md\n", True), (f"{BUNDLE}: no such file or directory", False)):
-        call = ToolCall("c1", "list_dir", "list", 2, path=BUNDLE, result=ToolResult(text, 3))
-        (event,) = events_of(call, manifest=None)
-        assert (event.kind, event.resource, event.ok) == ("list", ".", ok)
 
 
 SHELL = st.lists(

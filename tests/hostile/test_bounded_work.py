@@ -4,31 +4,21 @@ import json
 
 import pytest
 
-from skilljuror.base.work_budget import (
-    LEAST_TURNS,
-    TURNS_PER_BYTE,
-    WorkBudgetExceeded,
-    charge,
-    work_budget,
-)
+from skilljuror.base import work_budget
+from skilljuror.base.work_budget import WorkBudgetExceeded
 from skilljuror.events.attribute import attribute
-from skilljuror.events.commands.pipeline import command_accesses
-from skilljuror.events.resolution.resolver import MOST_ACCESSES
-from skilljuror.events.shell.wrappers import unwrap
+from skilljuror.events.context import MOST_ACCESSES
 from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import TracingJudge
+from skilljuror.logs.discovery import discover
+from skilljuror.store import logs, rows
+from skilljuror.store.rows import MeasureOptions
 from tests.support.atif_documents import agent_step, document, tool_call
-from tests.support.attribution_runs import BUNDLE, FRONT, events_of, observed_events, ran, run_of
-from tests.support.cli_process import call
+from tests.support.attribution_runs import BUNDLE, FRONT, observed_events, ran, run_of
 from tests.support.counted_work import lines_run
 from tests.support.generated_texts import soon
 from tests.support.growing_inputs import each, line
-from tests.support.shell_texts import read_shell
-
-
-def accesses(command):
-    commands = unwrap(read_shell(command, "/w", "/h"), "/h")
-    return command_accesses(list(commands), "/h")
+from tests.support.shell_texts import accesses
 
 
 @pytest.mark.parametrize("count", [24, 40, 4000])
@@ -76,14 +66,15 @@ def test_a_call_that_names_very_many_files_is_cut_and_says_so():
 
 
 def test_a_shell_text_of_which_the_end_is_not_read_says_so():
-    """Valid shell, of more commands than are parsed; the last one opens a resource."""
-    last = f"cat {BUNDLE}/SKILL.md"
-    warnings = [
-        attribute(run_of(ran("echo kiln\n" * count + last, "x")), None).warnings
-        for count in (20, 6000)
-    ]
-    told = "at 2: the shell command is too long; its end is ignored"
-    assert [told in some for some in warnings] == [False, True]
+    """An open quote: nobody knows what follows; what precedes is read."""
+    command = f"cat {BUNDLE}/SKILL.md; cat {BUNDLE}/notes.md"
+    told = (
+        "at 2: the shell command is not understood to its end; what follows is left to its output"
+    )
+    for text, expected in ((command, ()), (f"{command} 'it", (told,))):
+        found = attribute(run_of(ran(text, "x")), None)
+        assert found.warnings == expected
+        assert found.events[0].resource == "SKILL.md"
 
 
 def test_an_id_that_all_calls_share_tells_no_event_from_another():
@@ -95,41 +86,36 @@ def test_an_id_that_all_calls_share_tells_no_event_from_another():
     assert judged < 200_000
 
 
-def test_work_is_counted_and_ends_where_it_is_too_much():
-    charge(10**12)
-    with work_budget(1000):
-        charge(LEAST_TURNS + 1000 * TURNS_PER_BYTE)
-        with pytest.raises(WorkBudgetExceeded, match="steps of work"):
-            charge(1)
-    charge(10**12)
+def loop_for_ever():
+    while True:
+        pass
 
 
-def many_skills(folder, steps):
-    """A log that names very many skills, so that every call is looked through for all of them."""
-    skills = each(16_000, lambda i: f"/s/x{i}/SKILL.md ")
-    calls = [agent_step("", tool_call(f"c{i}", f"echo {i}\n")) for i in range(steps)]
-    given = document({"source": "user", "message": skills}, *calls, session_id=f"s{steps}")
-    folder.mkdir(parents=True)
-    (folder / "trajectory.json").write_text(json.dumps(given), encoding="utf-8")
+def test_work_ends_at_the_wall(monkeypatch):
+    monkeypatch.setattr(work_budget, "LEAST_SECONDS", 0.1)
+    with pytest.raises(WorkBudgetExceeded, match="seconds"), work_budget.work_budget(0):
+        loop_for_ever()
+    assert [*range(3)] == [0, 1, 2]  # the timer is off again
 
 
-def test_a_log_that_takes_too_much_work_is_an_error_row_and_the_rest_goes_on(tmp_path):
-    many_skills(tmp_path / "logs" / "bad", 1200)
-    many_skills(tmp_path / "logs" / "good", 2)
-    for _ in range(2):
-        done = call("ingest", "logs", "--strict", "--study", "out", cwd=tmp_path)
-        assert done.returncode == 1, done.stderr
-        rows = call("query", "out", "sources", "--json", cwd=tmp_path).stdout
-        found = {row["path"].split("/")[-2]: row for row in json.loads(rows)}
-        assert found["good"]["status"] == "parsed"
-        assert found["bad"]["status"] == "error"
-        assert "steps of work" in found["bad"]["reason"]
-        runs = json.loads(call("query", "out", "trajectories", "--json", cwd=tmp_path).stdout)
-        assert len(runs) == 1
+def test_a_log_that_takes_too_long_is_an_error_row_and_the_rest_goes_on(tmp_path, monkeypatch):
+    for name in ("bad", "good"):
+        (tmp_path / name).mkdir()
+        given = document(agent_step("", tool_call("c", f"cat {name}")), session_id=name)
+        (tmp_path / name / "trajectory.json").write_text(json.dumps(given), encoding="utf-8")
 
+    def slow(run, manifest):
+        return loop_for_ever() if run.trajectory == "bad" else attribute(run, manifest)
 
-def test_events_tells_of_a_log_that_takes_too_much_work(tmp_path):
-    many_skills(tmp_path / "bad", 1200)
-    done = call("events", "bad", cwd=tmp_path)
-    assert "steps of work" in done.stderr + done.stdout
-    assert events_of(ran("ls")) == []
+    monkeypatch.setattr(work_budget, "LEAST_SECONDS", 0.2)
+    monkeypatch.setattr(rows, "attribute", slow)
+    monkeypatch.setattr(logs, "attribute", slow)
+    groups = tuple(logs.group_captures(discover([tmp_path])))
+    rows = {
+        row.path.split("/")[-2]: row for row in logs.read_portion(groups, MeasureOptions()).sources
+    }
+    assert (rows["good"].status, rows["bad"].status) == ("parsed", "error")
+    assert "seconds" in rows["bad"].reason
+    told = {one.source.split("/")[-2]: one.problem for one in logs.events_of([tmp_path])}
+    assert "seconds" in told["bad"]
+    assert not told["good"]

@@ -12,10 +12,8 @@ import pytest
 
 from skilljuror.base.work_budget import work_budget
 from skilljuror.events.attribute import attribute
-from skilljuror.events.commands.apply_patch import patch_accesses
-from skilljuror.events.commands.pipeline import command_accesses
-from skilljuror.events.python.file_accesses import python_accesses
-from skilljuror.events.shell.wrappers import unwrap
+from skilljuror.events.commands import patch_accesses
+from skilljuror.events.python_calls import python_accesses
 from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.layouts.build.build import build_source
@@ -25,7 +23,7 @@ from tests.support.atif_documents import agent_step, document, tool_call
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.counted_work import lines_run
 from tests.support.growing_inputs import FRONTMATTER, LOGS, PAGES
-from tests.support.shell_texts import read_shell
+from tests.support.shell_texts import accesses
 
 pytestmark = pytest.mark.slow
 
@@ -86,8 +84,7 @@ COMMANDS = (
 @pytest.mark.parametrize("unit", COMMANDS)
 def test_commands(unit):
     def follow(size):
-        commands = unwrap(read_shell(f"cat /s/a.md\n{unit * size}", "/w", "/h"), "/h")
-        return command_accesses(list(commands), "/h")
+        return accesses(f"cat /s/a.md\n{unit * size}")
 
     grows_with_size(follow, 250)
     before = time.process_time()

@@ -1,8 +1,7 @@
-from skilljuror.events.shell.command import Command
-from skilljuror.events.shell.expansion import Environment
-from skilljuror.events.shell.reader import ShellReader
+from skilljuror.events.access import Access
+from skilljuror.events.commands import Shell
 
 
-def read_shell(text: str, cwd: str | None = None, home: str | None = None) -> list[Command]:
-    """The simple commands of a shell text that runs in `cwd`."""
-    return ShellReader(Environment(cwd, home)).read(text)
+def accesses(text: str, cwd: str | None = "/w", home: str | None = "/h") -> list[Access]:
+    """The accesses of a shell text that runs in `cwd`."""
+    return Shell(cwd, home).read(text)

@@ -8,7 +8,7 @@ from skilljuror.store.questions import NOT_USABLE, query, remarks_on, run
 from tests.support import fabricated_records as fake
 
 ARMS = ("no-skill", "origin", "pd")
-UNSCORED = {"reward": None, "status": "unscored", "reason": "no_answer"}
+UNSCORED: dict[str, object] = {"reward": None, "status": "unscored", "reason": "no_answer"}
 TASKS = {  # passes of 5 trials in each arm; None: no model answered any
     "hard": (0, 2, 5),
     "a-fifth": (1, 0, 0),
@@ -107,10 +107,13 @@ def test_a_condition_may_offer_the_source_by_its_path(tmp_path):
     """As it is on disk: a revision may be another text."""
     path = study(tmp_path, ("no-skill", "pd"))
     with open_write(path) as store:
-        store.put_given([
-            GivenSkillRow(task, "pd", f"skills/{task}", commit, fake.DIGEST, None)
-            for task, commit in {"hard": None, "given-away": "c" * 40}.items()
-        ])
+        store.put(
+            "given_skills",
+            [
+                GivenSkillRow(task, "pd", f"skills/{task}", commit, fake.DIGEST, None)
+                for task, commit in {"hard": None, "given-away": "c" * 40}.items()
+            ],
+        )
     found = run(path, "task_difficulty").records()
     assert [(row["verdict"][:8], row["with_arm"]) for row in found[::2][:2]] == [
         ("too easy", "pd"),

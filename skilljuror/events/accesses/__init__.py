@@ -1,1 +1,0 @@
-"""File accesses of a command: paths, lines, and the programs that read them."""

@@ -1,1 +1,0 @@
-"""Effects of each program on its files."""

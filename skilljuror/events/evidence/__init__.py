@@ -1,1 +1,0 @@
-"""The content witness: lines of files shown by an output."""

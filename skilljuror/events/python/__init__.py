@@ -1,1 +1,0 @@
-"""File accesses of Python code: opened, imported, run and printed files."""

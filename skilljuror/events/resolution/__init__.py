@@ -1,1 +1,0 @@
-"""Resolve paths as agents write them to resources of Skills."""

@@ -1,1 +1,0 @@
-"""Parse shell text into simple commands: expansion, wrappers, printed text."""

@@ -1,0 +1,1 @@
+"""Which script, module or inline code a command runs."""
