@@ -11,7 +11,8 @@ from skilljuror.events.context import MOST_ACCESSES
 from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.logs.discovery import discover
-from skilljuror.store import logs, rows
+from skilljuror.store import logs
+from skilljuror.store import rows as store_rows
 from skilljuror.store.rows import MeasureOptions
 from tests.support.atif_documents import agent_step, document, tool_call
 from tests.support.attribution_runs import BUNDLE, FRONT, observed_events, ran, run_of
@@ -108,14 +109,16 @@ def test_a_log_that_takes_too_long_is_an_error_row_and_the_rest_goes_on(tmp_path
         return loop_for_ever() if run.trajectory == "bad" else attribute(run, manifest)
 
     monkeypatch.setattr(work_budget, "LEAST_SECONDS", 0.2)
-    monkeypatch.setattr(rows, "attribute", slow)
+    monkeypatch.setattr(store_rows, "attribute", slow)
     monkeypatch.setattr(logs, "attribute", slow)
     groups = tuple(logs.group_captures(discover([tmp_path])))
     rows = {
-        row.path.split("/")[-2]: row for row in logs.read_portion(groups, MeasureOptions()).sources
+        row.path.split("/")[-2]: row
+        for read in logs.read_portion(groups, MeasureOptions())
+        for row in read.sources
     }
     assert (rows["good"].status, rows["bad"].status) == ("parsed", "error")
-    assert "seconds" in rows["bad"].reason
+    assert "seconds" in (rows["bad"].reason or "")
     told = {one.source.split("/")[-2]: one.problem for one in logs.events_of([tmp_path])}
     assert "seconds" in told["bad"]
     assert not told["good"]
