@@ -196,9 +196,9 @@ def run(
 
     The records of trials that are rerun are kept.
     """
-    from skilljuror.study.attempts import chosen_ends
+    from skilljuror.study.plan import load_study
     from skilljuror.study.run import run_study
-    from skilljuror.study.study_file import load_study
+    from skilljuror.study.trial import chosen_ends
 
     ends = chosen_ends(rerun) if rerun is not None else frozenset[str]()
     folder = out or Path("out") / load_study(study_file).name
@@ -253,7 +253,7 @@ def accept(
 
     A trial without a reward counts as not passed.
     """
-    from skilljuror.study.attempts import accept_trial
+    from skilljuror.study.trial import accept_trial
 
     accepted = accept_trial(study, trial, reason, by)
 

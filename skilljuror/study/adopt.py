@@ -36,10 +36,9 @@ from skilljuror.harness.tasks import task_attributes
 from skilljuror.logs.harbor.result import record_fields
 from skilljuror.skill.bundles import write_bundle
 from skilljuror.study.condition_matching import AdoptedTrial, TrialLeftOut, match_trials
-from skilljuror.study.faults import checked_by_log
 from skilljuror.study.offered_skills import OfferedSkills, offered_skills, unproved
-from skilljuror.study.plan import check_conditions, planned_trial
-from skilljuror.study.study_file import load_adoption
+from skilljuror.study.plan import check_conditions, load_adoption, planned_trial
+from skilljuror.study.trial import checked_by_log
 
 ADOPTED = "adopted.jsonl"
 """Sources of an adopted study's trials."""

@@ -15,8 +15,8 @@ from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.skill.bundles.folder import write_bundle
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run
+from skilljuror.study.plan import made_as_asked
 from skilljuror.study.run import run_study
-from skilljuror.study.study_builds import made_as_asked
 from tests.support.harness_tasks import make_task
 from tests.support.loopback import model_server
 from tests.support.rubric_answers import answers as rubric_answers

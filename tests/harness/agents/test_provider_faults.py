@@ -1,14 +1,14 @@
 """What becomes of a trial whose provider fails: real agents, a scripted model, and a table of it all."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from skilljuror.base.errors import HarnessError
-from skilljuror.base.files import read_record
+from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.study import TrialRecord
-from skilljuror.study.run import run_study
-from skilljuror.study.scheduling import _Unanswered
+from skilljuror.study.run import StopRules, run_study
 from tests.support.harness_tasks import make_task, needs_bwrap
 from tests.support.live_agents import AGENTS, why_not
 from tests.support.model_server import Step, model_server, shell
@@ -24,7 +24,7 @@ PLACES = {"before": 0, "after": 1}
 def counted(record):
     """Whether the run's breaker counts a trial."""
     try:
-        _Unanswered(1).count(record)
+        StopRules(StudyFolder(Path()), 1).check_answer(record)
     except HarnessError:
         return True
     return False

@@ -13,8 +13,7 @@ import pytest
 
 from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.study import Budget, TrialRecord
-from skilljuror.study.budget import Spending
-from skilljuror.study.run import run_study
+from skilljuror.study.run import Spending, run_study
 from tests.support.harbor_venv import HARBOR, needs_harbor
 from tests.support.harness_tasks import alive, make_task
 from tests.support.studies import edit_study, make_study, start, until

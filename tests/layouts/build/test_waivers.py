@@ -10,11 +10,11 @@ from skilljuror.base.files import StudyFolder, read_jsonl
 from skilljuror.layouts.build.build import build_many, build_source
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.layouts.verify.verification import verify_build
+from skilljuror.review.waivers import open_findings, waive_finding
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run
 from skilljuror.store.stored_builds import store_builds
 from skilljuror.study.run import run_study
-from skilljuror.study.waivers import open_findings, waive_finding
 from tests.support.cli_process import call, complaint
 from tests.support.studies import PROGRAMS, make_study
 
