@@ -21,13 +21,7 @@ from skilljuror.base.models.exclusion import Exclusion
 from skilljuror.base.models.generation import Generation
 from skilljuror.base.models.study import Condition, SkillSource, TaskEntry
 from skilljuror.base.models.trial_arm import NUMBER, arm_at
-from skilljuror.harness.tasks import (
-    BAKED_SKILLS,
-    judge_of,
-    planned_task,
-    task_name,
-    task_settings,
-)
+from skilljuror.harness.tasks import BAKED_SKILLS, judge_of, planned_task, task_name, task_settings
 from skilljuror.harness.unsupported import unsupported
 from skilljuror.layouts.build.build import load_transform
 from skilljuror.layouts.build.given_skills import GivenSkills

@@ -27,13 +27,7 @@ from skilljuror.base.errors import HarnessError, ModelError, StudyError
 from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.build import VariantManifest
 from skilljuror.base.models.measure import Price, TrialContext
-from skilljuror.base.models.study import (
-    NO_VERIFIER,
-    Budget,
-    PlannedTrial,
-    StudyPlan,
-    TrialRecord,
-)
+from skilljuror.base.models.study import NO_VERIFIER, Budget, PlannedTrial, StudyPlan, TrialRecord
 from skilljuror.base.models.trial_arm import arm_at, trial_arms
 from skilljuror.base.prices import PRICES, with_packaged
 from skilljuror.base.workers import Listener, Progress, silent, worker_pool
@@ -367,7 +361,7 @@ def run_all(
         spent.count(record.trial)
         seconds.extend(_seconds(record))
         rounds = ceil((planned - done) / jobs)
-        left = f", about {_words(rounds * median(seconds))} left" if rounds and seconds else ""
+        left = f", about {_duration(rounds * median(seconds))} left" if rounds and seconds else ""
         run.listener(Progress("run", done, planned, f"{record.trial}: {record.status}{left}"))
 
     if isinstance(harness, BatchHarness):
@@ -399,7 +393,7 @@ def _seconds(record: TrialRecord) -> Iterator[float]:
         yield end - start
 
 
-def _words(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -20,13 +20,7 @@ from skilljuror.study.run import run_study
 from tests.support.harness_tasks import make_task
 from tests.support.loopback import model_server
 from tests.support.rubric_answers import answers as rubric_answers
-from tests.support.scripted_model import (
-    WARNINGS,
-    disclosed_answer,
-    flat_answer,
-    judgement,
-    source,
-)
+from tests.support.scripted_model import WARNINGS, disclosed_answer, flat_answer, judgement, source
 from tests.support.studies import edit_study, make_study
 
 pytestmark = WARNINGS
