@@ -1,4 +1,4 @@
-"""Commands about the trials of a study: init, plan, run, accept, adopt, demo."""
+"""Commands about the trials of a study: init, plan, run, accept, demo."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,6 @@ from skilljuror.cli.output import (
     progress,
     record_table,
     table,
-    to_plain,
 )
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="Study file.")]
@@ -280,35 +279,6 @@ def _print_outcomes(outcomes: Any) -> None:
 
 def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{name}: {count}" for name, count in counts.items()) or "–"
-
-
-def adopt(
-    jobs: Annotated[list[Path], typer.Argument(metavar="JOB", help="Folders of Harbor jobs.")],
-    map_file: Annotated[
-        Path, typer.Option("--map", metavar="MAP.yaml", help="File that maps trials to arms.")
-    ],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the new study.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the plan; write nothing.")
-    ] = False,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Make a study from the trials of finished Harbor jobs."""
-    from skilljuror.study.adopt import adopt as adopt_jobs
-
-    adoption = adopt_jobs(jobs, map_file, out, dry_run=dry_run)
-
-    def human() -> None:
-        for part in (adoption.arms, adoption.outcomes, adoption.left_out):
-            rows = to_plain(part)
-            if rows:
-                record_table(rows, *rows[0])
-        print_lines("note", adoption.notes)
-        if adoption.written:
-            print(f"next: {command_line('ingest', '--study', out)}")
-
-    emit(adoption, json, human)
 
 
 def demo(

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import yaml
 from msgspec import Struct, structs
@@ -40,7 +40,6 @@ from skilljuror.base.files import (
     write_record,
 )
 from skilljuror.base.llm.answers import ModelChoice
-from skilljuror.base.models.adoption import AdoptionMap
 from skilljuror.base.models.agent import AgentProgram
 from skilljuror.base.models.build import BuildRecord, PdWorth, VariantManifest
 from skilljuror.base.models.exclusion import ExclusionRules
@@ -100,8 +99,6 @@ WHY: dict[PdWorth, str] = {
 }
 NO_BUILD = "no usable answer of a model"
 
-File = TypeVar("File", StudyConfig, AdoptionMap)
-
 
 class _StrictLoader(yaml.SafeLoader):
     """YAML without aliases, which can explode, without duplicate keys, and of limited depth."""
@@ -145,16 +142,6 @@ def read_plan(study_file: Path) -> StudyPlan:
 
 def load_study(path: Path) -> StudyConfig:
     """Read a study file. Raises StudyError with file, field and fix."""
-    return _read_file(path, "study.yaml", StudyConfig)
-
-
-def load_adoption(path: Path) -> AdoptionMap:
-    """Read the map of an adoption. Raises StudyError with file, field and fix."""
-    return _read_file(path, "map.yaml", AdoptionMap)
-
-
-def _read_file(path: Path, usual: str, kind: type[File]) -> File:
-    """Read a YAML file as a record; `usual` is its usual name, for the message if `path` is a folder."""
     name = str(path)
     try:
         if path.stat().st_size > MAX_STUDY_BYTES:
@@ -162,7 +149,7 @@ def _read_file(path: Path, usual: str, kind: type[File]) -> File:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        inside = f", such as {path / usual}" if (path / usual).is_file() else ""
+        inside = f", such as {path / 'study.yaml'}" if (path / "study.yaml").is_file() else ""
         raise StudyError(
             f"{name}: {reason}; name an existing study file{inside}", file=name
         ) from error
@@ -175,23 +162,24 @@ def _read_file(path: Path, usual: str, kind: type[File]) -> File:
         raise StudyError(f"{name}: invalid YAML: {problem}{place}", file=name) from error
     if not isinstance(content, dict):
         kinds = "nothing: the file is empty" if content is None else f"a {type(content).__name__}"
-        needed = [key for key, field in kind.model_fields.items() if field.is_required()]
+        needed = [key for key, field in StudyConfig.model_fields.items() if field.is_required()]
         raise StudyError(
             f"{name}: must be a mapping with {', '.join(needed[:-1])} and {needed[-1]}, got {kinds}",
             file=name,
         )
     try:
-        return kind.model_validate(content)
+        return StudyConfig.model_validate(content)
     except ValidationError as error:
         details = error.errors()[0]
         field = ".".join(map(str, details["loc"]))
         raise StudyError(
-            f"{name}: field {field!r}: {_explain(details, kind)}", file=name, field=field
+            f"{name}: field {field!r}: {_explain(details)}", file=name, field=field
         ) from error
 
 
-def _explain(problem: ErrorDetails, record: type[Record]) -> str:
+def _explain(problem: ErrorDetails) -> str:
     """The problem of a field, and its fix."""
+    record: type[Record] = StudyConfig
     kind, place, given = problem["type"], problem["loc"], problem["input"]
     if kind == "missing":
         return f"{problem['msg']}; add it"

@@ -35,7 +35,6 @@ COMMANDS = {
     "plan": "plan study.yaml --from study",
     "check": "check study.yaml --jobs 2",
     "accept": "accept study {trial} --reason done",
-    "adopt": "adopt {trajectories}/harbor-trial --map map.yaml --out adopted",
     "ingest": "ingest --study study",
     "ingest logs": "ingest {trajectories} --study mine",
     "judge": "judge study",

@@ -39,7 +39,6 @@ COMMANDS = {
     "check": [["check", "lax/study.yaml"], ["check", f"{NAME}.yaml"],
         ["check", f"task{NAME}"], ["check", f"task{NAME}", "--prove"]],
     "accept": [["accept", f"ran{NAME}", NAME, "--reason", NAME]],
-    "adopt": [["adopt", f"jobs{NAME}", "--map", "map.yaml", "--out", f"adopted{NAME}"]],
     "ingest": [["ingest", f"logs{NAME}", f"gone{NAME}", "--study", f"mine{NAME}"]],
     "judge": [
         ["judge", f"mine{NAME}"],
