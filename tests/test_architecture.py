@@ -17,13 +17,11 @@ FLOORS = (
 """The rooms, from the ground up: a room imports rooms before it, never one behind it."""
 
 LINES = {
-    "base": 6_100, "measures": 2_600, "skill": 3_500, "logs": 6_900, "events": 3_300, "audit": 8_500, "harness": 5_100, "layouts": 7_700, "store": 4_050, "study": 6_800, "judge": 5_200,
-    "report": 7_000, "review": 1_700, "cli": 4_000,
+    "base": 6_100, "measures": 2_600, "skill": 3_500, "logs": 6_900, "events": 3_300, "audit": 8_500,
+    "harness": 5_100, "layouts": 7_700, "store": 4_050, "study": 4_950, "judge": 5_200,
+    "report": 7_000, "review": 1_900, "cli": 4_000,
 }  # fmt: skip
 """Most lines of Python of each room. It falls; only a new capability with a named user raises it."""
-
-UPWARD = {"layouts -> study"}
-"""Imports up that stand until `build --via` is gone."""
 
 OWNERS: dict[str, set[str]] = {
     "litellm": {"base"},
@@ -85,7 +83,6 @@ def test_imports_point_down():
         wrong += [
             f"{path.relative_to(PACKAGE)} may not import {other}, which stands above {room}"
             for other in rooms & {*FLOORS[FLOORS.index(room) + 1 :]}
-            if f"{room} -> {other}" not in UPWARD
         ]
     assert not wrong
 

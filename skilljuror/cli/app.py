@@ -50,7 +50,6 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         trials.plan: "plan study.yaml --sd 30 --minutes 5",
         trials.run: "run study.yaml --out out/study --jobs 2",
         trials.accept: "accept out/study my-task__pd__1 --reason 'no answer'",
-        trials.adopt: "adopt jobs/my-job --map map.yaml --out out/adopted",
     },
     "Logs": {
         ingest.ingest: "ingest ~/.claude/projects --study out/mine",
@@ -64,7 +63,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         results.report: "report out/mine",
         heat.heat: "heat out/study --condition pd --by unit",
     },
-    "Housekeeping": {trials.doctor: "doctor"},
+    "Housekeeping": {},
 }
 """Panel of the help -> its commands, each with the example at the end of its help."""
 COMPLETION = ("install_completion", "show_completion")

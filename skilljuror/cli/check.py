@@ -112,7 +112,7 @@ def _proof_cells(proof: Any, rules: tuple[str, ...]) -> list[str | None]:
 def _check_tasks(
     folders: list[Path], skills: str | None, assay: bool, proofs: Any, json: bool
 ) -> None:
-    from skilljuror.study.task_check import check_tasks
+    from skilljuror.study.check import check_tasks
 
     with progress(json) as listener:
         found = check_tasks(folders, skills, assay=assay, progress=listener)

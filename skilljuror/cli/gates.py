@@ -84,9 +84,9 @@ def audit(
     from skilljuror.audit.audit import audit as judge_pair
     from skilljuror.base.models.resource_class import missing_root
     from skilljuror.report.audit import FORMATS, as_markdown
+    from skilljuror.review.waivers import ACCEPTED, accept_known, read_accepted
+    from skilljuror.review.waivers import accept as write_accepted
     from skilljuror.skill.bundles.revision import file_at, load_named, revision_of
-    from skilljuror.study.waivers import ACCEPTED, accept_known, read_accepted
-    from skilljuror.study.waivers import accept as write_accepted
 
     changed = load_named(variant)
     under = _single_folder(changed)  # the name of a single Skill's folder does not matter
@@ -205,7 +205,7 @@ def waive(
 
     An accepted finding stays listed as waived and no longer counts in the verdict.
     """
-    from skilljuror.study.waivers import (
+    from skilljuror.review.waivers import (
         open_findings,
         verdict_sentences,
         waive_finding,

@@ -51,7 +51,7 @@ def generate(
     program. Answers that are not valid Skills are not copied; tasks only if their solution and an empty run
     prove them. Repeat the call to resume.
     """
-    from skilljuror.study.generate.generate import Request, generate
+    from skilljuror.study.generate import Request, generate
 
     request = Request(
         inputs=tuple(inputs), by=by, out=out, task=task, agent=agent, model=model, api_base=api_base,

@@ -1,6 +1,5 @@
-"""Commands about the trials of a study: init, plan, run, accept, adopt, demo; doctor."""
+"""Commands about the trials of a study: init, plan, run, accept, demo."""
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,6 @@ from skilljuror.cli.output import (
     progress,
     record_table,
     table,
-    to_plain,
 )
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="Study file.")]
@@ -190,7 +188,6 @@ def run(
     unblind: Annotated[
         bool, typer.Option("--unblind", help="Print rewards by condition too.")
     ] = False,
-    dry: Annotated[bool, typer.Option("--dry-run", help="Print the plan; write nothing.")] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -198,15 +195,12 @@ def run(
 
     The records of trials that are rerun are kept.
     """
-    from skilljuror.study.attempts import chosen_ends
+    from skilljuror.study.plan import load_study
     from skilljuror.study.run import run_study
-    from skilljuror.study.study_file import load_study
+    from skilljuror.study.trial import chosen_ends
 
     ends = chosen_ends(rerun) if rerun is not None else frozenset[str]()
     folder = out or Path("out") / load_study(study_file).name
-    if dry:
-        _print_dry_run(study_file, folder, ends, json)
-        return
     with progress(json) as listener:
         summary = run_study(
             study_file,
@@ -258,7 +252,7 @@ def accept(
 
     A trial without a reward counts as not passed.
     """
-    from skilljuror.study.attempts import accept_trial
+    from skilljuror.study.trial import accept_trial
 
     accepted = accept_trial(study, trial, reason, by)
 
@@ -267,37 +261,6 @@ def accept(
         print(f"next: {command_line('ingest', '--study', study)}")
 
     emit(accepted, json, human)
-
-
-def _print_dry_run(study_file: Path, folder: Path, ends: frozenset[str], json: bool) -> None:
-    from skilljuror.study.dry_run import dry_run
-
-    plan = dry_run(study_file, folder, rerun=ends)
-
-    def human() -> None:
-        for build in plan.builds:
-            how = "reuse or rebuild" if build.there else "build"
-            print(
-                f"{how} {', '.join(build.variants)} of {build.source or 'nothing'} for {build.task}"
-            )
-        for command in dict.fromkeys(plan.commands.values()):
-            arms = [name for name, one in plan.commands.items() if one == command]
-            print(f"each trial of {', '.join(arms)}: {shlex.join(command)}")
-        print(f"harness {plan.harness}, isolation {plan.isolation}")
-        rows = [
-            (
-                number, one.trial, one.variant or "no skill", one.block + 1, one.seed,
-                "yes" if one.again else "",
-            )
-            for number, one in enumerate(plan.trials, 1)
-        ]  # fmt: skip
-        if rows:
-            table(("", "trial", "variant", "block", "seed", "rerun"), rows)
-        print(f"{len(plan.trials)} trials would run; {plan.finished} are finished in {folder}")
-        print_lines("note", plan.notes)
-        print("nothing was written")
-
-    emit(plan, json, human)
 
 
 def _print_outcomes(outcomes: Any) -> None:
@@ -316,35 +279,6 @@ def _print_outcomes(outcomes: Any) -> None:
 
 def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{name}: {count}" for name, count in counts.items()) or "–"
-
-
-def adopt(
-    jobs: Annotated[list[Path], typer.Argument(metavar="JOB", help="Folders of Harbor jobs.")],
-    map_file: Annotated[
-        Path, typer.Option("--map", metavar="MAP.yaml", help="File that maps trials to arms.")
-    ],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the new study.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the plan; write nothing.")
-    ] = False,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Make a study from the trials of finished Harbor jobs."""
-    from skilljuror.study.adopt import adopt as adopt_jobs
-
-    adoption = adopt_jobs(jobs, map_file, out, dry_run=dry_run)
-
-    def human() -> None:
-        for part in (adoption.arms, adoption.outcomes, adoption.left_out):
-            rows = to_plain(part)
-            if rows:
-                record_table(rows, *rows[0])
-        print_lines("note", adoption.notes)
-        if adoption.written:
-            print(f"next: {command_line('ingest', '--study', out)}")
-
-    emit(adoption, json, human)
 
 
 def demo(
@@ -370,23 +304,3 @@ def demo(
         print(f"on a real agent, with OPENAI_API_KEY set: {real}")
 
     emit(summary, json, human)
-
-
-def doctor(json: Json = False, debug: Debug = False) -> None:
-    """List installed and missing parts, and what they enable."""
-    from skilljuror.study.doctor import inspect_machine
-
-    checks = inspect_machine()
-
-    def human() -> None:
-        rows = [
-            (check.name, "yes" if check.found else "no", check.detail, check.enables)
-            for check in checks
-        ]
-        table(("part", "found", "detail", "enables"), rows)
-        missing = [check for check in checks if check.needed and not check.found]
-        print("a required part is missing" if missing else "all required parts are installed")
-
-    emit({"checks": checks}, json, human)
-    if any(check.needed and not check.found for check in checks):
-        raise typer.Exit(1)

@@ -3,7 +3,7 @@
 Every figure names its source; unknown figures stay unknown.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -11,14 +11,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.base.errors import SkilljurorError, StudyError
+from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.models.exclusion import ExclusionRules
 from skilljuror.base.models.study import Condition, StudyConfig, StudyPlan
-from skilljuror.base.registry import resolve
-from skilljuror.harness import HARNESSES
-from skilljuror.harness.base import Harness, Requirement, time_limit
-from skilljuror.layouts.build.given_skills import GivenSkills
+from skilljuror.harness.base import Requirement, time_limit
 from skilljuror.measures.stats.coverage import NO_VARIATION
 from skilljuror.measures.stats.power import VarianceParts, detectable_effect, variance_parts
 from skilljuror.report.answers import Answers
@@ -27,13 +24,10 @@ from skilljuror.report.remarks import roots_shown
 from skilljuror.store.connect import Reader, open_read
 from skilljuror.store.questions import run
 from skilljuror.store.study_files import differing, headline, setting
-from skilljuror.study.exclusions import undecided
-from skilljuror.study.plan import freeze
-from skilljuror.study.preflight import preflight
-from skilljuror.study.run import agents_of
-from skilljuror.study.study_file import load_study
+from skilljuror.study.plan import read_plan, requirements_of
 
 POWER = 0.8
+EFFECT = "smallest detectable effect"
 _USED = """
 SELECT t.condition, t.agent_seconds / 60 AS minutes, coalesce(l.value, w.value) AS dollars
 FROM trials AS t
@@ -99,6 +93,33 @@ class Forecast(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
+class Pilot:
+    """A study that was run and ingested before."""
+
+    def __init__(self, folder: Path, reader: Reader) -> None:
+        rows = run(reader, "SELECT config FROM study").rows
+        self.name = str(folder)
+        self.answers = Answers(reader)
+        self.config = StudyConfig.model_validate_json(rows[0][0]) if rows else None
+        """Its study file; None for logs alone."""
+        self.used: list[dict[str, Any]] = run(reader, _USED).records()
+        """Rows of `_USED`."""
+
+    def arms_like(
+        self, plan: StudyPlan, name: str, of: Callable[[StudyConfig, Condition], Any]
+    ) -> list[str]:
+        """Names of its conditions that are equal, by `of`, to one of the plan."""
+        if self.config is None:
+            return []
+        wanted = next(of(plan.config, arm) for arm in plan.config.conditions if arm.name == name)
+        return [arm.name for arm in self.config.conditions if of(self.config, arm) == wanted]
+
+    def values(self, conditions: Collection[str], unit: str) -> list[float]:
+        """Known minutes or dollars of the trials of these conditions."""
+        rows = (row for row in self.used if row["condition"] in conditions)
+        return [row[unit] for row in rows if row[unit] is not None]
+
+
 def forecast(
     study_file: Path,
     pilot: Path | None = None,
@@ -111,18 +132,38 @@ def forecast(
     Figures are those in `stated`, else from the database of `pilot`, the folder of an ingested study.
     Raises StudyError if that database is missing.
     """
-    base = study_file.parent
-    plan = freeze(load_study(study_file), base, find_skill=GivenSkills(base))
-    config = plan.config
-    given = stated or Assumptions()
-    notes = [*undecided(config.exclude_rules), *_confounded(config)]
+    base, plan = study_file.parent, read_plan(study_file)
+    config, given, notes = plan.config, stated or Assumptions(), list[str]()
+    if config.exclude_rules != ExclusionRules():
+        notes.append("exclude_rules apply after the variants are built")
+    arms = [arm for arm in config.conditions if arm.name in headline(config)]
+    settings = differing(config, *arms) if len(arms) == 2 else []
+    if len(settings) > 1:
+        notes.append(
+            f"contrast: {' and '.join(arm.name for arm in arms)} differ in {' and '.join(settings)};"
+            " their difference is of all of these together"
+        )
     if pilot is None:
         figures = _figures(plan, base, given, None)
     else:
-        with open_read(_database(pilot)) as reader:
-            figures = _figures(plan, base, given, _open_pilot(pilot, reader))
-            if cut := roots_shown(Answers(reader)):
+        folder = StudyFolder.existing(pilot)
+        if not folder.database.is_file():
+            raise StudyError(
+                f"--from {str(pilot)!r} has no database; create it with skilljuror ingest --study {pilot}",
+                file=str(folder.database),
+            )
+        with open_read(folder.database) as reader:
+            before = Pilot(pilot, reader)
+            figures = _figures(plan, base, given, before)
+            if cut := roots_shown(before.answers):
                 notes.append(f"{pilot}: {cut}; a layout that is not read whole is not that layout")
+    differences = []
+    for arm, other in combinations(config.conditions, 2):
+        values, others = config.settings(arm), config.settings(other)
+        differences += [
+            Difference((arm.name, other.name), name, (values[name], others[name]))
+            for name in differing(config, arm, other)
+        ]
     return Forecast(
         name=config.name,
         tasks=tuple(task.name for task in plan.tasks),
@@ -130,202 +171,112 @@ def forecast(
         trials_per_cell=config.trials_per_cell,
         trials=len(plan.trials),
         contrast=headline(config),
-        first_block=tuple(one.trial for one in plan.trials if one.block == 0),
-        differences=tuple(
-            difference
-            for one, other in combinations(config.conditions, 2)
-            for difference in _differences(config, one, other)
-        ),
+        first_block=tuple(trial.trial for trial in plan.trials if trial.block == 0),
+        differences=tuple(differences),
         figures=figures,
-        requirements=_requirements(config, base, plan, live=live),
+        requirements=requirements_of(plan, base, live=live),
         notes=tuple(notes),
     )
 
 
-def _confounded(config: StudyConfig) -> list[str]:
-    """A remark on a contrast of arms that differ in several settings."""
-    arms = [arm for arm in config.conditions if arm.name in headline(config)]
-    differ = differing(config, *arms) if len(arms) == 2 else []
-    if len(differ) < 2:
-        return []
-    names, settings = (" and ".join(one) for one in ([arm.name for arm in arms], differ))
-    return [f"contrast: {names} differ in {settings}; their difference is of all of these together"]
-
-
-def _requirements(
-    config: StudyConfig, base: Path, plan: StudyPlan, *, live: bool
-) -> tuple[Requirement, ...]:
-    harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(config.harness.options)
-    agents, missing = list[AgentProgram](), list[Requirement]()
-    try:
-        agents = list(agents_of(config, harness).values())
-    except SkilljurorError as error:
-        missing.append(Requirement(f"agent {config.agent.name}", False, error.message))
-    dirs = [base / task.path for task in plan.tasks]
-    return (*preflight(config, harness, agents, dirs, live=live), *missing)
-
-
-def _database(pilot: Path) -> Path:
-    folder = StudyFolder.existing(pilot)
-    if not folder.database.is_file():
-        raise StudyError(
-            f"--from {str(pilot)!r} has no database; create it with skilljuror ingest --study {pilot}",
-            file=str(folder.database),
-        )
-    return folder.database
-
-
-def _differences(config: StudyConfig, one: Condition, other: Condition) -> list[Difference]:
-    before, after = config.settings(one), config.settings(other)
-    return [
-        Difference((one.name, other.name), name, (before[name], after[name]))
-        for name in differing(config, one, other)
-    ]
-
-
-def _longest(plan: StudyPlan, base: Path) -> Figure:
-    """Hours of all trials, one after the other, if each took all its time."""
-    choice = plan.config.harness
+def _figures(
+    plan: StudyPlan, base: Path, given: Assumptions, pilot: Pilot | None
+) -> tuple[Figure, ...]:
     limits = {
-        task.name: sum(time_limit(choice, base / task.path, part) for part in ("agent", "verifier"))
+        task.name: sum(
+            time_limit(plan.config.harness, base / task.path, part)
+            for part in ("agent", "verifier")
+        )
         for task in plan.tasks
     }
-    hours = sum(limits[one.task] for one in plan.trials) / 3600
-    return Figure(
-        "time limits, all trials", hours, "hours", "harness: timeout_sec and verifier_timeout_sec"
-    )
-
-
-class _Pilot(Struct, frozen=True):
-    """A study that was run before."""
-
-    folder: str
-    reader: Reader
-    config: StudyConfig | None
-    """Its study file; None for logs alone."""
-    used: list[dict[str, Any]]
-    """Rows of `_USED`."""
-
-
-def _open_pilot(folder: Path, reader: Reader) -> _Pilot:
-    rows = run(reader, "SELECT config FROM study").rows
-    config = StudyConfig.model_validate_json(rows[0][0]) if rows else None
-    return _Pilot(str(folder), reader, config, run(reader, _USED).records())
-
-
-def _figures(
-    plan: StudyPlan, base: Path, given: Assumptions, pilot: _Pilot | None
-) -> tuple[Figure, ...]:
+    hours = sum(limits[trial.task] for trial in plan.trials) / 3600
+    source = "harness: timeout_sec and verifier_timeout_sec"
     return (
         *_effects(plan, given.sd, pilot),
-        _longest(plan, base),
+        Figure("time limits, all trials", hours, "hours", source),
         _total(plan, "agent time", "minutes", given.minutes, pilot),
         _total(plan, "cost", "dollars", given.dollars, pilot),
     )
 
 
-def _arms_like(pilot: _Pilot, plan: StudyPlan, name: str, *, any_skill: bool = False) -> list[str]:
-    """Conditions of the pilot with all settings of one of the plan, or all but its Skill."""
-    if pilot.config is None:
-        return []
-    of = setting if any_skill else StudyConfig.settings
-    wanted = next(of(plan.config, arm) for arm in plan.config.conditions if arm.name == name)
-    return [arm.name for arm in pilot.config.conditions if of(pilot.config, arm) == wanted]
+def _unknown(pilot: Pilot | None, option: str, lacking: str) -> str:
+    if pilot:
+        return f"unknown: {pilot.name} lacks {lacking}; state it with {option}"
+    return f"unknown: name a finished study with --from STUDY, or state it with {option}"
 
 
-class _Spread(Struct, frozen=True):
-    """Spread over tasks of the difference between two arms."""
+def _effects(plan: StudyPlan, stated: float | None, pilot: Pilot | None) -> tuple[Figure, ...]:
+    """The smallest detectable effect, and what twice the trials of a task or twice the tasks make of it."""
+    sd, parts = stated, None
+    source = "stated: --sd" if stated is not None else _unknown(None, "--sd POINTS", "")
+    if stated is None and pilot is not None:
+        sd, source, parts = _spread(plan, pilot)
+    if sd is None:
+        return (Figure(EFFECT, None, "pp", source),)
+    if sd == 0:
+        return (Figure(EFFECT, None, "pp", f"undetermined: {NO_VARIATION} ({source})"),)
+    treated, control = (
+        {trial.task for trial in plan.trials if trial.condition == arm}
+        for arm in headline(plan.config)
+    )
+    tasks, trials = len(treated & control), plan.config.trials_per_cell
+    effect = detectable_effect(sd, tasks, power=POWER).effect
+    if effect is None:
+        why = "unknown: an interval requires two or more tasks in both arms"
+        return (Figure(EFFECT, None, "pp", why),)
+    basis = f"{100 * POWER:.0f} % power at {tasks} tasks whose differences vary by {sd:.1f} pp"
+    figures = [Figure(EFFECT, effect, "pp", f"{basis} ({source})")]
+    if parts is not None:
+        share = 100 * parts.between / (parts.between + parts.within / trials)
+        why = f"{share:.0f} % of the variance is between tasks, the rest between trials of a task"
+        for more, reach in (
+            (
+                "twice the trials of a task",
+                detectable_effect(parts.sd(2 * trials), tasks, power=POWER),
+            ),
+            ("twice the tasks", detectable_effect(sd, 2 * tasks, power=POWER)),
+        ):
+            figures.append(Figure(f"{EFFECT} with {more}", reach.effect, "pp", why))
+    return tuple(figures)
 
-    sd: float | None
-    """Points; None if unknown."""
-    source: str
-    """Source, or why it is unknown."""
-    parts: VarianceParts | None = None
 
-
-def _spread(plan: StudyPlan, pilot: _Pilot) -> _Spread:
-    """Spread between the pilot's arms with the settings of the plan's treatment and control."""
+def _spread(plan: StudyPlan, pilot: Pilot) -> tuple[float | None, str, VarianceParts | None]:
+    """Standard deviation over tasks of the difference between the pilot's arms with the settings of the plan's
+    treatment and control, points or None; its source, or why it is unknown; and its parts."""
     arms = list[str]()
     for name in headline(plan.config):
         if name is None:
-            return _Spread(None, "unknown: the study has no two arms to compare")
-        alike = _arms_like(pilot, plan, name)
+            return None, "unknown: the study has no two arms to compare", None
+        alike = pilot.arms_like(plan, name, StudyConfig.settings)
         if name not in alike and len(alike) != 1:
             lacking = (
                 f"one arm with the Skill, agent, options, model, effort and disclosure of {name}"
             )
-            return _Spread(None, _unknown(pilot, "--sd POINTS", lacking))
+            return None, _unknown(pilot, "--sd POINTS", lacking), None
         arms.append(name if name in alike else alike[0])
-    answers, outcome = Answers(pilot.reader), plan.config.primary_outcome
-    delta = outcome_contrast(answers, outcome, *arms)
-    if delta is None or len({*arms}) < 2:
-        return _Spread(None, _unknown(pilot, "--sd POINTS", "two tasks in both arms"))
-    if delta.refusal:
-        return _Spread(None, f"undetermined: {pilot.folder}: {delta.refusal}")
-    used, parts = delta.clean or delta, _parts(answers, outcome, *arms)
-    source = f"{pilot.folder}: standard deviation over its {used.tasks} tasks"
+    outcome = plan.config.primary_outcome
+    delta = outcome_contrast(pilot.answers, outcome, *arms)
+    used = (delta.clean or delta) if delta and len({*arms}) == 2 else None
+    if used and delta and delta.refusal:
+        return None, f"undetermined: {pilot.name}: {delta.refusal}", None
+    if delta is None or used is None or used.sd is None:
+        return None, _unknown(pilot, "--sd POINTS", "two tasks in both arms"), None
+    source = f"{pilot.name}: standard deviation over its {used.tasks} tasks"
     source += " without contaminated trials" if delta.clean else ""
-    if used.sd is None:
-        return _Spread(None, _unknown(pilot, "--sd POINTS", "two tasks in both arms"))
-    if parts is None or not used.sd:
-        return _Spread(used.sd, source)
-    trials = plan.config.trials_per_cell
-    return _Spread(parts.sd(trials), f"{source}, for {trials} trials of each", parts)
-
-
-def _effects(plan: StudyPlan, stated: float | None, pilot: _Pilot | None) -> tuple[Figure, ...]:
-    """The smallest detectable effect, and what twice the trials of a task or twice the tasks make of it."""
-    name, unit = "smallest detectable effect", "pp"
-    in_arm = [
-        {one.task for one in plan.trials if one.condition == arm} for arm in headline(plan.config)
-    ]
-    tasks = len(in_arm[0] & in_arm[1])
-    spread = _Spread(None, _unknown(None, "--sd POINTS", ""))
-    if stated is not None:
-        spread = _Spread(stated, "stated: --sd")
-    elif pilot is not None:
-        spread = _spread(plan, pilot)
-    sd, source, parts = spread.sd, spread.source, spread.parts
-    if sd is None:
-        return (Figure(name, None, unit, source),)
-    if sd == 0:
-        return (Figure(name, None, unit, f"undetermined: {NO_VARIATION} ({source})"),)
-    effect = detectable_effect(sd, tasks, power=POWER).effect
-    if effect is None:
-        return (
-            Figure(
-                name, None, unit, "unknown: an interval requires two or more tasks in both arms"
-            ),
-        )
-    basis = f"{100 * POWER:.0f} % power at {tasks} tasks whose differences vary by {sd:.1f} pp"
-    found = [Figure(name, effect, unit, f"{basis} ({source})")]
-    if parts is not None:
-        more = parts.sd(2 * plan.config.trials_per_cell)
-        for what, reach in (
-            ("twice the trials of a task", detectable_effect(more, tasks, power=POWER)),
-            ("twice the tasks", detectable_effect(sd, 2 * tasks, power=POWER)),
-        ):
-            within = parts.within / plan.config.trials_per_cell
-            share = 100 * parts.between / (parts.between + within)
-            why = (
-                f"{share:.0f} % of the variance is between tasks, the rest between trials of a task"
-            )
-            found.append(Figure(f"{name} with {what}", reach.effect, unit, why))
-    return tuple(found)
-
-
-def _parts(answers: Answers, outcome: str, one: str, other: str) -> VarianceParts | None:
-    """Variance of the difference between tasks and between trials, without contaminated trials."""
-    arms: dict[str, dict[str, list[float]]] = {other: {}, one: {}}
-    for trial in outcome_trials(answers, outcome, one, other):
+    values: dict[str, dict[str, list[float]]] = {arm: {} for arm in arms}
+    for trial in outcome_trials(pilot.answers, outcome, *arms):
         if trial.value is not None and not trial.contaminated:
-            arms[trial.condition].setdefault(trial.task, []).append(trial.value)
-    control, treatment = arms.values()
-    return variance_parts(control, treatment, 100.0)
+            values[trial.condition].setdefault(trial.task, []).append(trial.value)
+    treatment, control = values.values()
+    parts = variance_parts(control, treatment, 100.0)
+    if parts is None or not used.sd:
+        return used.sd, source, None
+    trials = plan.config.trials_per_cell
+    return parts.sd(trials), f"{source}, for {trials} trials of each", parts
 
 
 def _total(
-    plan: StudyPlan, name: str, unit: str, stated: float | None, pilot: _Pilot | None
+    plan: StudyPlan, name: str, unit: str, stated: float | None, pilot: Pilot | None
 ) -> Figure:
     """Sum over trials of the mean in the pilot's arms with the same settings; for a new Skill, of the mean in
     the arms that differ in the Skill alone."""
@@ -336,10 +287,10 @@ def _total(
         return Figure(name, None, unit, _unknown(None, f"--{unit} N", ""))
     means, entering, new = dict[str, float](), set[str](), list[str]()
     for arm in plan.config.conditions:
-        alike = _arms_like(pilot, plan, arm.name)
-        if not (values := _values(pilot, alike, unit)):
-            alike = _arms_like(pilot, plan, arm.name, any_skill=True)
-            values = _values(pilot, alike, unit)
+        alike = pilot.arms_like(plan, arm.name, StudyConfig.settings)
+        if not (values := pilot.values(alike, unit)):
+            alike = pilot.arms_like(plan, arm.name, setting)
+            values = pilot.values(alike, unit)
             new.append(arm.name)
         if not values:
             lacking = (
@@ -348,21 +299,10 @@ def _total(
             return Figure(name, None, unit, _unknown(pilot, f"--{unit} N", lacking))
         means[arm.name] = fmean(values)
         entering.update(alike)
-    value = sum(means[one.condition] for one in plan.trials)
-    known = len(_values(pilot, entering, unit))
+    value = sum(means[trial.condition] for trial in plan.trials)
+    known = len(pilot.values(entering, unit))
     trials = sum(row["condition"] in entering for row in pilot.used)
-    source = f"{pilot.folder}: means by condition over {known} of its {trials} trials"
+    source = f"{pilot.name}: means by condition over {known} of its {trials} trials"
     if new:
         source += f"; {', '.join(new)}: the mean of arms with another Skill"
     return Figure(name, value, unit, source)
-
-
-def _values(pilot: _Pilot, conditions: Collection[str], unit: str) -> list[float]:
-    rows = (row for row in pilot.used if row["condition"] in conditions)
-    return [row[unit] for row in rows if row[unit] is not None]
-
-
-def _unknown(pilot: _Pilot | None, option: str, lacking: str) -> str:
-    if pilot:
-        return f"unknown: {pilot.folder} lacks {lacking}; state it with {option}"
-    return f"unknown: name a finished study with --from STUDY, or state it with {option}"

@@ -19,8 +19,8 @@ from skilljuror.base.models.review_queue import ReviewItem, ReviewText
 from skilljuror.layouts.build.folder import RECORD, VARIANTS, saved_source
 from skilljuror.layouts.build.manifests import units_of_build
 from skilljuror.layouts.build.reviews import flagged
+from skilljuror.review.waivers import store_for
 from skilljuror.skill.bundles import load_bundle
-from skilljuror.study.waivers import store_for
 
 ASKED = (
     "Is the variant acceptable here? Choose whether this is already in the source, comes from packaging,"

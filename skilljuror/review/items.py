@@ -7,7 +7,7 @@ from skilljuror.base.item_rows import ItemState, item_states
 from skilljuror.base.models.review_queue import ReviewItem, ReviewText
 from skilljuror.harness.artifacts import WORK
 from skilljuror.review.findings import Question, excerpt
-from skilljuror.study.rubric_work import texts_in
+from skilljuror.study.rubric import texts_in
 
 ANSWERS = ("yes", "no", "unknown")
 DISPUTED, UNJUDGED = 0.8, 0.5

@@ -10,7 +10,7 @@ from skilljuror.base.models.review_queue import ReviewItem, ReviewText
 from skilljuror.base.models.rubric import ItemState, RubricVerdict
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.review.findings import ASKED, BuildTexts, Question, excerpt
-from skilljuror.study.waivers import store_for
+from skilljuror.review.waivers import store_for
 
 SUSPICION = {"no": 0.95, "unknown": 0.6}
 """Review priority by answer."""

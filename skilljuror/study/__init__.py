@@ -1,1 +1,1 @@
-"""Run matched trials: plan, check, run, adopt."""
+"""Run matched trials: plan, check, run."""

@@ -6,7 +6,7 @@ It is loaded and frozen before it is written, so `plan` and `run` accept it.
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from skilljuror.base.files import StudyFolder, read_rows, replacement
 from skilljuror.base.models.bundle import Blob
 from skilljuror.base.models.exclusion import Exclusion
 from skilljuror.base.models.generation import Generation
-from skilljuror.base.models.study import Condition, SkillSource, StudyPlan, TaskEntry
+from skilljuror.base.models.study import Condition, SkillSource, TaskEntry
 from skilljuror.base.models.trial_arm import NUMBER, arm_at
 from skilljuror.harness.tasks import (
     BAKED_SKILLS,
@@ -34,12 +34,18 @@ from skilljuror.layouts.build.given_skills import GivenSkills
 from skilljuror.layouts.build.scopes import flat_page
 from skilljuror.layouts.layouts.without_section import PREFIX, titles_of
 from skilljuror.skill.bundles import load_bundle
-from skilljuror.study.evals_source import tasks_of_evals
-from skilljuror.study.plan import freeze
-from skilljuror.study.repository_source import RepositorySource, task_of_repository
-from skilljuror.study.study_file import load_study
-from skilljuror.study.task_md import TASK_MD, task_of_package
-from skilljuror.study.task_sources import TASKS, TaskDraft, placed, relative
+from skilljuror.study.plan import freeze, load_study
+from skilljuror.study.task_sources import (
+    TASK_MD,
+    TASKS,
+    RepositorySource,
+    TaskDraft,
+    placed,
+    relative,
+    task_of_package,
+    task_of_repository,
+    tasks_of_evals,
+)
 
 NO_SKILL, CREDENTIAL, REFUSED = "no Skill", "external credential", "refused by the plan"
 NO_INPUT = "missing input"
@@ -47,7 +53,6 @@ NO_INPUT = "missing input"
 USUAL_TRIALS = 5
 USUAL_SECONDS = 600
 """Time limit of agent and verifier in a task that names none."""
-
 LAYOUTS = (
     Condition(name="no_skill"),
     Condition(name="flat-files", variant="flat-files"),
@@ -141,31 +146,6 @@ class StudySource(Struct, frozen=True):
     """Folder of `generate`, whose Skills are compared with no Skill and with the tasks' own."""
 
 
-class Converted(Struct, frozen=True):
-    """Tasks of a source of another kind."""
-
-    drafts: list[TaskDraft] = []
-    skills: dict[str, dict[str, Blob]] = {}
-    """Skill to write, by its path from the study file."""
-    unfit: dict[Path, str] = {}
-    """Package that cannot be converted -> reason."""
-
-    @property
-    def folders(self) -> dict[str, dict[str, Blob]]:
-        """Path from the study file -> files to write."""
-        return {f"{TASKS}/{one.name}": one.content() for one in self.drafts} | self.skills
-
-    @property
-    def lacks(self) -> dict[str, tuple[str, str]]:
-        """Task -> category and reason of its exclusion."""
-        missing = {one.name: (NO_INPUT, one.lacks) for one in self.drafts if one.lacks}
-        return missing | {path.name: (REFUSED, reason) for path, reason in self.unfit.items()}
-
-    def tasks(self, base: Path) -> list[Path]:
-        """Every task's folder."""
-        return [*(base / TASKS / one.name for one in self.drafts), *self.unfit]
-
-
 class NewStudy(Struct, frozen=True):
     """A written study file."""
 
@@ -197,30 +177,46 @@ def init_study(source: StudySource, out: Path) -> NewStudy:
     Raises UsageError for an invalid source and for a different file at `out`.
     """
     _check(source)
-    if not out.parent.is_dir():
-        raise StudyError(f"{str(out)!r}: folder {str(out.parent)!r} not found; create it first")
-    found = _converted(source, out.parent)
-    with placed(found.folders, out.parent):
+    base = out.parent
+    if not base.is_dir():
+        raise StudyError(f"{str(out)!r}: folder {str(base)!r} not found; create it first")
+    drafts, skills, unfit = _converted(source, base)
+    folders = {f"{TASKS}/{draft.name}": draft.content() for draft in drafts} | skills
+    converted = [*(base / TASKS / draft.name for draft in drafts), *unfit]
+    lacks = {draft.name: (NO_INPUT, draft.lacks) for draft in drafts if draft.lacks}
+    lacks |= {path.name: (REFUSED, reason) for path, reason in unfit.items()}
+    with placed(folders, base):
         if source.evals:
-            source = replace(source, skill=out.parent / next(iter(found.skills)))
-        return _init(source, found, out)
-
-
-def _init(source: StudySource, found: Converted, out: Path) -> NewStudy:
-    arms = _conditions(source, out.parent)
-    folders = _folders(source, found.tasks(out.parent))
-    entries = [_entry(folder, source, out.parent) for folder in folders]
-    exclude = list(_exclusions(entries, arms, source, out.parent, found.lacks))
-    if source.tasks and exclude:
-        raise _cannot_run("", exclude[0])
-    if len(exclude) == len(entries):
-        raise _cannot_run(f"none of the {len(entries)} tasks can be run; ", exclude[0])
-    text = _text(source, entries, exclude, arms, out.parent)
-    plan = _write(text, out)
+            source = replace(source, skill=base / next(iter(skills)))
+        arms = _conditions(source, base)
+        skill = relative(source.skill, base) if source.skill and not source.revisions else None
+        entries = [
+            TaskEntry(path=relative(folder, base), skills=skill)
+            for folder in _folders(source, converted)
+        ]
+        exclude = [
+            Exclusion(task=task_name(base / entry.path), category=found[0], reason=found[1])
+            for entry in entries
+            if (found := lacks.get(Path(entry.path).name) or _problem(entry, arms, source, base))
+        ]
+        if exclude and (source.tasks or len(exclude) == len(entries)):
+            none = "" if source.tasks else f"none of the {len(entries)} tasks can be run; "
+            first = exclude[0]
+            fix = "; name one with --skill" if first.category == NO_SKILL else ""
+            raise StudyError(f"{none}task {first.task!r}: {first.reason}{fix}", field="tasks")
+        text = _text(source, entries, exclude, arms, base)
+        if out.exists() and not (out.is_file() and out.read_bytes() == text.encode()):
+            raise StudyError(
+                f"{str(out)!r} already exists; move it away, or name another file with --out",
+                file=str(out),
+            )
+        with replacement(out) as new:
+            new.write_text(text, encoding="utf-8")
+            plan = freeze(load_study(new), base, GivenSkills(base))
     return NewStudy(
         file=out,
         tasks=len(entries),
-        excluded=dict(Counter(one.category for one in exclude).most_common()),
+        excluded=dict(Counter(exclusion.category for exclusion in exclude).most_common()),
         conditions=tuple(arm.name for arm in arms),
         trials=len(plan.trials),
         harness=plan.config.harness.name,
@@ -240,10 +236,10 @@ def _check(source: StudySource) -> None:
             " folder with --tasks",
             field="skill",
         )
-    for option, chosen in (("--revisions", source.revisions), ("--sections", source.sections)):
+    studies = {"--revisions": source.revisions, "--sections": source.sections}
+    for option, chosen in studies.items():
         if chosen and not source.skill:
             raise UsageError(f"{option} requires --skill", field="skill")
-    studies = {"--revisions": source.revisions, "--sections": source.sections}
     names = [name for name, asked in (studies | {"--generated": source.generated}).items() if asked]
     if len(names) > 1:
         raise UsageError(f"{' and '.join(names)} are two studies; choose one")
@@ -254,23 +250,25 @@ def _check(source: StudySource) -> None:
         )
 
 
-def _converted(source: StudySource, base: Path) -> Converted:
-    """Tasks to write below the study file's folder, and the Skill that they are about."""
+def _converted(
+    source: StudySource, base: Path
+) -> tuple[list[TaskDraft], dict[str, dict[str, Blob]], dict[Path, str]]:
+    """Tasks to write below the study file's folder; the Skill that they are about, by its path from there; and
+    packages that cannot be tasks, with the reason."""
     if source.evals:
         skills, drafts = tasks_of_evals(source.evals, base)
-        return Converted(drafts, skills)
+        return drafts, skills, {}
     if source.repository:
-        return Converted([task_of_repository(source.repository, base)])
-    found = Converted()
-    for file in (
-        sorted(source.tasks_dir.glob(f"*/{TASK_MD}"), key=os.fsencode) if source.tasks_dir else ()
-    ):
+        return [task_of_repository(source.repository, base)], {}, {}
+    drafts, unfit = [], {}
+    found = source.tasks_dir.glob(f"*/{TASK_MD}") if source.tasks_dir else ()
+    for file in sorted(found, key=os.fsencode):
         if not (file.parent / "task.toml").exists():
             try:
-                found.drafts.append(task_of_package(file.parent, base))
+                drafts.append(task_of_package(file.parent, base))
             except UsageError as error:
-                found.unfit[file.parent] = error.message
-    return found
+                unfit[file.parent] = error.message
+    return drafts, {}, unfit
 
 
 def _folders(source: StudySource, converted: Sequence[Path]) -> Sequence[Path]:
@@ -279,13 +277,13 @@ def _folders(source: StudySource, converted: Sequence[Path]) -> Sequence[Path]:
         return source.tasks
     top = source.skillsbench / "tasks" if source.skillsbench else source.tasks_dir
     ready = (path.parent for path in top.glob("*/task.toml")) if top else ()
-    found = sorted((*ready, *converted), key=lambda folder: os.fsencode(folder.name))
-    if not found:
+    folders = sorted((*ready, *converted), key=lambda folder: os.fsencode(folder.name))
+    if not folders:
         raise StudyError(
             f"{str(top)!r} has no task; a task is a folder with a task.toml, or with a {TASK_MD}",
             file=str(top),
         )
-    return found
+    return folders
 
 
 def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
@@ -295,7 +293,7 @@ def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
         arms = {load_transform(name).variant: name for name in names}
         return (*SHAM, *(Condition(name=arm, variant=name) for arm, name in arms.items()), BASELINE)
     if source.generated:
-        number = f"/{NUMBER}" if _generated(source) > 1 else ""
+        number = f"/{NUMBER}" if _skills_per_task(source) > 1 else ""
         path = f"{relative(source.generated, base)}/skills/{{task}}{number}"
         return (*CURATED, Condition(name="self", skill=SkillSource(path=path)))
     if not (source.revisions and source.skill):
@@ -307,37 +305,12 @@ def _conditions(source: StudySource, base: Path) -> tuple[Condition, ...]:
     )
 
 
-def _generated(source: StudySource) -> int:
+def _skills_per_task(source: StudySource) -> int:
     """Skills generated for each task; 0 without any."""
     if not source.generated:
         return 0
     rows = read_rows(Generation, StudyFolder(source.generated / "create").generation)
     return max(Counter(row.task for row in rows).values(), default=0)
-
-
-def _entry(folder: Path, source: StudySource, base: Path) -> TaskEntry:
-    as_source = source.skill if not source.revisions else None
-    skills = relative(as_source, base) if as_source else None
-    return TaskEntry(path=relative(folder, base), skills=skills)
-
-
-def _exclusions(
-    entries: Sequence[TaskEntry],
-    arms: Sequence[Condition],
-    source: StudySource,
-    base: Path,
-    lacks: Mapping[str, tuple[str, str]],
-) -> Iterator[Exclusion]:
-    for entry in entries:
-        name = Path(entry.path).name
-        if found := lacks.get(name) or _problem(entry, arms, source, base):
-            category, reason = found
-            yield Exclusion(task=task_name(base / entry.path), category=category, reason=reason)
-
-
-def _cannot_run(before: str, first: Exclusion) -> StudyError:
-    fix = "; name one with --skill" if first.category == NO_SKILL else ""
-    return StudyError(f"{before}task {first.task!r}: {first.reason}{fix}", field="tasks")
 
 
 def _problem(
@@ -353,21 +326,13 @@ def _problem(
         planned_task([arm_at(arm, 1) for arm in arms], entry, base, find)
         if not source.skill and not load_bundle(baked).skills:
             return NO_SKILL, f"environment/{BAKED_SKILLS} has no SKILL.md"
-        asked = _asked_of_machine(task_settings(folder)) if source.skillsbench else []
+        verifier = task_settings(folder).get("verifier") if source.skillsbench else None
+        env = verifier.get("env") if isinstance(verifier, dict) else None
+        variables = env.items() if isinstance(env, dict) else ()
+        asked = sorted(name for name, value in variables if "${" in str(value))  # of this machine
     except UsageError as error:
         return REFUSED, error.message
     return (CREDENTIAL, f"its verifier requires {', '.join(asked)}") if asked else None
-
-
-def _asked_of_machine(settings: dict[str, Any]) -> list[str]:
-    """Verifier variables that the task reads from the host's environment."""
-    asked = _table(_table(settings, "verifier"), "env")
-    return sorted(name for name, value in asked.items() if "${" in str(value))
-
-
-def _table(settings: dict[str, Any], name: str) -> dict[str, Any]:
-    found = settings.get(name)
-    return found if isinstance(found, dict) else {}
 
 
 def _text(
@@ -379,7 +344,7 @@ def _text(
 ) -> str:
     places = [base / entry.path for entry in entries]
     local = not (source.tasks_dir or source.skillsbench) and not any(map(unsupported, places))
-    outcome = "strict_pass" if all(judge_of(one) == "verifier" for one in places) else "checks"
+    outcome = "strict_pass" if all(judge_of(place) == "verifier" for place in places) else "checks"
     harness = {
         "name": "local" if local else "harbor",
         "timeouts": "task",
@@ -393,18 +358,34 @@ def _text(
         **({"effort": "high"} if source.skillsbench else {}),
         **({} if local else {"options": {"keys": ["OPENAI_API_KEY"]}}),
     }
-    excluded = "".join(f"  - {_yaml(one.model_dump())}\n" for one in exclude)
+    conditions = [
+        {
+            "name": arm.name,
+            **({"skill": arm.skill.model_dump()} if arm.skill else {"variant": arm.variant}),
+        }
+        for arm in arms
+    ]
+    tasks = [entry.model_dump(exclude_none=True, exclude={"attributes"}) for entry in entries]
+    if source.skillsbench:
+        name = "skillsbench"
+    else:
+        requirement = source.repository and source.repository.requirement.with_suffix("")
+        named = requirement or source.skill or source.tasks_dir or source.tasks[0]
+        name = re.sub(r"[^a-z0-9]+", "-", named.absolute().name.lower()).strip("-") or "study"
+    about = AS_IN_THE_PAPER if source.skillsbench else OF_LAYOUTS
+    if source.generated:
+        about = OF_GENERATED
+    elif source.revisions or source.sections:
+        about = OF_VERSIONS if source.revisions else OF_SECTIONS
+    excluded = "".join(f"  - {_yaml(exclusion.model_dump())}\n" for exclusion in exclude)
     return TEMPLATE.format(
-        name=_study_name(source),
-        trials=trials if (trials := _generated(source)) > 1 else USUAL_TRIALS,
-        tasks="\n".join(
-            f"  - {_yaml(one.model_dump(exclude_none=True, exclude={'attributes'}))}"
-            for one in entries
-        ),
+        name=name,
+        trials=trials if (trials := _skills_per_task(source)) > 1 else USUAL_TRIALS,
+        tasks="\n".join(f"  - {_yaml(task)}" for task in tasks),
         exclusions=(EXCLUDED + excluded if excluded else "")
         + (CUT_OFF if source.skillsbench else ""),
-        arms=_about_arms(source),
-        conditions="\n".join(f"  - {_yaml(_arm(one))}" for one in arms),
+        arms=about,
+        conditions="\n".join(f"  - {_yaml(condition)}" for condition in conditions),
         treatment=arms[-1].name,
         control=(arms[0] if source.sections or source.generated else arms[-2]).name,
         place=LOCAL if local else HARBOR,
@@ -414,48 +395,8 @@ def _text(
     )
 
 
-def _about_arms(source: StudySource) -> str:
-    if source.generated:
-        return OF_GENERATED
-    if source.revisions or source.sections:
-        return OF_VERSIONS if source.revisions else OF_SECTIONS
-    return AS_IN_THE_PAPER if source.skillsbench else OF_LAYOUTS
-
-
-def _arm(arm: Condition) -> dict[str, Any]:
-    """A condition for the study file, including `variant: null`."""
-    skill = arm.skill
-    return {
-        "name": arm.name,
-        **({"skill": skill.model_dump()} if skill else {"variant": arm.variant}),
-    }
-
-
-def _study_name(source: StudySource) -> str:
-    if source.skillsbench:
-        return "skillsbench"
-    named = (
-        source.repository.requirement.with_suffix("")
-        if source.repository
-        else source.skill or source.tasks_dir or source.tasks[0]
-    ).absolute()
-    return re.sub(r"[^a-z0-9]+", "-", named.name.lower()).strip("-") or "study"
-
-
 def _yaml(value: Any) -> str:
     text: str = yaml.safe_dump(
         value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=float("inf")
     )
     return text.rstrip("\n")
-
-
-def _write(text: str, out: Path) -> StudyPlan:
-    """Check and write a study file; return its plan. Raises UsageError."""
-    if out.exists() and not (out.is_file() and out.read_bytes() == text.encode()):
-        raise StudyError(
-            f"{str(out)!r} already exists; move it away, or name another file with --out",
-            file=str(out),
-        )
-    with replacement(out) as new:
-        new.write_text(text, encoding="utf-8")
-        return freeze(load_study(new), out.parent, find_skill=GivenSkills(out.parent))

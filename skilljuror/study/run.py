@@ -1,57 +1,97 @@
-"""Run a study file: plan, build the variants, run the trials; rerun to resume."""
+"""Run a study file: plan, build the variants, run the trials in order; rerun to resume.
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from difflib import get_close_matches
+One run at a time holds the lock of a study's folder. Trials run in workers, or in the batches of a harness that
+schedules them itself, until all are done, the budget is used up, or a stop rule says that the rest would be
+paid for in vain. The budget counts every attempt, reruns included, between trials.
+"""
+
+import fcntl
+import json
+import os
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from functools import partial
+from itertools import groupby
+from math import ceil
 from pathlib import Path
+from statistics import median
+from typing import IO, TypeVar
 
 from msgspec import Struct
 
-from skilljuror.audit.audit import load_gates
-from skilljuror.base.errors import ModelError, StudyError, UsageError
-from skilljuror.base.files import (
-    StudyFolder,
-    digest_json,
-    sha256,
-)
-from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.errors import HarnessError, ModelError, StudyError
+from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.build import VariantManifest
-from skilljuror.base.models.study import (
-    AgentChoice,
-    PlannedTrial,
-    StudyConfig,
-    StudyPlan,
-)
+from skilljuror.base.models.measure import Price, TrialContext
+from skilljuror.base.models.study import NO_VERIFIER, Budget, PlannedTrial, StudyPlan, TrialRecord
 from skilljuror.base.models.trial_arm import arm_at, trial_arms
-from skilljuror.base.prices import with_packaged
-from skilljuror.base.registry import resolve
-from skilljuror.base.workers import Listener, silent
-from skilljuror.harness import HARNESSES
-from skilljuror.harness.agents import AGENTS, Agent, refuse_missing_keys
-from skilljuror.harness.base import BatchHarness, CheckedHarness, Harness, TrialJob
+from skilljuror.base.prices import PRICES, with_packaged
+from skilljuror.base.workers import Listener, Progress, silent, worker_pool
+from skilljuror.harness.base import (
+    Batch,
+    BatchHarness,
+    CheckedHarness,
+    Collected,
+    TrialJob,
+)
 from skilljuror.harness.leaks import refuse_leaks
-from skilljuror.harness.sandbox import bwrap_problem
-from skilljuror.layouts import TRANSFORMS
-from skilljuror.layouts.build.build import load_transform
-from skilljuror.layouts.build.given_skills import GivenSkills
+from skilljuror.harness.sandbox import bwrap_problem, remove_tree
 from skilljuror.layouts.build.protected_texts import fingerprints_of, save_fingerprints
-from skilljuror.measures.metrics import families
-from skilljuror.study.attempts import to_run_again
-from skilljuror.study.budget import Spending
-from skilljuror.study.exclusions import check_rules, decided, without_ruled_out
-from skilljuror.study.lock import exclusive_run, workers_lock
-from skilljuror.study.outcomes import OutcomeCounts, count_outcomes, uniform_rewards
-from skilljuror.study.plan import freeze
-from skilljuror.study.preflight import refuse_unprotected, refuse_unsupported
-from skilljuror.study.saved_plan import finished_records, plan_version, save_plan
-from skilljuror.study.scheduling import run_all
-from skilljuror.study.study_builds import StudyBuilds, StudyRun, engine_of
-from skilljuror.study.study_file import load_study
-from skilljuror.study.trial import RunSetup
+from skilljuror.measures.metrics import efficiency
+from skilljuror.store.trials import contaminations_of, log_of
+from skilljuror.study.plan import (
+    StudyRun,
+    accepted_builds,
+    assay_builds,
+    chose_isolation,
+    finished_records,
+    make_builds,
+    prepared,
+    save_plan,
+    without_ruled_out,
+)
+from skilljuror.study.trial import (
+    RUN_STOPPED,
+    STAGING,
+    RunSetup,
+    is_machine_fault,
+    refuse_changed_task,
+    retry_seconds,
+    run_trial,
+    save_trial,
+    stop_trial,
+    to_run_again,
+)
 
 DISCLOSURE = "Skills available for this task: {}."
 """Last line of the prompt with `disclosure: named`."""
+SCRATCH = "skilljuror-run-"
+_WAIT_SECONDS = 12.0
+"""Seconds to wait for the workers of a killed run."""
+PRINTED = "agent-stdout.txt"
+"""Output of an agent: proof that it started, even if its duration is unknown."""
+NO_REWARD = "none"
+MOST_NAMES = 8
+"""Maximum tasks named in a note."""
+Job = TypeVar("Job")
+
+
+class OutcomeCounts(Struct, frozen=True):
+    """Ends of the finished trials of a task, or of one of its cells."""
+
+    task: str
+    condition: str | None
+    """None for all conditions together."""
+    trials: int
+    """Finished trials."""
+    rewards: dict[str, int]
+    """Reward -> trials; "none" for a missing reward."""
+    exceptions: dict[str, int]
+    """Exception -> trials."""
 
 
 class RunSummary(Struct, frozen=True):
@@ -93,216 +133,96 @@ def run_study(
     progress: Listener | None = None,
 ) -> RunSummary:
     """Freeze the plan, build the variants, run the trials without a record, and rerun those that ended as in
-    `rerun` (`attempts.OUTCOMES`). With `unblind` the summary has rewards by condition, too.
+    `rerun` (`trial.OUTCOMES`). With `unblind` the summary has rewards by condition, too.
 
     `jobs` trials run in parallel, in plan order. Raises StudyError if `folder` has another plan or an
     active run, GateError if a variant failed its gates, HarnessError if this machine cannot run
     trials. Finished trials are always saved.
     """
-    run, isolation = prepared(study_file, folder, progress or silent)
-    config = run.plan.config
+    run = prepared(study_file, folder, progress or silent)
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"--out {str(folder)!r} is a file; name a folder", file=str(folder))
     with exclusive_run(run.folder) as scratch:
         run = without_ruled_out(run, study_file)
-        plan = run.plan
-        notes = [*save_plan(run.folder, plan, study_file), *_unsupported(run), *_unmatched(run)]
+        plan, config = run.plan, run.plan.config
+        notes = save_plan(run.folder, plan, study_file)
+        if isinstance(run.harness, CheckedHarness):
+            needs = run.harness.task_requirements([run.base / task.path for task in plan.tasks])
+            notes += [need.detail for need in needs if need.detail.startswith("ignored")]
+        if given := [arm.name for arm in config.conditions if arm.skill]:
+            notes.append(
+                f"{', '.join(given)}: the Skill's knowledge is not matched with other arms; after ingest,"
+                " query given_skills for what they share"
+            )
         before = finished_records(run.folder, plan)
+        again, rerun_notes = to_run_again(run.folder, before, rerun)
+        notes += rerun_notes
         setup = RunSetup(
             folder.resolve(), scratch, workers_lock(run.folder), config.harness, config.retries
         )
-        again, rerun_notes = to_run_again(run.folder, before, rerun)
-        notes += rerun_notes
-        trials = {one.trial: one for one in plan.trials}
-        left = [one for name, one in trials.items() if name not in before or name in again]
-        interrupted = _build_and_run(run, setup, left, max(jobs, 1), len(trials), notes)
+        trials = {trial.trial: trial for trial in plan.trials}
+        pending = [trial for name, trial in trials.items() if name not in before or name in again]
+        interrupted = False
+        try:
+            builds = _offered_skills(run, notes, jobs=max(jobs, 1))
+            run_all(
+                run,
+                setup,
+                [_job(run, builds, trial) for trial in pending],
+                max(jobs, 1),
+                len(trials),
+            )
+        except KeyboardInterrupt:
+            interrupted = True
         finished = finished_records(run.folder, plan)
         spent = Spending(run.folder, config.budget, with_packaged(config.prices))
+    if run.isolation == "none":
+        why = (
+            "as set in the study"
+            if chose_isolation(config)
+            else f"because no sandbox works: {bwrap_problem()}"
+        )
+        isolation_note = [
+            f"isolation none: agents and verifiers ran as plain processes of this user, {why}; every trial"
+            " is marked"
+        ]
+    else:
+        isolation_note = []
     waiting = not trials.keys() <= finished.keys() or any(
-        finished[one] == before[one] for one in again
+        finished[name] == before[name] for name in again
     )
+    changed = [name for name, record in finished.items() if before.get(name) != record]
     return RunSummary(
         folder=str(folder),
         planned=len(trials),
         finished=len(finished.keys() & trials.keys()),
-        ran=sum(before.get(name) != record for name, record in finished.items()),
-        rerun=sum(name in before and before[name] != finished[name] for name in finished),
+        ran=len(changed),
+        rerun=sum(name in before for name in changed),
         statuses=dict(sorted(Counter(record.end for record in finished.values()).items())),
         outcomes=count_outcomes(finished.values(), unblind=unblind),
         warnings=tuple(uniform_rewards(list(finished.values()), unblind=unblind)),
-        isolation=isolation,
+        isolation=run.isolation,
         stopped=spent.reached() if waiting else None,
         interrupted=interrupted,
-        notes=(*notes, *spent.notes(), *_isolation_note(config, isolation)),
+        notes=(*notes, *spent.notes(), *isolation_note),
     )
 
 
-def prepared(study_file: Path, folder: Path, listener: Listener = silent) -> tuple[StudyRun, str]:
-    """Prepare a run into `folder` without writing; return it with the isolation of its trials.
+def _offered_skills(
+    run: StudyRun, notes: list[str], jobs: int
+) -> dict[str, dict[str, VariantManifest]]:
+    """Make missing builds; return task -> offered Skill -> manifest, and append to `notes`.
 
-    Raises StudyError and UsageError for an invalid study, HarnessError if this machine cannot run it.
+    Each task's protected texts are fingerprinted before its first trial, and a Skill with the answer is
+    refused. Raises ModelError for a task of a started study that could not be built.
     """
-    config = load_study(study_file)
-    study = StudyFolder(folder)
-    with _naming(study_file):
-        if not study.finished_trials():  # a started study resumes as planned
-            _refuse_effort_in_options(config)
-        harness: Harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(
-            config.harness.options
-        )
-        agents = agents_of(config, harness)
-        for agent in agents.values():
-            refuse_missing_keys(agent)
-        transforms = _check_build(config)
-        families(config.metrics)  # refuse an invalid metric before any run
-        named = _with_variant_names(config, transforms)
-        check_rules(named.exclude_rules, named.conditions)
-        base = study_file.parent
-        given = GivenSkills(base)
-        ruled_out = decided(study, named.exclude_rules)
-        plan = freeze(named, base, plan_version(study), given, ruled_out)
-    plan = plan.model_copy(update={"agent_digest": _digest_of(agents)})
-    refuse_unsupported(harness, [base / task.path for task in plan.tasks])
-    isolation = harness.prepare()
-    for agent in agents.values():
-        refuse_unprotected(config, agent, harness)
-    prices = with_packaged(config.prices)
-    builds = StudyBuilds(base, study, transforms, config.build, listener, prices)
-    return StudyRun(base, builds, given, plan, study, agents, harness, listener), isolation
-
-
-def _refuse_effort_in_options(config: StudyConfig) -> None:
-    """Raise UsageError for an effort in the agent's options, which a condition would silently override."""
-    for agent in (config.agent, *(arm.agent for arm in config.conditions if arm.agent)):
-        for name in {"effort", "reasoning_effort"} & agent.options.keys():
-            field = f"agent.options.{name}"
-            raise UsageError(
-                f"{field}: unsupported option; use agent.effort: {agent.options[name]}", field=field
-            )
-
-
-def agents_of(config: StudyConfig, harness: Harness) -> dict[str, AgentProgram]:
-    """Condition -> its agent, from the harness or from `AGENTS`.
-
-    Raises UsageError for an unknown agent or invalid options.
-    """
-    made: dict[str, AgentProgram] = {}
-    agents = {}
-    for arm in config.conditions:
-        choice = config.agent_of(arm)
-        key = choice.model_dump_json()
-        if key not in made:
-            own = harness.own_agent(choice) if isinstance(harness, BatchHarness) else None
-            made[key] = own or _program(choice)
-        agents[arm.name] = made[key]
-    return agents
-
-
-def _program(choice: AgentChoice) -> AgentProgram:
-    make_program: Agent = resolve(AGENTS, choice.name, "agent", Agent)
-    effort = {"effort": choice.effort} if choice.effort else {}
-    return make_program({**choice.options, **effort}, choice.model)
-
-
-def _digest_of(agents: dict[str, AgentProgram]) -> str:
-    """The digest of a single agent, or a digest over those of all conditions."""
-    digests = {name: agent_digest(agent) for name, agent in agents.items()}
-    return digest_json(digests) if len({*digests.values()}) > 1 else min(digests.values())
-
-
-def _isolation_note(config: StudyConfig, isolation: str) -> list[str]:
-    if isolation != "none":
-        return []
-    chosen = config.harness.name != "local" or config.harness.options.get("isolation") == "none"
-    why = "as set in the study" if chosen else f"because no sandbox works: {bwrap_problem()}"
-    return [
-        f"isolation none: agents and verifiers ran as plain processes of this user, {why}; every trial"
-        " is marked"
-    ]
-
-
-@contextmanager
-def _naming(study_file: Path) -> Iterator[None]:
-    """Add the study file to errors about its fields."""
-    try:
-        yield
-    except UsageError as error:
-        if error.file is not None:
-            raise
-        message = f"{study_file}: {error.message}"
-        raise type(error)(message, file=str(study_file), field=error.field) from error
-
-
-def _check_build(config: StudyConfig) -> dict[str, str]:
-    """Variant -> name of its transform, for all conditions.
-
-    Raises UsageError for an unknown transform or gate, StudyError for unknown build options.
-    """
-    load_gates(config.build.gates)
-    engine_of(config.build, Path())
-    wanted = {condition.variant for condition in config.conditions if condition.variant}
-    transforms = {load_transform(name).variant: name for name in sorted(wanted)}
-    if config.build.options and wanted <= TRANSFORMS.keys():
-        name = min(config.build.options)
-        option = f"build.{name}"
-        guess = "did you mean 'assay'? " if get_close_matches(name, ["assay"]) else ""
-        raise StudyError(
-            f"{option}: unknown option; {guess}the packaged variants have none, remove it",
-            field=option,
-        )
-    return transforms
-
-
-def _with_variant_names(config: StudyConfig, transforms: dict[str, str]) -> StudyConfig:
-    """Replace each condition's transform by the name of its variant."""
-    variants = {name: variant for variant, name in transforms.items()}
-    conditions = tuple(
-        arm.model_copy(update={"variant": variants[arm.variant]}) if arm.variant else arm
-        for arm in config.conditions
-    )
-    return config.model_copy(update={"conditions": conditions})
-
-
-def agent_digest(agent: AgentProgram) -> str:
-    """Digest an agent's command, version, model and files."""
-    files = [(file.name, sha256(file.read_bytes())) for file in agent.files]
-    values = [agent.name, agent.version, agent.model, agent.argv, files]
-    values += [agent.keys] if agent.keys else []  # digests of agents without keys stay equal
-    default = AgentProgram(agent.name, agent.version, (), ())
-    further = {
-        name: getattr(agent, name)
-        for name in ("effort", "skills", "home_files", "env", "logs")
-        if getattr(agent, name) != getattr(default, name)
-    }
-    return digest_json([*values, further] if further else values)
-
-
-def _build_and_run(
-    run: StudyRun,
-    setup: RunSetup,
-    trials: Sequence[PlannedTrial],
-    jobs: int,
-    planned: int,
-    notes: list[str],
-) -> bool:
-    """Make missing builds and run these trials; return True if interrupted."""
-    try:
-        if failed := run.builds.make(run.plan.tasks):
-            name, why = next(iter(failed.items()))
-            raise ModelError(f"task {name!r} of a started study could not be built: {why}")
-        builds = run.builds.accepted(run.plan.tasks, notes)
-        run.builds.assay(run.plan.tasks, jobs)
-        for task in run.plan.tasks:
-            builds.setdefault(task.name, {}).update(run.given.save(run.folder, task))
-        _save_fingerprints(run)
-        run_all(run, setup, [_job(run, builds, trial) for trial in trials], jobs, planned)
-    except KeyboardInterrupt:
-        return True
-    return False
-
-
-def _save_fingerprints(run: StudyRun) -> None:
-    """Fingerprint each task's protected texts before its first trial, and refuse a Skill with the answer."""
+    if failed := make_builds(run, run.plan.tasks):
+        name, why = next(iter(failed.items()))
+        raise ModelError(f"task {name!r} of a started study could not be built: {why}")
+    builds = accepted_builds(run, notes)
+    assay_builds(run, jobs)
+    for task in run.plan.tasks:
+        builds.setdefault(task.name, {}).update(run.given.save(run.folder, task))
     begun = bool(run.folder.finished_trials())
     for task in run.plan.tasks:
         if not (begun and fingerprints_of(run.folder.root, task.name).is_file()):
@@ -310,26 +230,7 @@ def _save_fingerprints(run: StudyRun) -> None:
             save_fingerprints(run.folder, task.name, run.base / task.path, skills)
     if not begun:
         refuse_leaks(run.folder)
-
-
-def _unsupported(run: StudyRun) -> Iterator[str]:
-    """Note what the harness ignores of tasks, as the study allows."""
-    dirs = [run.base / task.path for task in run.plan.tasks]
-    for one in (
-        run.harness.task_requirements(dirs) if isinstance(run.harness, CheckedHarness) else ()
-    ):
-        if one.detail.startswith("ignored"):
-            yield one.detail
-
-
-def _unmatched(run: StudyRun) -> Iterator[str]:
-    """Note arms whose Skill is offered by path, so that its knowledge is not matched."""
-    arms = [arm.name for arm in run.plan.config.conditions if arm.skill]
-    if arms:
-        yield (
-            f"{', '.join(arms)}: the Skill's knowledge is not matched with other arms; after ingest,"
-            " query given_skills for what they share"
-        )
+    return builds
 
 
 def _job(
@@ -368,3 +269,435 @@ def study_places(base: Path, plan: StudyPlan) -> Iterator[Path]:
         for arm in trial_arms(plan.config):
             if arm.skill:
                 yield base / arm.skill.at(task.name)
+
+
+@contextmanager
+def exclusive_run(folder: StudyFolder) -> Iterator[Path]:
+    """Lock the study's folder, clean up after a killed run, and yield a scratch folder for sandboxes.
+
+    Raises StudyError while another run, or a worker of a killed one, is active.
+    """
+    folder.trials.mkdir(parents=True, exist_ok=True)
+    with (folder.root / ".run.lock").open("a+b") as lock:
+        if not _acquire(lock):
+            owner = _owner(lock).get("pid", "unknown")
+            raise StudyError(
+                f"another run of {str(folder.root)!r} is active (process {owner}); wait for it, or stop it"
+                " and rerun",
+                file=str(folder.root),
+            )
+        _await_workers(folder)
+        for entry in folder.trials.iterdir():
+            if entry.name.startswith(STAGING):
+                remove_tree(entry)
+        left = Path(str(_owner(lock).get("scratch", "")))
+        if left.name.startswith(SCRATCH) and left.is_dir() and not left.is_symlink():
+            remove_tree(left)
+        scratch = Path(tempfile.mkdtemp(prefix=SCRATCH)).resolve()
+        _write_owner(lock, {"pid": os.getpid(), "scratch": str(scratch)})
+        try:
+            yield scratch
+        finally:
+            remove_tree(scratch)
+            _write_owner(lock, {})
+
+
+def _await_workers(folder: StudyFolder) -> None:
+    """Wait for the workers of a killed run."""
+    until = time.monotonic() + _WAIT_SECONDS
+    with workers_lock(folder).open("ab") as lock:
+        while not _acquire(lock):
+            if time.monotonic() > until:
+                raise StudyError(
+                    f"workers of an earlier run of {str(folder.root)!r} are still running; end them and"
+                    " rerun",
+                    file=str(folder.root),
+                )
+            time.sleep(0.02)
+
+
+def workers_lock(folder: StudyFolder) -> Path:
+    """Path of the file that every running worker locks."""
+    return folder.root / ".workers.lock"
+
+
+def _acquire(lock: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _owner(lock: IO[bytes]) -> dict[str, object]:
+    """The process and the scratch folder of the run that holds, or held, the lock."""
+    lock.seek(0)
+    try:
+        value = json.loads(lock.read() or b"{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _write_owner(lock: IO[bytes], value: dict[str, object]) -> None:
+    lock.seek(0)
+    lock.truncate()
+    lock.write(json.dumps(value).encode())
+    lock.flush()
+
+
+def run_all(
+    run: StudyRun, setup: RunSetup, pending: list[TrialJob], jobs: int, planned: int
+) -> None:
+    """Run those of `planned` trials that are pending, in order, `jobs` at a time, within the budget, in
+    workers or in a harness's batches; report each, with the time that those left take if each takes the median.
+
+    Raises HarnessError if a stop rule ends the run.
+    """
+    config, harness = run.plan.config, run.harness
+    before = planned - len(pending)
+    run.listener(Progress("run", before, planned))
+    if isinstance(harness, BatchHarness):
+        save_stopped(harness, setup, pending)
+    spent = Spending(run.folder, config.budget, with_packaged(config.prices))
+    rules = StopRules(run.folder, config.stop_after_unanswered)
+    seconds = list[float]()
+
+    def report(done: int, record: TrialRecord) -> None:
+        spent.count(record.trial)
+        seconds.extend(_seconds(record))
+        rounds = ceil((planned - done) / jobs)
+        left = f", about {_duration(rounds * median(seconds))} left" if rounds and seconds else ""
+        run.listener(Progress("run", done, planned, f"{record.trial}: {record.status}{left}"))
+
+    if isinstance(harness, BatchHarness):
+        blocks = [pending]  # with a budget, one batch per block
+        if config.budget != Budget():
+            blocks = [list(block) for _, block in groupby(pending, lambda job: job.trial.block)]
+        done = before
+        for batch in spent.affordable(blocks):
+            for record in run_in_batch(harness, setup, batch, jobs=jobs, ended=rules.check):
+                done += 1
+                report(done, record)
+        return
+    with worker_pool(min(jobs, len(pending)) or 1, stop=stop_trial, in_process=False) as pool:
+        work = partial(run_trial, setup)
+        results = pool.map_unordered(work, spent.affordable(pending), queued=1)
+        for done, (_, record) in enumerate(results, before + 1):
+            report(done, record)
+            rules.check(record)
+
+
+def _seconds(record: TrialRecord) -> Iterator[float]:
+    """Yield how long a trial took, if its start and end are known: an unknown one is the epoch."""
+    try:
+        times = (record.started_at, record.finished_at)
+        start, end = (datetime.fromisoformat(at).timestamp() for at in times)
+    except ValueError:  # a harness of somebody else's
+        return
+    if 0 < start <= end:
+        yield end - start
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+class StopRules:
+    """What ends a run before the other trials are paid for: a server that does not answer, and an agent that
+    lists other Skills than its conditions offer."""
+
+    def __init__(self, folder: StudyFolder, limit: int) -> None:
+        self._folder = folder
+        self._limit = limit
+        self._unanswered: dict[str, TrialRecord] = {}
+        """The last trials in a row without a model answer or a log."""
+        self._listed: set[str] = set()
+        """Conditions whose first log was compared."""
+
+    def check(self, record: TrialRecord) -> None:
+        """Check an attempt. Raises HarnessError to stop the run."""
+        self.check_answer(record)
+        self._check_listing(record)
+
+    def check_answer(self, record: TrialRecord) -> None:
+        """Raise HarnessError at the limit of trials in a row without a model answer."""
+        if record.reason in {None, NO_VERIFIER}:
+            self._unanswered.clear()
+            return
+        self._unanswered[record.trial] = record
+        if len(self._unanswered) >= self._limit:
+            ends = ",".join(sorted({attempt.end for attempt in self._unanswered.values()}))
+            raise HarnessError(
+                f"the run stopped: {len(self._unanswered)} trials in a row (stop_after_unanswered) have no"
+                f" model answer; the last one, {record.trial!r}: {record.message}. Check the model's server,"
+                f" its key and the agent, then resume with --rerun {ends}",
+                field="stop_after_unanswered",
+            )
+
+    def _check_listing(self, record: TrialRecord) -> None:
+        """Raise HarnessError for a Skill too many or missing in the first log of a condition that the study
+        does not accept."""
+        trial = record.trial
+        if record.condition in self._listed or not self._folder.trial_record(trial).is_file():
+            return
+        run, _ = log_of(self._folder.trial_raw(trial), record)
+        if run is None or run.offered is None:
+            return
+        self._listed.add(record.condition)
+        flags = {"other_skill_offered", "skill_not_offered"}
+        found = contaminations_of(self._folder.root, record)
+        if said := "; ".join(detail for flag, detail in found if flag in flags):
+            raise HarnessError(
+                f"the run stopped: trial {trial!r}: {said}. Fix the agent and resume with --rerun contaminated"
+                " after an ingest, or name the Skill in accept_skills of the study file and resume",
+                field="accept_skills",
+            )
+
+
+def run_in_batch(
+    harness: BatchHarness,
+    setup: RunSetup,
+    pending: Sequence[TrialJob],
+    *,
+    jobs: int,
+    ended: Callable[[TrialRecord], None] = lambda _: None,
+) -> Iterator[TrialRecord]:
+    """Run trials with a harness that schedules them, up to `jobs` at a time, save each, and yield its record.
+    Trials broken by a fault of the machine are retried together.
+
+    `ended` gets the record of every attempt. Raises StudyError for a changed task, HarnessError if the
+    machine cannot run them.
+    """
+    for job in {job.task.name: job for job in pending}.values():
+        refuse_changed_task(job)
+    folder, left = StudyFolder(setup.study), setup.retries
+    with setup.lock.open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        while pending:
+            kept = _saved_attempts(folder, pending)
+            scratch = Path(tempfile.mkdtemp(dir=setup.scratch))
+            batch = Batch(tuple(pending), folder.jobs, scratch, jobs, lock.fileno(), kept)
+            broken = is_machine_fault if left else lambda record: False
+            pending = yield from _save_each(harness, setup, batch, broken, ended)
+            if pending:
+                time.sleep(retry_seconds(setup.retries - left))
+            left -= 1
+
+
+def _save_each(
+    harness: BatchHarness,
+    setup: RunSetup,
+    batch: Batch,
+    broken: Callable[[TrialRecord], bool],
+    ended: Callable[[TrialRecord], None],
+) -> Generator[TrialRecord, None, list[TrialJob]]:
+    """Save and yield each trial of a batch; return the `broken` ones."""
+    again = []
+    with ExitStack() as ending:
+        ending.callback(save_stopped, harness, setup, batch.jobs)
+        results = harness.run_batch(batch)
+        if isinstance(results, Generator):
+            ending.callback(results.close)  # an error here ends active jobs at once
+        for job, collect in results:
+            record = save_trial(StudyFolder(setup.study), job, collect, broken)
+            ended(record)
+            if broken(record):
+                again.append(job)
+            else:
+                yield record
+    return again
+
+
+def save_stopped(harness: BatchHarness, setup: RunSetup, pending: Sequence[TrialJob]) -> None:
+    """Save stopped or killed attempts as earlier attempts, because they spent budget."""
+    folder = StudyFolder(setup.study)
+    kept = _saved_attempts(folder, pending)
+    batch = Batch(tuple(pending), folder.jobs, setup.scratch, 1, -1, kept=kept)
+    message = f"{RUN_STOPPED}: its run was stopped"
+    update = {"status": "error", "reward": None, "exception": RUN_STOPPED, "message": message}
+
+    def stopped(collect: Collected, raw: Path) -> TrialRecord:
+        return collect(raw).model_copy(update=update)
+
+    for job, collect in harness.stopped(batch):
+        save_trial(folder, job, partial(stopped, collect), lambda record: True)
+
+
+def _saved_attempts(folder: StudyFolder, pending: Sequence[TrialJob]) -> frozenset[tuple[str, str]]:
+    """(trial, start) of every attempt with a record."""
+    wanted = {job.trial.trial for job in pending}
+    places = [folder.trial(name) for name in folder.finished_trials() if name in wanted]
+    places += [folder.attempt(*one) for one in folder.earlier_attempts() if one[0] in wanted]
+    records = [read_record(TrialRecord, place / "trial.json") for place in places]
+    return frozenset((record.trial, record.started_at) for record in records)
+
+
+class Spending:
+    """What all attempts have used of the study's budget."""
+
+    def __init__(
+        self, folder: StudyFolder, budget: Budget, prices: tuple[Price, ...] = PRICES
+    ) -> None:
+        self._folder = folder
+        self._prices = prices
+        self._budget = budget
+        self._counted: set[tuple[str, str]] = set()
+        self._seconds: list[float] = []
+        self.untimed = 0
+        """Stopped attempts of unknown duration."""
+        self._costs: list[float] = []
+        self.unpriced: dict[str, int] = {}
+        """Reason for an unknown cost -> attempts."""
+        if budget != Budget():
+            for trial in folder.finished_trials():
+                self.count(trial)
+            for trial, number in folder.earlier_attempts():
+                self._add(folder.attempt(trial, number))
+
+    @property
+    def minutes(self) -> float:
+        """Agent minutes; an attempt of unknown duration counts as the longest known one."""
+        return (sum(self._seconds) + self.untimed * max(self._seconds, default=0.0)) / 60
+
+    @property
+    def dollars(self) -> float:
+        """Model costs in US dollars; an attempt of unknown cost counts as the most expensive known one."""
+        unknown = sum(self.unpriced.values())
+        return sum(self._costs) + unknown * max(self._costs, default=0.0)
+
+    def count(self, trial: str) -> None:
+        """Count a trial's current attempt and uncounted earlier ones."""
+        if self._budget == Budget():
+            return
+        number = 1
+        while (attempt := self._folder.attempt(trial, number)).is_dir():
+            self._add(attempt)
+            number += 1
+        self._add(self._folder.trial(trial))
+
+    def _add(self, attempt: Path) -> None:
+        record = read_record(TrialRecord, attempt / "trial.json")
+        own = record.trial, record.started_at  # a rerun changes an attempt's folder
+        if own in self._counted:
+            return
+        self._counted.add(own)
+        if record.agent_seconds is not None:
+            self._seconds.append(record.agent_seconds)
+        elif record.exception == RUN_STOPPED:
+            self.untimed += 1
+        if self._budget.dollars is not None:
+            cost = _cost(attempt, record, self._prices)
+            if isinstance(cost, str):
+                self.unpriced[cost] = self.unpriced.get(cost, 0) + 1
+            else:
+                self._costs.append(cost)
+
+    def affordable(self, jobs: Iterable[Job]) -> Iterator[Job]:
+        """Yield jobs until the budget is reached."""
+        for job in jobs:
+            if self.reached():
+                return
+            yield job
+
+    def reached(self) -> str | None:
+        """Describe the part of the budget that is used up, or None."""
+        budget = self._budget
+        if budget.minutes is not None and self.minutes >= budget.minutes:
+            return f"budget.minutes: {self.minutes:.1f} of {budget.minutes:g} are used"
+        if budget.dollars is not None and self.dollars >= budget.dollars:
+            return f"budget.dollars: {self.dollars:.2f} of {budget.dollars:g} are used"
+        return None
+
+    def notes(self) -> list[str]:
+        """Note unknown durations and costs."""
+        notes, nothing = [], "as 0, because no other is known"
+        if self.untimed and self._budget.minutes is not None:
+            each = "as the longest known one" if self._seconds else nothing
+            notes.append(
+                f"budget.minutes: the duration of {self.untimed} stopped attempts is unknown; each"
+                f" is counted {each}"
+            )
+        if self.unpriced:
+            reasons = ", ".join(f"{name} {count}" for name, count in sorted(self.unpriced.items()))
+            each = "as the most expensive known one" if self._costs else nothing
+            notes.append(
+                f"budget.dollars: the cost of {sum(self.unpriced.values())} attempts is unknown"
+                f" ({reasons}); each is counted {each}"
+            )
+        return notes
+
+
+def _cost(attempt: Path, record: TrialRecord, prices: tuple[Price, ...]) -> float | str:
+    """Dollars of an attempt by list price, else by its log, or the reason why unknown."""
+    raw = attempt / "raw"
+    started = record.agent_seconds is not None or record.exception == RUN_STOPPED
+    if record.scripted or not (started or (raw / PRINTED).exists()):
+        return 0.0
+    trajectory, _ = log_of(raw, record)
+    context = TrialContext(trial=record.trial, record=record, trajectory=trajectory, prices=prices)
+    found = {row.metric: row for row in efficiency.measure(context)}
+    for row in (found["cost_usd"], found["cost_usd_logged"]):
+        if row.value is not None:
+            return row.value
+    return found["cost_usd"].reason or "not_reported"
+
+
+def count_outcomes(
+    records: Iterable[TrialRecord], *, unblind: bool = False
+) -> tuple[OutcomeCounts, ...]:
+    """Count ends by task, and by condition as well with `unblind`."""
+    groups: dict[tuple[str, str | None], list[TrialRecord]] = defaultdict(list)
+    for record in records:
+        groups[record.task, record.condition if unblind else None].append(record)
+    return tuple(
+        OutcomeCounts(
+            task,
+            condition,
+            len(group),
+            dict(sorted(Counter(map(_reward, group)).items())),
+            dict(sorted(Counter(one.exception for one in group if one.exception).items())),
+        )
+        for (task, condition), group in sorted(groups.items(), key=lambda one: str(one[0]))
+    )
+
+
+def _reward(record: TrialRecord) -> str:
+    return NO_REWARD if record.reward is None else f"{record.reward:g}"
+
+
+def uniform_rewards(records: Sequence[TrialRecord], *, unblind: bool = False) -> list[str]:
+    """Note tasks and conditions whose trials all have the same reward: often the verifier is wrong, and
+    such a task does not distinguish conditions."""
+    scored = [record for record in records if record.reward is not None]
+    everywhere = _uniform(("all", record) for record in scored)
+    if everywhere:
+        return [f"all {len(scored)} trials with a reward have reward {everywhere['all']}"]
+    notes = []
+    if tasks := _uniform((record.task, record) for record in scored):
+        shown = ", ".join(f"{name} ({reward})" for name, reward in list(tasks.items())[:MOST_NAMES])
+        more = f" and {len(tasks) - MOST_NAMES} more" if len(tasks) > MOST_NAMES else ""
+        whole = len({record.task for record in scored})
+        notes.append(
+            f"on {len(tasks)} of {whole} tasks all trials have the same reward, so they do not"
+            f" distinguish conditions: {shown}{more}"
+        )
+    if arms := _uniform((record.condition, record) for record in scored):
+        which = ", ".join(f"{name} ({reward})" for name, reward in arms.items())
+        shown = which if unblind else "--unblind shows which"
+        notes.append(f"in {len(arms)} conditions all trials have the same reward: {shown}")
+    return notes
+
+
+def _uniform(grouped: Iterable[tuple[str, TrialRecord]]) -> dict[str, str]:
+    """Name -> common reward, for names with two or more trials of one reward."""
+    rewards: dict[str, list[str]] = defaultdict(list)
+    for name, record in grouped:
+        rewards[name].append(_reward(record))
+    return {
+        name: found[0]
+        for name, found in sorted(rewards.items())
+        if len(found) > 1 and len(set(found)) == 1
+    }

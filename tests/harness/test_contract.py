@@ -7,7 +7,7 @@ from skilljuror.base.files import sha256
 from skilljuror.base.models.study import TrialRecord
 from skilljuror.base.registry import resolve
 from skilljuror.harness import HARNESSES
-from skilljuror.study.faults import without_verifier
+from skilljuror.study.trial import without_verifier
 from tests.support.harbor_venv import OPTIONS, needs_harbor
 from tests.support.harness_tasks import make_job, make_task, make_variant
 

@@ -19,9 +19,8 @@ from skilljuror.base.models.harbor import SKILL_ROOTS
 from skilljuror.base.models.study import Budget, TrialRecord
 from skilljuror.harness.harbor import HarborHarness, find_harbor
 from skilljuror.harness.local import LocalHarness
-from skilljuror.study.budget import Spending
 from skilljuror.study.check import check_study
-from skilljuror.study.run import run_study
+from skilljuror.study.run import Spending, run_study
 from tests.support.cli_process import call
 from tests.support.harbor_venv import HARBOR, OPTIONS, PYTHON, needs_harbor
 from tests.support.harness_tasks import alive, make_job, make_task, make_variant

@@ -13,7 +13,7 @@ from skilljuror.base.errors import HarnessError, UsageError
 from skilljuror.base.files import digest_tree
 from skilljuror.harness.local import LocalHarness, _machine_faults
 from skilljuror.harness.sandbox import MAX_OUTPUT, STOPPED, request_stop
-from skilljuror.study.faults import MACHINE_FAULTS
+from skilljuror.study.trial import MACHINE_FAULTS
 from tests.support.harness_tasks import (
     ISOLATIONS,
     REWARD,

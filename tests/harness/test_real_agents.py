@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from skilljuror.base.errors import HarnessError
-from skilljuror.base.files import read_record
+from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.study import TrialRecord
-from skilljuror.study.run import run_study
-from skilljuror.study.scheduling import _Unanswered
+from skilljuror.study.run import StopRules, run_study
 from tests.support.cli_process import call
 from tests.support.harbor_venv import OPTIONS, needs_harbor
 from tests.support.harness_tasks import make_task, needs_bwrap
@@ -149,7 +148,7 @@ PLACES = {"before": 0, "after": 1}
 def counted(record):
     """Whether the run's breaker counts a trial."""
     try:
-        _Unanswered(1).count(record)
+        StopRules(StudyFolder(Path()), 1).check_answer(record)
     except HarnessError:
         return True
     return False

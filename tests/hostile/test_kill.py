@@ -35,7 +35,6 @@ COMMANDS = {
     "plan": "plan study.yaml --from study",
     "check": "check study.yaml --jobs 2",
     "accept": "accept study {trial} --reason done",
-    "adopt": "adopt {trajectories}/harbor-trial --map map.yaml --out adopted",
     "ingest": "ingest --study study",
     "ingest logs": "ingest {trajectories} --study mine",
     "judge": "judge study",
@@ -56,7 +55,6 @@ COMMANDS = {
     "explain": "explain",
     "generate": "generate {skill} --by outline --out gen",
     "events": "events {trajectories}",
-    "doctor": "doctor",
     "demo": "demo",
 }
 """What is killed; the study lies in the current folder, with all that comes before the command."""

@@ -1,9 +1,12 @@
+"""What conditions of a study differ in reaches their trials, their records and the database."""
+
 import json
 import os
 import re
 import shutil
 import signal
 import tempfile
+from datetime import date
 from uuid import uuid4
 
 import pytest
@@ -20,18 +23,36 @@ from skilljuror.base.files import (
 )
 from skilljuror.base.models.agent import AgentProgram
 from skilljuror.base.models.build import BuildRecord
-from skilljuror.base.models.study import StudyPlan, TrialRecord
+from skilljuror.base.models.gate import AssayReport
+from skilljuror.base.models.study import Budget, BuildChoice, StudyConfig, StudyPlan, TrialRecord
 from skilljuror.base.workers import Progress
+from skilljuror.harness.base import trial_record
+from skilljuror.harness.local import LocalHarness
 from skilljuror.harness.sandbox import bwrap_problem
-from skilljuror.layouts.build.assay import AssaySettings, assay
+from skilljuror.layouts.build.assay import AssaySettings, assay, keep_assays
+from skilljuror.layouts.build.build import build_source, load_build
+from skilljuror.layouts.build.manifests import offered_by
 from skilljuror.report.forecast import forecast
-from skilljuror.study.doctor import inspect_machine
-from skilljuror.study.lock import exclusive_run
-from skilljuror.study.plan import freeze
-from skilljuror.study.run import agent_digest, run_study
-from skilljuror.study.scheduling import _seconds
-from skilljuror.study.study_file import load_study
-from tests.support.harness_tasks import SKILL, alive, needs_bwrap, write_tree
+from skilljuror.report.lookup import report_study
+from skilljuror.store.questions import run as ask
+from skilljuror.store.trials import ingest_trials
+from skilljuror.study.plan import agent_digest, freeze, load_study
+from skilljuror.study.run import (
+    Spending,
+    _seconds,
+    count_outcomes,
+    exclusive_run,
+    run_in_batch,
+    run_study,
+    save_stopped,
+    uniform_rewards,
+    workers_lock,
+)
+from skilljuror.study.trial import RunSetup, set_aside
+from tests.support import fabricated_records as fake
+from tests.support.bundle_corpus import write
+from tests.support.harness_tasks import SKILL, alive, make_job, make_task, needs_bwrap, write_tree
+from tests.support.places import GOLDENS
 from tests.support.programs import KEY
 from tests.support.studies import PROGRAMS, edit_study, make_study, start, until
 
@@ -150,9 +171,6 @@ def test_an_agent_with_a_model_is_refused_without_a_sandbox(tmp_path, without_bw
     assert not (tmp_path / "out").exists()
     planned = {one.name: one for one in forecast(study).requirements}["agent talkative"]
     assert (planned.ready, planned.detail) == (False, str(said.value))
-    checks = {row.name: row for row in inspect_machine()}
-    for name in ("bubblewrap", "sealed sandbox"):
-        assert (checks[name].found, "not installed" in checks[name].detail) == (False, True)
     edit_study(study, harness={"options": {"isolation": "none"}})
     assert run_study(study, tmp_path / "out").finished == 2
 
@@ -295,25 +313,6 @@ def test_a_trial_of_another_plan_is_refused(finished):
 def test_a_plan_of_another_version_is_told(finished):
     edit_json(finished[1] / "plan.json", skilljuror_version="0.0.1")
     assert "the plan was created by skilljuror 0.0.1" in run_study(*finished).notes
-
-
-def test_a_study_that_has_begun_goes_on_under_format_1(tmp_path):
-    """Its plan as the version before wrote it: without task.toml in any digest."""
-    study, out = make_study(tmp_path, trials=1), tmp_path / "out"
-    run_study(study, out)
-    old = freeze(load_study(study), tmp_path, 1)
-    agent = read_record(StudyPlan, out / "plan.json").agent_digest
-    write_record(out / "plan.json", old.model_copy(update={"agent_digest": agent}))
-    shutil.rmtree(out / "trials/tea__b__1")
-    digests = {
-        "config_digest": old.config_digest,
-        "substrate_digest": old.tasks[0].substrate_digest,
-    }
-    edit_json(out / "trials/tea__a__1/trial.json", **digests)
-    assert run_study(study, out).ran == 1
-    record = read_record(TrialRecord, out / "trials/tea__b__1/trial.json")
-    assert {name: getattr(record, name) for name in digests} == digests
-    assert read_record(StudyPlan, out / "plan.json").format_version == 1
 
 
 def test_a_task_that_changes_in_the_middle_stops_the_run(tmp_path):
@@ -499,3 +498,521 @@ def test_a_trial_of_unknown_length_gives_no_estimate(finished, start):
     record = read_record(TrialRecord, StudyFolder(finished[1]).trial_record("tea__a__1"))
     assert len(list(_seconds(record))) == 1
     assert list(_seconds(record.model_copy(update={"started_at": start}))) == []
+
+
+@needs_bwrap
+def test_two_versions_of_a_skill_are_a_study(tmp_path):
+    """Each arm gets its own, and ingest knows what each could open."""
+    study = make_study(tmp_path, trials=1)
+    write_tree(tmp_path, {"new/brew/SKILL.md": SKILL, "new/brew/cups.md": "# Cups\n\nTwo.\n"})
+    arms = [{"name": "old", "skill": "brew"}, {"name": "new", "skill": "new"}]
+    edit_study(study, conditions=arms, tasks=[{"path": "tea"}])
+    out = tmp_path / "out"
+    summary = run_study(study, out)
+    assert summary.statuses == {"scored": 2}
+    assert any("old, new: the Skill's knowledge is not matched" in note for note in summary.notes)
+    records = [
+        read_record(TrialRecord, out / f"trials/tea__{arm}__1/trial.json") for arm in ("old", "new")
+    ]
+    assert [record.variant for record in records] == ["old", "new"]
+    assert records[1].variant_digest == digest_tree(tmp_path / "new")
+    offered = offered_by(StudyFolder(out), records[1])
+    assert offered is not None
+    assert [resource.path for resource in offered.resources] == ["SKILL.md", "cups.md"]
+    ingest_trials(out)
+    rows = ask(StudyFolder(out).database, "given_skills").records()
+    assert [(row["condition"], row["files"], row["compared_with"]) for row in rows] == [
+        ("old", 1, None),
+        ("new", 2, "old"),
+    ]
+    assert rows[1]["shared_rate"] == 1
+    assert ask(StudyFolder(out).database, "SELECT * FROM contaminations").rows == []
+    assert run_study(study, out).ran == 0
+
+
+def test_the_prompt_names_the_skills_of_the_arms_that_have_any(tmp_path):
+    study = make_study(
+        tmp_path, script='cp "$1" "$2/seen.txt"; echo done > out.txt', trials=1,
+        variants={"bare": None, "flat": "baseline"}, disclosure="named",
+    )  # fmt: skip
+    out = tmp_path / "out"
+    run_study(study, out)
+    seen = {
+        arm: (out / f"trials/tea__{arm}__1/raw/agent/seen.txt").read_text()
+        for arm in ("bare", "flat")
+    }
+    sentence = "Skills available for this task: brew."
+    assert seen == {"bare": "Write done to out.txt.\n", "flat": f"{seen['bare']}\n{sentence}\n"}
+    record = read_record(TrialRecord, out / "trials/tea__flat__1/trial.json")
+    assert record.disclosed == sentence
+    assert read_record(TrialRecord, out / "trials/tea__bare__1/trial.json").disclosed is None
+
+
+def test_a_condition_may_name_another_agent(tmp_path):
+    study = make_study(tmp_path, trials=1)
+    other = {"name": f"{PROGRAMS}:echo", "model": "large", "effort": "high"}
+    arms = [{"name": "one"}, {"name": "two", "agent": other}]
+    edit_study(study, conditions=arms, agent={"name": "scripted"})
+    with pytest.raises(UsageError, match="differ in agent"):
+        run_study(study, tmp_path / "out")
+    edit_study(study, vary=["agent", "model", "effort"])
+    out = tmp_path / "out"
+    assert run_study(study, out).finished == 2
+    records = {
+        arm: read_record(TrialRecord, out / f"trials/tea__{arm}__1/trial.json")
+        for arm in ("one", "two")
+    }
+    assert (records["one"].agent, records["one"].model) == ("scripted", None)
+    assert (records["two"].agent, records["two"].model) == ("echo", "large")
+    ingest_trials(out)
+    database = StudyFolder(out).database
+    cells = {row["condition"]: row for row in ask(database, "cells").records()}
+    assert cells["one"]["agent"] == "scripted"
+    assert (cells["two"]["agent"], cells["two"]["model"]) == (f"{PROGRAMS}:echo", "large")
+    (setup,) = ask(database, "setup").records()
+    assert setup["agent"] == f"scripted, {PROGRAMS}:echo"
+    assert ask(database, "SELECT * FROM contaminations").rows == []
+
+
+def test_model_and_effort_of_a_condition_reach_its_agent_and_its_records(tmp_path):
+    study = make_study(tmp_path, trials=1)
+    arms = [{"name": "low", "model": "small", "effort": "low"}, {"name": "high", "model": "large"}]
+    agent = {"name": f"{PROGRAMS}:echo", "effort": "high"}
+    edit_study(study, conditions=arms, vary=["model", "effort"], agent=agent)
+    out = tmp_path / "out"
+    run_study(study, out)
+    told = {}
+    for arm in ("low", "high"):
+        record = read_record(TrialRecord, out / f"trials/tea__{arm}__1/trial.json")
+        said = (out / f"trials/tea__{arm}__1/raw/agent-stdout.txt").read_text().strip()
+        told[arm] = said, record.model, record.effort
+    assert told == {"low": ("small low", "small", "low"), "high": ("large high", "large", "high")}
+    ingest_trials(out)
+    rows = ask(StudyFolder(out).database, "provenance").records()
+    assert {(row["model"], row["effort"], row["conditions"]) for row in rows} == {
+        ("small", "low", "low"),
+        ("large", "high", "high"),
+    }
+
+
+@pytest.mark.parametrize("name", ["effort", "reasoning_effort"])
+@pytest.mark.parametrize("also", [{}, {"effort": "high"}], ids=["alone", "beside agent.effort"])
+def test_an_effort_among_the_agents_options_is_refused_with_its_mend(tmp_path, name, also):
+    agent = {"name": f"{PROGRAMS}:echo", "options": {name: "low"}} | also
+    study = make_study(tmp_path, trials=1, agent=agent)
+    with pytest.raises(UsageError, match=f"agent.options.{name}: .*use agent.effort: low") as told:
+        run_study(study, tmp_path / "out")
+    assert told.value.file == str(study)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_that_began_with_an_effort_among_the_options_goes_on(tmp_path):
+    study, out = make_study(tmp_path, trials=1), tmp_path / "out"
+    edit_study(study, agent={"name": f"{PROGRAMS}:echo", "effort": "low"})
+    run_study(study, out)
+    edit_study(study, agent={"name": f"{PROGRAMS}:echo", "options": {"effort": "low"}})
+    old = freeze(load_study(study), tmp_path)
+    digest = read_record(StudyPlan, out / "plan.json").agent_digest
+    write_record(out / "plan.json", old.model_copy(update={"agent_digest": digest}))
+    shutil.rmtree(out / "trials/tea__b__1")
+    kept = out / "trials/tea__a__1/trial.json"
+    record = read_record(TrialRecord, kept)
+    write_record(kept, record.model_copy(update={"config_digest": old.config_digest}))
+    assert run_study(study, out).ran == 1
+    assert read_record(TrialRecord, out / "trials/tea__b__1/trial.json").effort == "low"
+
+
+def trials(**cells):
+    """Trials of tasks: "task__condition" -> rewards."""
+    found = []
+    for cell, rewards in cells.items():
+        task, _, condition = cell.partition("__")
+        for number, reward in enumerate(rewards, 1):
+            status = "unscored" if reward is None else "scored"
+            found.append(fake.trial(task, condition, number, reward=reward, status=status))
+    return found
+
+
+MIXED = trials(tea__a=[0.0, 0.0], tea__b=[1.0, None], ink__a=[0.0, 0.0], ink__b=[0.0, 0.0])
+
+
+def test_rewards_are_told_by_task_and_only_on_demand_by_condition():
+    blind = count_outcomes(MIXED)
+    assert [(one.task, one.condition, one.rewards) for one in blind] == [
+        ("ink", None, {"0": 4}),
+        ("tea", None, {"0": 2, "1": 1, "none": 1}),
+    ]
+    open_ = count_outcomes(MIXED, unblind=True)
+    assert [(one.condition, one.rewards) for one in open_ if one.task == "tea"] == [
+        ("a", {"0": 2}),
+        ("b", {"1": 1, "none": 1}),
+    ]
+
+
+def test_exceptions_are_counted():
+    ends = [fake.trial("tea", "a", 1, exception="AgentTimeoutError"), fake.trial("tea", "b")]
+    assert count_outcomes(ends)[0].exceptions == {"AgentTimeoutError": 1}
+
+
+def test_tasks_and_conditions_with_one_reward_are_told_without_naming_the_condition():
+    blind = uniform_rewards(MIXED)
+    assert blind[0].startswith("on 1 of 2 tasks all trials have the same reward")
+    assert blind[0].endswith(": ink (0)")
+    assert blind[1] == "in 1 conditions all trials have the same reward: --unblind shows which"
+    assert uniform_rewards(MIXED, unblind=True)[1].endswith("same reward: a (0)")
+    assert uniform_rewards(trials(tea__a=[0.0, 1.0], tea__b=[1.0, 0.0])) == []
+    assert uniform_rewards(trials(tea__a=[1.0])) == []
+
+
+def test_a_verifier_that_always_says_the_same_is_one_line(tmp_path):
+    study = make_study(tmp_path, trials=1, script="exit 3")
+    summary = run_study(study, tmp_path / "out")
+    assert summary.warnings == ("all 2 trials with a reward have reward 0",)
+    (counts,) = summary.outcomes
+    assert counts.condition is None
+    assert counts.exceptions == {"NonZeroAgentExitCodeError": 2}
+
+
+TRIALS = ("tea__a__1", "tea__b__1")
+
+
+class Stumbling(LocalHarness):
+    """Hands out what is in its list of ends for a trial, one after the other."""
+
+    def __init__(self, ends):
+        super().__init__()
+        self.ends = {name: list(given) for name, given in ends.items()}
+        self.batches = []
+        self.kept = []
+        self.broken_off = []
+
+    def own_agent(self, choice):
+        return None
+
+    def stopped(self, batch):
+        for name in self.broken_off:
+            job = next(job for job in batch.jobs if job.trial.trial == name)
+            yield job, lambda raw, job=job: self.collect(job, raw)
+        self.broken_off = []
+
+    def run_batch(self, batch):
+        self.batches.append([job.trial.trial for job in batch.jobs])
+        self.kept.append(batch.kept)
+        for job in batch.jobs:
+            yield job, lambda raw, job=job: self.collect(job, raw)
+
+    def collect(self, job, raw):
+        end = self.ends[job.trial.trial].pop(0)
+        status, reward = ("scored", 1.0) if end is None else ("error", None)
+        return trial_record(
+            job, status=status, reward=reward, exception=end, harness="stumbling", isolation="none",
+            variant_digest=None, skill_root=None, started_at=f"{len(self.batches)}", finished_at="9",
+            agent_seconds=1.0, verifier_seconds=None,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def batch_of(tmp_path):
+    """Runs two trials with ends of their own: (records that were told, the harness, its study)."""
+    job, folder = make_job(make_task(tmp_path / "tea")), StudyFolder(tmp_path / "out")
+    folder.trials.mkdir(parents=True)
+    jobs = [
+        replace(job, trial=job.trial.model_copy(update={"trial": name, "condition": name[5]}))
+        for name in TRIALS
+    ]
+
+    def go(retries, *ends):
+        harness = Stumbling(dict(zip(TRIALS, ends, strict=True)))
+        setup = RunSetup(folder.root, tmp_path, workers_lock(folder), job.choice, retries)
+        told = run_in_batch(harness, setup, jobs, jobs=1)
+        return list(told), harness, folder
+
+    return go
+
+
+def test_what_the_machine_broke_runs_again_with_every_attempt_kept(batch_of):
+    told, harness, folder = batch_of(2, ["OSError", None], [None])
+    assert harness.batches == [list(TRIALS), [TRIALS[0]]]
+    assert [(record.trial, record.reward) for record in told] == [
+        (TRIALS[1], 1.0), (TRIALS[0], 1.0),
+    ]  # fmt: skip
+    assert harness.kept == [frozenset(), {(TRIALS[0], "1")}]
+    assert folder.earlier_attempts() == [(TRIALS[0], 1)]
+    first = read_record(TrialRecord, folder.attempt(TRIALS[0], 1) / "trial.json")
+    assert first.exception == "OSError"
+
+
+def test_the_last_attempt_stands_and_a_failing_agent_has_no_other(batch_of):
+    told, harness, folder = batch_of(1, ["OSError", "OSError"], ["NonZeroAgentExitCodeError"])
+    assert harness.batches == [list(TRIALS), [TRIALS[0]]]
+    assert [record.exception for record in told] == ["NonZeroAgentExitCodeError", "OSError"]
+    assert folder.finished_trials() == list(TRIALS)
+    _, harness, _ = batch_of(0, [None], [None])
+    assert harness.kept == [{(TRIALS[0], "1"), (TRIALS[0], "2"), (TRIALS[1], "1")}]
+
+
+def test_what_a_stop_broke_off_is_an_earlier_attempt_and_the_trial_still_to_be_run(tmp_path):
+    job, folder = make_job(make_task(tmp_path / "tea")), StudyFolder(tmp_path / "out")
+    folder.trials.mkdir(parents=True)
+    name = job.trial.trial
+    harness = Stumbling({name: [None, None]})
+    setup = RunSetup(folder.root, tmp_path, workers_lock(folder), job.choice)
+    harness.broken_off = [name]
+    save_stopped(harness, setup, [job])
+    ended: list[TrialRecord] = []
+    told = run_in_batch(harness, setup, [job], jobs=1, ended=ended.append)
+    assert [record.reward for record in told] == [1.0]
+    assert (len(ended), folder.earlier_attempts()) == (1, [(name, 1)])
+    record = read_record(TrialRecord, folder.attempt(name, 1) / "trial.json")
+    assert (record.status, record.reward, record.exception) == ("error", None, "RunStoppedError")
+    assert Spending(folder, Budget(minutes=1)).minutes == pytest.approx(2 / 60)
+
+
+PRICED = GOLDENS / "claude-stream"
+"""A log that says what its run cost."""
+UNPRICED = GOLDENS / "codex-rollout"
+"""One that does not."""
+
+
+def test_a_reached_budget_stops_and_a_raised_one_goes_on(tmp_path):
+    study = make_study(
+        tmp_path, trials=2, script="sleep 0.2; echo done > out.txt", budget={"minutes": 0.003}
+    )
+    out = tmp_path / "out"
+    first = run_study(study, out)
+    assert first.finished == 1
+    assert first.stopped == "budget.minutes: 0.0 of 0.003 are used"
+    assert run_study(study, out).ran == 0
+    edit_study(study, budget={"minutes": 10})
+    last = run_study(study, out)
+    assert (last.finished, last.ran, last.stopped) == (4, 3, None)
+
+
+def test_an_attempt_that_was_run_again_counts_once(tmp_path):
+    study, folder = make_study(tmp_path, trials=1), StudyFolder(tmp_path / "out")
+    run_study(study, folder.root)
+    spent = Spending(folder, Budget(minutes=1))
+    trial = folder.finished_trials()[0]
+    set_aside(folder, trial)
+    assert run_study(study, folder.root).ran == 1
+    spent.count(trial)
+    again = Spending(folder, Budget(minutes=1))
+    assert spent.minutes == pytest.approx(again.minutes)
+
+
+def test_a_budget_that_keeps_trials_from_running_again_is_said(tmp_path):
+    study, out = make_study(tmp_path, trials=1), tmp_path / "out"
+    write_tree(tmp_path / "tea", {"tests/test.sh": "#!/bin/bash\n"})
+    assert run_study(study, out).statuses == {"unscored": 2}
+    edit_study(study, budget={"minutes": 0.00001})
+    last = run_study(study, out, rerun={"unscored"})
+    assert (last.ran, last.finished) == (0, 2)
+    assert "budget.minutes" in str(last.stopped)
+
+
+def test_neither_budget_nor_retries_change_the_plan(tmp_path):
+    study = make_study(tmp_path)
+    plain = freeze(load_study(study), tmp_path)
+    edit_study(study, budget={"dollars": 3}, retries=4)
+    config = load_study(study)
+    assert (config.budget, config.retries) == (Budget(dollars=3), 4)
+    assert freeze(config, tmp_path).config_digest == plain.config_digest
+    assert "budget" not in config.planned
+    assert StudyConfig.model_validate_json(config.model_dump_json()) == config
+
+
+@pytest.fixture
+def talking(tmp_path, monkeypatch):
+    """Makes the study of an agent with a model, which leaves a copy of a log."""
+    monkeypatch.setenv(KEY, "of no worth")
+
+    def make(log, dollars):
+        script = f"cp -r {log} $2/; echo done > out.txt"
+        agent = {"name": f"{PROGRAMS}:talkative", "options": {"script": script}}
+        budget = {"dollars": dollars}
+        return make_study(tmp_path, trials=1, agent=agent, budget=budget), tmp_path / "out"
+
+    return make
+
+
+def test_dollars_are_read_from_the_logs_of_finished_trials(talking):
+    study, out = talking(PRICED, 0.0001)
+    first = run_study(study, out)
+    assert first.finished == 1
+    assert "budget.dollars: " in str(first.stopped)
+    edit_study(study, budget={"dollars": 100})
+    assert run_study(study, out).finished == 2
+
+
+def test_what_an_agent_used_counts_also_where_its_trial_broke_off(tmp_path, monkeypatch):
+    monkeypatch.setenv(KEY, "of no worth")
+    script = f"mv {tmp_path}/tea/tests/test.sh {tmp_path}; cp -r {PRICED} $2/"
+    agent = {"name": f"{PROGRAMS}:talkative", "options": {"script": script}}
+    study, out = make_study(tmp_path, trials=1, variants={"a": None}, agent=agent), tmp_path / "out"
+    assert run_study(study, out).statuses == {"error": 1}
+    spent = Spending(StudyFolder(out), Budget(minutes=1, dollars=1))
+    assert (spent.minutes > 0, spent.dollars > 0, spent.unpriced) == (True, True, {})
+    shutil.rmtree(out / "trials/tea__a__1/raw/agent")
+    spent = Spending(StudyFolder(out), Budget(dollars=1))
+    assert (spent.dollars, spent.unpriced) == (0.0, {"no_trajectory": 1})
+
+
+def test_an_unknown_cost_is_said_and_is_no_zero(talking):
+    summary = run_study(*talking(UNPRICED, 0.0001))
+    assert (summary.finished, summary.stopped) == (2, None)
+    (note,) = [note for note in summary.notes if note.startswith("budget.dollars")]
+    assert "the cost of 2 attempts is unknown (no_usage 2)" in note
+    assert "as 0, because no other is known" in note
+
+
+def test_a_scripted_policy_costs_nothing(tmp_path):
+    summary = run_study(make_study(tmp_path, trials=1, budget={"dollars": 1}), tmp_path / "out")
+    assert not [note for note in summary.notes if "budget" in note]
+
+
+def cost_of(out):
+    ingest_trials(out)
+    rows = ask(
+        StudyFolder(out).database, "SELECT DISTINCT value FROM measures WHERE metric = 'cost_usd'"
+    )
+    return [value for (value,) in rows.rows]
+
+
+def test_prices_of_the_study_go_before_the_packaged_ones(talking):
+    """They are no part of the plan: what is changed counts for the next ingest."""
+    study, out = talking(PRICED, 100)
+    run_study(study, out)
+    assert cost_of(out) == [None]
+    price = {"model": "tea-1", "input": 1, "cache_write": 0, "cache_read": 0, "output": 0}
+    price |= {"as_of": date(2026, 11, 1)}
+    edit_study(study, prices=[price])
+    assert run_study(study, out).ran == 0
+    (first,) = cost_of(out)
+    assert first > 0
+    edit_study(study, prices=[price | {"input": 3}])
+    run_study(study, out)
+    assert cost_of(out) == [pytest.approx(3 * first)]
+
+
+def test_what_an_attempt_spent_that_was_stopped_counts(tmp_path, monkeypatch):
+    monkeypatch.setenv(KEY, "of no worth")
+    mark, folder = f"mark-{uuid4().hex}", StudyFolder(tmp_path / "out")
+    name = f"{mark[:4]}''{mark[4:]}"  # the mark itself shows once the log is copied
+    script = f"cp -r {PRICED} $2/; exec -a {name} sleep 60"
+    agent = {"name": f"{PROGRAMS}:talkative", "options": {"script": script}}
+    run = start(make_study(tmp_path, trials=1, variants={"a": None}, agent=agent), folder.root)
+    until(lambda: alive(mark))
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.communicate(timeout=60)[0].split() == ["0", "True"]
+    assert not alive(mark)
+    ((trial, number),) = folder.earlier_attempts()
+    record = read_record(TrialRecord, folder.attempt(trial, number) / "trial.json")
+    assert (record.status, record.exception) == ("error", "RunStoppedError")
+    spent = Spending(folder, Budget(minutes=1, dollars=1))
+    assert (spent.minutes > 0, spent.dollars > 0, spent.unpriced) == (True, True, {})
+
+
+def test_an_attempt_that_was_killed_is_of_unknown_length_and_cost(talking):
+    study, out = talking(PRICED, 100)
+    run_study(study, out)
+    folder = StudyFolder(out)
+    known = Spending(folder, Budget(minutes=1, dollars=1))
+    trial = folder.finished_trials()[0]
+    path = set_aside(folder, trial) / "trial.json"
+    killed = {"status": "error", "reward": None, "exception": "RunStoppedError"}
+    record = read_record(TrialRecord, path)
+    path.write_text(record.model_copy(update=killed | {"agent_seconds": None}).model_dump_json())
+    shutil.rmtree(path.parent / "raw")
+    spent = Spending(folder, Budget(minutes=1, dollars=1))
+    (other,) = folder.finished_trials()
+    longest = read_record(TrialRecord, folder.trial_record(other)).agent_seconds or 0.0
+    assert spent.minutes == pytest.approx(2 * longest / 60)
+    assert spent.dollars == pytest.approx(known.dollars)
+    minutes, dollars = spent.notes()
+    assert "duration of 1 stopped attempts is unknown; each is counted as the longest" in minutes
+    assert "(no_trajectory 1); each is counted as the most expensive" in dollars
+
+
+ARMS = {"a": None, "b": "baseline"}
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory):
+    base = tmp_path_factory.mktemp("original")
+    told = []
+    skills = write("report", base / "skills").relative_to(base)
+    tasks = [{"path": "tea", "skills": str(skills)}]
+    study = make_study(base, variants=ARMS, trials=1, build={"assay": 1}, tasks=tasks)
+    run_study(study, base / "out", progress=lambda sign: told.append(sign.stage))
+    return base, told
+
+
+def page(out):
+    ingest_trials(out)
+    return report_study(out).path.read_text(encoding="utf-8")
+
+
+def test_the_builds_are_measured_before_the_trials_run_and_the_report_says_so(
+    unchanged,
+):
+    base, told = unchanged
+    assert told.index("assay") < told.index("run")
+    record = load_build(StudyFolder(base / "out").build("tea"))
+    assert AssayReport.model_validate(record.assay).sites == 1
+    assert "origin" not in {one.variant for one in record.variants}
+    said = (
+        "Under policy strict, which judged these variants, this audit would have caught 100.0 % of "
+    )
+    assert said in page(base / "out")
+
+
+def test_a_second_run_measures_nothing_again(unchanged, tmp_path):
+    shutil.copytree(unchanged[0], tmp_path / "copy")
+    told = []
+    study, out = tmp_path / "copy" / "study.yaml", tmp_path / "copy" / "out"
+    run_study(study, out, progress=lambda sign: told.append(sign.stage))
+    assert "assay" not in told
+    edit_study(study, build={"assay": 2})
+    with pytest.raises(StudyError, match=r"a different plan; changed fields: build\.assay"):
+        run_study(study, out)
+
+
+def test_a_build_that_was_measured_beforehand_keeps_its_assay(tmp_path):
+    study, out = make_study(tmp_path, variants=ARMS, trials=1, build={"assay": 1}), tmp_path / "out"
+    build = StudyFolder(out).build("tea")
+    build_source(tmp_path / "brew", build, variants=["baseline"])
+    (record,) = keep_assays({build: None}, AssaySettings(sites=3)).values()
+    run_study(study, out)
+    assert load_build(build) == record
+
+
+def test_variants_that_say_nothing_to_change_are_said_to_measure_nothing(tmp_path):
+    """The baseline of a one-file skill is its source; there is nothing to plant a change into."""
+    study, out = make_study(tmp_path, variants=ARMS, trials=1, build={"assay": 1}), tmp_path / "out"
+    run_study(study, out)
+    assert "this audit was not tested: no drift could be planted" in page(out)
+
+
+def test_a_study_that_does_not_ask_says_how_to_measure(tmp_path):
+    study, out = make_study(tmp_path, variants=ARMS, trials=1), tmp_path / "out"
+    run_study(study, out)
+    assert load_build(StudyFolder(out).build("tea")).assay is None
+    said = page(out)
+    assert "has not been measured" in said
+    assert "<code>skilljuror assay STUDY --keep</code>" in said
+
+
+def test_an_unasked_assay_leaves_the_plan_of_earlier_versions_as_it_was():
+    fields = {"name": "s", "tasks": [{"path": "t"}], "conditions": [{"name": "c"}]}
+    assert StudyConfig.model_validate(fields).model_dump()["build"] == {}
+    asked = StudyConfig.model_validate(fields | {"build": {"assay": 2, "mine": [1]}})
+    assert asked.model_dump()["build"] == {"assay": 2, "mine": [1]}
+    assert StudyConfig.model_validate_json(asked.model_dump_json()) == asked
+    assert asked.build.options == {"mine": [1]}
+    assert BuildChoice.model_validate({"assay": True}).assay == 1
+
+
+def test_a_misspelt_field_is_guessed(tmp_path):
+    study = make_study(tmp_path, variants=ARMS, build={"asay": 1})
+    with pytest.raises(StudyError, match=r"build\.asay: unknown option; did you mean 'assay'\?"):
+        run_study(study, tmp_path / "out")

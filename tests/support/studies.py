@@ -8,8 +8,7 @@ import time
 
 import yaml
 
-from skilljuror.study.plan import freeze
-from skilljuror.study.study_file import load_study
+from skilljuror.study.plan import freeze, load_study
 from tests.support.harness_tasks import SKILL, make_task, write_tree
 from tests.support.places import ROOT
 

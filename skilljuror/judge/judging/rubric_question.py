@@ -18,7 +18,7 @@ from skilljuror.base.models.task_rubric import TaskRubricItem
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.store.trials import ReadTrial
-from skilljuror.study.task_rubric import MAX_QUOTE, Work
+from skilljuror.study.rubric import MAX_QUOTE, Work
 
 COMMANDS, MESSAGE = "(commands)", "(last message)"
 """Names of what is shown beside the files."""

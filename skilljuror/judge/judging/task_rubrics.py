@@ -33,8 +33,7 @@ from skilljuror.judge.judging.rubric_question import (
 from skilljuror.store import open_write
 from skilljuror.store.rows import keeps_quotes
 from skilljuror.store.trials import ReadTrial, read_trial
-from skilljuror.study.rubric_work import has_rubric, inputs_of, work_of
-from skilljuror.study.task_rubric import Decided, decide, read_rubric
+from skilljuror.study.rubric import Decided, decide, has_rubric, inputs_of, read_rubric, work_of
 
 Rubrics = Mapping[str, Sequence[TaskRubric]]
 """Task -> its rubrics."""

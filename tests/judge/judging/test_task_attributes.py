@@ -10,8 +10,7 @@ from skilljuror.judge.judging.task_attributes import judge_tasks
 from skilljuror.store import open_write
 from skilljuror.store.questions import run
 from skilljuror.store.trials import ingest_trials
-from skilljuror.study.plan import freeze
-from skilljuror.study.study_file import load_study
+from skilljuror.study.plan import freeze, load_study
 from tests.support.loopback import model_server
 from tests.support.rubric_answers import client
 from tests.support.scripted_model import WARNINGS, blocks

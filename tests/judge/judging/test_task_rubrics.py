@@ -14,10 +14,9 @@ from skilljuror.judge.judging.task_rubrics import judge_rubrics
 from skilljuror.review.desk import StudyDesk
 from skilljuror.store.questions import run
 from skilljuror.store.trials import ingest_trials
-from skilljuror.study.rubric_work import rubric_findings
+from skilljuror.study.check import check_tasks
+from skilljuror.study.rubric import Work, decide, read_rubric, rubric_findings
 from skilljuror.study.run import run_study
-from skilljuror.study.task_check import check_tasks
-from skilljuror.study.task_rubric import Work, decide, read_rubric
 from tests.support.cli_process import call
 from tests.support.harness_tasks import make_task, write_tree
 from tests.support.loopback import model_server

@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.audit.audit import audit
 from skilljuror.base.errors import UsageError
-from skilljuror.study.waivers import accept, accept_known, read_accepted
+from skilljuror.review.waivers import accept, accept_known, read_accepted
 from tests.support.knowledge_bundles import skill
 
 DUTY = "Never open the door."

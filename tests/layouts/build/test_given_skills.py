@@ -7,8 +7,7 @@ from skilljuror.base.files import StudyFolder, digest_tree
 from skilljuror.base.models.study import SkillSource
 from skilljuror.layouts.build.given_skills import GivenSkills, given_rows
 from skilljuror.skill.bundles import load_bundle
-from skilljuror.study.plan import changed_fields, freeze
-from skilljuror.study.study_file import load_study
+from skilljuror.study.plan import changed_fields, freeze, load_study
 from tests.support.git_repositories import git
 from tests.support.harness_tasks import SKILL, write_tree
 from tests.support.studies import KETTLE, edit, make_study

@@ -7,11 +7,11 @@ from skilljuror.base.files import StudyFolder, append_jsonl
 from skilljuror.base.models.review import Decision
 from skilljuror.layouts.build.reviews import answered, flagged, reviewed, waivers_of
 from skilljuror.review.desk import StudyDesk
+from skilljuror.review.waivers import open_findings, waive_finding
 from skilljuror.store.questions import run
 from skilljuror.store.study_files import store_builds
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
-from skilljuror.study.waivers import open_findings, waive_finding
 from tests.support.reviewed_builds import DOUBTFUL, SKILL, TWO, doubtful_build
 from tests.support.studies import make_study
 

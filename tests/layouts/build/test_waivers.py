@@ -10,11 +10,11 @@ from skilljuror.base.files import StudyFolder, read_jsonl
 from skilljuror.layouts.build.build import build_many, build_source
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.layouts.verify import verify_build
+from skilljuror.review.waivers import open_findings, waive_finding
 from skilljuror.store.questions import run
 from skilljuror.store.study_files import store_builds
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
-from skilljuror.study.waivers import open_findings, waive_finding
 from tests.support.cli_process import call, complaint
 from tests.support.studies import PROGRAMS, make_study
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -12,9 +11,7 @@ from skilljuror.store.checks import MAX_FILE, failure_label, read_checks
 from skilljuror.store.questions import run
 from skilljuror.store.rows import MeasureOptions
 from skilljuror.store.trials import ingest_trials
-from skilljuror.study.adopt import adopt
 from skilljuror.study.run import run_study
-from tests.support.harbor_trials import TRIAL
 from tests.support.harness_tasks import REWARD, write_tree
 from tests.support.studies import make_study
 
@@ -310,26 +307,3 @@ def test_ingest_stores_rows_of_local_trials_and_forgets_what_they_said_without_q
     assert len(stored()) == 1
     ingest_trials(tmp_path / "out", options=MeasureOptions(quotes=False))
     assert [row[-2] for row in stored()] == [None]
-
-
-def test_ingest_stores_rows_of_adopted_trials_and_names_reports_that_it_cannot_read(tmp_path):
-    for number, report in enumerate((
-        ctrf({"name": "\x1b[31mred\x00"}),
-        b'{"results": {"tests": [',
-    )):
-        place = tmp_path / "released" / "job" / f"tea__A{number}"
-        shutil.copytree(TRIAL, place)
-        result = json.loads((place / "result.json").read_bytes())
-        named = {"id": place.name, "trial_name": place.name, "task_name": "tea"}
-        (place / "result.json").write_text(json.dumps(result | named))
-        verified(place, ctrf__json=report)
-    arms = [{"name": "one", "trials": "*"}]
-    (tmp_path / "map.yaml").write_text(json.dumps({"name": "others", "conditions": arms}))
-    adopt([tmp_path / "released"], tmp_path / "map.yaml", tmp_path / "study")
-    summary = ingest_trials(tmp_path / "study")
-    database = tmp_path / "study" / "study.duckdb"
-    (row,) = run(database, "SELECT name, award FROM check_results").records()
-    assert row["award"] == 1
-    ((path, reason),) = summary.failures
-    assert path.endswith("raw/verifier/ctrf.json")
-    assert reason.startswith("test report: ")

@@ -12,7 +12,7 @@ from skilljuror.base.models.study import StudyPlan, TrialRecord
 from skilljuror.store.questions import run
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.check import check_study
-from skilljuror.study.generate.generate import Request, generate
+from skilljuror.study.generate import Request, generate
 from skilljuror.study.init_study import StudySource, init_study
 from skilljuror.study.run import run_study
 from tests.support import programs

@@ -1,1 +1,0 @@
-"""Generate Skills: a generator is a study whose answer is a folder."""
