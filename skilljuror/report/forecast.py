@@ -19,11 +19,10 @@ from skilljuror.base.registry import resolve
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.base import Harness, Requirement, time_limit
 from skilljuror.layouts.build.given_skills import GivenSkills
-from skilljuror.measures.stats.coverage import NO_VARIATION
-from skilljuror.measures.stats.power import VarianceParts, detectable_effect, variance_parts
-from skilljuror.report.answers import Answers
-from skilljuror.report.headline import outcome_contrast, outcome_trials
-from skilljuror.report.remarks import roots_shown
+from skilljuror.measures.paired import NO_VARIATION
+from skilljuror.measures.power import VarianceParts, detectable_effect, variance_parts
+from skilljuror.report.computed import Answers, outcome_contrast, outcome_trials
+from skilljuror.report.headline import roots_shown
 from skilljuror.store.plans import differing, headline, setting
 from skilljuror.store.questions.run import Reader, open_read, run
 from skilljuror.study.exclusions import undecided

@@ -30,7 +30,7 @@ from skilljuror.harness.sandbox import bwrap_problem, remove_tree
 from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.logs.discovery.find_logs import discover
 from skilljuror.logs.read import parser, read
-from skilljuror.measures.metrics.efficiency import usage_of
+from skilljuror.measures.run_measures import usage_of
 from skilljuror.skill.bundles import write_bundle
 from skilljuror.skill.bundles.limits import check_path
 from skilljuror.study.plan import planned_trial

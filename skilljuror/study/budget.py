@@ -12,7 +12,7 @@ from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.measure import Price, TrialContext
 from skilljuror.base.models.study import Budget, TrialRecord
 from skilljuror.base.prices import PRICES
-from skilljuror.measures.metrics import efficiency
+from skilljuror.measures.run_measures import efficiency
 from skilljuror.store.ingest.trials import log_of
 from skilljuror.study.faults import RUN_STOPPED
 

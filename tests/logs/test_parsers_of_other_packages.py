@@ -9,7 +9,7 @@ import pytest
 from skilljuror.base.errors import UsageError
 from skilljuror.logs.discovery.find_logs import LogFilter, discover
 from skilljuror.logs.read import parser, read
-from skilljuror.report.lookup import look_up
+from skilljuror.report.trajectory import look_up
 from skilljuror.store.ingest.ingest import ingest_logs
 from skilljuror.store.questions.run import run
 from tests.support.cli_process import call, complaint

@@ -3,10 +3,8 @@
 import pytest
 
 from skilljuror.judge.judging.judge_study import judge_study
-from skilljuror.measures.stats.verdicts import Verdict
-from skilljuror.report.ablation import ASLEEP, EARNS, OPEN, SHAM, _word
-from skilljuror.report.answers import Answers
-from skilljuror.report.computed import answer
+from skilljuror.measures.paired import Verdict, _word
+from skilljuror.report.computed import ASLEEP, EARNS, OPEN, SHAM, Answers
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import open_read, run
 from skilljuror.study.run import run_study
@@ -47,7 +45,7 @@ def study(tmp_path_factory):
 
 def test_a_section_has_its_effect_and_what_the_whole_skill_did_with_it(study):
     with open_read(study) as reader:
-        rows = {row["condition"]: row for row in answer(Answers(reader), "sections").records()}
+        rows = {row["condition"]: row for row in Answers(reader)("sections").records()}
     assert list(rows) == ["named-without", REDACTION, PERCENTILES]
     rates = {(c, t): rate for c, t, rate in run(study, PASSES).rows}
     for name, row in rows.items():

@@ -9,7 +9,7 @@ from skilljuror.base.files import StudyFolder, read_record, write_record
 from skilljuror.base.models.review import Acceptance
 from skilljuror.base.models.study import TrialRecord
 from skilljuror.base.review_rows import rows_of
-from skilljuror.report.answers import Answers
+from skilljuror.report.computed import Answers
 from skilljuror.report.headline import headline
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import open_read

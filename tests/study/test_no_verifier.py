@@ -9,7 +9,7 @@ from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.study import TrialRecord
 from skilljuror.harness.harbor.tasks import prepare_task
-from skilljuror.report.build import build_report
+from skilljuror.report.page import build_report
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import catalog
 from skilljuror.store.questions.run import run as ask

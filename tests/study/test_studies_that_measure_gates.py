@@ -10,7 +10,7 @@ from skilljuror.base.models.gate import AssayReport
 from skilljuror.base.models.study import BuildChoice, StudyConfig
 from skilljuror.layouts.build.assay import AssaySettings, keep_assays
 from skilljuror.layouts.build.build import build_source, load_build
-from skilljuror.report.lookup import report_study
+from skilljuror.report import report_study
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support.bundle_corpus import write

@@ -4,6 +4,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import path_of
@@ -124,7 +125,7 @@ def _check_defined(name: str, defined: Container[str], found: Iterable[Measure])
 def definition_rows(further: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     """Rows of the table `metrics`, one per measure. Raises UsageError for an invalid name."""
     return [
-        {"metric": measure, "family": name, **vars(definition)}
+        {"metric": measure, "family": name, **asdict(definition)}
         for name, metric in families(further).items()
         for measure, definition in metric.definitions.items()
     ]

@@ -19,7 +19,7 @@ from skilljuror.base.models.trajectory import Compaction, Step, Trajectory, Usag
 from skilljuror.events.exposure import exposes_text
 from skilljuror.logs.base import FoundSource
 from skilljuror.logs.discovery.file_facts import facts_at
-from skilljuror.measures.metrics.process import step_bytes
+from skilljuror.measures.run_measures import step_bytes
 
 PREVIEW = 160
 _LOOK = 4 * PREVIEW

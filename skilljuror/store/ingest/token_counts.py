@@ -10,7 +10,7 @@ from skilljuror.base.models.events import Exposure, ResourceEvent, SkillManifest
 from skilljuror.base.models.knowledge import MappedUnit
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.events.exposure import exposes_text
-from skilljuror.measures.metrics.process import step_texts
+from skilljuror.measures.run_measures import step_texts
 
 CACHED_TEXTS = 50_000
 """Distinct texts whose counts a worker caches (about 10 MB)."""

@@ -17,7 +17,7 @@ from skilljuror.layouts.build.model_build import Rewriting, build_with_model, mo
 from skilljuror.layouts.verify.verification import verify_build
 from skilljuror.logs.base import Source
 from skilljuror.logs.read import read
-from skilljuror.measures.metrics.efficiency import usage_of
+from skilljuror.measures.run_measures import usage_of
 from skilljuror.skill.bundles.folder import write_bundle
 from tests.support.cli_process import call
 from tests.support.harness_tasks import needs_bwrap

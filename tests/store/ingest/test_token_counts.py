@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilljuror.base import tokens
-from skilljuror.measures.metrics.process import step_texts
+from skilljuror.measures.run_measures import step_texts
 from skilljuror.store.ingest import token_counts
 from skilljuror.store.ingest.analysis import MeasureOptions
 from skilljuror.store.ingest.ingest import ingest_logs

@@ -11,8 +11,8 @@ from msgspec import structs
 
 from skilljuror.base.errors import StudyError
 from skilljuror.logs.harbor.result import is_trial, read_result
-from skilljuror.report.build import build_report
-from skilljuror.report.lookup import look_up
+from skilljuror.report.page import build_report
+from skilljuror.report.trajectory import look_up
 from skilljuror.store.ingest.changes import ReadPolicy
 from skilljuror.store.ingest.ingest import ingest_logs
 from skilljuror.store.questions.run import catalog, run
