@@ -464,7 +464,8 @@ def coverage(heat: Heat, *, scripted: bool = False) -> Drawing:
 
     files = sorted(by_file(heat.units), key=lambda file: (file.task, not is_root(file.file)))
     rows = {(file.task, file.file): place for place, file in enumerate(files)}
-    tasks = len({file.task for file in files})
+    alone = len({file.file for file in files}) == len(files)
+    names = [file.file if alone else f"{file.task}: {file.file}" for file in files]
     paper = Paper(scripted)
     with paper.axes(9.0, 1.5 + 0.34 * len(files)) as (figure, axes):
         for unit in heat.units:
@@ -473,8 +474,8 @@ def coverage(heat: Heat, *, scripted: bool = False) -> Drawing:
             axes.broken_barh([span], (place - 0.36, 0.6), facecolors=[colour])
             if unit.used_low:
                 axes.broken_barh([span], (place + 0.26, 0.12), facecolors=[USED])
-        names = [file.file if tasks == 1 else f"{file.task}: {file.file}" for file in files]
-        axes.set_yticks(range(len(files)), map(paper.label, names))
+        ends = [name if len(name) <= LABEL else f"…{name[1 - LABEL :]}" for name in names]
+        axes.set_yticks(range(len(files)), map(paper.label, ends))
         axes.set_ylim(len(files) - 0.4, -0.6)
         axes.set_xlim(left=0)
         axes.set_xlabel("line")
