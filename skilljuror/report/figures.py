@@ -358,7 +358,7 @@ def strata(answers: Answers, paper: Paper) -> Drawing | None:
     width = max(high for _, high in ranges) - min(low for low, _ in ranges)
     with paper.axes(9.0, 4.8) as (figure, axes):
         for (low, high), (_, height) in zip(ranges, points, strict=True):
-            line = {"color": _colour(height), "linewidth": 1, "alpha": 0.6}
+            line: Any = {"color": _colour(height), "linewidth": 1, "alpha": 0.6}
             axes.plot((low, high), (height, height), "|-", **line)
         across, up = zip(*points, strict=True)
         areas = [60.0 * row["tasks"] for row in rows]
