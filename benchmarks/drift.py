@@ -26,7 +26,7 @@ from skilljuror.base.errors import SkilljurorError
 from skilljuror.base.models.bundle import Bundle
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.build.folder import VARIANTS
-from skilljuror.measures.stats.intervals import wilson_interval
+from skilljuror.measures.rates import wilson_interval
 from skilljuror.skill.bundles import load_bundle
 
 LAYOUTS = ("baseline", "pd")

@@ -24,15 +24,15 @@ from statistics import fmean
 
 import numpy as np
 
-from skilljuror.measures.stats.coverage import TrialValue, arm_rate
-from skilljuror.measures.stats.intervals import Interval
-from skilljuror.measures.stats.paired import geometric_ratio, paired_delta
-from skilljuror.measures.stats.prediction_powered import JudgedItem, judged_difference, judged_rate
-from skilljuror.measures.stats.yields import (
+from skilljuror.measures.paired import TrialValue, arm_rate, paired_delta
+from skilljuror.measures.prediction_powered import JudgedItem, judged_difference, judged_rate
+from skilljuror.measures.rates import (
     MIN_TASKS,
     MIN_TASKS_SKEWED,
+    Estimate,
+    Interval,
     Sums,
-    Yield,
+    geometric_ratio,
     normalised_gain,
     per_pass,
     share,
@@ -152,7 +152,7 @@ def truths_of_rates(one: Rates) -> dict[str, float]:
     }
 
 
-def few(made: Yield, least: int) -> Interval | None:
+def few(made: Estimate, least: int) -> Interval | None:
     """As printed: none over few tasks."""
     return made.interval if made.tasks >= least else None
 

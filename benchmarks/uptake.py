@@ -30,7 +30,7 @@ from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
-from skilljuror.measures.stats.agreement import agreement
+from skilljuror.measures.agreement import agreement
 
 SHARED = Path(__file__).parent.parent.parent / "shared"
 LABELS = SHARED / "labels" / "uptake" / "events.jsonl"

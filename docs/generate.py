@@ -12,8 +12,7 @@ from typer.main import get_command
 from skilljuror.base.models.study import StudyConfig
 from skilljuror.cli.app import app
 from skilljuror.measures.metrics import definitions
-from skilljuror.report.computed import COMPUTED
-from skilljuror.report.paper import TABLES
+from skilljuror.report.computed import COMPUTED, data
 from skilljuror.store.connect import describe
 from skilljuror.store.questions import catalog
 
@@ -73,10 +72,11 @@ def paper_page() -> str:
         " computed table (*), which an estimator makes from the question named in its definitions.\n",
         "| table | shows | question | note |\n|---|---|---|---|",
     ]
-    for table in TABLES:
-        star = " *" if table.question in COMPUTED else ""
-        made = f"`{table.question}`{star}" if table.question else "–"
-        parts.append(f"| {table.name} | {table.title} | {made} | {table.note} |")
+    for table in data("paper"):
+        question = table.get("question", "")
+        star = " *" if question in COMPUTED else ""
+        made = f"`{question}`{star}" if question else "–"
+        parts.append(f"| {table['name']} | {table['title']} | {made} | {table.get('note', '')} |")
     return "\n".join(parts) + "\n"
 
 

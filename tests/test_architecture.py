@@ -17,9 +17,9 @@ FLOORS = (
 """The rooms, from the ground up: a room imports rooms before it, never one behind it."""
 
 LINES = {
-    "base": 6_100, "measures": 2_600, "skill": 3_500, "logs": 6_900, "events": 3_300, "audit": 8_500,
+    "base": 6_100, "measures": 2_050, "skill": 3_500, "logs": 6_900, "events": 3_300, "audit": 8_500,
     "harness": 5_100, "layouts": 7_700, "store": 4_050, "study": 4_950, "judge": 5_200,
-    "report": 7_000, "review": 1_900, "cli": 4_000,
+    "report": 5_150, "review": 1_900, "cli": 4_000,
 }  # fmt: skip
 """Most lines of Python of each room. It falls; only a new capability with a named user raises it."""
 
@@ -34,7 +34,7 @@ OWNERS: dict[str, set[str]] = {
     "duckdb": {"store"},
     "orjson": {"base", "logs", "measures"},
     "pandas": {"store", "report"},
-    "numpy": {"measures", "report"},
+    "numpy": {"measures"},
     "scipy": {"measures"},
     "matplotlib": {"report"},
     "jinja2": {"report", "review"},

@@ -10,7 +10,7 @@ from skilljuror.base.extras import require
 from skilljuror.base.files import StudyFolder, data_dir
 from skilljuror.base.workers import Listener, silent
 from skilljuror.judge.judging.judge_study import judge_study
-from skilljuror.report.lookup import report_study
+from skilljuror.report import report_study
 from skilljuror.store.rows import MeasureOptions
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study

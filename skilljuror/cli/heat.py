@@ -49,9 +49,9 @@ def heat(
     form: Annotated[
         HeatFormat, typer.Option("--format", help="lcov: for genhtml, Codecov and editors.")
     ] = HeatFormat.table,
-    html: Annotated[
+    figure: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write the Skill's text, painted."),
+        typer.Option("--figure", metavar="FILE", help="Write an SVG: files and lines, painted."),
     ] = None,
     fail_under: Annotated[
         str | None,
@@ -80,9 +80,11 @@ def heat(
         emit(
             {"name": found.name, **shares, "rows": rows}, json, lambda: _print(found, rows, by)
         )  # fmt: skip
-    if html:
-        reports.write_heat(found, html)
-        print(f"page: {html}", file=sys.stderr)
+    if figure:
+        from skilljuror.report import heat_figure
+
+        heat_figure(found, figure)
+        print(f"figure: {figure}", file=sys.stderr)
     _check(found, bounds)
 
 

@@ -250,7 +250,7 @@ def show(
     """Show a trajectory: steps, Skill resources and uptake. A task with --html shows a trial of each arm of
     the contrast, ended as most did."""
     from skilljuror.cli.timeline import print_timeline
-    from skilljuror.report.lookup import look_up, look_up_case
+    from skilljuror.report.trajectory import look_up, look_up_case
 
     case = look_up_case(study, trials[0]) if html and len(trials) == 1 else None
     found = case.runs if case else [look_up(study, trial) for trial in trials]
@@ -305,7 +305,7 @@ def report(
 ) -> None:
     """Write tables, figures and a self-contained report.html; of several studies, one table over the tasks
     that all of them have, and what else is matched."""
-    from skilljuror.report.lookup import report_head, report_paper, report_study
+    from skilljuror.report import report_head, report_paper, report_study
 
     if form == ReportFormat.markdown and (out is not None or json or paper):
         raise UsageError(
@@ -336,7 +336,7 @@ def report(
 def _report_several(
     studies: list[Path], out: Path | None, form: ReportFormat, *, paper: bool, json: bool
 ) -> None:
-    from skilljuror.report.lookup import report_several
+    from skilljuror.report import report_several
 
     if paper:
         raise UsageError("--paper takes one study; name one", field="paper")

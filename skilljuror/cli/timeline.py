@@ -6,8 +6,7 @@ from skilljuror.base.models.events import ResourceEvent
 from skilljuror.base.models.trajectory import Message, Step, ToolCall, Trajectory
 from skilljuror.cli.output import print_indented, print_legend
 from skilljuror.harness.artifacts import last_lines
-from skilljuror.report.lookup import RunDetails
-from skilljuror.report.trajectory import Bridges, place_of
+from skilljuror.report.trajectory import Bridges, RunDetails, place_of
 
 SHORT = 200
 VERIFIER_LINES = 20

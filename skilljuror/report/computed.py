@@ -1,42 +1,493 @@
-"""Tables that need an estimator on top of SQL: contrasts of measures, paired by task."""
+"""Answers to the questions of a report, and the tables that need an estimator on top of SQL.
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+A computed table is a function from answers to rows; computed.yaml holds its columns and what they mean.
+"""
 
-from skilljuror.measures.stats.paired import (
-    Arm,
-    GeometricRatio,
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import yaml
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skilljuror.base.redaction import without_paths
+from skilljuror.measures.agreement import Agreement, agreement, judge_accuracy, krippendorff_alpha
+from skilljuror.measures.paired import (
+    ALPHA,
+    NO_VARIATION,
+    ONE_TASK,
     PairedDelta,
-    geometric_ratio,
+    TrialValue,
+    contrast,
     paired_delta,
+    verdict,
 )
-from skilljuror.measures.stats.power import false_discovery_rates, holm
-from skilljuror.measures.stats.verdicts import verdict
-from skilljuror.measures.stats.yields import per_pass
-from skilljuror.report import judging
-from skilljuror.report.ablation import SECTIONS, sections
-from skilljuror.report.answers import Answers
-from skilljuror.report.headline import outcome_contrast
-from skilljuror.report.patterns import INTERACTIONS, PATTERNS, RULES, interactions, patterns
-from skilljuror.report.rates import (
-    COSTS,
-    GAINS,
-    PROCESS_RATES,
-    SOURCE,
-    YIELDS,
-    difference,
-    ends,
-    flip_p,
-    gains,
-    largest_p,
-    measure_arms,
-    process_rates,
-    task_sums,
-    yields,
+from skilljuror.measures.power import (
+    anova,
+    detectable_effect,
+    false_discovery_rates,
+    holm,
+    sign_flip,
+)
+from skilljuror.measures.prediction_powered import (
+    CorrectedRate,
+    JudgedItem,
+    corrected_difference,
+    corrected_rate,
+    judged_difference,
+    judged_rate,
+)
+from skilljuror.measures.rates import (
+    MIN_TASKS,
+    MIN_TASKS_SKEWED,
+    Arm,
+    Estimate,
+    Interval,
+    geometric_ratio,
+    mean_rate,
+    normalised_gain,
+    per_pass,
+    rate_interval,
+    share,
+)
+from skilljuror.store.connect import QueryResult, Reader
+from skilljuror.store.questions import (
+    CONTRAST,
+    NOT_USABLE,
+    TASKS,
+    Query,
+    meaning_of_mark,
+    query,
+    run,
+)
+
+Row = tuple[Any, ...]
+Record = dict[str, Any]
+
+PRIVATE = frozenset(
+    {
+        "action_quote", "file", "message", "path", "person", "preview", "project", "quote", "said", "source",
+        "source_quote", "source_text", "variant_text",
+    }
 )  # fmt: skip
-from skilljuror.report.usable import marked
-from skilljuror.store.connect import QueryResult
-from skilljuror.store.questions import NOT_USABLE, Query, meaning_of_mark, query
+"""Columns that hold words or paths of a log or of a bundle, or names of people and their projects."""
+WHOLE = frozenset({"cells", "overview", "setup"})
+"""Questions about the whole study, which are not limited to some of its tasks."""
+
+
+class Answers:
+    """Answers of one database, each made once; `quotes` false leaves every private column out, and `tasks` all
+    other tasks."""
+
+    def __init__(self, reader: Reader, *, quotes: bool = True, tasks: Iterable[str] = ()) -> None:
+        self._reader = reader
+        self._tasks = " ".join(tasks)
+        self._answers: dict[str, QueryResult] = {}
+        self.quotes = quotes
+        """Whether words and paths of logs may be shown."""
+
+    def __call__(self, name: str, **params: str) -> QueryResult:
+        """The answer to a named question, or the rows of a computed table. Raises QueryError."""
+        key = " ".join([name, *(f"{param}={value}" for param, value in sorted(params.items()))])
+        if key not in self._answers:
+            self._answers[key] = self._computed(name) if name in COMPUTED else self._answer(name, params)  # fmt: skip
+        return self._answers[key]
+
+    def single(self, name: str) -> Record:
+        """The only row of an answer; empty when there is none."""
+        return next(iter(self(name).records()), {})
+
+    def _answer(self, name: str, params: dict[str, str]) -> QueryResult:
+        if self._tasks and name not in WHOLE:
+            params = {**params, TASKS: self._tasks}
+        answer = run(self._reader, name, **params)
+        return answer if self.quotes else shareable(answer)
+
+    def _computed(self, name: str) -> QueryResult:
+        """The rows of a computed table; with arms, each with the mark of a question, which is the reason for its
+        null columns in `whole`."""
+        table, rows = documentation(name), COMPUTED[name](self)
+        if not table.arms:
+            return QueryResult(table.columns, list(rows))
+        columns, marked = table.columns[:-1], []
+        for values in rows:
+            row = dict(zip(columns, values, strict=True))
+            mark = self.mark(row, table.arms)
+            if mark:
+                reasons = {f"{column}_reason" for column in table.whole} & row.keys()
+                row |= dict.fromkeys(table.whole) | dict.fromkeys(reasons, mark)
+            marked.append((*row.values(), mark or None))
+        return QueryResult(table.columns, marked)
+
+    def mark(self, row: Mapping[str, Any], arms: tuple[str, ...]) -> str:
+        """Why an arm that a row names is not whole; "" if all are."""
+        names = map(self.single("setup").get, CONTRAST) if arms == ("contrast",) else map(row.get, arms)  # fmt: skip
+        words = {arm["condition"]: arm[NOT_USABLE] for arm in self("outcomes").records()}
+        return "; ".join(filter(None, map(words.get, names)))
+
+
+def shareable(answer: QueryResult) -> QueryResult:
+    """What of an answer may leave the machine: no private column, no error of a log, which may quote it, and
+    no absolute path in any text."""
+    kept = [name for name in answer.columns if name not in PRIVATE]
+    rows = []
+    for row in answer.records():
+        if row.get("status") == "error" and "reason" in row:
+            row["reason"] = None
+        rows.append(tuple(_without_paths(row[name]) for name in kept))
+    return QueryResult(tuple(kept), rows)
+
+
+def _without_paths(cell: Any) -> Any:
+    if isinstance(cell, str):
+        return without_paths(cell)
+    return [*map(_without_paths, cell)] if isinstance(cell, list) else cell
+
+
+@cache
+def data(name: str) -> Any:
+    """Return a YAML file of the report, read once."""
+    return yaml.safe_load((Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8"))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The parts of a text between commas."""
+    return tuple(text.split(", ")) if text else ()
+
+
+@cache
+def documentation(name: str) -> Query:
+    """What a question, or a computed table, says of itself; the SQL of a computed table is that of
+    the question it starts from."""
+    if name not in COMPUTED:
+        return query(name)
+    table = data("computed")[name]
+    arms, whole = names(table.get("arms", "")), names(table.get("whole", ""))
+    mark = {NOT_USABLE: meaning_of_mark(whole)} if arms else {}
+    return query(table["source"])._replace(
+        name=name,
+        question=table["question"],
+        grain=table["grain"],
+        columns=(*names(table["columns"]), *mark),
+        read=table["read"],
+        definitions=table["definitions"] | mark,
+        arms=arms,
+        whole=whole,
+    )
+
+
+# Outcomes of the contrast
+
+OUTCOMES = {
+    "strict_pass": "strict pass rate", "reward": "mean reward", "checks": "share of awarded points",
+}  # fmt: skip
+"""Primary outcome -> name of its mean over the trials of a task."""
+
+
+def primary_contrast(answers: Answers) -> PairedDelta | None:
+    """Return `outcome_contrast` of the study's own contrast; None if there are no two arms."""
+    study, setup = answers.single("overview"), answers.single("setup")
+    return outcome_contrast(answers, setup["primary_outcome"], study["treatment"], study["control"])
+
+
+def outcome_contrast(
+    answers: Answers, outcome: str, treatment: str | None, control: str | None
+) -> PairedDelta | None:
+    """Return treatment minus control in an outcome over all planned trials (measures §1.8). None if there
+    are no two arms."""
+    if treatment is None or control is None:
+        return None
+    trials = outcome_trials(answers, outcome, treatment, control)
+    return contrast(trials, treatment, control) if trials else None
+
+
+def outcome_trials(
+    answers: Answers, outcome: str, treatment: str, control: str
+) -> list[TrialValue]:
+    """Return an outcome in all planned trials of two arms; a missing reward counts as 0, and a trial without a
+    share of points is not final. A task without a verifier has no reward, and is left out."""
+    rows = answers("contrast_trials", treatment=treatment, control=control).records()
+    values: dict[str, Callable[[Record], float | None]] = {
+        "strict_pass": lambda row: float(row["strict"]),
+        "reward": lambda row: float(row["reward"] or 0.0),
+        "checks": lambda row: None if row["share"] is None else float(row["share"]),
+    }
+    return [
+        TrialValue(
+            task=row["task"],
+            condition=row["condition"],
+            value=values[outcome](row),
+            final=row["final"] and (outcome != "checks" or row["share"] is not None),
+            contaminated=row["contaminated"],
+            flags=row["flags"],
+            suppressed=row["suppressed"],
+        )
+        for row in rows
+        if outcome == "checks" or row["strict"] is not None
+    ]
+
+
+# Ends of intervals, and p values
+
+ONE_SIDED = "a single task holds all of one kind"
+"""Why a rate has no interval: the jackknife cannot leave that task out."""
+Ends = tuple[float | None, str | None, float | None]
+
+
+def ends(interval: Interval | None, tasks: int) -> Ends:
+    """Lower end, why there is none, upper end."""
+    if interval is not None:
+        return interval.low, None, interval.high
+    reason = NO_VARIATION if tasks > 1 else ONE_TASK
+    return None, reason if tasks else None, None
+
+
+def few_ends(estimate: Estimate, least: int = MIN_TASKS, scale: float = 1.0) -> Ends:
+    """`ends`, but none over fewer tasks than `least`."""
+    if estimate.value is None:
+        return None, None, None
+    if estimate.tasks < least:
+        return None, f"fewer than {least} tasks", None
+    if estimate.interval is not None:
+        return scale * estimate.interval.low, None, scale * estimate.interval.high
+    return None, ONE_SIDED if 0 < estimate.value < 1 else NO_VARIATION, None
+
+
+def low_high(interval: Interval | None) -> tuple[float | None, float | None]:
+    """Both ends, or none."""
+    return (interval.low, interval.high) if interval else (None, None)
+
+
+def difference(delta: PairedDelta) -> Row:
+    """Difference of an outcome as a fraction, why there is none, and its `ends`."""
+    low, low_reason, high = ends(delta.t, delta.tasks)
+    if delta.refusal or delta.delta is None:
+        return None, delta.refusal or None, None, low_reason, None
+    low, high = (end if end is None else end / 100 for end in (low, high))
+    return delta.delta / 100, None, low, low_reason, high
+
+
+def flip_p(delta: PairedDelta) -> float | None:
+    """p by sign flips over tasks, as in `study.contrasts`."""
+    return sign_flip([value for _, value in delta.by_task]).p if delta.tasks else None
+
+
+def largest_p(delta: PairedDelta) -> float | None:
+    """The larger p of all trials and of those that are not contaminated: as the verdict, it must hold with
+    and without them. None where the difference is not quoted."""
+    both = () if delta.refusal else (delta, delta.clean)
+    known = [flip_p(version) for version in both if version is not None]
+    return max((p for p in known if p is not None), default=None)
+
+
+# RQ2, outcome and cost
+
+COSTS = {
+    "agent_minutes": ("minutes", "minutes", "time"),
+    "display_tokens": ("tokens", "display_tokens", "display tokens"),
+    "cost_usd": ("USD", "cost_usd", "cost"),
+}
+"""Measures that are compared as ratios: unit, column of `trials`, resource of `efficiency`."""
+HEADLINE = "all"
+"""The part that is the headline."""
+
+
+def effect(answers: Answers) -> list[Row]:
+    """The parts of the difference between layouts, each as a paired mean over tasks with its verdict."""
+    setup = answers.single("setup")
+    rows: list[Row] = []
+    for part in answers("effect_parts").records():
+        arms = part["treatment"], part["control"]
+        delta = outcome_contrast(answers, setup["primary_outcome"], *arms)
+        if delta is None or not part["tasks"]:
+            reason = part["delta_rate_reason"]
+            rows.append((part["part"], *arms, 0, None, reason, None, None, None, None, None))
+        else:
+            word = verdict(delta, setup["margin"]).word
+            rows.append((part["part"], *arms, delta.tasks, *difference(delta), word, largest_p(delta)))  # fmt: skip
+    parts = [row for row in rows if row[-1] is not None and row[0] != HEADLINE]
+    adjusted = dict(zip((row[0] for row in parts), holm([row[-1] for row in parts]), strict=True))
+    return [(*row[:-1], adjusted.get(row[0], row[-1])) for row in rows]
+
+
+def ratios(answers: Answers) -> Iterator[Row]:
+    """Treatment / control in time, tokens and cost, as ratios of geometric means over tasks."""
+    setup, sums = answers.single("setup"), task_sums(answers)
+    for metric, (unit, *_) in COSTS.items():
+        treatment, control = measure_arms(answers, metric, " ".join(COSTS))
+        paired = geometric_ratio(control, treatment)
+        after, before = (sums.get((setup[arm], metric), {}) for arm in CONTRAST)
+        both = sorted(after.keys() & before.keys())
+        per = per_pass({task: after[task] for task in both}, {task: before[task] for task in both})
+        if treatment or control:
+            yield (
+                metric, unit, *_trials(treatment, control, paired.dropped, paired.tasks), paired.tasks,
+                paired.value, *ends(paired.interval, paired.tasks), per.value, *ends(per.interval, per.tasks),
+            )  # fmt: skip
+
+
+def _trials(treatment: Arm, control: Arm, dropped: Collection[str], tasks: int) -> tuple[int, int]:
+    """Trials of each arm with a value, of the tasks that enter; of all tasks if none does."""
+    out = dropped if tasks else ()
+    after, before = (
+        sum(len(values) for task, values in arm.items() if task not in out)
+        for arm in (treatment, control)
+    )
+    return after, before
+
+
+def measure_arms(answers: Answers, metric: str, among: str = "") -> tuple[Arm, Arm]:
+    """Values of a measure in usable trials per task, of (treatment, control); nulls are left out.
+    With `among`, the measures with spaces between them, all of these are asked for once."""
+    values: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
+    for row in answers("measure_values", metrics=among or metric).records():
+        if row["metric"] == metric and row["value"] is not None and row["unusable"] is None:
+            values[row["treated"]][row["task"]].append(row["value"])
+    return values[True], values[False]
+
+
+def task_sums(answers: Answers) -> dict[tuple[str, str], dict[str, tuple[float, float]]]:
+    """(condition, measure) -> task -> use and strict passes of all planned trials; without those that have
+    a trial of unknown use."""
+    sums: dict[tuple[str, str], dict[str, tuple[float, float]]] = defaultdict(dict)
+    unknown = set()
+    for row in answers("trials").records():
+        if row["strict"] is None:
+            continue
+        for metric, (_, column, _) in COSTS.items():
+            cell = row["condition"], metric
+            use, passes = sums[cell].get(row["task"], (0.0, 0))
+            sums[cell][row["task"]] = use + (row[column] or 0), passes + row["strict"]
+            if row[column] is None:
+                unknown.add(cell)
+    return {cell: tasks for cell, tasks in sums.items() if cell not in unknown}
+
+
+def yields(answers: Answers) -> list[Row]:
+    """Strict pass rate, pass@k and use per strict pass of each condition, with intervals over tasks."""
+    passes: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for row in answers("trials").records():
+        if row["strict"] is not None:
+            passes[row["condition"]][row["task"]].append(row["strict"])
+    reasons = {
+        (row["condition"], row["resource"]): row["yield_reason"]
+        for row in answers("efficiency").records()
+    }
+    sums, k = task_sums(answers), int(query("pass_at_k").params["k"] or 0)
+    rows: list[Row] = []
+    for name in (row["condition"] for row in answers("outcomes").records()):
+        strict = {task: sum(own) / len(own) for task, own in passes[name].items()}
+        any_of = {  # chance that k of the trials hold a pass
+            task: (1 - math.comb(len(own) - sum(own), k) / math.comb(len(own), k), 1.0)
+            for task, own in passes[name].items()
+            if len(own) >= k
+        }
+        for measure, rate, least in (
+            ("strict pass rate", mean_rate(strict), MIN_TASKS),
+            (f"pass@{k}", share(any_of), MIN_TASKS_SKEWED),
+        ):
+            value = None if rate.value is None else 100 * rate.value
+            reason = None if rate.tasks else "no task has so many trials"
+            rows.append((name, measure, "%", rate.tasks, value, reason, *few_ends(rate, least, 100)))  # fmt: skip
+        for metric, (unit, _, resource) in COSTS.items():
+            reason = reasons[name, resource]
+            use = Estimate(None, None, len(passes[name])) if reason else per_pass(sums[name, metric])  # fmt: skip
+            interval = (None, None, None) if reason else ends(use.interval, use.tasks)
+            rows.append((name, f"{resource} per pass", unit, use.tasks, use.value, reason, *interval))  # fmt: skip
+    known = {row[1] for row in rows if row[4] is not None}
+    return [row for row in rows if row[1] in known]
+
+
+def gains(answers: Answers) -> Iterator[Row]:
+    """Normalised gains, token overhead and cost efficiency of the contrast, with intervals over tasks."""
+    gain, setup = answers.single("gain"), answers.single("setup")
+    if not gain:
+        return
+    for outcome in ("strict_pass", "reward"):  # the question gain has the checks, with level=check
+        arms: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        for trial in outcome_trials(answers, outcome, setup["treatment"], setup["control"]):
+            arms[trial.condition][trial.task].append(trial.value or 0.0)
+        control, treatment = arms[setup["control"]], arms[setup["treatment"]]
+        both = control.keys() & treatment.keys()
+        before, after = ({task: fmean(arm[task]) for task in both} for arm in (control, treatment))
+        made = normalised_gain(before, after)
+        reason = None if made.value is not None else "nothing was left to gain"
+        yield (f"normalised gain in {OUTCOMES[outcome]}", made.tasks, made.value, reason, *few_ends(made))  # fmt: skip
+    overhead = _overhead(answers)
+    reason = None if overhead.value is not None else "no task has tokens in both arms"
+    yield ("token overhead", overhead.tasks, overhead.value, reason, *few_ends(overhead, MIN_TASKS_SKEWED))  # fmt: skip
+    value = gain["cost_efficiency"]
+    no_interval = None if value is None else "no method holds 95 % where the overhead may be 0"
+    yield ("cost efficiency", gain["tasks"], value, gain["cost_efficiency_reason"], None, no_interval, None)  # fmt: skip
+
+
+def _overhead(answers: Answers) -> Estimate:
+    """(treatment - control) / control in mean total tokens, over the tasks with tokens in both arms."""
+    treatment, control = measure_arms(answers, "total_tokens")
+    both = treatment.keys() & control.keys()
+    after, before = (
+        {task: (fmean(arm[task]), 1.0) for task in both} for arm in (treatment, control)
+    )
+    ratio = per_pass(after, before)
+    if ratio.value is None:
+        return ratio
+    found = ratio.interval
+    interval = found and replace(found, low=found.low - 1, high=found.high - 1)
+    return Estimate(ratio.value - 1, interval, ratio.tasks)
+
+
+EARNS, SHAM, ASLEEP, OPEN = (
+    "earns its place", "no better than sham", "not activated", "undetermined",
+)  # fmt: skip
+
+
+def sections(answers: Answers) -> Iterator[Row]:
+    """Section ablation: the whole Skill minus the arm without a section, paired by task, with a verdict.
+
+    A section that no run was shown was not tested. It earns its place if the whole Skill is better and the
+    adjusted p is below 5 %; it is no better than sham if the arms are equivalent, or the whole is worse.
+    """
+    setup = answers.single("setup")
+    groups: dict[str, list[Record]] = defaultdict(list)
+    for row in answers("section_runs").records():
+        groups[row["condition"]].append(row)
+    deltas = {
+        name: outcome_contrast(answers, setup["primary_outcome"], rows[0]["whole"], name)
+        for name, rows in groups.items()
+    }
+    shown = {name: sum(row["shown"] for row in rows) for name, rows in groups.items()}
+    p_of = {name: largest_p(delta) if delta else None for name, delta in deltas.items()}
+    tested = {name: p for name, p in p_of.items() if p is not None and shown[name]}
+    adjusted = dict(zip(tested, holm([*tested.values()]), strict=True))
+    for name, rows in groups.items():
+        delta, p_holm, whole = deltas[name], adjusted.get(name), rows[0]["whole"]
+        runs = sum(row["runs"] for row in rows)
+        used = [row["used_low"] for row in rows]
+        shares = (
+            shown[name] / runs if runs else None,
+            sum(used) / runs if runs and None not in used else None,
+        )
+        if delta is None:
+            reason = rows[0]["whole_reason"] or "no trial of both arms"
+            none = (None, reason, None, None, None, p_of[name], p_holm, OPEN)
+            yield (name, whole, 0, runs, *shares, *none)
+            continue
+        word = verdict(delta, setup["margin"]).word
+        if runs and not shown[name] + sum(row["unplaced"] for row in rows):
+            earned = ASLEEP
+        elif word == "better" and p_holm is not None and p_holm < ALPHA:
+            earned = EARNS
+        else:
+            earned = SHAM if word in {"equivalent", "worse"} else OPEN
+        yield (name, whole, delta.tasks, runs, *shares, *difference(delta), p_of[name], p_holm, earned)  # fmt: skip
+
+
+# RQ3: the way of working
 
 PROCESS = {
     "agent_steps": "steps",
@@ -53,412 +504,317 @@ PROCESS = {
 }
 """Measures that are compared as differences, with their units."""
 
-HEADLINE = "all"
-"""The part that is the headline."""
 
-_BY_TASK = {
-    "tasks": "tasks with a value in both arms; the others are dropped from both",
-    "treatment_trials": "trials of these tasks with a value, of all tasks if there is none; null is unknown and excluded, never counted as zero",
-    "low": "lower end of the 95 % interval over tasks, Student's t",
-    "low_reason": "why there is no interval",
-    "high": "upper end of this interval",
-}
-
-
-_JACKKNIFE = "lower end of the 95 % interval, by a jackknife over tasks: of a rate's log odds, of the log of other numbers"
-
-
-class ComputedTable(NamedTuple):
-    """A table made from the answer of a question by an estimator."""
-
-    question: str
-    """What a person wants to know."""
-    columns: tuple[str, ...]
-    """Names of its columns."""
-    read: str
-    """How to read the numbers."""
-    definitions: dict[str, str]
-    """Meanings of columns."""
-    make: Callable[[Answers], QueryResult]
-    """Its rows."""
-    source: str = SOURCE
-    """The question that it starts from."""
-    grain: str = "one row is one measure"
-    """What one row is."""
-    arms: tuple[str, ...] = ()
-    """Columns that name the arms of a row, or "contrast"; () without figures of arms."""
-    whole: tuple[str, ...] = ()
-    """Columns that are null unless every planned trial of these arms is usable."""
-
-    def rows(self, answers: Answers) -> QueryResult:
-        """Return its rows; with `arms`, each with the mark of a question."""
-        made = self.make(answers)
-        return marked(answers, made, self.arms, self.whole) if self.arms else made
-
-
-def answer(answers: Answers, name: str) -> QueryResult:
-    """The rows of a computed table, or of a named question. Raises QueryError."""
-    return answers.made(name, COMPUTED[name].rows) if name in COMPUTED else answers(name)
-
-
-def documentation(name: str) -> Query:
-    """What a question, or a computed table, says of itself; the SQL of a computed table is that of
-    the question it starts from."""
-    if name not in COMPUTED:
-        return query(name)
-    table = COMPUTED[name]
-    mark = {NOT_USABLE: meaning_of_mark(table.whole)} if table.arms else {}
-    return query(table.source)._replace(
-        name=name,
-        question=table.question,
-        grain=table.grain,
-        columns=(*table.columns, *mark),
-        read=table.read,
-        definitions=table.definitions | mark,
-        whole=table.whole,
-    )
-
-
-def ratios(answers: Answers) -> QueryResult:
-    """Treatment / control in time, tokens and cost, as ratios of geometric means over tasks."""
-    rows = []
-    setup, sums = answers.single("setup"), task_sums(answers)
-    for metric, (unit, *_) in COSTS.items():
-        treatment, control = measure_arms(answers, metric, " ".join(COSTS))
-        paired = geometric_ratio(control, treatment)
-        counts = (*_trials(treatment, control, paired), paired.tasks)
-        one, other = (sums.get((setup[arm], metric), {}) for arm in ("treatment", "control"))
-        both = sorted(one.keys() & other.keys())
-        made = per_pass({task: one[task] for task in both}, {task: other[task] for task in both})
-        own = (made.value, *ends(made.interval, made.tasks))
-        row = (metric, unit, *counts, paired.ratio, *ends(paired.interval, paired.tasks), *own)
-        if treatment or control:
-            rows.append(row)
-    return QueryResult(RATIOS, rows)
-
-
-def contrasts(answers: Answers) -> QueryResult:
-    """Treatment minus control in how agents worked, as paired means over tasks."""
-    rows = []
-    units = PROCESS | _of_other_packages(answers)
+def contrasts(answers: Answers) -> list[Row]:
+    """Treatment minus control in how agents worked, as paired means over tasks; with the measures of other
+    packages, of which every one may be looked at."""
+    rows: list[Row] = []
+    foreign = [row for row in answers("metrics").records() if ":" in row["family"]]
+    units = PROCESS | {
+        row["metric"]: "pp" if row["unit"] == "flag" else row["unit"] for row in foreign
+    }
     for metric, unit in units.items():
         treatment, control = measure_arms(answers, metric, " ".join(units))
-        paired = paired_delta(control, treatment, unit=unit)
-        counts = (*_trials(treatment, control, paired), paired.tasks)
-        row = (metric, unit, *counts, paired.delta, *ends(paired.t, paired.tasks))
+        delta = paired_delta(control, treatment, unit=unit)
         if treatment or control:
-            rows.append((*row, flip_p(paired)))
-    shares = false_discovery_rates([row[-1] for row in rows])
-    return QueryResult(CONTRASTS, [(*row, share) for row, share in zip(rows, shares, strict=True)])
-
-
-def effect(answers: Answers) -> QueryResult:
-    """The parts of the difference between layouts, each as a paired mean over tasks with its verdict."""
-    setup = answers.single("setup")
-    rows: list[tuple[Any, ...]] = []
-    for part in answers("effect_parts").records():
-        arms = part["treatment"], part["control"]
-        paired = outcome_contrast(answers, setup["primary_outcome"], *arms)
-        if paired is None or not part["tasks"]:
+            counts = _trials(treatment, control, delta.dropped, delta.tasks)
             rows.append((
-                part["part"],
-                *arms,
-                0,
-                None,
-                part["delta_rate_reason"],
-                None,
-                None,
-                None,
-                None,
-                None,
-            ))
+                metric, unit, *counts, delta.tasks, delta.delta, *ends(delta.t, delta.tasks), flip_p(delta),
+            ))  # fmt: skip
+    rates = false_discovery_rates([row[-1] for row in rows])
+    return [(*row, rate) for row, rate in zip(rows, rates, strict=True)]
+
+
+def process_rates(answers: Answers) -> Iterator[Row]:
+    """The rates of process, timing and uptake of each condition, with intervals over tasks."""
+    cells: dict[Row, dict[str, tuple[float, float]]] = defaultdict(dict)
+    for row in answers("task_rates").records():
+        cell = row["condition"], row["measure"], row["judge"]
+        cells[cell][row["task"]] = row["part"], row["whole"]
+    for cell, sums in cells.items():
+        if cell[1].startswith("yes uses"):  # a mean over trials; 0 has no interval
+            unit, scale, rate = "uses", 1.0, per_pass(sums)
+            rate = rate if rate.value is not None else Estimate(0.0, None, rate.tasks)
+        else:
+            unit, scale, rate = "%", 100.0, share(sums)
+        value = None if rate.value is None else scale * rate.value
+        yield (*cell, unit, rate.tasks, value, *few_ends(rate, scale=scale))
+
+
+# RQ4: kinds of task
+
+MIN_STRATUM = 8
+"""Fewer tasks support no pattern: the smallest stratum that SJ selects (Table 18) has eight."""
+
+
+def interactions(answers: Answers) -> list[Row]:
+    """Whether the difference of strict pass rates differs between the values of an attribute."""
+    groups: dict[str, dict[str, tuple[int, float, float]]] = defaultdict(dict)
+    strata = answers("strata").records()
+    mark = next((row[NOT_USABLE] for row in strata), None)  # of both arms: the same in every row
+    for row in strata:  # the same for every judge
+        group = row["tasks"], row["delta_pass"], row["sd_pass"] or 0.0
+        groups[row["attribute"]][row["value"]] = group
+    rows: list[Row] = []
+    for attribute, values in groups.items():
+        tasks = sum(size for size, _, _ in values.values())
+        test = None if mark else anova(list(values.values()))
+        flat = "no two values, or no variation between tasks of one value"
+        reason = None if test else mark or flat
+        rows.append((attribute, len(values), tasks, *(test or (None, None)), reason))
+    adjusted = iter(holm([row[4] for row in rows if row[4] is not None]))
+    return [(*row, None if row[4] is None else next(adjusted)) for row in rows]
+
+
+def patterns(answers: Answers) -> Iterator[Row]:
+    """How uptake and success move together in a kind of task (SJ Table 7); none if an arm is not whole."""
+    for row in answers("strata").records():
+        passes, runtime, given = (_stratum_interval(row, what) for what in ("pass", "runtime", "given"))  # fmt: skip
+        after, before = row["treatment_minutes_per_pass"], row["control_minutes_per_pass"]
+        ratio = after / before if after is not None and before else None
+        pattern = _pattern(row, passes, runtime, given, ratio)
+        pattern = None if row["tasks"] < MIN_STRATUM else pattern
+        few = f"fewer than {MIN_STRATUM} tasks" if row["tasks"] < MIN_STRATUM else "undetermined"
+        yield (
+            row["attribute"], row["value"], row["judge"], row["tasks"], pattern,
+            None if pattern else row[NOT_USABLE] or few,
+            row["delta_pass"], *low_high(passes), row["delta_runtime"], *low_high(runtime),
+            row["delta_given"], *low_high(given),
+            row["delta_yes_low"], row["delta_yes_high"], row["delta_fanout"], ratio,
+        )  # fmt: skip
+
+
+def _pattern(
+    row: Record,
+    passes: Interval | None,
+    runtime: Interval | None,
+    given: Interval | None,
+    ratio: float | None,
+) -> str | None:
+    """The pattern of a stratum; computed.yaml says what each one is."""
+
+    def rises(interval: Interval | None) -> bool:
+        return interval is not None and interval.low > 0
+
+    def falls(interval: Interval | None) -> bool:
+        return interval is not None and interval.high < 0
+
+    uptake = row["delta_yes_low"] is not None and row["delta_yes_low"] > 0
+    if rises(passes) and uptake and ratio is not None and ratio < 1:
+        return "targeted efficiency"
+    if falls(passes) and ratio is not None and ratio > 1 and (row["delta_fanout"] or 0) > 0:
+        return "fanout tax"
+    if falls(passes) and uptake:
+        return "uptake without success"
+    return "completion with risk" if rises(runtime) and falls(given) else None
+
+
+def _stratum_interval(row: Record, what: str) -> Interval | None:
+    """Student's; None for too few tasks."""
+    tasks = row["tasks_given" if what == "given" else "tasks"]
+    if tasks is None or tasks < MIN_STRATUM or row[f"sd_{what}"] is None:
+        return None
+    se = row[f"sd_{what}"] / math.sqrt(tasks)
+    return rate_interval(row[f"delta_{what}"], se, tasks - 1, lowest=-1.0)
+
+
+# The judge card: how far judges may be trusted, and what remains of their rates
+
+ALL_PEOPLE = "all people"
+
+
+class ArmUses(Struct):
+    """The labels of one judge and of people on the uses of one condition."""
+
+    condition: str
+    treated: bool | None
+    """Whether it is the treatment; None where it is neither arm of the contrast."""
+    cells: list[Record]
+    """Rows of `judged_cells`."""
+    labelled: list[Record]
+    """Rows of `labelled_uses` that are in the sample."""
+
+    @property
+    def events(self) -> int:
+        return sum(row["events"] for row in self.cells)
+
+    @property
+    def alone_reason(self) -> str | None:
+        """Why the judge alone gives no one rate."""
+        return "between_two_ends" if any(row["open"] for row in self.cells) else None
+
+    @property
+    def correction_reason(self) -> str | None:
+        """Why its labels correct nothing."""
+        if not self.labelled:
+            return "no_labels"
+        reached = math.fsum(row["weight"] for row in self.labelled)
+        return None if math.isclose(reached, self.events, rel_tol=0.005) else "labels_do_not_reach_all"  # fmt: skip
+
+    def within(self, tasks: Collection[str]) -> "ArmUses":
+        """The same of these tasks alone."""
+        cells, labelled = (
+            [row for row in rows if row["task"] in tasks] for rows in (self.cells, self.labelled)
+        )
+        return ArmUses(self.condition, self.treated, cells, labelled)
+
+    def items(self, people_unknown: str = "unknown") -> list[JudgedItem]:
+        """For estimators: all uses, and the labelled ones again, with another label for uses that people
+        could not decide about."""
+        everything = [
+            JudgedItem(row["task"], row["label"] or "unknown", stands_for=row["events"])
+            for row in self.cells
+        ]
+        for row in self.labelled:
+            person = people_unknown if row["person"] == "unknown" else row["person"]
+            everything.append(JudgedItem(row["task"], row["label"], person, row["weight"], 0))
+        return everything
+
+
+def judged_arms(answers: Answers) -> dict[str, list[ArmUses]]:
+    """Judge -> what was said of the uses of each condition."""
+    arms: dict[tuple[str, str], ArmUses] = {}
+    for row in answers("judged_cells").records():
+        key = row["judge"], row["condition"]
+        arms.setdefault(key, ArmUses(row["condition"], row["treated"], [], [])).cells.append(row)
+    for row in answers("labelled_uses").records():
+        if row["weight"] is not None:
+            arms[row["judge"], row["condition"]].labelled.append(row)
+    by_judge: dict[str, list[ArmUses]] = defaultdict(list)
+    for (judge, _), arm in arms.items():
+        by_judge[judge].append(arm)
+    return dict(by_judge)
+
+
+def uptake_rates(answers: Answers) -> Iterator[Row]:
+    """The ERU rate of each condition by the judge alone, and corrected by people."""
+    for judge, arms in judged_arms(answers).items():
+        for arm in arms:
+            if reason := arm.alone_reason:
+                alone: Row = (None, reason, None, None)
+            else:
+                alone = _with_reason(judged_rate(arm.items()))
+            if reason := arm.correction_reason:
+                corrected: Row = (None, reason, None, None)
+            else:
+                corrected = _between(*(corrected_rate(arm.items(label)) for label in ("no", "yes")))
+            tasks = len({row["task"] for row in arm.cells})
+            yield (judge, arm.condition, tasks, arm.events, len(arm.labelled), *alone, *corrected)
+
+
+def uptake_differences(answers: Answers) -> Iterator[Row]:
+    """The ERU rate of the treatment minus that of the control over the tasks planned in both, by each judge
+    alone and corrected."""
+    planned: dict[str, set[str]] = defaultdict(set)
+    for row in answers("contrast_trials").records():
+        planned[row["task"]].add(row["condition"])
+    both = {task for task, conditions in planned.items() if len(conditions) == 2}
+    for judge, arms in judged_arms(answers).items():
+        treatment = next((arm for arm in arms if arm.treated), None)
+        control = next((arm for arm in arms if arm.treated is False), None)
+        if treatment is None or control is None:
             continue
-        rows.append((
-            part["part"], *arms, paired.tasks, *difference(paired),
-            verdict(paired, setup["margin"]).word, largest_p(paired),
-        ))  # fmt: skip
-    parts = [row for row in rows if row[-1] is not None and row[0] != HEADLINE]
-    adjusted = dict(zip((row[0] for row in parts), holm([row[-1] for row in parts]), strict=True))
-    return QueryResult(EFFECT, [(*row[:-1], adjusted.get(row[0], row[-1])) for row in rows])
+        lacking = [arm.correction_reason for arm in (control, treatment) if arm.correction_reason]
+        some = bool(control.labelled or treatment.labelled)
+        control, treatment = control.within(both), treatment.within(both)
+        if reason := control.alone_reason or treatment.alone_reason:
+            alone: Row = (None, reason, None, None)
+        else:
+            alone = _with_reason(judged_difference(control.items(), treatment.items()))
+        yield (
+            judge, f"{treatment.condition} minus {control.condition}",
+            len({row["task"] for arm in (control, treatment) for row in arm.cells}),
+            len(control.labelled) + len(treatment.labelled),
+            *alone, *_corrected_difference(control, treatment, lacking, some=some),
+        )  # fmt: skip
 
 
-def _of_other_packages(answers: Answers) -> dict[str, str]:
-    """Measure -> unit of metrics that no registry names: every one may be looked at."""
-    units = {
-        row["metric"]: row["unit"] for row in answers("metrics").records() if ":" in row["family"]
-    }
-    return {metric: "pp" if unit == "flag" else unit for metric, unit in units.items()}
+def _corrected_difference(
+    control: ArmUses, treatment: ArmUses, lacking: list[str], *, some: bool
+) -> Row:
+    """With the smallest true difference that it would find in four of five repetitions; `lacking` says why
+    labels of either arm correct nothing, `some` whether there are any."""
+    if not lacking and not (control.labelled and treatment.labelled):
+        lacking = ["no_labels"]  # of the tasks of both
+    if lacking:
+        one_arm = some and lacking[0] == "no_labels"
+        reason = "labels_of_one_arm_only" if one_arm else lacking[0]
+        return None, reason, None, None, None
+    least = corrected_difference(control.items("yes"), treatment.items("no"))
+    most = corrected_difference(control.items("no"), treatment.items("yes"))
+    detectable = None
+    if least.value == most.value and least.se is not None:
+        detectable = detectable_effect(least.se * math.sqrt(least.clusters), least.clusters).effect
+    return (*_between(least, most), detectable)
 
 
-def _trials(treatment: Arm, control: Arm, paired: PairedDelta | GeometricRatio) -> tuple[int, int]:
-    """Trials of each arm with a value, of the tasks that enter; of all tasks if none does."""
-    out = paired.dropped if paired.tasks else ()
-    one, other = (
-        sum(len(values) for task, values in arm.items() if task not in out)
-        for arm in (treatment, control)
-    )
-    return one, other
+def _between(least: CorrectedRate, most: CorrectedRate) -> Row:
+    """The estimate, or the ends of its interval where what people left open decides."""
+    if least.value == most.value:
+        return _with_reason(least)
+    return None, "between_two_ends", low_high(least.interval)[0], low_high(most.interval)[1]
 
 
-RATIOS = (
-    "measure", "unit", "treatment_trials", "control_trials", "tasks", "ratio", "low", "low_reason", "high",
-    "per_pass_ratio", "per_pass_low", "per_pass_low_reason", "per_pass_high",
-)  # fmt: skip
-CONTRASTS = (
-    "measure", "unit", "treatment_trials", "control_trials", "tasks", "difference", "low", "low_reason", "high",
-    "p", "q",
-)  # fmt: skip
+def _with_reason(rate: CorrectedRate) -> Row:
+    reason = "nothing_decided" if rate.value is None else None
+    return (rate.value, reason, *low_high(rate.interval))
 
 
-EFFECT = (
-    "part", "treatment", "control", "tasks", "delta_rate", "delta_rate_reason",
-    "delta_low", "delta_low_reason", "delta_high", "verdict", "p_holm",
-)  # fmt: skip
+def judge_accuracies(answers: Answers) -> Iterator[Row]:
+    """Sensitivity, specificity and precision of each judge's yes, by people's labels."""
+    for judge, arms in judged_arms(answers).items():
+        known = {arm.condition: arm.labelled for arm in arms if arm.labelled}
+        if len(known) > 1:
+            known["all"] = [row for rows in known.values() for row in rows]
+        for condition, rows in known.items():
+            made = judge_accuracy([(row["label"], row["person"], row["weight"]) for row in rows])
+            shares = (made.sensitivity, made.specificity, made.precision)
+            ends_of = [end for one in shares for end in ((one.value, *low_high(one.interval)) if one else (None,) * 3)]  # fmt: skip
+            yield (judge, condition, len(rows), made.undecided, *ends_of)
 
 
-COMPUTED = {
-    "effect": ComputedTable(
-        "Where does the difference between the layouts come from?",
-        EFFECT,
-        "Executability, cues and disclosure add up to all if every arm has the same tasks. Each has its own "
-        "interval: a part whose interval holds 0 is not shown to be there, nor to be absent. Of several parts, "
-        "quote those with p_holm below 0.05.",
-        {
-            "part": "executability: files on disk instead of text to write out first; cues: the rows of pd as "
-            "a table of contents; disclosure: prose in files that are opened on demand",
-            "tasks": _BY_TASK["tasks"],
-            "delta_rate": "mean over tasks of the treatment's primary outcome minus the control's",
-            "delta_low": _BY_TASK["low"],
-            "delta_low_reason": _BY_TASK["low_reason"],
-            "verdict": "of the headline's kind, by the declared margin",
-            "p_holm": "p by sign flips over tasks, the larger of with and without contaminated trials, adjusted by "
-            "Holm's method for the number of parts; that of all, the headline, is not adjusted",
-        },
-        effect,
-        "effect_parts",
-        "one row is one part",
-        ("treatment", "control"),
-    ),
-    "ratios": ComputedTable(
-        "How much more time, tokens and money does the treatment take?",
-        RATIOS,
-        "A ratio of 1 means no difference, 1.20 a fifth more. Every task weighs the same, so one long "
-        "task does not decide. If the interval includes 1, no difference is shown.",
-        {
-            "ratio": "exp of the mean over tasks of log(treatment mean / control mean)",
-            **_BY_TASK,
-            "per_pass_ratio": "use per strict pass of the treatment / that of the control, over the tasks of both; "
-            "failed attempts count, and a long task weighs more. Null unless every planned trial was measured",
-            "per_pass_low": "lower end of its 95 % interval, by a jackknife over tasks",
-        },
-        ratios,
-        arms=("contrast",),
-        whole=("per_pass_ratio", "per_pass_low", "per_pass_high"),
-    ),
-    "yields": ComputedTable(
-        "How often does each condition pass, and what does a pass cost?",
-        YIELDS,
-        "The interval is for other tasks like these. Two intervals that overlap do not show that two "
-        "conditions are alike: the difference has an interval of its own, paired by task.",
-        {
-            "value": "mean over tasks of the strict passes / planned trials; of the probability of a pass in k of them; "
-            "use of all attempts / strict passes. A measure without a value in any condition is left out: "
-            "`efficiency` says why",
-            "value_reason": "why there is no value",
-            "low": _JACKKNIFE,
-            "low_reason": _BY_TASK["low_reason"],
-            "high": "upper end of this interval",
-        },
-        yields,
-        "trials",
-        "one row is one condition and measure",
-        ("condition",),
-        ("value", "low", "high"),
-    ),
-    "gains": ComputedTable(
-        "How much of what was left did the treatment gain, and at what overhead?",
-        GAINS,
-        "For comparison with benchmarks that print these numbers. Cost efficiency ranks nothing: worse and "
-        "cheaper is positive too.",
-        {
-            "value": "gain: (treatment - control) / (1 - control); overhead: (treatment - control) / control of mean "
-            "total tokens; efficiency: difference of strict pass rates / overhead",
-            "low": "lower end of the 95 % interval, by a jackknife over tasks; of the overhead on the log scale",
-            "low_reason": _BY_TASK["low_reason"],
-        },
-        gains,
-        "gain",
-        "one row is one number",
-        ("contrast",),
-        ("value", "low", "high"),
-    ),
-    "process_rates": ComputedTable(
-        "How sure are the rates of process, timing and uptake?",
-        PROCESS_RATES,
-        "The numbers of `process`, `timing` and `uptake`, each with its interval for other tasks like these.",
-        {
-            "measure": "support read, script run, helper used: share of trials; skill step share: mean over trials; "
-            "early, middle, late: share of the Skill-related steps; distributed: share of the trials with such a "
-            "step; yes uses: mean over trials, open uses as no (low) or as yes (high)",
-            "tasks": "tasks with a trial that counts",
-            "low": _JACKKNIFE,
-            "low_reason": _BY_TASK["low_reason"],
-        },
-        process_rates,
-        "task_rates",
-        "one row is one condition, measure and judge",
-        ("condition",),
-    ),
-    "contrasts": ComputedTable(
-        "By how much does the way of working differ, task by task?",
-        CONTRASTS,
-        "If the interval includes 0, no difference is shown. So many measures are compared that some interval "
-        "excludes 0 by chance in far more than one study of twenty: follow up those with q below 0.05.",
-        {
-            "difference": "mean over tasks of (treatment mean - control mean), in the row's unit",
-            **_BY_TASK,
-            "p": "by sign flips over tasks; null without a task",
-            "q": "share of false discoveries among the rows with a q as small (Benjamini and Hochberg)",
-        },
-        contrasts,
-        arms=("contrast",),
-    ),
-    "interactions": ComputedTable(
-        "Does the effect of the layout differ between kinds of task?",
-        INTERACTIONS,
-        "Ask this first: if p_holm is not below 0.05, the kinds below are not shown to differ.",
-        {
-            "values": "values of the attribute",
-            "f": "variance of the difference in strict pass rate between values / within them (one-way ANOVA)",
-            "p": "of the hypothesis that the difference is the same for all values",
-            "p_reason": "reason for a missing p",
-            "p_holm": "p adjusted by Holm's method for the number of attributes",
-        },
-        interactions,
-        "strata",
-        "one row is one attribute of tasks",
-        ("contrast",),
-    ),
-    "patterns": ComputedTable(
-        "Where does more uptake go with more success, and where not?",
-        PATTERNS,
-        "A pattern describes a kind of task; it is no effect of uptake. Of many kinds, some show one by chance.",
-        {
-            "pattern": RULES,
-            "pattern_reason": "reason for a missing pattern",
-            "delta_pass": "mean over tasks of the difference of strict pass rates",
-            "delta_low": "lower end of its 95 % interval over tasks, Student's t; null for fewer than 8 tasks",
-            "delta_runtime": "the same of runtime success rates",
-            "runtime_low": "lower end of its interval",
-            "delta_given": "the same of strict passes / runtime successes, over the tasks with such a success in both "
-            "arms",
-            "given_low": "lower end of its interval",
-            "delta_yes_low": "uses taken up per run, treatment minus control, counting only open uses of the "
-            "control as yes",
-            "minutes_per_pass_ratio": "minutes per strict pass, treatment / control",
-        },
-        patterns,
-        "strata",
-        "one row is one value of a task attribute, and one judge",
-        ("contrast",),
-    ),
-    "sections": ComputedTable(
-        "Which sections of the Skill earn their place?",
-        SECTIONS,
-        "The whole Skill minus an arm in which the section says something irrelevant of the same length.",
-        {
-            "condition": "arm without the section",
-            "whole": "arm with the whole Skill",
-            "runs": "runs of the arm with the whole Skill whose log could be read",
-            "shown_rate": "share of these that were shown any of the section",
-            "used_rate_low": "share in which a line of it proves a use; null unless every use is judged",
-            "delta_rate": "strict pass rate (or mean reward) of the whole Skill minus that without the section",
-            "delta_low": "lower end of the 95 % interval over tasks, Student's t",
-            "p": "by sign flips over tasks",
-            "p_holm": "p adjusted by Holm's method for the number of sections that runs were shown",
-            "verdict": "earns its place: better, and p_holm below 0.05. no better than sham: equivalent within "
-            "the declared margin, or worse. not activated: no run was shown it. undetermined: none of these",
-        },
-        sections,
-        "section_runs",
-        "one row is one arm without a section",
-        ("condition", "whole"),
-    ),
-    "uptake_rates": ComputedTable(
-        "What is the uptake rate of each condition, corrected for the judge's errors?",
-        judging.RATES,
-        "The judge's own rate includes its errors. The corrected rate removes the errors that people's labels "
-        "of a random sample show: quote this one. The adjusted rate assumes the same errors in all conditions.",
-        {
-            "labels": "uses of the sample that people labelled",
-            "judge_rate": "yes / (yes + no) by the judge alone; null if uses are open (shown, but "
-            "undecided)",
-            "judge_rate_low": "lower end of the 95 % interval over tasks, and over repeated answers of a "
-            "model",
-            "judge_rate_high": "upper end of this interval",
-            "corrected_rate": "prediction-powered (PPI++), tasks as clusters; null without labels for every "
-            "answer of the judge, and if people left a use open: the interval then includes both answers",
-            "adjusted_rate": "Rogan and Gladen's, with sensitivity and specificity of all conditions; null "
-            "if people left any use of the sample open",
-            "adjusted_rate_low": "lower end of Lang and Reiczigel's 95 % interval, which assumes independent "
-            "uses",
-        },
-        judging.uptake_rates,
-        "judged_cells",
-        "one row is one judge and condition",
-        ("condition",),
-        tuple(name for name in judging.RATES[5:] if not name.endswith("_reason")),
-    ),
-    "uptake_differences": ComputedTable(
-        "Does uptake differ between the conditions, corrected for the judge's errors?",
-        judging.DIFFERENCES,
-        "A judge that misses more in one layout mimics an effect. So each condition is corrected by its own "
-        "labels; both need some.",
-        {
-            "delta_judge": "rate of the treatment minus that of the control by the judge alone, in points",
-            "delta_judge_low": "lower end of the 95 % interval over tasks, paired",
-            "delta_corrected": "the same, each rate corrected by people's labels (PPI++)",
-            "delta_corrected_low": "lower end of its 95 % interval, paired by task",
-            "delta_detectable": "true difference that would be found in 4 of 5 repetitions with these tasks "
-            "and labels",
-        },
-        judging.uptake_differences,
-        "judged_cells",
-        "one row is one judge",
-        ("contrast",),
-        tuple(name for name in judging.DIFFERENCES[4:] if not name.endswith("_reason")),
-    ),
-    "judge_accuracy": ComputedTable(
-        "How often is a judge's yes right, and how many does it miss?",
-        judging.ACCURACY,
-        "A label is weighted by 1 / the probability that its use was sampled.",
-        {
-            "left_open": "labels that are neither yes nor no, excluded",
-            "sensitivity_share": "of what people call yes, the share that the judge calls yes",
-            "sensitivity_share_low": "lower end of Wilson's 95 % interval at the effective number of labels",
-            "specificity_share": "of what people call no, the share that the judge does not call yes",
-            "precision_share": "of the judge's yes, the share that people call yes",
-        },
-        judging.accuracy_table,
-        "labelled_uses",
-        "one row is one judge and condition, or all of them",
-    ),
-    "rater_agreement": ComputedTable(
-        "How far do judges and people agree?",
-        judging.AGREEMENT,
-        "Kappa is low if one label is rare; AC1 is not. Alpha covers all people together.",
-        {
-            "first": "a judge, or a person",
-            "events": "uses that both labelled; between judges, without verdicts that a cascade copied",
-            "agreed_share": "share of equal labels; with a person, weighted by 1 / sampling probability",
-            "agreed_share_low": "lower end of the 95 % interval, whole tasks resampled (seed 0)",
-            "kappa": "Cohen's",
-            "ac1": "Gwet's",
-            "alpha": "Krippendorff's, nominal",
-        },
-        judging.agreement_table,
-        "label_pairs",
-        "one row is one pair of raters",
-    ),
+def rater_agreement(answers: Answers) -> Iterator[Row]:
+    """Agreement of each judge with each person, of people, and of judges, tasks resampled; first
+    Krippendorff's alpha of all people, if there are two or more."""
+    uses = {row["event"]: row for row in answers("labelled_uses").records()}
+    if len({name for row in uses.values() for name in row["reviewers"].split(", ")}) > 1:
+        labels = [row["labels"].split() for row in uses.values()]
+        alpha = krippendorff_alpha(labels, [row["task"] for row in uses.values()])
+        ends_of = (alpha.alpha, *low_high(alpha.interval))
+        yield (ALL_PEOPLE, "", alpha.items, alpha.clusters, *(None,) * 9, *ends_of)
+    pairs: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for row in answers("label_pairs").records():
+        pairs[row["first"], row["second"]].append(row)
+    for raters, rows in pairs.items():
+        made = agreement_of(rows)
+        yield (
+            *raters, sum(row["events"] for row in rows), made.clusters,
+            made.observed, *low_high(made.observed_interval),
+            made.kappa, *low_high(made.kappa_interval),
+            made.ac1, *low_high(made.ac1_interval), None, None, None,
+        )  # fmt: skip
+
+
+def agreement_of(rows: Sequence[Mapping[str, Any]]) -> Agreement:
+    """Return the agreement of the two raters of rows of `label_pairs`."""
+    columns = ("first_label", "second_label", "task", "weight")
+    first, second, tasks, weights = ([row[name] for row in rows] for name in columns)
+    return agreement(first, second, tasks, weights)
+
+
+COMPUTED: dict[str, Callable[[Answers], Iterable[Row]]] = {
+    "effect": effect,
+    "ratios": ratios,
+    "yields": yields,
+    "gains": gains,
+    "process_rates": process_rates,
+    "contrasts": contrasts,
+    "interactions": interactions,
+    "patterns": patterns,
+    "sections": sections,
+    "uptake_rates": uptake_rates,
+    "uptake_differences": uptake_differences,
+    "judge_accuracy": judge_accuracies,
+    "rater_agreement": rater_agreement,
 }
-"""Computed tables by name."""
+"""Computed table -> its rows."""

@@ -1,50 +1,188 @@
-"""The figures of a study: per-task deltas, timing, exposure, strata."""
+"""The figures: matplotlib set up so that the same data give the same bytes of SVG, for wide and narrow screens."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
-from skilljuror.report.answers import Answers
-from skilljuror.report.canvas import (
-    MINUS,
-    OTHER_COLOURS,
-    PLUS,
-    TIE,
-    Drawing,
-    Paper,
-    canvas,
-    finish,
-    short_label,
-)
-from skilljuror.report.formatting import format_points
-from skilljuror.report.patterns import MIN_TASKS
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skilljuror.report.computed import MIN_STRATUM, Answers
+from skilljuror.report.headline import Headline
+from skilljuror.report.heat import Heat, by_file
+from skilljuror.report.tables import SCRIPTED, format_points
 from skilljuror.store.questions import NOT_USABLE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Row = dict[str, Any]
 
+INK, LINE = "#1c1f23", "#c9cdd3"
+PLUS, MINUS, TIE = "#2f7fd1", "#d7792a", "#8b919a"
+OTHER_COLOURS = (TIE, "#3a9d78", "#8f63c7", "#b8860b")
+"""Colours of further series; all are told apart on light and on dark paper."""
+USED, NEVER = "#3a9d78", "#c0453b"
+LABEL, NARROW_LABEL = 44, 20
+"""Characters of a label, on wide and on narrow paper."""
+ALT_ITEMS = 12
+"""Items of a figure that its alternative text names."""
+NARROW = 4.7
+"""Inches that fill a phone's screen without making the letters smaller."""
+NARROW_TITLE, NARROW_MARK = 42, 56
+"""Characters of a line of the title, and of the mark below it, on narrow paper."""
 NAMED_BARS = 40
 """Up to this many tasks, each bar carries its name."""
-
 BINS = 20
 """Columns of a heat map: twentieths of a run."""
-
-Cells = Mapping[tuple[str, int], float]
-"""(row, bin) -> value, rows in the order of their first mention."""
-
 DRAWN_STRATA = ("validation_type", "workflow_type")
 """Attributes whose values are points of the scatter."""
+_SETTINGS: Any = {
+    "svg.hashsalt": "skilljuror",
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],  # its default names ten more in every text
+    "font.size": 10,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": INK,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "grid.color": LINE,
+    "grid.linewidth": 0.5,
+    "legend.frameon": False,
+}
+
+
+class Drawing(Struct, frozen=True):
+    """A finished figure."""
+
+    name: str
+    """File name without ending; also the name of the question its data come from."""
+    title: str
+    """What it shows, in one line."""
+    read: str
+    """How to read it."""
+    alt: str
+    """Its numbers in words, for whoever cannot see it."""
+    svg: str
+    """The picture, with the ink colours of light paper."""
+    narrow: str = ""
+    """The same for a narrow screen."""
+
+    def inline(self, *, narrow: bool = False) -> str:
+        """The picture for inside a page: ids of its own, ink that follows the page's theme."""
+        svg, name = (self.narrow, f"{self.name}-narrow") if narrow else (self.svg, self.name)
+        body = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+        body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", body)
+        for _ in range(2):
+            body = re.sub(r'(<svg\b[^>]*?) (?:height|width)="[^"]*"', r"\1", body, count=1)
+        return body.replace(INK, "var(--ink)").replace(LINE, "var(--line)")
+
+
+class Paper(Struct, frozen=True):
+    """Where a figure is drawn."""
+
+    scripted: bool
+    """A scripted policy ran, and the figure says so."""
+    narrow: bool = False
+    """For a phone: nothing may lie outside of its width, and letters stay as large."""
+
+    @contextmanager
+    def axes(self, width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
+        """A figure of `width` by `height` inches with one set of axes; narrow paper is as wide as it is.
+
+        Made without pyplot and from matplotlib's own defaults: neither the style nor the backend of
+        whoever calls is used or changed.
+        """
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+
+        with mpl.rc_context(), warnings.catch_warnings():
+            # a name may use letters that the measuring font lacks; the reader's font has them
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+            mpl.rcdefaults()
+            mpl.rcParams.update(_SETTINGS)
+            size = (NARROW, height + 0.5) if self.narrow else (width, height)
+            figure = Figure(figsize=size, layout="constrained")
+            yield figure, figure.subplots()
+
+    def label(self, name: str) -> str:
+        """A name from a log as a label: one line, printable, not longer than fits."""
+        text = "".join(mark if mark.isprintable() else " " for mark in name)
+        most = NARROW_LABEL if self.narrow else LABEL
+        return text if len(text) <= most else text[: most - 1] + "…"
+
+    def finish(
+        self, figure: "Figure", name: str, title: str, read: str, facts: Sequence[str]
+    ) -> Drawing:
+        """The figure as a Drawing, titled, and marked when a scripted policy ran; `facts` are its numbers."""
+        heading, mark = title, SCRIPTED
+        if self.narrow:
+            heading, mark = fill(title, NARROW_TITLE), fill(SCRIPTED, NARROW_MARK)
+        figure.suptitle(heading, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        if self.scripted:
+            figure.axes[0].set_title(mark, loc="left", fontsize=9, color=MINUS)
+        more = len(facts) - ALT_ITEMS
+        listed = [*facts[:ALT_ITEMS], *([f"{more} more in the data"] if more > 0 else [])]
+        return Drawing(name, title, read, f"{title}: {'; '.join(listed)}", svg_of(figure))
+
+
+def svg_of(figure: "Figure") -> str:
+    """The figure as SVG without a date."""
+    buffer = io.StringIO()
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
 
 def drawings(answers: Answers, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
     """The named figures that have something to show, each for wide and for narrow screens."""
-    drawn = []
     marks = [row[NOT_USABLE] for row in answers("outcomes").records() if row[NOT_USABLE]]
+    drawn = []
     for name in names:
         wide = FIGURES[name](answers, Paper(scripted))
-        wide = wide and wide._replace(read=". ".join([wide.read.removesuffix("."), *marks]) + ".")
         narrow = FIGURES[name](answers, Paper(scripted, narrow=True)) if wide else None
         if wide and narrow:
-            drawn.append(wide._replace(narrow=narrow.svg))
+            read = ". ".join([wide.read.removesuffix("."), *marks]) + "."
+            drawn.append(replace(wide, read=read, narrow=narrow.svg))
     return drawn
+
+
+def interval(first: Headline) -> Drawing | None:
+    """The interval of the headline on a line with its zero; None when there is none."""
+    delta = first.delta
+    if not first.quotable or delta is None or delta.delta is None or delta.t is None:
+        return None
+    low, mean, high = delta.t.low, delta.delta, delta.t.high
+    reach = 1.15 * max(abs(low), abs(high), 5.0)
+    svgs = []
+    for paper in (Paper(False), Paper(False, narrow=True)):
+        with paper.axes(6.6, 0.4 if paper.narrow else 0.9) as (figure, axes):
+            axes.axvline(0, color=TIE, linewidth=1, linestyle=":")
+            axes.plot((low, high), (0, 0), color=PLUS, linewidth=10, alpha=0.35, solid_capstyle="round")  # fmt: skip
+            axes.plot(mean, 0, "o", color=PLUS, markersize=10)
+            axes.set_xlim(-reach, reach)
+            axes.set_ylim(-1, 1)
+            axes.set_yticks([])
+            axes.spines["left"].set_visible(False)
+            apart = high - low > 0.4 * reach
+            ticks = {low: format_points(low), high: format_points(high)} if apart else {}
+            if all(abs(end) > 0.35 * reach for end in ticks):
+                ticks[0.0] = "0"
+            axes.set_xticks([*ticks], [*ticks.values()])
+            svgs.append(svg_of(figure))
+    words = f"{format_points(mean)}, 95 % interval from {format_points(low)} to {format_points(high)}"  # fmt: skip
+    return Drawing("interval", "", "", words, *svgs)
 
 
 def task_deltas(answers: Answers, paper: Paper) -> Drawing | None:
@@ -55,63 +193,45 @@ def task_deltas(answers: Answers, paper: Paper) -> Drawing | None:
     )
     if not rows:
         return None
+    places, values = range(len(rows)), [100 * row["delta_rate"] for row in rows]
+    colours = [_colour(value) for value in values]
+    ties = [place for place, value in enumerate(values) if not value]
     named = len(rows) <= NAMED_BARS
-    size = (9.0, 1.3 + 0.24 * len(rows)) if named else (9.0, 3.4)
-    with canvas(paper, *size) as (figure, axes):
-        (_named_bars if named else _bare_bars)(axes, rows, paper)
+    with paper.axes(9.0, 1.3 + 0.24 * len(rows) if named else 3.4) as (figure, axes):
+        if named:
+            axes.barh(places, values, color=colours, height=0.72)
+            axes.scatter([0.0] * len(ties), ties, s=12, color=TIE, zorder=3)
+            axes.set_yticks(places, [paper.label(row["task"]) for row in rows])
+            axes.invert_yaxis()
+            axes.axvline(0, color=TIE, linewidth=0.8)
+            axes.set_xlabel("percentage points")
+            axes.grid(axis="x")
+            reach = max(20.0, *map(abs, values)) * 1.06
+            axes.set_xlim(-reach, reach)
+        else:
+            axes.bar(places, values, color=colours, width=0.8)
+            axes.scatter(ties, [0.0] * len(ties), s=12, color=TIE, zorder=3)
+            axes.axhline(0, color=TIE, linewidth=0.8)
+            axes.set_ylabel("percentage points")
+            axes.set_xlabel(f"{len(rows)} tasks, from the largest gain to the largest loss")
+            axes.set_xticks([])
+            axes.grid(axis="y")
+        gained, lost = sum(value > 0 for value in values), sum(value < 0 for value in values)
+        best, worst = (
+            f"{paper.label(row['task'])}, {format_points(100 * row['delta_rate'])}"
+            for row in (rows[0], rows[-1])
+        )
+        facts = [
+            f"of {len(rows)} tasks {gained} gained, {len(rows) - gained - lost} tied, {lost} lost",
+            *([f"most for {best}"] if gained else []),
+            *([f"least for {worst}"] if lost else []),
+        ]
         title = f"Pass rate per task, {rows[0]['treatment']} minus {rows[0]['control']}"
         read = (
             "One bar is one task: to the plus side the treatment passed more of its trials, to the "
             "minus side fewer. A dot is a tie."
         )
-        return finish(figure, "task_deltas", title, read, _told_deltas(rows, paper), paper)
-
-
-def _told_deltas(rows: list[Row], paper: Paper) -> list[str]:
-    """Tasks that gained, tied and lost, with the largest change of each side."""
-    values = [row["delta_rate"] for row in rows]
-    gained, lost = sum(value > 0 for value in values), sum(value < 0 for value in values)
-    best, worst = (
-        f"{short_label(row['task'], paper)}, {format_points(100 * row['delta_rate'])}"
-        for row in (rows[0], rows[-1])
-    )
-    return [
-        f"of {len(rows)} tasks {gained} gained, {len(rows) - gained - lost} tied, {lost} lost",
-        *([f"most for {best}"] if gained else []),
-        *([f"least for {worst}"] if lost else []),
-    ]
-
-
-def _named_bars(axes: Any, rows: list[Row], paper: Paper) -> None:
-    places = range(len(rows))
-    values = [100 * row["delta_rate"] for row in rows]
-    axes.barh(places, values, color=[_colour(value) for value in values], height=0.72)
-    _ties(axes, [(0.0, place) for place, value in enumerate(values) if not value])
-    axes.set_yticks(places, [short_label(row["task"], paper) for row in rows])
-    axes.invert_yaxis()
-    axes.axvline(0, color=TIE, linewidth=0.8)
-    axes.set_xlabel("percentage points")
-    axes.grid(axis="x", linewidth=0.5)
-    axes.set_axisbelow(True)
-    reach = max(20.0, *map(abs, values)) * 1.06
-    axes.set_xlim(-reach, reach)
-
-
-def _bare_bars(axes: Any, rows: list[Row], _paper: Paper) -> None:
-    values = [100 * row["delta_rate"] for row in rows]
-    axes.bar(range(len(rows)), values, color=[_colour(value) for value in values], width=0.8)
-    _ties(axes, [(place, 0.0) for place, value in enumerate(values) if not value])
-    axes.axhline(0, color=TIE, linewidth=0.8)
-    axes.set_ylabel("percentage points")
-    axes.set_xlabel(f"{len(rows)} tasks, from the largest gain to the largest loss")
-    axes.set_xticks([])
-    axes.grid(axis="y", linewidth=0.5)
-    axes.set_axisbelow(True)
-
-
-def _ties(axes: Any, points: list[tuple[float, float]]) -> None:
-    if points:
-        axes.scatter(*zip(*points, strict=True), s=12, color=TIE, zorder=3)
+        return paper.finish(figure, "task_deltas", title, read, facts)
 
 
 def _colour(value: float) -> str:
@@ -124,30 +244,87 @@ def timing_bins(answers: Answers, paper: Paper) -> Drawing | None:
     if not any(row["skill_steps"] for row in rows):
         return None
     cells = {(row["condition"], row["bin"]): row["per_trial"] for row in rows}
-    return _heat_map(
-        "timing_bins",
-        "Skill-related steps along the run, per trial",
+    title = "Skill-related steps along the run, per trial"
+    read = (
         "One column is a twentieth of the run. The colour is the number of Skill-related steps per "
-        "trial, not a share: a darker row means more Skill use in all.",
-        cells,
-        paper,
+        "trial, not a share: a darker row means more Skill use in all."
     )
+    return _heat_map("timing_bins", title, read, cells, paper)
+
+
+def skill_timing(answers: Answers, paper: Paper) -> Drawing | None:
+    """When in a run each skill is used, the most used skills first."""
+    rows = answers("skill_timing").records()
+    used = [row["skill"] for row in answers("skills_opened").records() if row["opened"]]
+    listed = [name for name in used if any(row["skill"] == name for row in rows)][:NAMED_BARS]
+    if not listed:
+        return None
+    cells = {(name, place): 0 for name in listed for place in range(BINS)}
+    cells |= {(row["skill"], row["bin"]): row["steps"] for row in rows if row["skill"] in listed}
+    read = (
+        "One column is a twentieth of the run. The colour is the number of steps with a use of the "
+        "skill, over all runs."
+    )
+    return _heat_map("skill_timing", "When in a run each skill is used", read, cells, paper)
+
+
+def _heat_map(
+    name: str, title: str, read: str, cells: Mapping[tuple[str, int], float], paper: Paper
+) -> Drawing:
+    """A heat map with one row per name and one column per twentieth of the run, clear to full; `cells` maps
+    (row, bin) to a value, rows in the order of their first mention."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgba
+
+    rows = list(dict.fromkeys(row for row, _ in cells))
+    grid = [[cells.get((row, place), 0.0) for place in range(BINS)] for row in rows]
+    ramp = LinearSegmentedColormap.from_list("ramp", [to_rgba(PLUS, 0.04), to_rgba(PLUS, 1.0)])
+    facts = []
+    for row, values in zip(rows, grid, strict=True):
+        most = max(values)
+        where = f", most ({most:.2g}) in column {values.index(most) + 1} of {BINS}" if most else ""
+        facts.append(f"{paper.label(row)} {sum(values):.3g} in all{where}")
+    with paper.axes(9.0, 1.4 + 0.4 * len(rows)) as (figure, axes):
+        mesh = axes.pcolormesh(grid, cmap=ramp, vmin=0, edgecolors="none", rasterized=False)
+        axes.set_yticks([place + 0.5 for place in range(len(rows))], map(paper.label, rows))
+        axes.invert_yaxis()
+        axes.set_xticks([0, 5, 10, 15, 20], ["0", "¼", "½", "¾", "1"])
+        axes.set_xlabel("part of the run")
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12)
+        bar.outline.set_visible(False)
+        return paper.finish(figure, name, title, read, facts)
 
 
 def exposure_curve(answers: Answers, paper: Paper) -> Drawing | None:
     """Draw how the Skill's knowledge reaches the agent, if there is a knowledge map."""
-    rows = answers("exposure_curve").records()
-    if not any(row["units_share"] for row in rows):
+    curves: dict[str, list[Row]] = {}
+    for row in answers("exposure_curve").records():
+        curves.setdefault(row["condition"], []).append(row)
+    if not any(row["units_share"] for rows in curves.values() for row in rows):
         return None
-    colours = _series(answers, [row["condition"] for row in rows])
-    with canvas(paper, 9.0, 3.6) as (figure, axes):
-        for condition, colour in colours.items():
-            _curve(axes, [row for row in rows if row["condition"] == condition], colour)
+    overview = answers.single("overview")
+    # treatment and control have their colours everywhere on the page
+    colours = {overview["treatment"]: PLUS, overview["control"]: MINUS}
+    for place, name in enumerate(name for name in curves if name not in {**colours}):
+        colours[name] = OTHER_COLOURS[place % len(OTHER_COLOURS)]
+    facts = []
+    with paper.axes(9.0, 3.6) as (figure, axes):
+        for condition, rows in curves.items():
+            places = [row["position"] for row in rows]
+            mean, low, high = (
+                [100 * row[f"units_share{end}"] for row in rows] for end in ("", "_low", "_high")
+            )
+            colour = colours[condition]
+            axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
+            axes.plot(places, mean, color=colour, linewidth=2, label=condition)
+            half, end = mean[len(rows) // 2], mean[-1]
+            facts.append(f"{condition} {half:.0f} % at half of the run, {end:.0f} % at its end")
         axes.set_xlabel("share of the run that is over")
         axes.set_ylabel("units seen, % of those offered")
         axes.set_ylim(0, 104)
         axes.set_xlim(0, 1)
-        axes.grid(linewidth=0.5)
+        axes.grid()
         if paper.narrow:
             figure.legend(loc="outside lower left", ncols=2)
         else:
@@ -157,92 +334,61 @@ def exposure_curve(answers: Answers, paper: Paper) -> Drawing | None:
             "band holds the middle half of the trials."
         )
         title = "How the Skill's knowledge reaches the agent"
-        told = [_told_curve([row for row in rows if row["condition"] == name]) for name in colours]
-        return finish(figure, "exposure_curve", title, read, told, paper)
-
-
-def _told_curve(rows: list[Row]) -> str:
-    """Shares of the units seen at half of the run and at its end."""
-    half, end = (100 * rows[at]["units_share"] for at in (len(rows) // 2, -1))
-    return f"{rows[0]['condition']} {half:.0f} % at half of the run, {end:.0f} % at its end"
-
-
-def _curve(axes: Any, rows: list[Row], colour: str) -> None:
-    places = [row["position"] for row in rows]
-    low = [100 * row["units_share_low"] for row in rows]
-    high = [100 * row["units_share_high"] for row in rows]
-    axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
-    means = [100 * row["units_share"] for row in rows]
-    axes.plot(places, means, color=colour, linewidth=2, label=rows[0]["condition"])
-
-
-def _series(answers: Answers, conditions: Sequence[str]) -> dict[str, str]:
-    """One colour per condition; treatment and control have theirs everywhere on the page."""
-    overview = answers.single("overview")
-    fixed = {overview["treatment"]: PLUS, overview["control"]: MINUS}
-    others = [name for name in dict.fromkeys(conditions) if name not in fixed]
-    free = {name: OTHER_COLOURS[place % len(OTHER_COLOURS)] for place, name in enumerate(others)}
-    return {name: fixed.get(name) or free[name] for name in dict.fromkeys(conditions)}
+        return paper.finish(figure, "exposure_curve", title, read, facts)
 
 
 def strata(answers: Answers, paper: Paper) -> Drawing | None:
     """Uptake against outcome, one point per stratum (Figure 7)."""
-    found = [row for row in answers("strata").records() if _drawn(row)]
-    found = [row for row in found if row["judge"] == found[0]["judge"]]
-    rows = [row for row in found if row["tasks"] >= MIN_TASKS]
+    known = [
+        row
+        for row in answers("strata").records()
+        if row["delta_yes_low"] is not None and row["delta_pass"] is not None
+        if row["attribute"] in DRAWN_STRATA
+    ]
+    known = [row for row in known if row["judge"] == known[0]["judge"]]
+    rows = [row for row in known if row["tasks"] >= MIN_STRATUM]
     if len(rows) < 2:
         return None
-    with canvas(paper, 9.0, 4.8) as (figure, axes):
-        _points(axes, rows, paper)
+    ranges = [(row["delta_yes_low"], row["delta_yes_high"]) for row in rows]
+    points = [
+        ((low + high) / 2, 100 * row["delta_pass"])
+        for row, (low, high) in zip(rows, ranges, strict=True)
+    ]
+    labels = [f"{paper.label(row['value'])} ({row['tasks']})" for row in rows]
+    width = max(high for _, high in ranges) - min(low for low, _ in ranges)
+    with paper.axes(9.0, 4.8) as (figure, axes):
+        for (low, high), (_, height) in zip(ranges, points, strict=True):
+            line: Any = {"color": _colour(height), "linewidth": 1, "alpha": 0.6}
+            axes.plot((low, high), (height, height), "|-", **line)
+        across, up = zip(*points, strict=True)
+        areas = [60.0 * row["tasks"] for row in rows]
+        axes.scatter(across, up, s=areas, c=[*map(_colour, up)], alpha=0.55, linewidth=0)
+        axes.margins(0.2, 0.14)
+        for text, point, shift in dodge_labels(labels, points, width):
+            axes.annotate(
+                text, point, xytext=(7, 3 + 10.5 * shift), textcoords="offset points", fontsize=8
+            )
         axes.axhline(0, color=TIE, linewidth=0.8)
         axes.axvline(0, color=TIE, linewidth=0.8)
         axes.set_xlabel("change of yes events per trajectory")
         axes.set_ylabel("change of strict pass rate, pp")
-        axes.grid(linewidth=0.5)
-        axes.set_axisbelow(True)
+        axes.grid()
+        count = len(known) - len(rows)
+        kinds = "1 kind" if count == 1 else f"{count} kinds"
+        left_out = f"Left out: {kinds} of fewer than {MIN_STRATUM} tasks. " if count else ""
         read = (
             f"One point is one kind of task; its area is the number of tasks, given in brackets. "
             f"A line spans what is possible where uses are open, with the point in its middle. "
-            f"Uptake is that of judge {rows[0]['judge']}. {_left_out(len(found) - len(rows))}Which tasks gain uptake is not decided by "
+            f"Uptake is that of judge {rows[0]['judge']}. {left_out}Which tasks gain uptake is not decided by "
             "chance: this shows where to look, not what causes what."
         )
-        title = "Uptake and success by kind of task, treatment minus control"
-        told = [
-            f"{short_label(row['value'], paper)} ({row['tasks']} tasks) uptake {row['delta_yes_low']:+.2f} to"
+        facts = [
+            f"{paper.label(row['value'])} ({row['tasks']} tasks) uptake {row['delta_yes_low']:+.2f} to"
             f" {row['delta_yes_high']:+.2f}, passes {format_points(100 * row['delta_pass'])}"
             for row in rows
         ]
-        return finish(figure, "strata", title, read, told, paper)
-
-
-def _left_out(count: int) -> str:
-    kinds = "1 kind" if count == 1 else f"{count} kinds"
-    return f"Left out: {kinds} of fewer than {MIN_TASKS} tasks. " if count else ""
-
-
-def _drawn(row: Row) -> bool:
-    known = row["delta_yes_low"] is not None and row["delta_pass"] is not None
-    return known and row["attribute"] in DRAWN_STRATA
-
-
-def _points(axes: Any, rows: list[Row], paper: Paper) -> None:
-    ends = [(row["delta_yes_low"], row["delta_yes_high"]) for row in rows]
-    places = [
-        ((a + b) / 2, 100 * row["delta_pass"]) for row, (a, b) in zip(rows, ends, strict=True)
-    ]
-    areas = [60.0 * row["tasks"] for row in rows]
-    colours = [_colour(up) for _, up in places]
-    for (low, high), (_, up) in zip(ends, places, strict=True):
-        axes.plot((low, high), (up, up), "|-", color=_colour(up), linewidth=1, alpha=0.6)
-    axes.scatter(*zip(*places, strict=True), s=areas, c=colours, alpha=0.55, linewidth=0)
-    axes.margins(0.2, 0.14)
-    labels = [f"{short_label(row['value'], paper)} ({row['tasks']})" for row in rows]
-    for text, place, shift in dodge_labels(
-        labels, places, max(b for _, b in ends) - min(a for a, _ in ends)
-    ):
-        axes.annotate(
-            text, place, xytext=(7, 3 + 10.5 * shift), textcoords="offset points", fontsize=8
-        )
+        title = "Uptake and success by kind of task, treatment minus control"
+        return paper.finish(figure, "strata", title, read, facts)
 
 
 def dodge_labels(
@@ -264,91 +410,38 @@ def dodge_labels(
     return placed
 
 
-def skill_timing(answers: Answers, paper: Paper) -> Drawing | None:
-    """When in a run each skill is used, the most used skills first."""
-    rows = answers("skill_timing").records()
-    used = [row["skill"] for row in answers("skills_opened").records() if row["opened"]]
-    listed = [name for name in used if any(row["skill"] == name for row in rows)][:NAMED_BARS]
-    if not listed:
-        return None
-    cells = {(name, place): 0 for name in listed for place in range(20)}
-    cells |= {(row["skill"], row["bin"]): row["steps"] for row in rows if row["skill"] in listed}
-    return _heat_map(
-        "skill_timing",
-        "When in a run each skill is used",
-        "One column is a twentieth of the run. The colour is the number of steps with a use of the "
-        "skill, over all runs.",
-        cells,
-        paper,
-    )
-
-
 def skills_opened(answers: Answers, paper: Paper) -> Drawing | None:
     """Runs that were offered a skill and runs that opened it."""
     from matplotlib.ticker import MaxNLocator
 
-    found = answers("skills_opened").records()
-    rows = [row for row in found if row["opened"] or row["searched"]][:NAMED_BARS]
+    known = answers("skills_opened").records()
+    rows = [row for row in known if row["opened"] or row["searched"]][:NAMED_BARS]
     if not rows:
         return None
-    with canvas(paper, 9.0, 1.4 + 0.3 * len(rows)) as (figure, axes):
-        places = range(len(rows))
-        offered = [row["trajectories"] for row in rows]
+    places = range(len(rows))
+    offered, opened, searched = (
+        [row[name] for row in rows] for name in ("trajectories", "opened", "searched")
+    )
+    with paper.axes(9.0, 1.4 + 0.3 * len(rows)) as (figure, axes):
         axes.barh(places, offered, color=TIE, alpha=0.35, height=0.72, label="offered or touched")
-        opened = [row["opened"] for row in rows]
         axes.barh(places, opened, color=PLUS, height=0.4, label="opened")
-        searched = [row["searched"] for row in rows]
         axes.barh(
             places, searched, left=opened, color=PLUS, alpha=0.4, height=0.4, label="searched only"
         )
-        axes.set_yticks(places, [short_label(row["skill"], paper) for row in rows])
+        axes.set_yticks(places, [paper.label(row["skill"]) for row in rows])
         axes.invert_yaxis()
         axes.set_xlabel("runs")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         figure.legend(loc="outside lower left" if paper.narrow else "outside upper right", ncols=2)
         read = (
             "The pale bar is the runs that knew of the skill, the dark bar those that opened it; "
+            "in those behind it, only a search printed lines of it."
         )
-        read += "in those behind it, only a search printed lines of it."
-        title = "Skills that agents opened"
-        told = [
-            f"{short_label(row['skill'], paper)} opened in {row['opened']} of {row['trajectories']} runs"
+        facts = [
+            f"{paper.label(row['skill'])} opened in {row['opened']} of {row['trajectories']} runs"
             for row in rows
         ]
-        return finish(figure, "skills_opened", title, read, told, paper)
-
-
-def _heat_map(name: str, title: str, read: str, cells: Cells, paper: Paper) -> Drawing:
-    """A heat map with one row per name and one column per twentieth of the run, clear to full."""
-    from matplotlib.colors import LinearSegmentedColormap, to_rgba
-
-    names = list(dict.fromkeys(row for row, _ in cells))
-    grid = [[cells.get((row, place), 0.0) for place in range(BINS)] for row in names]
-    ramp = LinearSegmentedColormap.from_list("ramp", [to_rgba(PLUS, 0.04), to_rgba(PLUS, 1.0)])
-    with canvas(paper, 9.0, 1.4 + 0.4 * len(names)) as (figure, axes):
-        mesh = axes.pcolormesh(grid, cmap=ramp, vmin=0, edgecolors="none", rasterized=False)
-        _heat_map_axes(axes, [short_label(name, paper) for name in names])
-        bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12)
-        bar.outline.set_visible(False)
-        told = [_told_row(short_label(one, paper), grid[at]) for at, one in enumerate(names)]
-        return finish(figure, name, title, read, told, paper)
-
-
-def _told_row(label: str, values: Sequence[float]) -> str:
-    """Sum of a row of a heat map, and the fullest of its columns."""
-    most = max(values)
-    where = f", most ({most:.2g}) in column {values.index(most) + 1} of {BINS}" if most else ""
-    return f"{label} {sum(values):.3g} in all{where}"
-
-
-def _heat_map_axes(axes: Any, names: list[str]) -> None:
-    axes.set_yticks([place + 0.5 for place in range(len(names))], names)
-    axes.invert_yaxis()
-    axes.set_xticks([0, 5, 10, 15, 20], ["0", "¼", "½", "¾", "1"])
-    axes.set_xlabel("part of the run")
-    axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+        return paper.finish(figure, "skills_opened", "Skills that agents opened", read, facts)
 
 
 FIGURES: dict[str, Callable[[Answers, Paper], Drawing | None]] = {
@@ -360,3 +453,41 @@ FIGURES: dict[str, Callable[[Answers, Paper], Drawing | None]] = {
     "skills_opened": skills_opened,
 }
 """Figures by the name of the question their data come from."""
+
+
+def coverage(heat: Heat, *, scripted: bool = False) -> Drawing:
+    """Draw which lines of a Skill runs were shown and used: one row a file, SKILL.md first."""
+    from matplotlib.colors import to_rgba
+
+    def is_root(path: str) -> bool:
+        return path.rpartition("/")[2].lower() == "skill.md"
+
+    files = sorted(by_file(heat.units), key=lambda file: (file.task, not is_root(file.file)))
+    rows = {(file.task, file.file): place for place, file in enumerate(files)}
+    alone = len({file.file for file in files}) == len(files)
+    names = [file.file if alone else f"{file.task}: {file.file}" for file in files]
+    paper = Paper(scripted)
+    with paper.axes(9.0, 1.5 + 0.34 * len(files)) as (figure, axes):
+        for unit in heat.units:
+            place, span = rows[unit.task, unit.file], (unit.start - 1, unit.end - unit.start + 1)
+            colour = to_rgba(PLUS, 0.15 + 0.85 * unit.share) if unit.seen else to_rgba(NEVER, 0.25)
+            axes.broken_barh([span], (place - 0.36, 0.6), facecolors=[colour])
+            if unit.used_low:
+                axes.broken_barh([span], (place + 0.26, 0.12), facecolors=[USED])
+        ends = [name if len(name) <= LABEL else f"…{name[1 - LABEL :]}" for name in names]
+        axes.set_yticks(range(len(files)), map(paper.label, ends))
+        axes.set_ylim(len(files) - 0.4, -0.6)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("line")
+        handles = [
+            axes.broken_barh([], (0, 0), facecolors=[colour], label=label)
+            for colour, label in (
+                (to_rgba(PLUS, 0.25), "shown to some runs"), (PLUS, "shown to all"),
+                (USED, "used, proven"), (to_rgba(NEVER, 0.25), "never shown"),
+            )
+        ]  # fmt: skip
+        figure.legend(handles=handles, loc="outside lower left", ncols=4)
+        facts = [f"{name} {file.seen} of {file.units} units shown" for name, file in zip(names, files, strict=True)]  # fmt: skip
+        title = f"Coverage of {heat.name}: {100 * heat.seen:.1f} % of {len(heat.units)} units shown"
+        read = "One row is one file. The darker a line, the more runs were shown it."
+        return paper.finish(figure, "coverage", title, read, facts)

@@ -16,11 +16,10 @@ from skilljuror.base.files import StudyFolder
 from skilljuror.base.models.exclusion import ExclusionRules
 from skilljuror.base.models.study import Condition, StudyConfig, StudyPlan
 from skilljuror.harness.base import Requirement, time_limit
-from skilljuror.measures.stats.coverage import NO_VARIATION
-from skilljuror.measures.stats.power import VarianceParts, detectable_effect, variance_parts
-from skilljuror.report.answers import Answers
-from skilljuror.report.headline import outcome_contrast, outcome_trials
-from skilljuror.report.remarks import roots_shown
+from skilljuror.measures.paired import NO_VARIATION
+from skilljuror.measures.power import VarianceParts, detectable_effect, variance_parts
+from skilljuror.report.computed import Answers, outcome_contrast, outcome_trials
+from skilljuror.report.headline import roots_shown
 from skilljuror.store.connect import Reader, open_read
 from skilljuror.store.questions import run
 from skilljuror.store.study_files import differing, headline, setting

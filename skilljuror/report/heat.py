@@ -1,14 +1,15 @@
 """Coverage of a Skill: which of its knowledge units runs were shown, and which they used (heat)."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from skilljuror.base.errors import StudyError, UsageError
-from skilljuror.base.files import StudyFolder, read_record, write_atomic
+from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.study import StudyPlan
-from skilljuror.measures.stats.intervals import wilson_interval
+from skilljuror.measures.rates import wilson_interval
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import run
 
@@ -19,8 +20,7 @@ MOST = 0.5
 _CONDITIONS = "SELECT condition, variant, role FROM conditions ORDER BY position"
 
 
-@dataclass(frozen=True)
-class UnitHeat:
+class UnitHeat(Struct, frozen=True):
     """One knowledge unit of a Skill, in the layout of the condition."""
 
     task: str
@@ -78,8 +78,7 @@ class UnitHeat:
         )
 
 
-@dataclass(frozen=True)
-class FileHeat:
+class FileHeat(Struct, frozen=True):
     """The units of one file."""
 
     task: str
@@ -98,8 +97,7 @@ class FileHeat:
     """Tokens of its units, each time one was shown, over all runs."""
 
 
-@dataclass(frozen=True)
-class Heat:
+class Heat(Struct, frozen=True):
     """The units of a condition's Skills, or of a Skill in own logs."""
 
     name: str
@@ -174,8 +172,8 @@ def _arm(conditions: Iterable[tuple[Any, ...]], wanted: str | None) -> tuple[str
 
 def _unit(row: dict[str, Any]) -> UnitHeat:
     renamed = {"start": row["first_line"], "end": row["last_line"]}
-    known: dict[str, Any] = {one.name: row.get(one.name) for one in fields(UnitHeat)}
-    return UnitHeat(**(known | renamed))
+    known = {name: row[name] for name in UnitHeat.__struct_fields__ if name not in renamed}
+    return UnitHeat(**known, **renamed)
 
 
 def by_file(units: Iterable[UnitHeat]) -> Iterator[FileHeat]:
@@ -212,56 +210,3 @@ def lcov(found: Heat) -> Iterator[str]:
         yield f"LF:{len(lines)}"
         yield f"LH:{sum(count > 0 for count in lines.values())}"
         yield "end_of_record"
-
-
-@dataclass(frozen=True)
-class PaintedLine:
-    """One line of a file with the units on it."""
-
-    number: int
-    text: str
-    share: float | None
-    """Largest share of runs that were shown a unit of the line; None for a line without a unit."""
-    used: float | None
-    """Largest share of runs in which one of them proves a use; None without a unit or before judging."""
-    says: str
-    """Counts in words."""
-
-
-def painted(found: Heat) -> Iterator[tuple[FileHeat, list[PaintedLine]]]:
-    """Yield each file of a Skill with its lines."""
-    of_line: dict[tuple[str, str, int], list[UnitHeat]] = {}
-    for one in found.units:
-        for line in range(one.start, one.end + 1):
-            of_line.setdefault((one.task, one.file, line), []).append(one)
-    for file in by_file(found.units):
-        text = found.files[file.task, file.file].read_text("utf-8", "replace")
-        yield (
-            file,
-            [
-                _painted(number, line, of_line.get((file.task, file.file, number), []))
-                for number, line in enumerate(text.splitlines(), 1)
-            ],
-        )
-
-
-def _painted(number: int, text: str, units: list[UnitHeat]) -> PaintedLine:
-    if not units:
-        return PaintedLine(number, text, None, None, "")
-    most = max(units, key=lambda one: one.seen)
-    says = f"shown to {most.seen} of {most.runs} runs"
-    counts = [one.used_low for one in units if one.used_low is not None]
-    used = max(counts) / most.runs if counts else None
-    if counts:
-        high = max(one.used_high or 0 for one in units)
-        says += f", used in {max(counts)} to {high}"
-    remarks = dict.fromkeys(one.remark for one in units if one.remark)
-    return PaintedLine(number, text, most.share, used, "; ".join([says, *remarks]))
-
-
-def write_heat(found: Heat, target: Path) -> None:
-    """Write the page: the text of every file, each line painted by the share of runs that were shown it."""
-    from skilljuror.report.page import templates  # a terminal needs none of this
-
-    page = templates().get_template("heat.html.j2")
-    write_atomic(target, page.render(name=found.name, heat=found, files=list(painted(found))))

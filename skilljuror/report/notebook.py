@@ -12,33 +12,27 @@ from skilljuror.base.errors import QueryError
 from skilljuror.base.extras import installed
 from skilljuror.base.files import StudyFolder
 from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.measures.stats.agreement import Agreement, agreement
-from skilljuror.measures.stats.coverage import ArmRate, TrialValue, arm_rate
-from skilljuror.measures.stats.paired import PairedDelta, contrast
-from skilljuror.measures.stats.power import DetectableEffect, detectable_effect, holm
-from skilljuror.measures.stats.signs import sign_flip
-from skilljuror.measures.stats.verdicts import Equivalence, equivalence
-from skilljuror.report.lookup import look_up
+from skilljuror.measures.agreement import Agreement, agreement
+from skilljuror.measures.paired import (
+    ArmRate,
+    Equivalence,
+    PairedDelta,
+    TrialValue,
+    arm_rate,
+    contrast,
+    equivalence,
+)
+from skilljuror.measures.power import DetectableEffect, detectable_effect, holm, sign_flip
 from skilljuror.store.questions import catalog, frame, parquet, run
 
 Rows: TypeAlias = list[dict[str, Any]]
 Table: TypeAlias = Any
 """A pandas DataFrame, or `Rows` without pandas."""
 
-CONTRAST_COLUMNS = [
-    "metric",
-    "difference",
-    "low",
-    "high",
-    "unit",
-    "tasks",
-    "p",
-    "p_holm",
-    "planned",
-    "final",
-    "contaminated",
+CONTRAST_COLUMNS = (
+    "metric", "difference", "low", "high", "unit", "tasks", "p", "p_holm", "planned", "final", "contaminated",
     "refusal",
-]
+)  # fmt: skip
 _VALUES = """
 SELECT trial, value FROM measures WHERE metric = $metric AND key = $key AND value IS NOT NULL
 """
@@ -62,8 +56,8 @@ class StudyReader:
         self._database = StudyFolder.existing(path).existing_database
 
     def __repr__(self) -> str:
-        held = {name: value for name, value in self._overview().items() if value not in (None, 0)}
-        facts = ", ".join(f"{name} {value}" for name, value in held.items() if name != "study")
+        known = {name: value for name, value in self._overview().items() if value not in (None, 0)}
+        facts = ", ".join(f"{name} {value}" for name, value in known.items() if name != "study")
         return f"<study {self.path.name!r}: {facts}>"
 
     def _repr_html_(self) -> str | None:
@@ -127,6 +121,8 @@ class StudyReader:
 
     def trajectory(self, trial: str) -> Trajectory | None:
         """Return one run with its texts from the raw log; None without a log."""
+        from skilljuror.report.trajectory import look_up  # loads every reader and judge
+
         return look_up(self.path, trial).trajectory
 
     def contrast(self, a: str, b: str, metric: str, key: str = "") -> PairedDelta:
@@ -148,22 +144,19 @@ class StudyReader:
 
         Declare the family in advance. Raises QueryError for a measure without values.
         """
-        deltas = [self.contrast(a, b, metric) for metric in metrics]
-        p_values = [
-            max(sign_flip([v for _, v in one.by_task]).p for one in (delta, delta.clean or delta))
-            for delta in deltas
-        ]
-        ends = [(delta.t.low, delta.t.high) if delta.t else (None, None) for delta in deltas]
-        counts = [
-            (d.coverage.planned, d.coverage.final, d.coverage.contaminated, d.refusal)
-            for d in deltas
-        ]
-        rows = [
-            (metric, delta.delta, *interval, delta.unit, delta.tasks, p, p_holm, *trials)
-            for metric, delta, interval, p, p_holm, trials in zip(
-                metrics, deltas, ends, p_values, holm(p_values), counts, strict=True
-            )
-        ]
+        rows: list[tuple[Any, ...]] = []
+        for metric in metrics:
+            delta = self.contrast(a, b, metric)
+            versions = (delta, delta.clean or delta)
+            p = max(sign_flip([value for _, value in one.by_task]).p for one in versions)
+            ends = (delta.t.low, delta.t.high) if delta.t else (None, None)
+            of = delta.coverage
+            rows.append((
+                metric, delta.delta, *ends, delta.unit, delta.tasks, p, None,
+                of.planned, of.final, of.contaminated, delta.refusal,
+            ))  # fmt: skip
+        adjusted = holm([row[6] for row in rows])
+        rows = [(*row[:7], p, *row[8:]) for row, p in zip(rows, adjusted, strict=True)]
         return _table(CONTRAST_COLUMNS, rows)
 
     def equivalence(
@@ -218,10 +211,7 @@ class StudyReader:
                 row["task"],
                 row["condition"],
                 values.get(row["trial"]),
-                row["final"],
-                row["contaminated"],
-                row["flags"],
-                row["suppressed"],
+                *(row[name] for name in ("final", "contaminated", "flags", "suppressed")),
             )
             for row in planned
         ]

@@ -1,48 +1,147 @@
-"""HTML pages: the report with its CSV and SVG files, and the diff of units."""
+"""The report of a study: one self-contained page with a CSV for every table and figure; its head as Markdown; the
+tables of the paper; and the page of where units went."""
 
 import re
 from importlib import metadata
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from msgspec import Struct
 
 from skilljuror.base.files import write_atomic
-from skilljuror.report.answers import Answers
-from skilljuror.report.canvas import SCRIPTED, Drawing
-from skilljuror.report.computed import COMPUTED, answer
-from skilljuror.report.figures import drawings
-from skilljuror.report.formatting import format_points
-from skilljuror.report.headline import METHOD_COLUMNS, Headline, format_count
-from skilljuror.report.headline_pictures import condition_bars, interval_picture
-from skilljuror.report.sections import OBSERVED, STUDY
-from skilljuror.report.views import SectionView, section_view
-from skilljuror.store.connect import QueryResult
+from skilljuror.report.audit import escaped
+from skilljuror.report.computed import COMPUTED, Answers, data, names
+from skilljuror.report.figures import Drawing, drawings, interval
+from skilljuror.report.headline import METHOD_COLUMNS, REMARKS, Headline, headline
+from skilljuror.report.tables import (
+    SCRIPTED,
+    format_count,
+    format_points,
+    latex,
+    markdown,
+    table_view,
+)
+from skilljuror.store.connect import QueryResult, open_read
 from skilljuror.store.questions import catalog, csv_text
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+Section = dict[str, Any]
+"""A section of sections.yaml with its tables, figures and remarks filled in."""
+TEMPLATES = Path(__file__).parent / "templates"
 LONG_NAME = 16
 """Characters from which a text may be broken inside of its words."""
-TEMPLATES = Path(__file__).parent / "templates"
+CONDITION_COLUMNS = (
+    "condition", "planned", "coverage", "strict_passes", "strict_rate", "mean_reward", "not_usable",
+)  # fmt: skip
+UNVERIFIED_COLUMNS = ("condition", "planned", "coverage", "points_share", "not_usable")
+"""Without a verifier there is no reward."""
+SKILL_COLUMNS = ("skill", "offered", "opened", "resources", "uses")
+MOST_SKILLS = 12
+"""Skills in the headline table of a pile of logs; the report has them all."""
+PAPER_ROWS = 1000
+"""Rows of a table of the paper in Markdown and LaTeX; the CSV has them all."""
 
 
-def write_page(answers: Answers, first: Headline, target: Path) -> Path:
-    """Write everything into `target` and return the page's path; files of an earlier report
-    that this one does not write are removed, other files are left alone."""
-    sections = OBSERVED if first.observed else STUDY
-    views = []
-    for section in sections:
-        figures = drawings(answers, section.figures, scripted=first.scripted)
-        views.append(section_view(answers, section, figures))
-    _clean(target)
-    _write_tables(answers, views, target)
-    if first.methods:
-        methods = QueryResult(METHOD_COLUMNS, list(first.methods))
-        write_atomic(target / "tables" / "headline.csv", csv_text(methods))
-    page = target / "report.html"
-    write_atomic(page, _render(answers, first, views))
-    return page
+class ReportSummary(Struct, frozen=True):
+    """The report's path and its headline."""
+
+    path: Path
+    """The HTML file."""
+    title: str
+    """The verdict in one sentence."""
+    number: str
+    """The difference with its interval; "" where none may be quoted."""
+    meaning: str
+    """What the number is, in one sentence; "" where none may be quoted."""
+    columns: tuple[str, ...]
+    """Columns of the headline table."""
+    headline: tuple[tuple[Any, ...], ...]
+    """Rows of the headline table: conditions, or skills where only logs were read."""
+    observed: bool
+    """True when the database holds logs only and no trials of a study."""
+    scripted: bool
+    """True when a scripted policy ran in any trial: no figure says anything about real agents."""
+
+
+def build_report(database: Path, target: Path, *, quotes: bool = True) -> ReportSummary:
+    """Write `target`/report.html, its tables and its figures; the same database gives the same
+    bytes. With `quotes` false, no quote, preview or path from a log is written anywhere. Files of an earlier
+    report that this one does not write are removed, other files are left alone.
+
+    Raises StoreError when the database cannot be read.
+    """
+    with open_read(database) as reader:
+        answers = Answers(reader, quotes=quotes)
+        first = headline(answers)
+        filled = [_filled(answers, section, first) for section in _sections(first)]
+        _clean(target)
+        for section in filled:
+            for table in section["tables"]:
+                write_atomic(target / "tables" / f"{table.name}.csv", csv_text(answers(table.name)))
+            for figure in section["figures"]:
+                path = target / "figures" / figure.name
+                write_atomic(path.with_suffix(".svg"), figure.svg)
+                write_atomic(path.with_suffix(".csv"), csv_text(answers(figure.name)))
+        if first.methods:
+            methods = QueryResult(METHOD_COLUMNS, list(first.methods))
+            write_atomic(target / "tables" / "headline.csv", csv_text(methods))
+        bars = () if first.observed else _bars(answers, first)
+        page = render(
+            "report.html.j2", first=first, sections=filled, quotes=quotes, interval=interval(first),
+            bars=bars, scripted=SCRIPTED if first.scripted else "", drawn=_drawn,
+        )  # fmt: skip
+        write_atomic(target / "report.html", page)
+        if first.observed:
+            columns: tuple[str, ...] = SKILL_COLUMNS
+            rows = [row for row in answers("skills_opened").records() if row["opened"]]
+            rows = rows[:MOST_SKILLS]
+        else:
+            rows = answers("outcomes").records()
+            verified = any(row["strict_passes"] is not None for row in rows)
+            columns = CONDITION_COLUMNS if verified else UNVERIFIED_COLUMNS
+    return ReportSummary(
+        target / "report.html", first.title, first.number, first.meaning, columns,
+        tuple(tuple(row[name] for name in columns) for row in rows), first.observed, first.scripted,
+    )  # fmt: skip
+
+
+def _sections(first: Headline) -> list[Section]:
+    sections: list[Section] = data("sections")["observed" if first.observed else "study"]
+    return sections
+
+
+def _filled(answers: Answers, section: Section, first: Headline) -> Section:
+    """A section with its answers; tables without rows say so, or are left out."""
+    tables = []
+    for panel in section["tables"]:
+        about = {"table": panel} if isinstance(panel, str) else dict(panel)
+        name, needs = about.pop("table"), about.pop("needs", "")
+        if not needs or any(row[needs] is not None for row in answers(name).records()):
+            tables.append(table_view(answers, name, **about))
+    figures = drawings(answers, names(section.get("figures", "")), scripted=first.scripted)
+    remarks = [remark for name in names(section.get("remarks", "")) for remark in REMARKS[name](answers)]  # fmt: skip
+    return section | {"tables": tables, "figures": figures, "remarks": remarks}
+
+
+def _bars(answers: Answers, first: Headline) -> list[dict[str, Any]]:
+    """Strict passes of each condition that has passes to count, in the order of the study file: its count of
+    planned trials, rate (0 to 100), role, and why the arm is not whole."""
+    roles = {first.overview["treatment"]: "treatment", first.overview["control"]: "control"}
+    return [
+        {
+            "condition": row["condition"],
+            "count": f"{row['strict_passes']} of {row['planned']}",
+            "rate": 100 * row["strict_passes"] / row["planned"],
+            "role": roles.get(row["condition"], ""),
+            "lacking": row["not_usable"] or "",
+        }
+        for row in answers("outcomes").records()
+        if row["strict_passes"] is not None
+    ]
 
 
 def _clean(target: Path) -> None:
@@ -52,47 +151,10 @@ def _clean(target: Path) -> None:
             (target / path).unlink(missing_ok=True)
 
 
-def _write_tables(answers: Answers, views: list[SectionView], target: Path) -> None:
-    for view in views:
-        for table in view.tables:
-            path = target / "tables" / f"{table.name}.csv"
-            write_atomic(path, csv_text(answer(answers, table.name)))
-        for figure in view.figures:
-            _write_figure(answers, figure, target / "figures")
-
-
-def _write_figure(answers: Answers, figure: Drawing, folder: Path) -> None:
-    write_atomic(folder / f"{figure.name}.svg", figure.svg)
-    write_atomic(folder / f"{figure.name}.csv", csv_text(answers(figure.name)))
-
-
-def _render(answers: Answers, first: Headline, views: list[SectionView]) -> str:
-    return (
-        templates()
-        .get_template("report.html.j2")
-        .render(
-            first=first,
-            sections=views,
-            scripted=SCRIPTED if first.scripted else "",
-            quotes=answers.quotes,
-            interval=Markup(interval_picture(first)),
-            bars=condition_bars(answers, first) if not first.observed else (),
-            style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
-            version=metadata.version("skilljuror"),
-            drawn=_drawn,
-        )
-    )
-
-
-def breakable(text: str) -> Markup:
-    """A text whose long names and paths may be broken after _ and /."""
-    if len(text) < LONG_NAME:
-        return escape(text)
-    return Markup(re.sub(r"(?<=\w)([_/]+)(?=\w)", r"\1<wbr>", str(escape(text))))
-
-
-def templates() -> Environment:
+def templates() -> "Environment":
     """Return the packaged templates; text from logs and Skills is untrusted, an unknown name an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -101,6 +163,87 @@ def templates() -> Environment:
         "points": format_points, "counted": format_count, "breakable": breakable,
     }  # fmt: skip
     return environment
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a page with the style of reports."""
+    from markupsafe import Markup
+
+    style = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))
+    version = metadata.version("skilljuror")
+    return templates().get_template(template).render(style=style, version=version, **values)
+
+
+def breakable(text: str) -> "Markup":
+    """A text whose long names and paths may be broken after _ and /."""
+    from markupsafe import Markup, escape
+
+    if len(text) < LONG_NAME:
+        return escape(text)
+    return Markup(re.sub(r"(?<=\w)([_/]+)(?=\w)", r"\1<wbr>", str(escape(text))))
+
+
+def _drawn(figure: Drawing, *, narrow: bool = False) -> "Markup":
+    """matplotlib has escaped every name in the picture."""
+    from markupsafe import Markup
+
+    return Markup(figure.inline(narrow=narrow))
+
+
+def report_markdown(database: Path) -> str:
+    """Return the head of the report for a pull request: verdict, remarks and the first tables, without any quote
+    of a log. Raises StoreError."""
+    with open_read(database) as reader:
+        answers = Answers(reader, quotes=False)
+        first = headline(answers)
+        parts = [f"**{escaped(first.title)}**"]
+        parts += [escaped(text) for text in (first.number, first.advice) if text]
+        parts += [f"> {SCRIPTED}"] if first.scripted else []
+        if not first.observed:
+            remarks = [*REMARKS["contrast_coverage"](answers), *REMARKS["roots_cut"](answers)]
+            parts += [f"> {escaped(words)}" for words, _ in remarks]
+        wanted = ("skills_opened",) if first.observed else ("outcomes", "effect", "root_shown")
+        panels = {
+            panel if isinstance(panel, str) else panel["table"]: {} if isinstance(panel, str) else panel
+            for section in _sections(first)
+            for panel in section["tables"]
+        }  # fmt: skip
+        for name in wanted:
+            columns, limit = (panels[name].get(key, default) for key, default in (("columns", ""), ("limit", 100)))  # fmt: skip
+            view = table_view(answers, name, columns, limit=limit)
+            parts += [markdown(view)] if view.rows else []
+    return "\n\n".join(parts) + "\n"
+
+
+def write_paper(database: Path, target: Path) -> tuple[list[str], list[str]]:
+    """Write the tables of the SkillJuror paper (arXiv 2606.11543) by its names: `target`/tables.md, and a CSV and
+    a LaTeX file for each; nothing from a log is quoted.
+
+    Returns the names of the tables with rows, and of those without. Raises StoreError.
+    """
+    with open_read(database) as reader:
+        answers = Answers(reader, quotes=False)
+        scripted = headline(answers).scripted
+        parts = ["# Tables of the paper", *([f"> {SCRIPTED}"] if scripted else [])]
+        made, empty = [], []
+        for table in data("paper"):
+            name, title, question = table["name"], table["title"], table.get("question")
+            parts += [f"## {name} · {title}", *([table["note"]] if "note" in table else [])]
+            if not question:
+                empty.append(name)
+                continue
+            view = table_view(answers, question, table.get("columns", ""), limit=PAPER_ROWS)
+            if not view.rows:
+                parts.append(f"No data. {view.empty}")
+                empty.append(name)
+                continue
+            made.append(name)
+            parts.append(markdown(view))
+            stem = re.sub(r"\W+", "-", name).strip("-")
+            write_atomic(target / f"{stem}.csv", csv_text(answers(question)))
+            write_atomic(target / f"{stem}.tex", latex(view, title, stem, scripted=scripted))
+        write_atomic(target / "tables.md", "\n\n".join(parts) + "\n")
+    return made, empty
 
 
 def write_differences(differences: Any, target: Path) -> None:
@@ -115,8 +258,3 @@ def write_differences(differences: Any, target: Path) -> None:
     title = f"{differences.name}: {differences.a} and {differences.b}"
     template = templates().get_template("differences.html.j2")
     write_atomic(target, template.render(title=title, found=differences, files=files))
-
-
-def _drawn(figure: Drawing, *, narrow: bool = False) -> Markup:
-    """matplotlib has escaped every name in the picture."""
-    return Markup(figure.inline_narrow if narrow else figure.inline)

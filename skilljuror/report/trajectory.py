@@ -1,17 +1,218 @@
-"""One page with the steps of one run, or of several runs side by side."""
+"""One run of a study or of logs: looked up with all details, and the page of one or several runs side by side."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
-from skilljuror.base.files import write_atomic
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.measure import LocalEffect, Verdict
-from skilljuror.base.models.trajectory import ToolCall, Trajectory
-from skilljuror.report.formatting import format_value
-from skilljuror.report.sights import resource_rows, unit_rows
+from msgspec import Struct
+
+from skilljuror.base.errors import StudyError
+from skilljuror.base.files import StudyFolder, write_atomic
+from skilljuror.base.models.events import Exposure, ResourceEvent, SkillManifest
+from skilljuror.base.models.knowledge import CONTENT_KINDS, MappedUnit
+from skilljuror.base.models.measure import LocalEffect, Measure, Verdict
+from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.harness.artifacts import verifier_output
+from skilljuror.judge.effects import effects
+from skilljuror.store.logs import logged_runs, read_logged
+from skilljuror.store.questions import run
+from skilljuror.store.rows import (
+    analyse,
+    keeps_quotes,
+    unquoted_effect,
+    unquoted_event,
+    unquoted_verdict,
+    without_texts,
+)
+from skilljuror.store.trials import read_trial
+
+USE = ("agent_minutes", "log_minutes", "display_tokens")
+"""Measures of a run's minutes and tokens."""
+VERIFIER_BYTES = 65_536
+"""Maximum length of a verifier's output."""
+SUGGESTIONS = 4
+"""Maximum number of suggested names in an error."""
+
+
+class UnitSight(Struct, frozen=True):
+    """A knowledge unit that a trial offered, and the first time that it reached an agent."""
+
+    unit: str
+    """Id of the unit, the same in all variants of a build."""
+    text: str
+    agent: str
+    """Whose context it reached first; "" for nobody's."""
+    step: int | None
+    """Step at which it did, 0 before the first; None for never."""
+
+
+class RunDetails(Struct, frozen=True):
+    """One trial or foreign run with all details."""
+
+    name: str
+    """Trial, or key of the trajectory."""
+    record: TrialRecord | None
+    """The trial; None for foreign logs."""
+    trajectory: Trajectory | None
+    """The log, read again from its raw file."""
+    events: tuple[ResourceEvent, ...]
+    verdicts: tuple[Verdict, ...]
+    """Verdicts on the events; empty before `judge`."""
+    effects: tuple[LocalEffect, ...] = ()
+    """Effects of its calls."""
+    verifier: str | None = None
+    """End of the verifier's output; None for foreign logs and without output."""
+    manifest: SkillManifest | None = None
+    """Skills that the trial offered; None for foreign logs and if unknown."""
+    units: tuple[UnitSight, ...] = ()
+    """Knowledge units that it offered, in the order of the source; empty without a map."""
+    use: tuple[Measure, ...] = ()
+    """Minutes and display tokens of the agent."""
+
+
+def look_up(study: Path, name: str) -> RunDetails:
+    """Return one trial of a study, or one run of ingested logs; `name` may be a unique prefix.
+
+    Raises StudyError with suggestions.
+    """
+    folder = StudyFolder(study)
+    record, verifier, manifest = None, None, None
+    units: tuple[MappedUnit, ...] = ()
+    if folder.planned:
+        name = _full_name(folder.finished_trials(), name, study, "trials")
+        trial = read_trial(study, name)
+        record, trajectory, manifest = trial.record, trial.trajectory, trial.manifest
+        units = trial.units
+        analysis = analyse(name, trajectory, record, manifest, trial.units)
+        verifier = verifier_output(folder.trial_raw(name), VERIFIER_BYTES)
+    else:
+        database = StudyFolder.existing(study).existing_database
+        known = [str(row[0]) for row in run(database, "trajectory_names").rows]
+        _refuse_unlogged(database, study, name, known)
+        name = _full_name(known, name, study, "trajectories")
+        trajectory = read_logged(logged_runs(database, [name])[name])
+        analysis = analyse(name, trajectory)
+    rows = run(folder.database, "verdicts_of", trial=name).records() if folder.database.is_file() else []  # fmt: skip
+    events, verdicts = analysis.events, tuple(Verdict(**row) for row in rows)
+    of_calls = tuple(effects(name, trajectory, events)) if trajectory else ()
+    use = tuple(measure for measure in analysis.measures if measure.metric in USE)
+    if not keeps_quotes(study):
+        return RunDetails(
+            name, record, trajectory and without_texts(trajectory), tuple(map(unquoted_event, events)),
+            tuple(map(unquoted_verdict, verdicts)), tuple(map(unquoted_effect, of_calls)), use=use,
+        )  # fmt: skip
+    sights = _sights(units, analysis.exposure, manifest.variant if manifest else None)
+    return RunDetails(
+        name, record, trajectory, events, verdicts, of_calls, verifier, manifest, sights, use
+    )
+
+
+def _sights(
+    units: Sequence[MappedUnit], exposure: Exposure | None, variant: str | None
+) -> tuple[UnitSight, ...]:
+    """The units of a variant that are text, each with its first arrival; none without an exposure."""
+    if exposure is None:
+        return ()
+    first = {seen.unit: (seen.agent, seen.step) for seen in reversed(exposure.seen)}
+    return tuple(
+        UnitSight(mapped.unit.unit, mapped.unit.text, *first.get(mapped.unit.unit, ("", None)))
+        for mapped in units
+        if mapped.unit.kind in CONTENT_KINDS and mapped.places.get(variant or "")
+    )
+
+
+def _refuse_unlogged(database: Path, study: Path, name: str, runs: Sequence[str]) -> None:
+    """Raise StudyError with the reason if `name` is a trial without a run, and no run matches."""
+    rows = run(database, "observed_trials").records()
+    unlogged = {str(row["trial"]): row for row in rows if not row["logged"]}
+    matching = [trial for trial in unlogged if trial.startswith(name)]
+    if name in unlogged or (matching and not any(known.startswith(name) for known in runs)):
+        trial = _full_name(matching, name, study, "observed_trials")
+        raise StudyError(
+            f"trial {trial!r} has no readable log ({unlogged[trial]['reason']}); see:"
+            f" skilljuror query {quote(str(study))} observed_trials",
+            file=str(unlogged[trial]["source"]),
+        )
+
+
+def _full_name(names: Sequence[str], name: str, study: Path, what: str) -> str:
+    """Complete a name or unique prefix. Raises StudyError with suggestions; `what` is both the kind
+    of the names and the query that lists them."""
+    matching = [full for full in names if full.startswith(name)]
+    if name in names or len(matching) == 1:
+        return name if name in names else matching[0]
+    listing = f"list them: skilljuror query {quote(str(study))} {what}"
+    if matching:
+        shown = ", ".join(matching[:SUGGESTIONS]) + (" …" if len(matching) > SUGGESTIONS else "")
+        message = (
+            f"{len(matching)} {what} begin with {name!r}: {shown}; name one in full, or {listing}"
+        )
+    else:
+        near = " or ".join(map(repr, get_close_matches(name, names, n=SUGGESTIONS)))
+        guess = f"; did you mean {near}?" if near else ";"
+        message = (
+            f"{name!r} is not among the {len(names)} {what} in {str(study)!r}{guess} {listing}"
+        )
+    raise StudyError(message, file=str(study))
+
+
+class Case(Struct, frozen=True):
+    """One task in the two arms of the study's contrast."""
+
+    runs: tuple[RunDetails, ...]
+    """A trial of each arm, the control first."""
+    chosen: tuple[str, ...]
+    """Of each, how often its arm passes and why it was chosen."""
+
+
+def look_up_case(study: Path, name: str) -> Case | None:
+    """Return a trial of each arm that ended as most trials of its arm did; None if `name` is no task of
+    the study. Open and contaminated trials are not chosen.
+
+    Raises StudyError without a contrast and without a trial to choose.
+    """
+    folder = StudyFolder.existing(study)
+    if not folder.planned or not folder.database.is_file():
+        return None
+    setup = next(iter(run(folder.database, "setup").records()), {})
+    if name not in {row["task"] for row in run(folder.database, "cells").records()}:
+        return None
+    rows = run(folder.database, "contrast_trials", tasks=name).records()
+    if not rows:
+        raise StudyError(f"task {name!r} has no trial of two arms to compare", file=str(study))
+    chosen = [
+        representative(study, arm, [row for row in rows if row["condition"] == arm])
+        for arm in filter(None, (setup["control"], setup["treatment"]))
+    ]
+    return Case(
+        tuple(look_up(study, trial) for trial, _ in chosen), tuple(words for _, words in chosen)
+    )
+
+
+def representative(study: Path, arm: str, rows: Sequence[dict[str, Any]]) -> tuple[str, str]:
+    """The first trial that ended as most trials of its arm did, and the reason in words."""
+    fit = [row for row in rows if row["final"] and not row["contaminated"]]
+    if not fit:
+        raise StudyError(
+            f"no trial of {arm!r} is final and uncontaminated; see: skilljuror query"
+            f" {quote(str(study))} contrast_trials",
+            file=str(study),
+        )
+    passes = sum(row["strict"] for row in fit)
+    passing = 2 * passes >= len(fit)
+    trial = next(row["trial"] for row in fit if row["strict"] == passing)
+    left_out = f", {len(rows) - len(fit)} open or contaminated" if len(fit) < len(rows) else ""
+    does = "passes" if passing else "does not pass"
+    words = f"{arm}: {passes} of {len(fit)} trials pass{left_out}; {trial} is the first that {does}"
+    return trial, words
+
+
+# The page
 
 LONGEST = 20_000
 """Characters of one text on the page."""
@@ -19,11 +220,23 @@ SHORT = 160
 """Characters of a step's summary."""
 VERIFIER_LINES = 8
 """Last lines of the verifier that are shown above the steps."""
+FEWEST_WORDS = 3
+"""Words by which a quote and a unit are recognised in each other."""
 EFFECTS = {
     "failed": "failed", "error_gone": "error gone", "wrote": "file written", "worked": "worked",
 }  # fmt: skip
 """Effect of an action -> its words."""
 LABELS = {"yes": "uptake", "no": "no uptake", "unknown": "uptake unknown"}
+View = dict[str, Any]
+"""What a template shows of a run, a step, a call or a use."""
+Anchors = dict[tuple[str, int], str]
+"""(agent, step) -> id of the step on the page."""
+Sight = tuple[str, str]
+"""Words, and the id of the step on the page, "" for none."""
+SightRow = tuple[list[str], list[tuple[Sight, ...]]]
+"""Texts of units, or name of a resource, and for each run the first sight and first use; empty if it never saw it."""
+_WORD = re.compile(r"[^\W_]+")
+NOT_OFFERED: tuple[Sight, ...] = (("not offered", ""),)
 
 
 class Bridges:
@@ -31,7 +244,7 @@ class Bridges:
 
     def __init__(self, verdicts: Iterable[Verdict], effects: Iterable[LocalEffect]) -> None:
         self.of = {verdict.event: verdict for verdict in verdicts}
-        self._effects = {(one.agent, one.step, one.line): one for one in effects}
+        self._effects = {(effect.agent, effect.step, effect.line): effect for effect in effects}
 
     def links(self, event: ResourceEvent) -> list[tuple[str, str]]:
         """Return (name, words) of the signal and the effect around a use that was taken up."""
@@ -41,11 +254,8 @@ class Bridges:
         links = [("signal", verdict.source_quote)] if verdict.source_quote else []
         place = (event.agent, verdict.action_step or 0, verdict.action_line or 0)
         if effect := self._effects.get(place):
-            quote = f": {effect.quote}" if effect.quote else ""
-            links.append((
-                "effect",
-                f"{EFFECTS[effect.effect]} in step {effect.effect_step}{quote}",
-            ))
+            said = f": {effect.quote}" if effect.quote else ""
+            links.append(("effect", f"{EFFECTS[effect.effect]} in step {effect.effect_step}{said}"))
         return links
 
     def uptake(self, event: ResourceEvent) -> str:
@@ -54,8 +264,8 @@ class Bridges:
         if verdict is None:
             return ""
         step = f" in step {verdict.action_step}" if verdict.action_step else ""
-        quote = f": {verdict.action_quote}" if verdict.action_quote else ""
-        return f"{LABELS[verdict.label]}: {verdict.category}{step}{quote}"
+        said = f": {verdict.action_quote}" if verdict.action_quote else ""
+        return f"{LABELS[verdict.label]}: {verdict.category}{step}{said}"
 
 
 def place_of(event: ResourceEvent) -> str:
@@ -64,110 +274,31 @@ def place_of(event: ResourceEvent) -> str:
     return f"{event.skill}/{event.resource}" + (f" lines {lines}" if lines else "")
 
 
-@dataclass(frozen=True)
-class EventView:
-    """One use of a resource."""
-
-    kind: str
-    place: str
-    shown: str
-    """How much of its content was shown, and whether it failed."""
-    label: str
-    """yes, no, unknown, or "" if not judged."""
-    uptake: str
-    links: list[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class CallView:
-    """One call and its result."""
-
-    prompt: str
-    asked: str
-    result: str
-    failed: bool
-
-
-@dataclass(frozen=True)
-class StepView:
-    """One step, or the prompt (number 0)."""
-
-    anchor: str
-    number: int
-    agent: str
-    """"" for the main agent."""
-    summary: str
-    text: str
-    calls: tuple[CallView, ...]
-    events: tuple[EventView, ...]
-
-    @property
-    def mark(self) -> str:
-        """Class of its block in the strip."""
-        labels = {event.label for event in self.events}
-        if not self.events:
-            return "failed" if any(call.failed for call in self.calls) else "other"
-        return "taken" if "yes" in labels else "skill"
-
-
-@dataclass(frozen=True)
-class LinkView:
-    """One use that was taken up: resource, action and effect."""
-
-    place: str
-    step: int
-    anchor: str
-    """Of the step of the use; "" without one."""
-    signal: str
-    """Text of the resource."""
-    action: str
-    action_step: int | None
-    action_anchor: str
-    effect: str
-
-
-@dataclass(frozen=True)
-class RunView:
-    """One run."""
-
-    name: str
-    facts: tuple[str, ...]
-    scripted: bool
-    steps: tuple[StepView, ...]
-    chain: tuple[LinkView, ...]
-    no_chain: str
-    """Why there is no chain; else ""."""
-    verifier: str
-    said: str
-    """Last lines of the verifier."""
-
-
 def write_trajectories(
-    runs: Sequence[Any], target: Path, title: str = "", notes: Sequence[str] = ()
+    runs: Sequence[RunDetails], target: Path, title: str = "", notes: Sequence[str] = ()
 ) -> None:
-    """Write the page of one or more runs (`RunDetails` records), with the texts that they hold; notes are
-    lines below the title."""
-    from skilljuror.report.canvas import SCRIPTED  # a terminal needs none of this
-    from skilljuror.report.page import templates
+    """Write the page of one or more runs, with the texts that they hold; notes are lines below the title."""
+    from skilljuror.report.page import templates  # a terminal needs none of this
+    from skilljuror.report.tables import SCRIPTED
 
     views = [run_view(details, number) for number, details in enumerate(runs)]
-    page = templates().get_template("trajectory.html.j2")
-    title = title or (views[0].name if len(views) == 1 else f"{len(views)} runs")
-    scripted = SCRIPTED if any(view.scripted for view in views) else ""
     anchors = [
-        {(one.agent or "main", one.number): one.anchor for one in run.steps} for run in views
+        {(step["agent"] or "main", step["number"]): step["anchor"] for step in view["steps"]}
+        for view in views
     ]
+    page = templates().get_template("trajectory.html.j2")
+    title = title or (views[0]["name"] if len(views) == 1 else f"{len(views)} runs")
+    scripted = SCRIPTED if any(view["scripted"] for view in views) else ""
     opened, units = resource_rows(runs, anchors), unit_rows(runs, anchors)
-    write_atomic(
-        target,
-        page.render(
-            title=title, notes=notes, runs=views, opened=opened, units=units, scripted=scripted
-        ),
+    html = page.render(
+        title=title, notes=notes, runs=views, opened=opened, units=units, scripted=scripted
     )
+    write_atomic(target, html)
 
 
-def run_view(details: Any, number: int = 0) -> RunView:
-    """Return what the page shows of one run."""
+def run_view(details: RunDetails, number: int = 0) -> View:
+    """Return what the page shows of one run: name, facts, steps, and the chain of resource, action and effect of
+    each use that was taken up, or why there is none."""
     record, log = details.record, details.trajectory
     facts = []
     if record is not None:
@@ -180,99 +311,102 @@ def run_view(details: Any, number: int = 0) -> RunView:
         agent = " ".join(part for part in (log.agent, log.agent_version, log.model) if part)
         facts.append(f"{log.format} · {agent or 'agent unknown'} · {len(log.steps)} steps")
     facts.append(_use(details))
-    steps = tuple(_steps(details, log, number)) if log is not None else ()
-    chain = tuple(_chain(details, steps))
-    return RunView(
-        name=details.name,
-        facts=tuple(facts),
-        scripted=record is not None and record.scripted,
-        steps=steps,
-        chain=chain,
-        no_chain="" if chain else _no_chain(details),
-        verifier=_cut(details.verifier or ""),
-        said="\n".join((details.verifier or "").rstrip().splitlines()[-VERIFIER_LINES:]),
-    )
+    steps = list(_steps(details, log, number)) if log is not None else []
+    no_chain = "No use with uptake."
+    if not any(event.counts for event in details.events):
+        no_chain = "No use of a Skill."
+    elif not details.verdicts:
+        no_chain = "The uses are not judged: skilljuror judge STUDY."
+    verifier = details.verifier or ""
+    return {
+        "name": details.name,
+        "facts": facts,
+        "scripted": record is not None and record.scripted,
+        "steps": steps,
+        "chain": _chain(details, steps),
+        "no_chain": no_chain,
+        "verifier": _cut(verifier),
+        "said": "\n".join(verifier.rstrip().splitlines()[-VERIFIER_LINES:]),
+    }
 
 
-def _use(details: Any) -> str:
+def _use(details: RunDetails) -> str:
     """Minutes and tokens, each with the reason where it is not known."""
-    found = {one.metric: one for one in details.use}
-    minutes, tokens = found.get("agent_minutes"), found.get("display_tokens")
+    from skilljuror.report.tables import format_value
+
+    measures = {measure.metric: measure for measure in details.use}
+    minutes, tokens = measures.get("agent_minutes"), measures.get("display_tokens")
     if minutes is None or minutes.value is None:
-        minutes = found.get("log_minutes", minutes)
-    parts = [
-        f"{unit} not known ({one.reason})" if one.value is None else f"{format_value('', one.value)} {unit}"
-        for unit, one in (("minutes", minutes), ("display tokens", tokens))
-        if one is not None
-    ]  # fmt: skip
-    return " · ".join(parts)
+        minutes = measures.get("log_minutes", minutes)
+    return " · ".join(
+        f"{unit} not known ({measure.reason})" if measure.value is None else f"{format_value('', measure.value)} {unit}"
+        for unit, measure in (("minutes", minutes), ("display tokens", tokens))
+        if measure is not None
+    )  # fmt: skip
 
 
-def _chain(details: Any, steps: Sequence[StepView]) -> Iterable[LinkView]:
+def _chain(details: RunDetails, steps: Sequence[View]) -> list[View]:
     """Uses that were taken up, by the step of their action."""
     bridges = Bridges(details.verdicts, details.effects)
-    anchors = {(step.agent or "main", step.number): step.anchor for step in steps}
+    anchors = {(step["agent"] or "main", step["number"]): step["anchor"] for step in steps}
     links = []
     for event in details.events:
         verdict = bridges.of.get(event.event)
         if verdict is None or verdict.label != "yes":
             continue
         words = dict(bridges.links(event))
-        links.append(LinkView(
-            place=place_of(event), step=event.step, anchor=anchors.get((event.agent, event.step), ""),
-            signal=_short(words.get("signal", "")), action=_short(verdict.action_quote or ""),
-            action_step=verdict.action_step,
-            action_anchor=anchors.get((event.agent, verdict.action_step or 0), ""),
-            effect=_short(words.get("effect", "")),
-        ))  # fmt: skip
-    return sorted(links, key=lambda link: (link.action_step or link.step, link.step))
+        links.append({
+            "place": place_of(event), "step": event.step, "anchor": anchors.get((event.agent, event.step), ""),
+            "signal": _short(words.get("signal", "")), "action": _short(verdict.action_quote or ""),
+            "action_step": verdict.action_step,
+            "action_anchor": anchors.get((event.agent, verdict.action_step or 0), ""),
+            "effect": _short(words.get("effect", "")),
+        })  # fmt: skip
+    return sorted(links, key=lambda link: (link["action_step"] or link["step"], link["step"]))
 
 
-def _no_chain(details: Any) -> str:
-    if not any(event.counts for event in details.events):
-        return "No use of a Skill."
-    if not details.verdicts:
-        return "The uses are not judged: skilljuror judge STUDY."
-    return "No use with uptake."
-
-
-def _steps(details: Any, log: Trajectory, number: int) -> Iterable[StepView]:
+def _steps(details: RunDetails, log: Trajectory, number: int) -> Iterator[View]:
+    """The prompt, as step 0, and each step with its calls and its uses of resources."""
     bridges = Bridges(details.verdicts, details.effects)
-    events: dict[tuple[str, int], list[EventView]] = defaultdict(list)
+    uses: dict[tuple[str, int], list[View]] = defaultdict(list)
     for event in details.events:
         verdict = bridges.of.get(event.event)
         failed = ", failed" if event.ok is False else ""
-        view = EventView(
-            event.kind, place_of(event), f"{event.content_exposed}{failed}",
-            verdict.label if verdict else "", bridges.uptake(event), bridges.links(event),
-        )  # fmt: skip
-        events[event.agent, event.step].append(view)
-    prompts = [one.text for one in log.messages if one.step == 0 and one.kind == "prompt"]
-    start = "\n\n".join(prompts)
-    first = tuple(events.pop(("main", 0), ()))
-    if start or first:
-        yield StepView(f"r{number}-0", 0, "", _short(start), _cut(start), (), first)
+        uses[event.agent, event.step].append({
+            "kind": event.kind, "place": place_of(event), "shown": f"{event.content_exposed}{failed}",
+            "label": verdict.label if verdict else "", "uptake": bridges.uptake(event),
+            "links": bridges.links(event),
+        })  # fmt: skip
+
+    def view(anchor: Any, at: tuple[str, int], summary: str, text: str, calls: Sequence[View]) -> View:  # fmt: skip
+        events = uses.pop(at, [])
+        labels = {event["label"] for event in events}
+        if events:
+            mark = "taken" if "yes" in labels else "skill"
+        else:
+            mark = "failed" if any(call["failed"] for call in calls) else "other"
+        return {
+            "anchor": f"r{number}-{anchor}", "number": at[1], "agent": "" if at[0] == "main" else at[0],
+            "summary": summary, "text": _cut(text), "calls": calls, "events": events, "mark": mark,
+        }  # fmt: skip
+
+    start = "\n\n".join(message.text for message in log.messages if message.step == 0 and message.kind == "prompt")  # fmt: skip
+    if start or uses.get(("main", 0)):
+        yield view(0, ("main", 0), _short(start), start, ())
     for place, step in enumerate(log.steps, start=1):
-        calls = tuple(map(_call, step.calls))
-        agent = "" if step.agent == "main" else step.agent
-        found = tuple(events.pop((step.agent, step.index), ()))
-        summary = _short(step.text) or _short(" ; ".join(call.asked for call in calls))
-        text = _cut(step.text)
-        yield StepView(f"r{number}-{place}", step.index, agent, summary, text, calls, found)
-    for (agent, step_number), rest in events.items():
-        yield StepView(
-            f"r{number}-{agent}-{step_number}", step_number, agent, "", "", (), tuple(rest)
-        )
-
-
-def _call(call: ToolCall) -> CallView:
-    result = call.result
-    return CallView(
-        "$" if call.action == "shell" else call.name,
-        _cut(call.asked),
-        _cut(result.text) if result else "",
-        result is not None and result.ok is False,
-    )
+        calls = [
+            {
+                "prompt": "$" if call.action == "shell" else call.name,
+                "asked": _cut(call.asked),
+                "result": _cut(call.result.text) if call.result else "",
+                "failed": call.result is not None and call.result.ok is False,
+            }
+            for call in step.calls
+        ]
+        summary = _short(step.text) or _short(" ; ".join(str(call["asked"]) for call in calls))
+        yield view(place, (step.agent, step.index), summary, step.text, calls)
+    for agent, index in list(uses):
+        yield view(f"{agent}-{index}", (agent, index), "", "", ())
 
 
 def _short(text: str) -> str:
@@ -283,3 +417,85 @@ def _short(text: str) -> str:
 def _cut(text: str) -> str:
     left = len(text) - LONGEST
     return text if left <= 0 else f"{text[:LONGEST]}\n… {left:,} more characters"
+
+
+def unit_rows(runs: Sequence[RunDetails], anchors: Sequence[Anchors]) -> list[SightRow]:
+    """Return the knowledge units of the task that all runs worked on, as each run met them: those with
+    the same steps in every run are one row. Nothing for runs of several tasks and without a map."""
+    if len({details.record.task if details.record else None for details in runs}) != 1:
+        return []
+    cells: list[dict[str, tuple[Sight, ...]]] = []
+    for details, of_run in zip(runs, anchors, strict=True):
+        used = _used_units(details)
+        cells.append({})
+        for unit in details.units:
+            seen = [] if unit.step is None else [_sight("seen", unit.agent, unit.step, of_run)]
+            if seen and unit.unit in used:
+                seen.append(_sight("used", *used[unit.unit], of_run))
+            cells[-1][unit.unit] = tuple(seen)
+    texts = {unit.unit: unit.text for details in runs for unit in details.units}
+    steps = [
+        {unit.unit: unit.step for unit in details.units if unit.step is not None}
+        for details in runs
+    ]
+    alike: dict[tuple[tuple[Sight, ...], ...], list[str]] = defaultdict(list)
+    for name in texts:
+        alike[tuple(of_run.get(name, NOT_OFFERED) for of_run in cells)].append(name)
+    last = max((step for of_run in steps for step in of_run.values()), default=0) + 1
+    order = sorted(alike.items(), key=lambda row: [of_run.get(row[1][0], last) for of_run in steps])
+    return [([texts[name] for name in units], list(sights)) for sights, units in order]
+
+
+def resource_rows(runs: Sequence[RunDetails], anchors: Sequence[Anchors]) -> list[SightRow]:
+    """Return the resources of Skills with each run's first successful use, and the first step that a
+    judge says shows it; those that more runs opened come first."""
+    first: dict[str, dict[int, tuple[int, tuple[Sight, ...]]]] = defaultdict(dict)
+    for number, details in enumerate(runs):
+        taken = {verdict.event: verdict for verdict in details.verdicts if verdict.label == "yes"}
+        for event in details.events:
+            if not event.counts or event.phantom or event.ok is False:
+                continue
+            known = first[f"{event.skill}/{event.resource}"]
+            step, sights = known.get(number, (event.step, ()))
+            sights = sights or (_sight("step", event.agent, event.step, anchors[number]),)
+            verdict = taken.get(event.event)
+            if verdict and verdict.action_step and len(sights) == 1:
+                used = _sight("used", event.agent, verdict.action_step, anchors[number])
+                sights = (*sights, used)
+            known[number] = (step, sights)
+
+    def order(row: tuple[str, dict[int, tuple[int, Any]]]) -> tuple[int, int, str]:
+        return -len(row[1]), min(step for step, _ in row[1].values()), row[0]
+
+    return [
+        ([name], [by_run.get(number, (0, ()))[1] for number in range(len(runs))])
+        for name, by_run in sorted(first.items(), key=order)
+    ]
+
+
+def _sight(word: str, agent: str, step: int, anchors: Anchors) -> Sight:
+    by = "" if agent == "main" else f" ({agent})"
+    return f"{word} {step}{by}", anchors.get((agent, step), "")
+
+
+def _used_units(details: RunDetails) -> dict[str, tuple[str, int]]:
+    """Unit -> agent and first step that shows its use, by the quotes of verdicts with uptake."""
+
+    def words(text: str) -> str:
+        return f" {' '.join(_WORD.findall(text.lower()))} "
+
+    agents = {event.event: event.agent for event in details.events}
+    taken = [verdict for verdict in details.verdicts if verdict.label == "yes"]
+    quotes = [
+        (words(verdict.source_quote), agents.get(verdict.event, "main"), verdict.action_step)
+        for verdict in sorted(taken, key=lambda verdict: verdict.action_step or 0)
+        if verdict.source_quote and verdict.action_step
+    ]
+    used: dict[str, tuple[str, int]] = {}
+    for unit in details.units:
+        for said, agent, step in quotes:
+            short, long = sorted((words(unit.text), said), key=len)
+            if len(short.split()) >= FEWEST_WORDS and short in long:
+                used.setdefault(unit.unit, (agent, step))
+                break
+    return used

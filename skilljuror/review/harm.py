@@ -11,7 +11,7 @@ from skilljuror.base.files import StudyFolder, data_dir
 from skilljuror.base.models.review_queue import ReviewItem, ReviewText
 from skilljuror.base.review_rows import CODED, record_digest
 from skilljuror.judge.by_model.excerpts import run_step
-from skilljuror.report.lookup import look_up
+from skilljuror.report.trajectory import look_up
 from skilljuror.review.findings import Question
 from skilljuror.review.uptake import SHOWN, step_text
 from skilljuror.store.questions import run

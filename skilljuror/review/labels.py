@@ -15,7 +15,7 @@ from skilljuror.base.models.record import Record
 from skilljuror.base.models.review import Answer, Decision
 from skilljuror.base.models.review_queue import ReviewKind
 from skilljuror.base.review_rows import decided_at, now, parse_time
-from skilljuror.measures.stats.agreement import Agreement, agreement
+from skilljuror.measures.agreement import Agreement, agreement
 from skilljuror.review.desk import StudyDesk
 from skilljuror.review.uptake import PREFIX
 

@@ -11,7 +11,7 @@ from skilljuror.base.models.review_queue import ReviewItem, ReviewText
 from skilljuror.judge.by_model.excerpts import RunStep, excerpt_of
 from skilljuror.judge.definition import load_definition
 from skilljuror.judge.judging.sample import label_sample, runs_to_judge
-from skilljuror.report.lookup import look_up
+from skilljuror.report.trajectory import look_up
 from skilljuror.review.findings import Question
 from skilljuror.store.questions import run
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from skilljuror.base import __version__, tokens
 from skilljuror.base.errors import UsageError
@@ -38,7 +38,7 @@ from skilljuror.events.exposure import expose, exposes_text
 from skilljuror.logs.base import FoundSource
 from skilljuror.logs.discovery import facts_at
 from skilljuror.measures.metrics import METRICS, families
-from skilljuror.measures.metrics.process import step_bytes, step_texts
+from skilljuror.measures.run_measures import step_bytes, step_texts
 
 if TYPE_CHECKING:  # kept light for workers: no pydantic and no DuckDB where logs are read
     from skilljuror.base.models.study import TrialRecord
@@ -393,7 +393,7 @@ def _check_defined(name: str, defined: Container[str], found: Iterable[Measure])
 def definition_rows(further: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     """Rows of the table `metrics`, one per measure. Raises UsageError for an invalid name."""
     return [
-        {"metric": measure, "family": name, **vars(definition)}
+        {"metric": measure, "family": name, **asdict(definition)}
         for name, metric in families(further).items()
         for measure, definition in metric.definitions.items()
     ]

@@ -41,7 +41,7 @@ from skilljuror.harness.base import (
 from skilljuror.harness.leaks import refuse_leaks
 from skilljuror.harness.sandbox import bwrap_problem, remove_tree
 from skilljuror.layouts.build.protected_texts import fingerprints_of, save_fingerprints
-from skilljuror.measures.metrics import efficiency
+from skilljuror.measures.run_measures import efficiency
 from skilljuror.store.trials import contaminations_of, log_of
 from skilljuror.study.plan import (
     StudyRun,

@@ -20,15 +20,17 @@ def skill(tmp_path):
     return folder
 
 
-def test_the_answer_comes_first_and_the_study_last(skill):
+def test_three_sentences_come_first_and_then_the_table(skill):
     done = call("advise", skill)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith("Keep yours for now, and test pd: its root has")
-    assert f"skilljuror init --task my-task --skill {skill} --out study.yaml" in done.stdout
-    assert "hours and dollars unknown" in lines[-1]
-    for title in ("pd", "what breaks: no findings of the gates"):
-        assert title in lines
+    assert lines[1].startswith("One page (flat-files) reads ")
+    assert f"skilljuror init --task my-task --skill {skill} --out study.yaml" in lines[2]
+    assert lines[3] == ""
+    assert [line.split()[0] for line in lines if re.match(r" (origin|flat|base|pd)", line)] == [
+        "origin", "flat-files", "baseline", "pd",
+    ]  # fmt: skip
 
 
 def test_a_small_skill_gets_no_study(tmp_path):

@@ -8,9 +8,9 @@ from pkgutil import iter_modules
 
 from hypothesis import given, settings
 
+from skilljuror import measures
 from skilljuror.base.models.measure import TrialContext
 from skilljuror.base.registry import resolve
-from skilljuror.measures import stats
 from skilljuror.measures.metrics import METRICS, definitions
 from skilljuror.store.questions import catalog
 from tests.support.every import every
@@ -31,7 +31,8 @@ CODE = "\n".join(
 def estimators():
     return [
         name
-        for module in iter_modules(stats.__path__, f"{stats.__name__}.")
+        for module in iter_modules(measures.__path__, f"{measures.__name__}.")
+        if module.name.rpartition(".")[2] not in {"metrics", "run_measures"}
         for name, thing in inspect.getmembers(import_module(module.name), inspect.isfunction)
         if thing.__module__ == module.name and not name.startswith("_")
     ]

@@ -6,7 +6,7 @@ from msgspec import structs
 from skilljuror.base.models.knowledge import MappedUnit, Unit, UnitLocation
 from skilljuror.base.models.measure import TrialContext
 from skilljuror.events.exposure import expose
-from skilljuror.measures.metrics.exposure import measure
+from skilljuror.measures import run_measures
 from tests.support.attribution_runs import BUNDLE, FORMAT, SKILL, TAXES, events_of, ran, run_of
 
 
@@ -62,7 +62,10 @@ def test_a_unit_is_told_at_every_event_that_showed_it():
         ("no-tax", 1, 0, "main"),
         ("no-tax", 2, 1, "main"),
     ]
-    values = {m.metric: m.value for m in measure(TrialContext("t", None, run_of(), (), found))}
+    values = {
+        m.metric: m.value
+        for m in run_measures.exposure(TrialContext("t", None, run_of(), (), found))
+    }
     assert (values["units_exposed"], values["unit_repeats"]) == (1, 1)
 
 
@@ -75,7 +78,10 @@ def test_each_agent_sees_a_unit_for_itself():
             ("main", "no-tax"),
             ("sub-1", "no-tax"),
         }
-        values = {m.metric: m.value for m in measure(TrialContext("t", None, run_of(), (), found))}
+        values = {
+            m.metric: m.value
+            for m in run_measures.exposure(TrialContext("t", None, run_of(), (), found))
+        }
         assert (values["units_exposed"], values["unit_repeats"]) == (1, 0)
 
 

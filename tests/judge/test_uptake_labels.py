@@ -10,7 +10,7 @@ from functools import lru_cache
 import pytest
 
 from benchmarks.uptake import LABELS, compare, foreign, main, rate_ends, rows_by_run
-from skilljuror.measures.stats.agreement import agreement
+from skilljuror.measures.agreement import agreement
 
 pytestmark = [
     pytest.mark.shared,

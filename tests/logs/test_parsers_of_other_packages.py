@@ -9,7 +9,7 @@ import pytest
 from skilljuror.base.errors import UsageError
 from skilljuror.logs.discovery import LogFilter, discover
 from skilljuror.logs.read import parser, read
-from skilljuror.report.lookup import look_up
+from skilljuror.report.trajectory import look_up
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
 from tests.support.cli_process import call, complaint

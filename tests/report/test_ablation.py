@@ -3,10 +3,7 @@
 import pytest
 
 from skilljuror.judge.judging.judge_study import judge_study
-from skilljuror.measures.stats.verdicts import Verdict
-from skilljuror.report.ablation import ASLEEP, EARNS, OPEN, SHAM, _word
-from skilljuror.report.answers import Answers
-from skilljuror.report.computed import answer
+from skilljuror.report.computed import OPEN, Answers
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import run
 from skilljuror.store.trials import ingest_trials
@@ -48,7 +45,7 @@ def study(tmp_path_factory):
 
 def test_a_section_has_its_effect_and_what_the_whole_skill_did_with_it(study):
     with open_read(study) as reader:
-        rows = {row["condition"]: row for row in answer(Answers(reader), "sections").records()}
+        rows = {row["condition"]: row for row in Answers(reader)("sections").records()}
     assert list(rows) == ["named-without", REDACTION, PERCENTILES]
     rates = {(c, t): rate for c, t, rate in run(study, PASSES).rows}
     for name, row in rows.items():
@@ -78,21 +75,3 @@ def test_units_of_a_section_are_those_that_the_arm_lacks(study):
     ).rows
     assert ("What is masked",) in texts
     assert ("Percentiles",) not in texts
-
-
-@pytest.mark.parametrize(
-    ("found", "p", "runs", "shown", "said"),
-    [
-        ("better", 0.01, 9, 9, EARNS),
-        ("better", 0.06, 9, 9, OPEN),  # better alone, but not among so many sections
-        ("better", None, 9, 9, OPEN),
-        ("equivalent", 0.9, 9, 9, SHAM),
-        ("worse", 0.01, 9, 9, SHAM),
-        ("inconclusive", 0.5, 9, 9, OPEN),
-        ("undetermined", None, 9, 9, OPEN),
-        ("better", 0.01, 9, 0, ASLEEP),  # no run was shown it
-        ("inconclusive", 0.5, 0, 0, OPEN),  # no log to tell
-    ],
-)
-def test_the_verdict_on_a_section(found, p, runs, shown, said):
-    assert _word(Verdict(found), p, runs, shown) == said

@@ -7,7 +7,7 @@ import pytest
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder
 from skilljuror.judge.judging.judge_study import judge_study
-from skilljuror.report.lookup import _representative, look_up_case
+from skilljuror.report.trajectory import look_up_case, representative
 from skilljuror.store.questions import run
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
@@ -67,9 +67,9 @@ def rows(*outcomes):
 
 def test_the_trial_ended_as_most_did_and_is_final_and_clean(tmp_path):
     passes, fails = (True, True, False), (False, True, False)
-    assert _representative(tmp_path, "pd", rows(fails, passes, passes))[0] == "t1"
-    assert _representative(tmp_path, "pd", rows(passes, fails, fails))[0] == "t1"
-    chosen, words = _representative(
+    assert representative(tmp_path, "pd", rows(fails, passes, passes))[0] == "t1"
+    assert representative(tmp_path, "pd", rows(passes, fails, fails))[0] == "t1"
+    chosen, words = representative(
         tmp_path, "pd", rows((True, True, True), (False, False, False), fails)
     )
     assert chosen == "t2"
@@ -77,4 +77,4 @@ def test_the_trial_ended_as_most_did_and_is_final_and_clean(tmp_path):
         "pd: 0 of 1 trials pass, 2 open or contaminated; t2 is the first that does not pass"
     )
     with pytest.raises(StudyError, match="no trial of 'pd' is final and uncontaminated"):
-        _representative(tmp_path, "pd", rows((True, True, True)))
+        representative(tmp_path, "pd", rows((True, True, True)))

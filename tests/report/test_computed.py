@@ -4,9 +4,7 @@ import math
 
 import pytest
 
-from skilljuror.report.answers import Answers
-from skilljuror.report.computed import COMPUTED, answer, documentation
-from skilljuror.report.rates import measure_arms
+from skilljuror.report.computed import COMPUTED, Answers, documentation, measure_arms
 from skilljuror.store import open_write
 from skilljuror.store.connect import open_read
 from tests.support import fabricated_records as fake
@@ -28,7 +26,7 @@ def whole(tmp_path_factory):
 
 def test_a_ratio_is_a_geometric_mean_over_tasks(whole):
     """alpha 1.5 / 1.5 minutes, beta 1.0 / 1.5; the trial without a log is left out."""
-    row = answer(whole, "ratios").records()[0]
+    row = whole("ratios").records()[0]
     assert (row["measure"], row["treatment_trials"], row["control_trials"]) == (
         "agent_minutes",
         3,
@@ -47,25 +45,23 @@ def test_trials_of_a_task_that_one_arm_has_are_not_counted(tmp_path):
         fake.put(store, [fake.run(one.trial, trial=one.trial, values=values) for one in left])
     with open_read(tmp_path / "study.duckdb") as reader:
         for table in ("ratios", "contrasts"):
-            (row,) = answer(Answers(reader), table).records()
+            (row,) = Answers(reader)(table).records()
             assert (row["treatment_trials"], row["control_trials"], row["tasks"]) == (2, 2, 2)
 
 
 def test_a_measure_of_one_arm_only_has_no_ratio(answers):
     """Tokens are known in pd alone: trials are counted, no task is paired."""
-    row = next(
-        row for row in answer(answers, "ratios").records() if row["measure"] == "display_tokens"
-    )
+    row = next(row for row in answers("ratios").records() if row["measure"] == "display_tokens")
     assert (row["treatment_trials"], row["control_trials"], row["tasks"]) == (3, 0, 0)
     assert row["ratio"] is None
 
 
 def test_a_measure_that_nobody_took_is_left_out(answers):
-    assert "cost_usd" not in [row["measure"] for row in answer(answers, "ratios").records()]
+    assert "cost_usd" not in [row["measure"] for row in answers("ratios").records()]
 
 
 def test_a_difference_is_a_mean_over_tasks(answers):
-    rows = {row["measure"]: row for row in answer(answers, "contrasts").records()}
+    rows = {row["measure"]: row for row in answers("contrasts").records()}
     assert rows["fanout"]["difference"] == 1.0
     assert rows["skill_step_share"]["difference"] == pytest.approx(0.2)
 
@@ -80,13 +76,13 @@ def test_nulls_are_left_out_of_both_arms(answers):
 def test_computed_tables_are_documented_like_questions(answers, name):
     found = documentation(name)
     assert found.question.endswith("?")
-    assert found.columns == answer(answers, name).columns
+    assert found.columns == answers(name).columns
     assert set(found.definitions) <= set(found.columns)
 
 
 def test_a_yield_is_that_of_the_question(whole):
     """pd is measured in 3 of its 4 trials: no yield."""
-    rows = {(row["condition"], row["measure"]): row for row in answer(whole, "yields").records()}
+    rows = {(row["condition"], row["measure"]): row for row in whole("yields").records()}
     yields = {
         (row["condition"], f"{row['resource']} per pass"): (row["yield"], row["yield_reason"])
         for row in whole("efficiency").records()
@@ -114,13 +110,13 @@ def test_arms_with_other_tasks_are_compared_over_the_tasks_of_both(tmp_path):
             for one in trials
         ])  # fmt: skip
     with open_read(tmp_path / "study.duckdb") as reader:
-        row = answer(Answers(reader), "ratios").records()[0]
+        row = Answers(reader)("ratios").records()[0]
         yields = {
             one["condition"]: one
-            for one in answer(Answers(reader), "yields").records()
+            for one in Answers(reader)("yields").records()
             if "time" in one["measure"]
         }
-        (stratum,) = answer(Answers(reader), "strata").records()
+        (stratum,) = Answers(reader)("strata").records()
     assert (stratum["tasks"], stratum["control_trials"], stratum["sd_pass"]) == (1, 1, None)
     assert (stratum["treatment_minutes_per_pass"], stratum["control_minutes_per_pass"]) == (
         3.0,
@@ -134,16 +130,14 @@ def test_arms_with_other_tasks_are_compared_over_the_tasks_of_both(tmp_path):
 
 def test_while_trials_are_open_nothing_of_passes_has_an_interval(answers):
     """One trial of each arm has no outcome: an outage must not look like failures."""
-    baseline = next(
-        row for row in answer(answers, "yields").records() if row["condition"] == "baseline"
-    )
+    baseline = next(row for row in answers("yields").records() if row["condition"] == "baseline")
     assert (baseline["value"], baseline["low"], baseline["high"]) == (None, None, None)
     assert baseline["value_reason"] == "3 of 4 trials of baseline usable (1 unscored)"
-    assert {row["per_pass_ratio"] for row in answer(answers, "ratios").records()} == {None}
-    reasons = {row["pattern_reason"] for row in answer(answers, "patterns").records()}
+    assert {row["per_pass_ratio"] for row in answers("ratios").records()} == {None}
+    reasons = {row["pattern_reason"] for row in answers("patterns").records()}
     assert len(reasons) == 1
     assert "3 of 4 trials of pd usable (1 missing)" in reasons.pop()
 
 
 def test_a_computed_table_is_made_once(answers):
-    assert answer(answers, "contrasts") is answer(answers, "contrasts")
+    assert answers("contrasts") is answers("contrasts")

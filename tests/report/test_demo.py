@@ -7,15 +7,18 @@ import csv
 import html
 import re
 
-from skilljuror.report.answers import PRIVATE
-from skilljuror.report.canvas import SCRIPTED
-from skilljuror.report.computed import documentation
-from skilljuror.report.sections import STUDY
+from skilljuror.report.computed import PRIVATE, data, documentation
+from skilljuror.report.tables import SCRIPTED
 from tests.support.demo_report import REPORT
 
 STALE = "write it anew: make reports"
-EVERY = [panel for section in STUDY for panel in section.panels]
-PANELS = [panel for panel in EVERY if not panel.needs]
+STUDY = data("sections")["study"]
+EVERY = [
+    {"table": panel} if isinstance(panel, str) else panel
+    for section in STUDY
+    for panel in section["tables"]
+]
+PANELS = [panel for panel in EVERY if "needs" not in panel]
 """Those that every report has."""
 
 
@@ -34,8 +37,8 @@ def test_it_has_at_most_a_megabyte_and_no_path_of_a_machine():
 
 def test_it_asks_the_questions_of_today():
     told = html.unescape(page())
-    headings = [section.title for section in STUDY] + [
-        documentation(panel.query).question for panel in PANELS
+    headings = [section["title"] for section in STUDY] + [
+        documentation(panel["table"]).question for panel in PANELS
     ]
     assert [heading for heading in headings if f">{heading}</h" not in told] == [], STALE
 
@@ -46,12 +49,12 @@ def test_its_tables_have_the_columns_of_today():
         with path.open(encoding="utf-8", newline="") as file:
             found[path.stem] = tuple(next(csv.reader(file)))
     expected = {
-        panel.query: tuple(
-            name for name in documentation(panel.query).columns if name not in PRIVATE
+        panel["table"]: tuple(
+            name for name in documentation(panel["table"]).columns if name not in PRIVATE
         )
         for panel in EVERY
     }
-    shown = {panel.query for panel in PANELS} | (found.keys() & expected.keys())
+    shown = {panel["table"] for panel in PANELS} | (found.keys() & expected.keys())
     assert {name: found.get(name) for name in shown} == {name: expected[name] for name in shown}, (
         STALE
     )

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 
 from skilljuror.base.models.study import Condition, Contrast
-from skilljuror.report.answers import Answers
-from skilljuror.report.computed import answer
-from skilljuror.report.headline import headline, primary_contrast
-from skilljuror.report.rates import largest_p
+from skilljuror.report.computed import Answers, largest_p, primary_contrast
+from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write
 from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
@@ -51,7 +49,7 @@ def trial(task, condition, number, open_trial):
 
 def effect(path):
     with open_read(path) as reader:
-        return {row["part"]: row for row in answer(Answers(reader), "effect").records()}
+        return {row["part"]: row for row in Answers(reader)("effect").records()}
 
 
 def test_the_parts_are_paired_means_and_add_up_to_the_whole(tmp_path):
@@ -179,7 +177,7 @@ def test_p_holds_with_and_without_contaminated_trials(tmp_path):
             store.put_plan(plan.model_copy(update={"config": config}))
             store.put_trials(rows)
         with open_read(path) as reader:
-            delta = primary_contrast(Answers(reader), "strict_pass")
+            delta = primary_contrast(Answers(reader))
         assert delta is not None
         found.append(largest_p(delta))
     assert found == [2 / 64, 2 / 16]

@@ -5,10 +5,9 @@ import re
 import duckdb
 import pytest
 
-from skilljuror.report.answers import Answers
-from skilljuror.report.build import build_report
-from skilljuror.report.canvas import NARROW, Drawing
-from skilljuror.report.figures import FIGURES, drawings
+from skilljuror.report.computed import Answers
+from skilljuror.report.figures import FIGURES, NARROW, Drawing, drawings
+from skilljuror.report.page import build_report
 from skilljuror.store import open_read
 from tests.support import report_piles as piles
 
@@ -75,7 +74,7 @@ def test_kinds_of_too_few_tasks_are_not_drawn(tmp_path, monkeypatch):
     path = piles.scripted_study(tmp_path)
     with open_read(path) as reader:
         assert drawings(Answers(reader), ["strata"], scripted=True) == []
-        monkeypatch.setattr("skilljuror.report.figures.MIN_TASKS", 2)
+        monkeypatch.setattr("skilljuror.report.figures.MIN_STRATUM", 2)
         (one,) = drawings(Answers(reader), ["strata"], scripted=True)
     assert "a (2 tasks) uptake +2.00 to +2.00, passes 0.0 pp" in one.alt
     assert "Left out" not in one.read
@@ -89,7 +88,7 @@ def test_kinds_of_task_with_open_uses_are_drawn_from_end_to_end(tmp_path, monkey
             "UPDATE verdicts SET label = 'unknown', category = 'insufficient_context' WHERE event IN"
             " (SELECT event FROM uses WHERE run IN ('task-0__pd__1', 'task-2__pd__1'))"
         )
-    monkeypatch.setattr("skilljuror.report.figures.MIN_TASKS", 2)
+    monkeypatch.setattr("skilljuror.report.figures.MIN_STRATUM", 2)
     with open_read(path) as reader:
         (one,) = drawings(Answers(reader), ["strata"], scripted=True)
     drawn = r'<path d="M ([\d.]+) [\d.]+\s+L ([\d.]+) [\d.]+\s*"[^>]*stroke-opacity: 0.6'

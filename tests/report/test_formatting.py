@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.report.canvas import LABEL, NARROW_LABEL, Paper, short_label
-from skilljuror.report.figures import dodge_labels
-from skilljuror.report.formatting import DASH, LONGEST, format_points, format_value, heading_of
+from skilljuror.report.figures import LABEL, NARROW_LABEL, Paper, dodge_labels
+from skilljuror.report.tables import DASH, LONGEST, format_points, format_value, heading_of
 
 
 @pytest.mark.parametrize(
@@ -59,8 +58,8 @@ def test_headings_are_words():
 @given(st.text())
 def test_labels_are_one_printable_line(name):
     for paper, most in ((Paper(scripted=False), LABEL), (Paper(False, narrow=True), NARROW_LABEL)):
-        assert short_label(name, paper).isprintable()
-        assert len(short_label(name, paper)) <= most
+        assert paper.label(name).isprintable()
+        assert len(paper.label(name)) <= most
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-50, 50)), min_size=2, max_size=7))

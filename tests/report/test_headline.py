@@ -3,9 +3,9 @@
 import pytest
 
 from skilljuror.base.models.study import Condition
-from skilljuror.report.answers import Answers
+from skilljuror.report.computed import Answers
+from skilljuror.report.figures import interval
 from skilljuror.report.headline import Headline, headline
-from skilljuror.report.headline_pictures import interval_picture
 from skilljuror.store import open_read, open_write
 from tests.support import fabricated_records as fake
 
@@ -56,9 +56,9 @@ def test_students_interval_leads_in_title_picture_words_and_methods(tmp_path):
     )
     assert found.title.startswith("Inconclusive: ")
     assert "The interval includes 0" in found.advice
-    assert 'aria-label="+58.3 pp, 95 % interval from −36.5 pp to +100.0 pp"' in interval_picture(
-        found
-    )
+    drawing = interval(found)
+    assert drawing is not None
+    assert drawing.alt == "+58.3 pp, 95 % interval from −36.5 pp to +100.0 pp"
     first, *others = found.methods
     assert first[:3] == ("paired task means, Student t(2) (headline)", *approx(-36.54, 100))
     normal = next(row for row in others if "normal" in row[0])
@@ -102,7 +102,7 @@ def test_an_open_trial_silences_the_headline(tmp_path, fields):
         found = headline(Answers(reader))
     assert not found.quotable
     assert found.title == ("Undetermined: 1 of 4 planned trials has no final outcome (baseline 1).")
-    shown = (found.number, found.meaning, found.methods, found.facts, interval_picture(found))
+    shown = (found.number, found.meaning, found.methods, found.facts, interval(found))
     assert not any(shown)
 
 

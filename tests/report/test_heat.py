@@ -1,6 +1,7 @@
 """`heat`: the knowledge units that runs were shown and used, counted a second time from the events."""
 
 import json
+import re
 import shutil
 from collections import defaultdict
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from skilljuror.base.files import StudyFolder
 from skilljuror.judge.judging.judge_study import judge_study
-from skilljuror.report.heat import by_file, heat, painted
+from skilljuror.report.heat import by_file, heat
 from skilljuror.report.own_skill import heat_of_skill
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
@@ -120,16 +121,15 @@ def test_files_sum_up_their_units(judged):
 
 
 def test_the_formats_of_the_command(judged, tmp_path):
-    done = call("heat", judged, "--by", "unit", "--json", "--html", tmp_path / "page.html")
+    done = call("heat", judged, "--by", "unit", "--json", "--figure", tmp_path / "figure.svg")
     told = json.loads(done.stdout)
     found = heat(judged)
     assert (told["name"], told["units_seen"], told["units_used"]) == ("pd", found.seen, found.used)
     assert len(told["rows"]) == len(found.units)
-    page = (tmp_path / "page.html").read_text()
-    assert page.count("<details") == len(list(by_file(found.units)))
-    lines = [line for _, lines in painted(found) for line in lines]
-    assert page.count("<li") == len(lines)
-    assert {line.share for line in lines} >= {None, 0.0, 1.0}
+    figure = (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    labels = re.findall(r"<text [^>]*>([^<]*(?:SKILL\.md|\.\w+))</text>", figure)
+    assert labels[0].endswith("SKILL.md")
+    assert len(labels) == len(list(by_file(found.units)))
     table = call("heat", judged).stdout
     assert f"% of {len(found.units)} units were shown to a run, {found.used:.1%} used" in table
     trace = call("heat", judged, "--format", "lcov").stdout.splitlines()

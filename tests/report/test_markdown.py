@@ -2,7 +2,7 @@
 
 import re
 
-from skilljuror.report.markdown import report_markdown
+from skilljuror.report.page import report_markdown
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call

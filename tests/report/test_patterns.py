@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.report.patterns import interactions, patterns
+from skilljuror.report.computed import documentation, interactions, patterns
 from skilljuror.store.connect import QueryResult
 from skilljuror.store.questions import query
 
@@ -12,6 +12,12 @@ FIRM = {
     "delta_fanout": 1.0, "treatment_minutes_per_pass": 9.0, "control_minutes_per_pass": 10.0, "not_usable": None,
 }  # fmt: skip
 SLOWER = {"treatment_minutes_per_pass": 11.0}
+
+
+def rows_of(table, answer):
+    """Rows of a computed table, by column, from an answer to `strata`."""
+    columns = documentation(table.__name__).columns[:-1]
+    return [dict(zip(columns, row, strict=True)) for row in table(lambda name: answer)]
 
 
 @pytest.mark.parametrize(
@@ -54,13 +60,13 @@ SLOWER = {"treatment_minutes_per_pass": 11.0}
 def test_a_pattern_needs_its_signals(changes, pattern, reason):
     row = FIRM | changes
     answer = QueryResult(tuple(row), [tuple(row.values())])
-    (found,) = patterns(lambda name: answer).records()
+    (found,) = rows_of(patterns, answer)
     assert (found["pattern"], found["pattern_reason"]) == (pattern, reason)
 
 
 def test_ends_and_ratio_are_told():
     answer = QueryResult(tuple(FIRM), [tuple(FIRM.values())])
-    (found,) = patterns(lambda name: answer).records()
+    (found,) = rows_of(patterns, answer)
     assert (found["delta_low"], found["delta_high"]) == pytest.approx(
         (0.2 - 0.10657, 0.2 + 0.10657), abs=1e-5
     )
@@ -79,7 +85,7 @@ def test_kinds_of_task_differ_or_not():
         )
     ]
     answer = QueryResult(tuple(FIRM), [tuple(row.values()) for row in rows])
-    domain, workflow = interactions(lambda name: answer).records()
+    domain, workflow = rows_of(interactions, answer)
     assert (domain["values"], domain["tasks"]) == (2, 32)
     assert domain["f"] == pytest.approx(
         32 * 0.1**2 / 0.2**2
@@ -93,10 +99,10 @@ def test_open_or_contaminated_trials_show_no_pattern():
     mark = "3 of 8 trials of pd usable (5 missing)"
     row = FIRM | dict.fromkeys(query("strata").whole) | {"not_usable": mark}
     answer = QueryResult(tuple(row), [tuple(row.values())])
-    (found,) = patterns(lambda name: answer).records()
+    (found,) = rows_of(patterns, answer)
     assert (found["pattern"], found["delta_pass"], found["delta_low"]) == (None, None, None)
     assert found["minutes_per_pass_ratio"] is None
     assert found["pattern_reason"] == mark
     assert found["delta_fanout"] == FIRM["delta_fanout"]
-    (kind,) = interactions(lambda name: answer).records()
+    (kind,) = rows_of(interactions, answer)
     assert (kind["p"], kind["p_holm"], kind["p_reason"]) == (None, None, mark)

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from skilljuror.measures.stats.yields import share
-from skilljuror.report.answers import Answers
-from skilljuror.report.computed import answer
+from skilljuror.measures.rates import share
+from skilljuror.report.computed import Answers
 from skilljuror.store import open_read, open_write
 from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
@@ -40,7 +39,7 @@ def _trial(cell: Cell, how: float | Mapping[str, Any]):
 
 def records(path, name):
     with open_read(path) as reader:
-        return answer(Answers(reader), name).records()
+        return Answers(reader)(name).records()
 
 
 def some(task: str, condition: str, number: int) -> float:

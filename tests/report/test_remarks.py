@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.report.answers import Answers
-from skilljuror.report.build import build_report
-from skilljuror.report.remarks import gate_power, price_dates, roots_cut
+from skilljuror.report.computed import Answers
+from skilljuror.report.headline import gate_power, price_dates, roots_cut
+from skilljuror.report.page import build_report
 from skilljuror.store import open_write
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import run
@@ -17,7 +17,7 @@ def said(folder, *builds):
     with open_write(path) as store:
         store.put_builds(builds)
     with open_read(path) as reader:
-        return gate_power(Answers(reader))
+        return list(gate_power(Answers(reader)))
 
 
 def test_the_figure_is_that_of_the_query(tmp_path):
@@ -32,12 +32,12 @@ def test_the_figure_is_that_of_the_query(tmp_path):
         for n, (hits, edits) in enumerate(zip(caught, harmless, strict=True))
     ]
     (one,) = said(tmp_path, *builds)
-    assert one.words == (
+    assert one[0] == (
         "Under policy strict, which judged these variants, this audit would have caught 95.0 % of 40"
         " planted changes (95 % interval over sources 72.8 % to 99.3 %): 16 failed, 22 sent to review;"
         " it flagged 1 of 12 harmless edits: 0 failed, 1 sent to review."
     )
-    assert one.commands == ()
+    assert one[1] == ()
     drift = run(tmp_path / "study.duckdb", "gate_power").records()[0]
     shares = [round(100 * drift[name], 1) for name in ("flagged_rate", "rate_low", "rate_high")]
     assert shares == [95.0, 72.8, 99.3]
@@ -45,7 +45,7 @@ def test_the_figure_is_that_of_the_query(tmp_path):
 
 def test_few_sources_have_no_interval(tmp_path):
     (one,) = said(tmp_path, fake.assayed("alpha", {"swap": (40, 38)}))
-    assert "caught 95.0 % of 40 planted changes (no interval: fewer than 8 sources): " in one.words
+    assert "caught 95.0 % of 40 planted changes (no interval: fewer than 8 sources): " in one[0]
 
 
 @pytest.mark.parametrize(
@@ -54,28 +54,28 @@ def test_few_sources_have_no_interval(tmp_path):
 )
 def test_a_hundred_percent_is_said_only_where_all_were_caught(tmp_path, counts, share):
     (one,) = said(tmp_path, fake.assayed("alpha", {"swap": counts}))
-    assert f"caught {share} of 4\N{NARROW NO-BREAK SPACE}000 planted" in one.words
-    assert one.words.endswith(" sent to review.")
+    assert f"caught {share} of 4\N{NARROW NO-BREAK SPACE}000 planted" in one[0]
+    assert one[0].endswith(" sent to review.")
 
 
 def test_where_nothing_could_be_planted_no_share_is_said(tmp_path):
     build = fake.assayed("alpha", {"swap": (0, 0), "rewrap": (2, 0)}, harmless=["rewrap"])
     (one,) = said(tmp_path, build)
-    assert "was not tested: no drift could be planted" in one.words
-    assert one.words.endswith("; it flagged 0 of 2 harmless edits.")
+    assert "was not tested: no drift could be planted" in one[0]
+    assert one[0].endswith("; it flagged 0 of 2 harmless edits.")
 
 
 def test_builds_that_were_not_measured_are_counted(tmp_path):
     _, rest = said(tmp_path, fake.assayed("a", {"swap": (4, 4)}, source="a"), fake.build("b"))
-    assert rest.words.startswith("1 of 2 builds were not measured")
-    assert rest.commands[0] == "skilljuror assay STUDY --keep"
+    assert rest[0].startswith("1 of 2 builds were not measured")
+    assert rest[1][0] == "skilljuror assay STUDY --keep"
 
 
 def test_a_policy_that_judged_nothing_here_is_not_said_to_be_this_audit(tmp_path):
     """The variants were judged strictly: what `edited` would catch is no merit of their verdicts."""
     edited = fake.assayed("a", {"swap": (4, 4)}, source="a", policy="edited")
     strict = fake.assayed("b", {"swap": (4, 3)}, source="b")
-    words = [one.words for one in said(tmp_path, edited, strict)]
+    words = [one[0] for one in said(tmp_path, edited, strict)]
     assert words[0].startswith(
         "Under policy strict, which judged these variants, this audit would have caught 75.0 %"
     )
@@ -128,7 +128,7 @@ def test_roots_that_were_cut_off_in_one_arm_are_told(tmp_path, pd, baseline, wor
             for one in trials
         ])  # fmt: skip
     with open_read(path) as reader:
-        told = [remark.words for remark in roots_cut(Answers(reader))]
+        told = [remark[0] for remark in roots_cut(Answers(reader))]
     assert [words in one for one in told] == ([] if words is None else [True])
 
 
@@ -141,4 +141,4 @@ def test_the_dates_of_the_prices_behind_a_cost_are_named(tmp_path):
         fake.put(store, [fake.run("x", trial="a__pd__1", values=values)])
     with open_read(path) as reader:
         (one,) = price_dates(Answers(reader))
-    assert one.words == "Cost uses list prices as of 2026-11-01."
+    assert one[0] == "Cost uses list prices as of 2026-11-01."

@@ -2,8 +2,13 @@
 
 import pytest
 
-from skilljuror.report.lookup import RunDetails, UnitSight, look_up
-from skilljuror.report.sights import Sight, resource_rows, unit_rows
+from skilljuror.report.trajectory import (
+    RunDetails,
+    UnitSight,
+    look_up,
+    resource_rows,
+    unit_rows,
+)
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call
 from tests.support.places import EXAMPLES
@@ -26,7 +31,7 @@ def anchors(count):
 
 
 def cells(rows):
-    return [(row.label, [[one.words for one in cell] for cell in row.cells]) for row in rows]
+    return [(texts[0], [[words for words, _ in cell] for cell in of_run]) for texts, of_run in rows]
 
 
 def test_units_that_were_seen_alike_are_one_row_in_the_order_of_sight():
@@ -35,8 +40,8 @@ def test_units_that_were_seen_alike_are_one_row_in_the_order_of_sight():
     assert cells(rows) == [
         (TEXTS["u1"], [["seen 1"], []]), (TEXTS["u3"], [["seen 4"], ["seen 2"]]),
     ]  # fmt: skip
-    assert rows[0].more == (TEXTS["u2"],)
-    assert rows[1].cells[1] == (Sight("seen 2", "r1-2"),)
+    assert rows[0][0] == [TEXTS["u1"], TEXTS["u2"]]
+    assert rows[1][1][1] == (("seen 2", "r1-2"),)
 
 
 def test_a_run_that_was_not_offered_a_unit_says_so_and_one_that_did_not_look_has_a_dash():
@@ -57,8 +62,8 @@ def test_runs_of_several_tasks_share_no_units():
 def test_a_unit_was_used_where_a_verdict_quotes_it(quote, used):
     event = fake.event("a")
     verdict = fake.verdict(event, source_quote=quote, action_step=5)
-    row = unit_rows([details("a", {"u1": 1}, [event], [verdict])], anchors(1))[0]
-    assert row.cells[0][1:] == ((Sight("used 5", "r0-5"),) if used else ())
+    _, ((_, *uses),) = unit_rows([details("a", {"u1": 1}, [event], [verdict])], anchors(1))[0]
+    assert uses == ([("used 5", "r0-5")] if used else [])
 
 
 def test_resources_that_more_runs_opened_come_first_with_the_first_step_of_each():
@@ -103,11 +108,11 @@ def test_runs_of_two_layouts_meet_in_the_units_that_both_saw(tmp_path):
     assert by_run[0].keys() == by_run[1].keys()
     assert by_run[2] == {}
     rows = unit_rows(runs, anchors(3))
-    assert sum(1 + len(row.more) for row in rows) == len(by_run[0])
-    both = [row for row in rows if row.cells[0] and row.cells[1]]
+    assert sum(len(texts) for texts, _ in rows) == len(by_run[0])
+    both = [of_run for _, of_run in rows if of_run[0] and of_run[1]]
     assert both
-    assert all(row.cells[2] == (Sight("not offered"),) for row in rows)
+    assert all(of_run[2] == (("not offered", ""),) for _, of_run in rows)
     assert call("show", "s", *names, "--html", "page.html", cwd=tmp_path).returncode == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<b>Knowledge units</b>" in page
-    assert f">{both[0].cells[0][0].words}</a>" in page
+    assert f">{both[0][0][0][0]}</a>" in page

@@ -71,13 +71,13 @@ def test_a_store_without_quotes_has_a_page_without_texts(place):
 
 
 def test_a_long_text_is_cut_and_says_so(place):
-    from skilljuror.report.lookup import look_up
+    from skilljuror.report.trajectory import look_up
 
     before = runs(place)
     log(place / "projects" / "-c" / "c.jsonl", 1, "x" * (LONGEST + 7))
     assert call("ingest", "projects", "--study", "mine", cwd=place).returncode == 0
     (name,) = {*runs(place)} - {*before}
     view = run_view(look_up(place / "mine", name))
-    assert view.steps[-1].text.endswith("\n… 7 more characters")
-    assert view.steps[0].mark == "other"
-    assert view.steps[1].mark == "skill"
+    assert view["steps"][-1]["text"].endswith("\n… 7 more characters")
+    assert view["steps"][0]["mark"] == "other"
+    assert view["steps"][1]["mark"] == "skill"

@@ -13,11 +13,9 @@ import pytest
 from skilljuror.base.models.events import Exposure, UnitExposure
 from skilljuror.base.models.ingest import CompactionRow
 from skilljuror.base.models.task_trigger import TaskTrigger
-from skilljuror.report.answers import Answers
-from skilljuror.report.computed import COMPUTED, answer, documentation
+from skilljuror.report.computed import COMPUTED, Answers, data, documentation
 from skilljuror.report.headline import headline
-from skilljuror.report.markdown import report_markdown
-from skilljuror.report.paper import TABLES, write_paper
+from skilljuror.report.page import report_markdown, write_paper
 from skilljuror.report.several import several_report
 from skilljuror.store import open_read, open_write
 from skilljuror.store.questions import CONTRAST, NOT_USABLE, catalog, query, run
@@ -48,7 +46,7 @@ UNOPENED: dict[str, Any] = {"resource": "references/b.md", "resource_class": "su
 """A file that no usable trial opens."""
 STUDIES = ("outage", "contaminated", "missing", "no spread")
 OF_ARMS = sorted({
-    *(one.name for one in catalog() if one.arms), *(name for name, one in COMPUTED.items() if one.arms),
+    *(one.name for one in catalog() if one.arms), *(name for name in COMPUTED if documentation(name).arms),
 })  # fmt: skip
 
 
@@ -200,12 +198,12 @@ def test_no_question_about_arms_is_without_a_mark():
 def _rows(
     answers: Answers, names: list[str] | dict[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    return ((name, row) for name in names for row in answer(answers, name).records())
+    return ((name, row) for name in names for row in answers(name).records())
 
 
 def _is_of_pd(name: str, row: dict[str, Any]) -> bool:
     """Whether a row has a figure of the arm pd, over all tasks or over one with a trial that is not usable."""
-    arms = COMPUTED[name].arms if name in COMPUTED else query(name).arms
+    arms = documentation(name).arms
     named = arms == ("contrast",) or "pd" in map(row.get, arms)
     return named and row.get("task") in {None, "t0"}
 
@@ -245,7 +243,7 @@ def test_what_a_trial_that_is_not_usable_did_changes_no_figure(studies, tmp_path
     with open_read(made(tmp_path / "odd", "contaminated", 1000.0)) as reader:
         other = Answers(reader)
         for name in OF_ARMS:
-            assert answer(studies["contaminated"], name) == answer(other, name), name
+            assert studies["contaminated"](name) == other(name), name
 
 
 def test_spare_trials_change_no_figure(tmp_path):
@@ -259,7 +257,7 @@ def test_spare_trials_change_no_figure(tmp_path):
     with open_read(one) as with_spares, open_read(other) as without:
         first, second = Answers(with_spares), Answers(without)
         for name in OF_ARMS:
-            assert answer(first, name) == answer(second, name), name
+            assert first(name) == second(name), name
         facts = dict(headline(first).facts)
     assert facts["Trials that count"] == (
         "2 trials of a task and condition, those with a reward first; spares left out: 24 scored, 3 unscored"
@@ -304,16 +302,16 @@ def test_documents_say_it_too(tmp_path):
     path = made(tmp_path / "outage", "outage")
     write_paper(path, tmp_path)
     heads, documents = (tmp_path / "tables.md").read_text(), 0
-    for table in TABLES:
-        stem = re.sub(r"\W+", "-", table.name).strip("-")
+    for table in data("paper"):
+        stem = re.sub(r"\W+", "-", table["name"]).strip("-")
         text = tmp_path / f"{stem}.csv"
-        if table.question not in OF_ARMS or not text.is_file():
+        if table.get("question") not in OF_ARMS or not text.is_file():
             continue
         rows = list(csv.DictReader(text.read_text().splitlines()))
-        assert any("of pd usable (" in row[NOT_USABLE] for row in rows), table.name
-        assert "of pd usable (" in text.with_suffix(".tex").read_text(), table.name
-        section = heads.split(f"## {table.name} ·")[1].split("\n## ")[0]
-        assert "of pd usable (" in section, table.name
+        assert any("of pd usable (" in row[NOT_USABLE] for row in rows), table["name"]
+        assert "of pd usable (" in text.with_suffix(".tex").read_text(), table["name"]
+        section = heads.split(f"## {table['name']} ·")[1].split("\n## ")[0]
+        assert "of pd usable (" in section, table["name"]
         documents += 1
     assert documents >= 8
     assert "15 of 18 trials of pd usable (3 no\\_answer)" in report_markdown(path)

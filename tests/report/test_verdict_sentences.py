@@ -4,8 +4,8 @@ import pytest
 
 import skilljuror
 from skilljuror.base.errors import QueryError
-from skilljuror.report.build import build_report
 from skilljuror.report.forecast import forecast
+from skilljuror.report.page import build_report
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call

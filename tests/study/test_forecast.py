@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.base.errors import StudyError
-from skilljuror.measures.stats.power import detectable_effect
+from skilljuror.measures.power import detectable_effect
 from skilljuror.report.forecast import Assumptions, forecast
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake

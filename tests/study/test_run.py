@@ -32,8 +32,8 @@ from skilljuror.harness.sandbox import bwrap_problem
 from skilljuror.layouts.build.assay import AssaySettings, assay, keep_assays
 from skilljuror.layouts.build.build import build_source, load_build
 from skilljuror.layouts.build.manifests import offered_by
+from skilljuror.report import report_study
 from skilljuror.report.forecast import forecast
-from skilljuror.report.lookup import report_study
 from skilljuror.store.questions import run as ask
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.plan import agent_digest, freeze, load_study

@@ -15,9 +15,9 @@ from skilljuror.base.models.study import HarnessChoice, TrialRecord
 from skilljuror.base.review_rows import rows_of
 from skilljuror.harness.agents import TRIED
 from skilljuror.harness.harbor import prepare_task
-from skilljuror.report.answers import Answers
-from skilljuror.report.build import build_report
+from skilljuror.report.computed import Answers
 from skilljuror.report.headline import headline
+from skilljuror.report.page import build_report
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import catalog
 from skilljuror.store.questions import run as ask

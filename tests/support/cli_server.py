@@ -16,9 +16,9 @@ from importlib.util import find_spec
 from typing import Any
 
 IMPORTED = (
-    "skilljuror.cli.main", "skilljuror.cli.app", "skilljuror.report.lookup", "skilljuror.store.logs",
+    "skilljuror.cli.main", "skilljuror.cli.app", "skilljuror.report.trajectory", "skilljuror.store.logs",
     "skilljuror.layouts.build.build", "skilljuror.judge.judging.judge_study", "skilljuror.study.run", "skilljuror.store.questions",
-    "skilljuror.report.build", "duckdb", "numpy", "pydantic", "yaml",
+    "skilljuror.report.page", "duckdb", "numpy", "pydantic", "yaml",
 )  # fmt: skip
 SECONDS = 60
 

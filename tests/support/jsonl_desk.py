@@ -13,7 +13,7 @@ import msgspec
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.models.review_queue import ReviewItem, ReviewText
-from skilljuror.measures.stats.agreement import Agreement, agreement
+from skilljuror.measures.agreement import Agreement, agreement
 from skilljuror.review.web.questions import Reviewing
 from skilljuror.review.web.serving import serve
 from tests.support.places import ROOT

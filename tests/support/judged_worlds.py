@@ -4,8 +4,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from skilljuror.measures.stats.prediction_powered import JudgedItem
-from skilljuror.measures.stats.sampling import stratified_sample
+from skilljuror.measures.agreement import stratified_sample
+from skilljuror.measures.prediction_powered import JudgedItem
 
 T = TypeVar("T")
 

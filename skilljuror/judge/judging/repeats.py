@@ -12,7 +12,7 @@ from skilljuror.judge.by_model.asking import ModelJudgement, ask_about
 from skilljuror.judge.by_model.excerpts import RunExcerpt
 from skilljuror.judge.by_model.probes import PROBES
 from skilljuror.judge.by_model.questions import Question
-from skilljuror.measures.stats.judge_noise import modal_label
+from skilljuror.measures.agreement import modal_label
 
 Probe = Literal["repeat", "order", "length"]
 

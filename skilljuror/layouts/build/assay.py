@@ -17,7 +17,7 @@ from skilljuror.base.models.gate import AssayReport, AssayRow, AssaySlip, AuditR
 from skilljuror.base.workers import Listener, Progress, map_unordered, silent
 from skilljuror.layouts.build.build import load_build
 from skilljuror.layouts.build.folder import GATE_RESULTS, RECORD, VARIANTS, builds_at, saved_source
-from skilljuror.measures.stats.intervals import wilson_interval
+from skilljuror.measures.rates import wilson_interval
 from skilljuror.skill.bundles import load_bundle
 
 POLICIES_AND = ", "  # separator of several policies

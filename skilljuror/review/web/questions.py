@@ -13,7 +13,7 @@ from skilljuror.base.models.review_queue import (
     ReviewKind,
     blind_id,
 )
-from skilljuror.measures.stats.agreement import Agreement
+from skilljuror.measures.agreement import Agreement
 
 KINDS: tuple[str, ...] = get_args(ReviewKind)
 STATES = ("open", "decided")

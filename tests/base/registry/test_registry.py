@@ -14,8 +14,7 @@ from skilljuror.judge.base import Judge
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.base import Transform
 from skilljuror.logs import FORMATS
-from skilljuror.measures.metrics import METRICS
-from skilljuror.measures.metrics.base import Metric
+from skilljuror.measures.metrics import METRICS, Metric
 from tests.support.every import every
 
 KINDS = {

@@ -38,7 +38,7 @@ def skill(tmp_path_factory):
 
 
 def asked(skill, study=None):
-    return advise(str(skill), study, trials_per_task=15)
+    return advise(str(skill), study)
 
 
 def by_name(advice):
@@ -48,13 +48,6 @@ def by_name(advice):
 @pytest.fixture(scope="module")
 def advice(skill):
     return asked(skill)
-
-
-def test_a_script_that_the_loader_would_change_is_named(tmp_path):
-    script = {"csv-report/scripts/sums.sh": 'sum "$1"\n'}
-    skill = write_tree(tmp_path, {**FILES, **script}) / "csv-report"
-    (told,) = [one for one in by_name(asked(skill))["baseline"].breaks if "loader" in one]
-    assert told.endswith(": csv-report/scripts/sums.sh")
 
 
 def own_logs(folder, *opened, skill="csv-report", root=SKILLS):
@@ -103,21 +96,10 @@ def test_one_page_is_read_whole_and_its_scripts_are_not_counted(advice):
     assert page.root_tokens < by_name(advice)["baseline"].root_tokens
 
 
-def test_a_layout_whose_scripts_are_text_says_that_the_agent_must_write_them(advice):
-    layouts = by_name(advice)
-    (broken,) = layouts["baseline"].breaks
-    assert "create 1 file from text on the page" in broken
-    assert "1 of them for commands" in broken
-    assert "csv-report/scripts/sums.py" in broken
-    assert layouts["flat-files"].breaks == ()
-
-
 def test_a_long_root_is_worth_a_study_and_its_sections_would_be_on_demand(advice):
     pd = by_name(advice)["pd"]
     assert advice.decision == "study"
     assert advice.answer[0].startswith("Keep yours for now, and test pd")
-    assert {*pd.main_path} < {"CSV report", *(f"Kind {number}" for number in range(14))}
-    assert len(pd.main_path) > 1
     new = {one.path for one in pd.on_demand} - {*FILES}
     assert new
     assert all(one.runs is None and one.share is None for one in pd.on_demand)
@@ -177,7 +159,7 @@ def test_a_page_that_no_agent_can_hold_is_no_option(tmp_path):
     huge = {**FILES, "csv-report/references/shops.md": SHOPS * 180}
     found = asked(write_tree(tmp_path, huge) / "csv-report")
     assert any("too long for an agent to hold" in sentence for sentence in found.answer)
-    assert by_name(found)["flat-files"].breaks[0].endswith("(over 100,000 tokens)")
+    assert "(over 100,000 tokens)" in found.answer[1]
 
 
 def test_several_skills_become_one(skill, tmp_path):
@@ -190,7 +172,6 @@ def test_several_skills_become_one(skill, tmp_path):
     assert found.skills == ("csv-report", "csv-total")
     assert found.decision == "several"
     assert f"such as skilljuror advise {both}/csv-report." in found.answer[0]
-    assert all("one description" in " ".join(one.breaks) for one in found.layouts[1:])
 
 
 def test_a_revision_is_read_from_git_and_its_study_names_the_folder(skill, tmp_path, monkeypatch):
@@ -200,7 +181,7 @@ def test_a_revision_is_read_from_git_and_its_study_names_the_folder(skill, tmp_p
     monkeypatch.chdir(tmp_path)
     found = asked("HEAD:csv-report")
     assert by_name(found)["origin"].root_tokens == count(FILES["csv-report/SKILL.md"])
-    assert found.cost.commands[0][4] == "csv-report"
+    assert "--skill csv-report --out study.yaml" in found.answer[-1]
 
 
 def test_shares_of_own_logs_and_what_no_run_was_offered(skill, tmp_path):
@@ -219,18 +200,18 @@ def test_shares_of_own_logs_and_what_no_run_was_offered(skill, tmp_path):
     low, high = pd.expected
     assert low == pytest.approx(pd.root_tokens + 2 / 3 * count(FORMAT))
     assert high - low == sum(one.tokens for one in new)
-    said = " ".join(found.evidence)
-    assert "3 observed runs" in said
-    assert "the logs do not identify the version of the Skill" in said
-    assert "this Skill lacks: references/gone.md" in said
-    assert found.cost.minutes_per_trial is None
+    assert (
+        "At the observed shares (3 runs opened it; the logs do not identify the version"
+        in found.answer[1]
+    )
+    assert "of files that no run was offered, the share may be anything" in found.answer[1]
 
 
 def test_a_study_without_this_skill_leaves_the_shares_unknown(skill, tmp_path):
     study = study_of(tmp_path, [], skill="other", root="/root/.claude/skills/other")
     found = asked(skill, study)
     assert all(one.expected is None for one in found.layouts)
-    assert [sentence for sentence in found.evidence if "no run in" in sentence]
+    assert found.answer[1].startswith("No run in ")
 
 
 def trials(folder, skill, *, digest=None):
@@ -269,20 +250,15 @@ def test_shares_of_trials_belong_to_their_own_layout(skill, tmp_path):
     assert {*opened.values()} == {(0, 2, 2)}
     assert pd.expected == pytest.approx([pd.root_tokens + count(FORMAT) / 2] * 2)
     assert layouts["origin"].expected == pytest.approx([
-        layouts["origin"].at(0),
-        layouts["origin"].at(1),
+        layouts["origin"].at_share[0],
+        layouts["origin"].at_share[-1],
     ])
-    assert not [sentence for sentence in found.evidence if "another text" in sentence]
-
-
-def test_a_study_tells_what_a_trial_costs(skill, tmp_path):
-    cost = asked(skill, trials(tmp_path, skill)).cost
-    assert (cost.minutes_per_trial, cost.dollars_per_trial, cost.measured_trials) == (7.5, 0.75, 2)
+    assert "different version" not in found.answer[1]
 
 
 def test_trials_of_another_text_are_named(skill, tmp_path):
     found = asked(skill, trials(tmp_path, skill, digest="e" * 64))
-    assert "condition pd offered a different version of the Skill" in found.evidence
+    assert "condition pd offered a different version of the Skill" in found.answer[1]
 
 
 def test_folders_that_are_no_skill_and_no_study(skill, tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilljuror.base import tokens
-from skilljuror.measures.metrics.process import step_texts
+from skilljuror.measures.run_measures import step_texts
 from skilljuror.store import rows as token_counts
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run

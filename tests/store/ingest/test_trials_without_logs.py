@@ -11,8 +11,8 @@ from msgspec import structs
 
 from skilljuror.base.errors import StudyError
 from skilljuror.logs.harbor import is_trial, read_result
-from skilljuror.report.build import build_report
-from skilljuror.report.lookup import look_up
+from skilljuror.report.page import build_report
+from skilljuror.report.trajectory import look_up
 from skilljuror.store.logs import ReadPolicy, ingest_logs
 from skilljuror.store.questions import catalog, run
 from tests.support.cli_process import call

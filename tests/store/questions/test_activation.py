@@ -13,7 +13,7 @@ from skilljuror.base.models.ingest import OfferedRow
 from skilljuror.base.models.study import TaskEntry
 from skilljuror.base.models.task_trigger import TaskTrigger
 from skilljuror.harness.tasks import task_attributes
-from skilljuror.measures.stats.intervals import wilson_interval
+from skilljuror.measures.rates import wilson_interval
 from skilljuror.store import open_write
 from skilljuror.store.questions import NOT_USABLE, run
 from skilljuror.store.trials import ingest_trials

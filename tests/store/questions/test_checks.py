@@ -7,10 +7,9 @@ import pytest
 from skilljuror.base.models.check_result import CheckResult
 from skilljuror.base.models.review import Acceptance
 from skilljuror.base.models.study import Condition
-from skilljuror.report.answers import Answers
-from skilljuror.report.build import build_report
-from skilljuror.report.computed import answer
+from skilljuror.report.computed import Answers
 from skilljuror.report.headline import Headline, headline
+from skilljuror.report.page import build_report
 from skilljuror.store import open_read, open_write
 from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
@@ -225,7 +224,7 @@ def test_parts_of_an_effect_are_over_checks_too_and_wait_for_all_of_them(tmp_pat
         assert part["delta_rate"] == (None if delta is None else pytest.approx(delta))
         assert part["delta_rate_reason"] == (None if delta else "a trial has no share of points")
         with open_read(path) as reader:
-            table = {row["part"]: row for row in answer(Answers(reader), "effect").records()}
+            table = {row["part"]: row for row in Answers(reader)("effect").records()}
         found = table["disclosure and cues"]["delta_rate"]
         assert found == (None if delta is None else pytest.approx(delta))
 

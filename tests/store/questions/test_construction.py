@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from skilljuror.base.models.review import JudgedBuild
 from skilljuror.base.models.rubric import RubricVerdict
 from skilljuror.cli.output import command_line
-from skilljuror.measures.stats.yields import MIN_TASKS, share
+from skilljuror.measures.rates import MIN_TASKS, share
 from skilljuror.store import open_write
 from skilljuror.store.questions import query, run
 from tests.support import fabricated_records as fake

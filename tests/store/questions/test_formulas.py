@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skilljuror.measures.stats.intervals import wilson_interval
+from skilljuror.measures.rates import wilson_interval
 from skilljuror.store import open_write
 from skilljuror.store.connect import open_read
 from tests.support.published_figures import EFFICIENCY, GAINS, MEAN_GAIN, ends, within

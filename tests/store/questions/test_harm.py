@@ -6,7 +6,7 @@ from scipy.stats import fisher_exact
 
 from skilljuror.base.models.check_result import CheckResult
 from skilljuror.base.models.measure import UnitUse
-from skilljuror.measures.stats.power import holm
+from skilljuror.measures.power import holm
 from skilljuror.store import open_write
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import run

@@ -9,7 +9,7 @@ import pytest
 
 from skilljuror.base.models.events import Via
 from skilljuror.base.models.ingest import OfferedRow
-from skilljuror.measures.metrics.invocation import is_invocation
+from skilljuror.measures.run_measures import is_invocation
 from skilljuror.store import open_write
 from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake

@@ -11,7 +11,7 @@ from skilljuror.base.errors import QueryError
 from skilljuror.base.models.build import FileDigest
 from skilljuror.base.models.check_result import CheckResult
 from skilljuror.base.models.review import Acceptance
-from skilljuror.report.answers import Answers
+from skilljuror.report.computed import Answers
 from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write
 from skilljuror.store.questions import run

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from skilljuror.base.models.measure import UptakeCategory
-from skilljuror.report.answers import Answers
+from skilljuror.report.computed import Answers
 from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write
 from skilljuror.store.questions import query, run

@@ -6,9 +6,9 @@ Figures as printed are compared by half a unit in their last place.
 import pytest
 
 from skilljuror.judge.judging.judge_study import judge_study
-from skilljuror.report.answers import Answers
-from skilljuror.report.formatting import format_points
+from skilljuror.report.computed import Answers
 from skilljuror.report.headline import headline
+from skilljuror.report.tables import format_points
 from skilljuror.store import open_read
 from skilljuror.store.questions import run
 from skilljuror.store.trials import ingest_trials

@@ -1,1 +1,0 @@
-"""Estimators: paired and clustered."""

@@ -1,0 +1,580 @@
+"""Measures of one trial: what every family promises, and each by hand."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from skilljuror.base.models.events import Resource, SkillManifest
+from skilljuror.base.models.measure import Price, TrialContext
+from skilljuror.base.models.trajectory import OfferedSkill, Step, ToolCall, ToolResult, Usage
+from skilljuror.base.prices import PRICES, cost, price_of
+from skilljuror.base.registry import resolve
+from skilljuror.measures import run_measures
+from skilljuror.measures.metrics import METRICS, definitions
+from skilljuror.measures.run_measures import BINS, THIRDS, part_of, step_bytes, step_texts
+from tests.support.metric_contexts import call, contexts, event, record, run, step, trajectory
+
+EMPTY = TrialContext(trial="t")
+FAMILIES = sorted(METRICS)
+DEFINITIONS = definitions()
+
+
+def measured(family, context):
+    return list(resolve(METRICS, family, "metric")(context))
+
+
+def names(measures):
+    return [(measure.metric, measure.key) for measure in measures]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@settings(max_examples=40, deadline=None)
+@given(context=contexts)
+def test_the_same_rows_come_out_for_every_trial(family, context):
+    assert names(measured(family, context)) == names(measured(family, EMPTY))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@settings(max_examples=40, deadline=None)
+@given(context=contexts)
+def test_a_value_is_finite_and_a_null_has_a_reason(family, context):
+    for measure in measured(family, context):
+        if measure.value is None:
+            assert measure.reason, measure
+        else:
+            assert measure.reason is None
+            assert math.isfinite(measure.value)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@settings(max_examples=40, deadline=None)
+@given(context=contexts)
+def test_a_metric_is_pure(family, context):
+    assert measured(family, context) == measured(family, context)
+
+
+@settings(max_examples=40, deadline=None)
+@given(context=contexts)
+def test_shares_and_flags_stay_in_the_unit_interval(context):
+    for measure in (row for family in FAMILIES for row in measured(family, context)):
+        if measure.value is not None and DEFINITIONS[measure.metric].unit in {"share", "flag"}:
+            assert 0 <= measure.value <= 1, measure
+
+
+def test_nothing_known_gives_nulls_only():
+    values = {row.metric: row.value for family in FAMILIES for row in measured(family, EMPTY)}
+    assert set(values.values()) == {None}
+
+
+def test_every_metric_is_in_the_catalog_and_no_other():
+    emitted = [name for family in FAMILIES for name in names(measured(family, EMPTY))]
+    assert len(emitted) == len(set(emitted))
+    assert {metric for metric, _ in emitted} == set(DEFINITIONS)
+    keyed = {metric for metric, key in emitted if key}
+    assert keyed == {name for name, definition in DEFINITIONS.items() if definition.keys}
+
+
+def outcome(**fields):
+    return {
+        row.metric: row for row in run_measures.outcome(TrialContext("t", record=record(**fields)))
+    }
+
+
+@pytest.mark.parametrize(
+    ("reward", "strict", "broad"),
+    [(1.0, 1, 1), (0.9999, 0, 1), (0.5, 0, 1), (0.0, 0, 0), (None, 0, 0)],
+)
+def test_strict_is_exactly_one_and_broad_is_above_zero(reward, strict, broad):
+    rows = outcome(reward=reward)
+    assert (rows["strict_pass"].value, rows["broad_pass"].value) == (strict, broad)
+
+
+@pytest.mark.parametrize("status", ["timeout", "unscored", "error"])
+def test_a_missing_reward_is_null_and_says_why(status):
+    rows = outcome(reward=None, status=status)
+    assert (rows["reward"].value, rows["reward"].reason) == (None, status)
+    assert rows["scored"].value == 0
+
+
+def test_a_verified_reward_after_a_timeout_keeps_both_facts():
+    rows = outcome(reward=1.0, status="timeout", exception="AgentTimeoutError")
+    assert rows["strict_pass"].value == 1
+    assert rows["runtime_success"].value == 0
+    assert rows["strict_pass_and_runtime"].value == 0
+
+
+GPT = price_of("gpt-5.4", None)
+
+
+def efficiency(usage=None, steps=(), prices=None, model="gpt-5.4", **fields):
+    run = trajectory(steps, usage=usage, model=model)
+    context = TrialContext("t", record=record(**fields), trajectory=run, prices=prices)
+    return {(row.metric, row.key): row for row in run_measures.efficiency(context)}
+
+
+# Inclusive input, writes, reads, output -> uncached input, display tokens, USD.
+SPLITS = [
+    (1_000_000, 0, 800_000, 10_000, 200_000, 210_000, 0.85),
+    (1_000_000, 100_000, 800_000, 10_000, 100_000, 210_000, 0.85),
+    (0, 0, 0, 0, 0, 0, 0.0),
+]
+
+
+@pytest.mark.parametrize(("total", "write", "read", "out", "fresh", "shown", "usd"), SPLITS)
+def test_split_display_and_cost(total, write, read, out, fresh, shown, usd):
+    usage = Usage(input=total - write - read, cache_write=write, cache_read=read, output=out)
+    rows = efficiency(usage)
+    assert rows["tokens", "input"].value == fresh
+    assert rows["display_tokens", ""].value == shown
+    assert rows["cost_usd", ""].value == pytest.approx(usd)
+
+
+def test_more_cached_tokens_than_input_leave_the_input_unknown():
+    part, whole = (
+        Usage(input=-300, cache_read=800, output=10),
+        Usage(input=900, cache_read=0, output=1),
+    )
+    summed = efficiency(steps=(step(1, usage=part), step(2, usage=whole)))
+    for rows in (efficiency(part), summed):
+        for key in [
+            ("tokens", "input"),
+            ("display_tokens", ""),
+            ("total_tokens", ""),
+            ("cost_usd", ""),
+        ]:
+            assert (rows[key].value, rows[key].reason) == (None, "cache_above_input")
+    assert summed["tokens", "cache_read"].value == 800
+
+
+def test_steps_of_another_model_have_its_price():
+    main = step(1, usage=Usage(input=1_000_000, cache_write=0, cache_read=0, output=0))
+    other = replace(main, agent="advisor", model="claude-haiku-4-5")
+    twice = Usage(input=2_000_000, cache_write=0, cache_read=0, output=0)
+    for usage in (None, twice):
+        assert efficiency(usage, (main, other))["cost_usd", ""].value == 2.5 + 1
+    unknown = efficiency(twice, (main, replace(other, model="of nobody")))
+    assert (unknown["cost_usd", ""].value, unknown["cost_usd", ""].reason) == (None, "no_price")
+    stated = efficiency(Usage(input=9, cache_write=0, cache_read=0, output=0), (main, other))
+    assert stated["cost_usd", ""].value == pytest.approx(2.5 * 9e-6)
+
+
+@pytest.mark.parametrize(
+    ("usage", "reason"),
+    [
+        (Usage(input=None, cache_read=0, output=3), "no_input_or_output"),
+        (Usage(input=3, cache_read=None, output=3), "no_cache_read"),
+        (None, "no_usage"),
+    ],
+)
+def test_missing_tokens_are_null_not_zero(usage, reason):
+    rows = efficiency(usage)
+    for metric in ("display_tokens", "cost_usd"):
+        assert (rows[metric, ""].value, rows[metric, ""].reason) == (None, reason)
+
+
+def test_unseparated_writes_have_a_price_only_where_they_cost_plain_input():
+    haiku = price_of("claude-haiku-4-5", None)
+    assert GPT is not None
+    assert haiku is not None
+    usage = Usage(input=1_000_000, cache_read=0, output=0)
+    assert (cost(usage, GPT), cost(usage, haiku)) == (2.5, "no_cache_write")
+
+
+def test_the_stated_reason_wins_over_logged_zeros():
+    rows = efficiency(Usage(input=0, cache_read=0, output=0), usage_reason="no_model")
+    assert {row.reason for (metric, _), row in rows.items() if "token" in metric} == {"no_model"}
+
+
+def test_usage_is_summed_over_steps_only_when_every_step_has_it():
+    counted = step(1, usage=Usage(input=2, cache_read=0, output=1))
+    rows = efficiency(steps=(counted, counted))
+    assert rows["display_tokens", ""].value == 6
+    assert efficiency(steps=(counted, step(2)))["display_tokens", ""].reason == "no_usage"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gpt-5.4", "openai/gpt-5.4", "gpt-5.4-2026-03-05", "GPT-5-4", "azure/gpt-5.4@2026-03-05"],
+)
+def test_names_of_one_model_find_one_price(name):
+    assert price_of(name, None) == GPT
+
+
+def test_a_cloud_name_finds_the_vendors_price():
+    cloud = price_of("us.anthropic.claude-haiku-4-5-20251001-v1:0", None)
+    assert cloud is not None
+    assert cloud == price_of("claude-haiku-4-5", None)
+
+
+def test_a_price_is_never_borrowed_from_another_model():
+    assert price_of("gpt-5.4-huge", None) is None
+    assert (
+        efficiency(Usage(input=1, cache_read=0, output=1), model="x")["cost_usd", ""].reason
+        == "no_price"
+    )
+
+
+def test_a_given_price_list_replaces_the_packaged_one():
+    mine = Price("own", 1.0, 1.0, 1.0, 1.0, "2026-01-01")
+    usage = Usage(input=1_000_000, cache_write=0, cache_read=0, output=0)
+    assert efficiency(usage, prices=(mine,), model="own")["cost_usd", ""].value == 1
+    assert efficiency(usage, prices=(mine,), model="own")["price_date", ""].value == 20260101
+    for name in ("cost_usd", "price_date"):
+        assert efficiency(usage, prices=(mine,))[name, ""].reason == "no_price"
+
+
+def test_packaged_prices_are_dated_and_plausible():
+    assert len({price.model for price in PRICES}) == len(PRICES)
+    for price in PRICES:
+        assert price.cache_read < price.input <= price.cache_write < price.output
+        assert price.as_of
+
+
+def test_minutes_are_the_agents_execution_and_missing_when_it_never_started():
+    assert efficiency(agent_seconds=90.0)["agent_minutes", ""].value == 1.5
+    assert efficiency(agent_seconds=None)["agent_minutes", ""].reason == "never_started"
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "stated"),
+    [
+        ("claude-sonnet-4-5", (12, 11_988, 30_000, 406), 0.060081),
+        ("claude-sonnet-4-5", (18, 13_482, 235_500, 615), 0.1304865),
+        ("gpt-5.5", (14_000, 0, 55_000, 615), 0.11595),
+    ],
+)
+def test_list_prices_agree_with_what_the_harness_states(model, usage, stated):
+    classes = dict(zip(("input", "cache_write", "cache_read", "output"), usage, strict=True))
+    rows = efficiency(Usage(**classes, cost_usd=stated), model=model)
+    assert rows["cost_usd", ""].value == pytest.approx(rows["cost_usd_logged", ""].value)
+
+
+def process(context):
+    return {(row.metric, row.key): row for row in run_measures.process(context)}
+
+
+def of_events(*events, steps=3):
+    run_ = trajectory([step(i + 1) for i in range(steps)])
+    return process(TrialContext("t", trajectory=run_, events=events))
+
+
+def test_share_of_skill_related_steps():
+    rows = process(run(10, skill=(0, 4, 9)))
+    assert rows["skill_steps", ""].value == 3
+    assert rows["skill_step_share", ""].value == pytest.approx(0.3)
+
+
+def test_no_skill_is_zero_and_no_step_is_null():
+    assert process(run(4))["skill_step_share", ""].value == 0
+    assert process(run(0))["skill_step_share", ""].reason == "no_steps"
+
+
+@pytest.mark.parametrize("kind", ["edit", "write", "mention"])
+def test_authoring_and_naming_are_no_use(kind):
+    rows = of_events(event(1, kind))
+    assert rows["skill_steps", ""].value == rows["fanout", ""].value == 0
+    assert rows["events", kind].value == 1
+    assert rows["resource_events", ""].value == 0
+
+
+def test_step_zero_is_no_step_but_counts_for_fanout():
+    rows = of_events(event(0, "activate", via="injected"))
+    assert rows["skill_steps", ""].value == 0
+    assert rows["fanout", ""].value == 1
+
+
+def test_a_listing_makes_a_step_skill_related_and_adds_no_resource():
+    rows = of_events(event(2, "list", resource=".", resource_class="data"))
+    assert (rows["skill_steps", ""].value, rows["fanout", ""].value) == (1, 0)
+
+
+def test_one_resource_however_often_and_another_of_a_plugin():
+    rows = of_events(event(1), event(2), event(3, "activate"))
+    assert rows["fanout", ""].value == 1
+    rows = of_events(event(1), event(3, "activate", skill="plugin:csv"))
+    assert rows["fanout", ""].value == 2
+    assert rows["fanout_support", ""].value == 0
+
+
+SUPPORT = {"resource": "references/x.md", "resource_class": "support"}
+CODE = {"resource": "scripts/run.py", "resource_class": "code"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "flags"),
+    [
+        ("read", SUPPORT, (1, 0, 0)),
+        ("search", SUPPORT | {"content_exposed": "partial"}, (1, 0, 0)),
+        ("read", SUPPORT | {"content_exposed": "none"}, (0, 0, 0)),
+        ("read", {}, (0, 0, 0)),
+        ("exec", CODE | {"content_exposed": "none", "ok": False}, (0, 1, 0)),
+        ("import", CODE | {"content_exposed": "none"}, (0, 0, 1)),
+        ("read", CODE, (0, 0, 1)),
+        ("list", CODE, (0, 0, 0)),
+        ("exec", CODE | {"phantom": True}, (0, 0, 0)),
+    ],
+)
+def test_support_script_and_helper_are_independent_flags(kind, fields, flags):
+    rows = of_events(event(1, kind, **fields))
+    assert tuple(rows[n, ""].value for n in ("support_read", "script_exec", "helper_use")) == flags
+
+
+def test_sub_agents_stand_under_their_own_key():
+    steps = [step(1), step(2), step(1, agent="sub-1")]
+    context = TrialContext("t", trajectory=trajectory(steps), events=(event(1, agent="sub-1"),))
+    rows = process(context)
+    assert (rows["skill_steps", ""].value, rows["skill_steps", "sub"].value) == (0, 1)
+    assert (rows["events", "read"].value, rows["events", "sub:read"].value) == (0, 1)
+
+
+def test_skills_of_the_agent_program_are_left_out():
+    assert of_events(event(1, bundled=True))["resource_events", ""].value == 0
+
+
+def test_phantoms_and_failures_are_counted_apart():
+    rows = of_events(event(1, phantom=True, ok=False, content_exposed="none"))
+    assert rows["fanout", ""].value == 0
+    assert rows["phantom_events", ""].value == rows["failed_events", ""].value == 1
+
+
+def test_text_share_counts_words_arguments_and_results_in_bytes():
+    steps = [step(1, text="", calls=(call("cat SKILL.md", "é" * 10),)), step(2, text="x" * 33)]
+    context = TrialContext("t", trajectory=trajectory(steps), events=(event(1),))
+    assert step_texts(steps[0]) == ["", "cat SKILL.md", "é" * 10]
+    assert process(context)["skill_text_share", ""].value == pytest.approx(0.5)
+
+
+def test_token_share_needs_every_step_counted():
+    partial = TrialContext("t", trajectory=run(2).trajectory, step_tokens={("main", 1): 5})
+    full = TrialContext(
+        "t", trajectory=run(2).trajectory, events=(event(1),),
+        step_tokens={("main", 1): 5, ("main", 2): 15},
+    )  # fmt: skip
+    assert process(partial)["skill_token_share", ""].reason == "not_counted"
+    assert process(full)["skill_token_share", ""].value == 0.25
+
+
+SUMS = ("step_tokens", "skill_step_tokens", "skill_token_share")
+
+
+def test_the_token_share_is_made_of_two_sums_of_one_scope():
+    steps = [step(1), step(2), step(1, agent="sub-1"), step(1, agent="sub-2")]
+    counts = {("main", 1): 30, ("main", 2): 10, ("sub-1", 1): 7, ("sub-2", 1): 13}
+    events = (event(2), event(0, "activate", via="injected"), event(1, agent="sub-2"))
+    rows = process(
+        TrialContext("t", trajectory=trajectory(steps), events=events, step_tokens=counts)
+    )
+    assert [rows[name, ""].value for name in SUMS] == [40, 10, 0.25]
+    assert [rows[name, "sub"].value for name in SUMS] == [20, 13, 0.65]
+
+
+@pytest.mark.parametrize(
+    ("steps", "counts", "reason"),
+    [
+        (0, {}, "no_steps"),
+        (2, {("main", 1): 5}, "not_counted"),
+        (2, {("main", 1): 0, ("main", 2): 0}, "no_text"),
+    ],
+)
+def test_the_sums_are_null_where_the_share_is(steps, counts, reason):
+    rows = process(TrialContext("t", trajectory=run(steps).trajectory, step_tokens=counts))
+    assert {(rows[name, ""].value, rows[name, ""].reason) for name in SUMS} == {(None, reason)}
+
+
+def test_without_a_log_nothing_is_known():
+    rows = process(TrialContext("t"))
+    assert {rows[name, ""].reason for name in SUMS} == {"no_trajectory"}
+
+
+TEXT = st.text(st.characters(), max_size=20)
+PLAIN = st.none() | st.booleans() | st.integers() | TEXT
+VALUES = (
+    PLAIN | st.floats() | st.lists(PLAIN, max_size=3) | st.dictionaries(TEXT, PLAIN, max_size=2)
+)
+
+
+@given(
+    said=TEXT,
+    calls=st.lists(
+        st.tuples(st.dictionaries(TEXT, PLAIN) | st.dictionaries(TEXT, VALUES), TEXT, TEXT),
+        max_size=3,
+    ),
+)
+def test_bytes_are_those_of_the_texts(said, calls):
+    step = Step(
+        agent="main",
+        index=1,
+        line=1,
+        text=said,
+        calls=tuple(
+            ToolCall(
+                None,
+                "Bash",
+                "shell",
+                1,
+                command=asked,
+                arguments=given,
+                result=ToolResult(shown, 2),
+            )
+            for given, asked, shown in calls
+        ),
+    )
+    whole = "\n".join(part for part in step_texts(step) if part)
+    assert step_bytes(step) == len(whole.encode("utf-8", "surrogatepass"))
+
+
+# Steps, Skill positions, their thirds, their bins, distributed.
+VECTORS = [
+    (10, (0, 1), (0, 0), (1, 3), 0),
+    (10, (0, 4, 9), (0, 1, 2), (1, 9, 19), 1),
+    (10, (), (), (), None),
+    (1, (0,), (1,), (10,), 0),
+    (3, (0, 1), (0, 1), (3, 10), 1),
+    (40, (0, 13, 26, 39), (0, 1, 1, 2), (0, 6, 13, 19), 1),
+]
+
+
+def timing(context):
+    return {(row.metric, row.key): row for row in run_measures.timing(context)}
+
+
+@pytest.mark.parametrize(("steps", "skill", "thirds", "bins", "distributed"), VECTORS)
+def test_thirds_and_bins(steps, skill, thirds, bins, distributed):
+    assert tuple(part_of(i, steps, THIRDS) for i in skill) == thirds
+    rows = timing(run(steps, skill))
+    by_bin = [rows["skill_steps_in_bin", f"{i:02}"].value for i in range(BINS)]
+    assert by_bin == [bins.count(i) for i in range(BINS)]
+    by_third = [rows["skill_steps_in_third", str(i)].value for i in range(THIRDS)]
+    assert by_third == [thirds.count(i) for i in range(THIRDS)]
+    assert rows["distributed", ""].value == distributed
+
+
+@settings(deadline=None)
+@given(st.integers(1, 500), st.integers(1, 60), st.data())
+def test_parts_are_ordered_symmetric_and_in_range(steps, parts, data):
+    position = data.draw(st.integers(0, steps - 1))
+    part = part_of(position, steps, parts)
+    assert 0 <= part < parts
+    assert position == 0 or part_of(position - 1, steps, parts) <= part
+    midpoint_on_edge = (parts * (2 * position + 1)) % (2 * steps) == 0
+    assert part_of(steps - 1 - position, steps, parts) == parts - 1 - part + midpoint_on_edge
+
+
+def test_first_step_and_its_midpoint():
+    rows = timing(run(10, (4, 9)))
+    assert rows["first_skill_step", ""].value == 5
+    assert rows["first_skill_position", ""].value == pytest.approx(0.45)
+
+
+def test_never_is_censored_and_step_zero_is_told_apart():
+    assert timing(run(5))["first_skill_step", ""].reason == "never"
+    assert timing(run(0))["first_skill_step", ""].reason == "no_steps"
+    before = TrialContext("t", trajectory=run(5).trajectory, events=(event(0, "activate"),))
+    assert timing(before)["first_skill_step", ""].reason == "before_first_step"
+    assert timing(before)["distributed", ""].reason == "not_exposed"
+
+
+def test_short_runs_are_flagged():
+    assert timing(run(2))["fewer_than_three_steps", ""].value == 1
+    assert timing(run(3))["fewer_than_three_steps", ""].value == 0
+
+
+def test_an_event_at_a_step_that_the_log_lacks_has_no_position():
+    context = TrialContext("t", trajectory=trajectory(), events=(event(7),))
+    assert timing(context)["exposed", ""].value == 0
+
+
+def invocation(*events, steps=9, **fields):
+    context = TrialContext("t", trajectory=run(steps).trajectory, events=events, **fields)
+    return {(row.metric, row.key): row for row in run_measures.invocation(context)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "invoked"),
+    [
+        ("activate", {}, 1),
+        ("activate", {"ok": False, "content_exposed": "none"}, 0),
+        ("read", {}, 1),
+        ("read", {"content_exposed": "none"}, 0),
+        ("read", {"resource": "x.md", "resource_class": "support"}, 0),
+        ("read", {"bundled": True}, 0),
+        ("list", {"resource": ".", "resource_class": "data"}, 0),
+    ],
+)
+def test_invoked_is_an_activation_or_a_read_of_the_root_with_content(kind, fields, invoked):
+    assert invocation(event(2, kind, **fields))["skill_invoked", ""].value == invoked
+
+
+def test_mode_step_and_seconds_of_the_first_invocation():
+    steps = [step(1, at=100.0), step(2, at=130.0)]
+    run_ = trajectory(steps, started_at=90.0)
+    events = (event(2, "activate", via="skill-tool"), event(2, via="shell"))
+    context = TrialContext("t", trajectory=run_, events=events)
+    rows = {(row.metric, row.key): row.value for row in run_measures.invocation(context)}
+    assert rows["invocation_mode", "skill-tool"] == 1
+    assert rows["invocation_mode", "shell"] == 0
+    assert (rows["invocation_step", ""], rows["invocation_seconds", ""]) == (2, 40)
+
+
+def test_never_invoked_is_censored():
+    assert invocation()["invocation_step", ""].reason == "never"
+
+
+def test_a_return_visit_is_in_a_later_third():
+    support = {"resource": "x.md", "resource_class": "support"}
+    rows = invocation(event(1), event(2), event(4, **support), event(9, **support))
+    assert rows["return_visits", ""].value == 1
+
+
+def test_a_return_after_an_injection_before_the_first_step():
+    rows = invocation(event(0, "activate", via="injected"), event(5))
+    assert rows["return_visits", ""].value == 1
+
+
+def test_offered_skills_that_were_never_opened():
+    manifest = SkillManifest(skills=("csv", "pdf"))
+    rows = invocation(event(1, skill="csv"), event(2, skill="plugin:pdf"), manifest=manifest)
+    assert rows["offered_skills", ""].value == 2
+    assert rows["offered_never_opened", ""].value == 1
+
+
+def test_the_log_tells_what_was_offered_where_no_manifest_does():
+    offered = (OfferedSkill("p:csv"), OfferedSkill("own", bundled=True))
+    run = trajectory([step(1)], offered=(*offered, OfferedSkill("q:csv")))
+    context = TrialContext("t", trajectory=run, events=(event(1, skill="q:csv"),))
+    rows = {row.metric: row for row in run_measures.invocation(context)}
+    assert (rows["offered_skills"].value, rows["offered_never_opened"].value) == (2, 1)
+    assert invocation()["offered_skills", ""].reason == "offer_not_logged"
+
+
+def resource(skill, lines):
+    return Resource(skill, "SKILL.md", "root", "rule\n" * lines)
+
+
+ROOTS = SkillManifest((resource("csv", 10), resource("pdf", 30)), skills=("csv", "pdf"))
+
+
+@pytest.mark.parametrize(
+    ("events", "manifest", "shown"),
+    [
+        ((), ROOTS, "never"),
+        ((event(1),), None, 1),  # shown whole: its length does not matter
+        ((event(1, content_exposed="partial", lines=((1, 4),)),), None, "unknown_lines"),
+        ((event(1, content_exposed="partial", lines=((1, 4),)),), ROOTS, 0.4),
+        ((event(1, content_exposed="partial", lines=((1, 4),)),
+          event(2, content_exposed="partial", lines=((3, 5), (9, 99)))), ROOTS, 0.7),
+        ((event(1, content_exposed="partial", lines=((1, 4),)), event(2)), ROOTS, 1),
+        ((event(1), event(2, skill="pdf", content_exposed="partial", lines=((1, 10),))), ROOTS, 0.5),
+        ((event(1, content_exposed="partial", lines=None),), ROOTS, "unknown_lines"),
+        ((event(1, "list", content_exposed="none"),), ROOTS, "never"),
+        ((event(1, agent="helper"),), ROOTS, "never"),
+        ((event(1, phantom=True),), ROOTS, "never"),
+        ((event(1, resource="references/x.md", resource_class="support"),), ROOTS, "never"),
+    ],
+)  # fmt: skip
+def test_how_much_of_the_roots_was_shown(events, manifest, shown):
+    row = invocation(*events, manifest=manifest)["root_shown", ""]
+    assert (row.value, row.reason) == ((None, shown) if isinstance(shown, str) else (shown, None))
