@@ -9,7 +9,7 @@ from msgspec import Struct
 from skilljuror.base.extras import require
 from skilljuror.base.files import StudyFolder, data_dir
 from skilljuror.base.workers import Listener, silent
-from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.judge.study import judge_study
 from skilljuror.report.lookup import report_study
 from skilljuror.store.ingest.analysis import MeasureOptions
 from skilljuror.store.ingest.trials import ingest_trials

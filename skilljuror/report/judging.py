@@ -16,7 +16,6 @@ from skilljuror.measures.stats.judge_accuracy import (
     judge_accuracy,
     rogan_gladen,
 )
-from skilljuror.measures.stats.judge_noise import RepeatedItem, repeated_difference, repeated_rate
 from skilljuror.measures.stats.power import detectable_effect
 from skilljuror.measures.stats.prediction_powered import (
     CorrectedRate,
@@ -119,14 +118,6 @@ class ArmUses:
         ]
         return everything + checked
 
-    def repeats(self) -> list[RepeatedItem] | None:
-        """All uses with every answer of a model; None where none was asked twice."""
-        found = [
-            RepeatedItem(row["task"], tuple(row["answers"].split()), row["events"])
-            for row in self.cells
-        ]
-        return found if any(len(item.labels) > 1 for item in found) else None
-
     def checked(self) -> list[CheckedItem]:
         """For estimators: the labelled uses."""
         return [CheckedItem(row["label"], row["person"], row["weight"]) for row in self.labelled]
@@ -168,8 +159,7 @@ def uptake_rates(answers: Answers) -> QueryResult:
 def _alone(arm: ArmUses) -> Row:
     if reason := arm.alone_reason:
         return None, reason, None, None
-    repeats = arm.repeats()
-    made = repeated_rate(repeats) if repeats else judged_rate(arm.items())
+    made = judged_rate(arm.items())
     return _with_reason(made.value, made.interval, "nothing_decided")
 
 
@@ -232,19 +222,8 @@ def uptake_differences(answers: Answers) -> QueryResult:
 def _alone_difference(control: ArmUses, treatment: ArmUses) -> Row:
     if reason := control.alone_reason or treatment.alone_reason:
         return None, reason, None, None
-    before, after = control.repeats(), treatment.repeats()
-    if before or after:
-        arms = [arm.repeats() or _once(arm) for arm in (control, treatment)]
-        noisy = repeated_difference(*arms)
-        return _with_reason(noisy.value, noisy.interval, "nothing_decided")
     made = judged_difference(control.items(), treatment.items())
     return _with_reason(made.value, made.interval, "nothing_decided")
-
-
-def _once(arm: ArmUses) -> list[RepeatedItem]:
-    return [
-        RepeatedItem(row["task"], (row["label"] or "unknown",), row["events"]) for row in arm.cells
-    ]
 
 
 def _corrected_difference(

@@ -13,17 +13,15 @@ from skilljuror.base.extras import require
 from skilljuror.base.files import StudyFolder
 from skilljuror.base.models.events import Exposure, ResourceEvent, SkillManifest
 from skilljuror.base.models.knowledge import CONTENT_KINDS, MappedUnit
-from skilljuror.base.models.measure import LocalEffect, Measure, Verdict
+from skilljuror.base.models.measure import Measure, Verdict
 from skilljuror.base.models.study import TrialRecord
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.base.workers import Listener, Progress, silent
 from skilljuror.harness.verifier_output import verifier_output
-from skilljuror.judge.effects import effects
 from skilljuror.store.ingest.analysis import analyse
 from skilljuror.store.ingest.logs import logged_runs, read_logged
 from skilljuror.store.ingest.quotes import (
     keeps_quotes,
-    unquoted_effect,
     unquoted_event,
     unquoted_verdict,
     without_texts,
@@ -69,8 +67,6 @@ class RunDetails(Struct, frozen=True):
     events: tuple[ResourceEvent, ...]
     verdicts: tuple[Verdict, ...]
     """Verdicts on the events; empty before `judge`."""
-    effects: tuple[LocalEffect, ...] = ()
-    """Effects of its calls."""
     verifier: str | None = None
     """End of the verifier's output; None for foreign logs and without output."""
     manifest: SkillManifest | None = None
@@ -104,10 +100,9 @@ def look_up(study: Path, name: str) -> RunDetails:
         trajectory = read_logged(logged_runs(database, [name])[name])
         analysis = analyse(name, trajectory)
     verdicts = _verdicts(study, name)
-    call_effects = tuple(effects(name, trajectory, analysis.events)) if trajectory else ()
     use = tuple(one for one in analysis.measures if one.metric in USE)
     details = RunDetails(
-        name, record, trajectory, analysis.events, verdicts, call_effects, verifier, manifest,
+        name, record, trajectory, analysis.events, verdicts, verifier, manifest,
         _sights(units, analysis.exposure, manifest.variant if manifest else None), use,
     )  # fmt: skip
     return details if keeps_quotes(study) else _without_quotes(details)
@@ -137,10 +132,7 @@ def _without_quotes(details: RunDetails) -> RunDetails:
     trajectory = details.trajectory and without_texts(details.trajectory)
     events = tuple(map(unquoted_event, details.events))
     verdicts = tuple(map(unquoted_verdict, details.verdicts))
-    call_effects = tuple(map(unquoted_effect, details.effects))
-    return RunDetails(
-        details.name, details.record, trajectory, events, verdicts, call_effects, use=details.use
-    )
+    return RunDetails(details.name, details.record, trajectory, events, verdicts, use=details.use)
 
 
 class Case(Struct, frozen=True):

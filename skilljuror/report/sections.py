@@ -59,7 +59,6 @@ JUDGE = Section(
             "judge", "models", "prompts", "events", "coverage", "by_proof", "by_model", "unknown",
             "unparsed", "unverified_quote", "labelled", "blind", "reviewers",
         )),
-        Panel("judge_stability"),
         Panel("rater_agreement", folded=True),
         Panel("labelled_uses", (
             "judge", "condition", "task", "event", "label", "category", "person", "labels",

@@ -8,7 +8,7 @@ from typing import Any
 
 from skilljuror.base.files import write_atomic
 from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.measure import LocalEffect, Verdict
+from skilljuror.base.models.measure import Verdict
 from skilljuror.base.models.trajectory import ToolCall, Trajectory
 from skilljuror.report.formatting import format_value
 from skilljuror.report.sights import resource_rows, unit_rows
@@ -19,34 +19,21 @@ SHORT = 160
 """Characters of a step's summary."""
 VERIFIER_LINES = 8
 """Last lines of the verifier that are shown above the steps."""
-EFFECTS = {
-    "failed": "failed", "error_gone": "error gone", "wrote": "file written", "worked": "worked",
-}  # fmt: skip
-"""Effect of an action -> its words."""
 LABELS = {"yes": "uptake", "no": "no uptake", "unknown": "uptake unknown"}
 
 
 class Bridges:
-    """Verdicts on the events of a run, and the effects of its actions."""
+    """Verdicts on the events of a run."""
 
-    def __init__(self, verdicts: Iterable[Verdict], effects: Iterable[LocalEffect]) -> None:
+    def __init__(self, verdicts: Iterable[Verdict]) -> None:
         self.of = {verdict.event: verdict for verdict in verdicts}
-        self._effects = {(one.agent, one.step, one.line): one for one in effects}
 
     def links(self, event: ResourceEvent) -> list[tuple[str, str]]:
-        """Return (name, words) of the signal and the effect around a use that was taken up."""
+        """Return (name, words) of the signal of a use that was taken up."""
         verdict = self.of.get(event.event)
         if verdict is None or verdict.label != "yes":
             return []
-        links = [("signal", verdict.source_quote)] if verdict.source_quote else []
-        place = (event.agent, verdict.action_step or 0, verdict.action_line or 0)
-        if effect := self._effects.get(place):
-            quote = f": {effect.quote}" if effect.quote else ""
-            links.append((
-                "effect",
-                f"{EFFECTS[effect.effect]} in step {effect.effect_step}{quote}",
-            ))
-        return links
+        return [("signal", verdict.source_quote)] if verdict.source_quote else []
 
     def uptake(self, event: ResourceEvent) -> str:
         """Return the verdict in words; "" if the event is not judged."""
@@ -112,7 +99,7 @@ class StepView:
 
 @dataclass(frozen=True)
 class LinkView:
-    """One use that was taken up: resource, action and effect."""
+    """One use that was taken up: resource and action."""
 
     place: str
     step: int
@@ -123,7 +110,6 @@ class LinkView:
     action: str
     action_step: int | None
     action_anchor: str
-    effect: str
 
 
 @dataclass(frozen=True)
@@ -210,7 +196,7 @@ def _use(details: Any) -> str:
 
 def _chain(details: Any, steps: Sequence[StepView]) -> Iterable[LinkView]:
     """Uses that were taken up, by the step of their action."""
-    bridges = Bridges(details.verdicts, details.effects)
+    bridges = Bridges(details.verdicts)
     anchors = {(step.agent or "main", step.number): step.anchor for step in steps}
     links = []
     for event in details.events:
@@ -223,7 +209,6 @@ def _chain(details: Any, steps: Sequence[StepView]) -> Iterable[LinkView]:
             signal=_short(words.get("signal", "")), action=_short(verdict.action_quote or ""),
             action_step=verdict.action_step,
             action_anchor=anchors.get((event.agent, verdict.action_step or 0), ""),
-            effect=_short(words.get("effect", "")),
         ))  # fmt: skip
     return sorted(links, key=lambda link: (link.action_step or link.step, link.step))
 
@@ -237,7 +222,7 @@ def _no_chain(details: Any) -> str:
 
 
 def _steps(details: Any, log: Trajectory, number: int) -> Iterable[StepView]:
-    bridges = Bridges(details.verdicts, details.effects)
+    bridges = Bridges(details.verdicts)
     events: dict[tuple[str, int], list[EventView]] = defaultdict(list)
     for event in details.events:
         verdict = bridges.of.get(event.event)

@@ -27,16 +27,18 @@ from skilljuror.base.review_rows import (
 )
 from skilljuror.layouts.build.folder import REVIEWS
 from skilljuror.layouts.build.scopes import scope_file
-from skilljuror.review.findings import Question, finding_questions
-from skilljuror.review.harm import harm_questions, trial_texts
-from skilljuror.review.items import item_questions
-from skilljuror.review.rubric import rubric_questions
-from skilljuror.review.scopes import scope_questions
-from skilljuror.review.uptake import (
+from skilljuror.review.questions import (
     PREFIX,
+    Question,
     event_questions,
     event_texts,
+    finding_questions,
+    harm_questions,
+    item_questions,
+    rubric_questions,
     sampled_events,
+    scope_questions,
+    trial_texts,
 )
 from skilljuror.store import open_write
 from skilljuror.store.stored_builds import builds_at, refresh_builds

@@ -13,8 +13,6 @@ from skilljuror.base.models.generation import Generation
 from skilljuror.base.models.ingest import SeenFile, SourceRow, UnloggedTrial
 from skilljuror.base.models.measure import (
     JudgeCalls,
-    LocalEffect,
-    RepeatedVerdict,
     UnitUse,
     Verdict,
 )
@@ -127,7 +125,6 @@ class Store:
             self._connection.execute(
                 "UPDATE verdicts SET source_quote = NULL, action_quote = NULL, note = ''"
             )
-            self._connection.execute("UPDATE effects SET quote = NULL")
             self._connection.execute("UPDATE check_results SET said = NULL")
         self._connection.execute("CHECKPOINT")
 
@@ -213,15 +210,6 @@ class Store:
             self._delete_all(tables.LABEL_SAMPLE.name)
             self._insert_records(tables.LABEL_SAMPLE, list(enumerate(uses)))
 
-    def put_repeated(
-        self, judge: str, names: Sequence[str], answers: Sequence[RepeatedVerdict]
-    ) -> None:
-        """Replace the repeated answers of a judge's model for some trials or foreign runs."""
-        with self.transaction():
-            keys = {"trial": list(names), "judge": [judge] * len(names)}
-            self._delete_matching(tables.REPEATED_VERDICTS, keys)
-            self._insert_records(tables.REPEATED_VERDICTS, answers)
-
     def verdicts(self, judge: str, names: Sequence[str]) -> list[Verdict]:
         """Return the verdicts of a judge on some trials or foreign runs."""
         answer = self._connection.execute(
@@ -231,12 +219,6 @@ class Store:
         )
         columns = [column[0] for column in answer.description]
         return [Verdict(**dict(zip(columns, row, strict=True))) for row in answer.fetchall()]
-
-    def put_effects(self, names: Sequence[str], effects: Sequence[LocalEffect]) -> None:
-        """Replace the effects of calls of some trials or foreign runs."""
-        with self.transaction():
-            self._delete_matching(tables.EFFECTS, {"trial": list(names)})
-            self._insert_records(tables.EFFECTS, effects)
 
     def put_judge_calls(
         self, judge: str, names: Sequence[str], calls: Sequence[JudgeCalls]
@@ -415,9 +397,7 @@ def _tables_about_runs(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequen
     yield tables.CHECK_RESULTS, "trial", runs
     yield tables.VERDICTS, "trial", runs
     yield tables.UNIT_USES, "trial", runs
-    yield tables.EFFECTS, "trial", runs
     yield tables.JUDGED, "trial", runs
-    yield tables.REPEATED_VERDICTS, "trial", runs
     yield tables.JUDGE_CALLS, "trial", runs
     yield tables.KEPT_RUNS, "trajectory", runs
 

@@ -15,7 +15,7 @@ from skilljuror.events.attribute import attribute
 from skilljuror.events.commands.pipeline import command_accesses
 from skilljuror.events.resolution.resolver import MOST_ACCESSES
 from skilljuror.events.shell.wrappers import unwrap
-from skilljuror.judge.rubric import load_rubric
+from skilljuror.judge.signals import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from tests.support.atif_documents import agent_step, document, tool_call
 from tests.support.attribution_runs import BUNDLE, FRONT, events_of, observed_events, ran, run_of

@@ -65,7 +65,7 @@ COMMANDS = {
         ["audit", "source", "other", "--format", "sarif"],
     ],
     "export": [["export", f"mine{NAME}", "--out", f"tables{NAME}"]],
-    "heat": [["heat", f"mine{NAME}"], ["heat", f"mine{NAME}", "--skill", NAME]],
+    "heat": [["heat", f"mine{NAME}"]],
     "waive": [
         ["waive", f"built{NAME}"],
         ["waive", f"built{NAME}", NAME, "--reason", NAME, "--by", NAME],

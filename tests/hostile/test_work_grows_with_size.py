@@ -16,7 +16,7 @@ from skilljuror.events.commands.apply_patch import patch_accesses
 from skilljuror.events.commands.pipeline import command_accesses
 from skilljuror.events.python.file_accesses import python_accesses
 from skilljuror.events.shell.wrappers import unwrap
-from skilljuror.judge.rubric import load_rubric
+from skilljuror.judge.signals import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.layouts.build.build import build_source
 from skilljuror.logs.discovery.find_logs import discover

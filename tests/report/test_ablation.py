@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.judge.study import judge_study
 from skilljuror.measures.stats.verdicts import Verdict
 from skilljuror.report.ablation import ASLEEP, EARNS, OPEN, SHAM, _word
 from skilljuror.report.answers import Answers

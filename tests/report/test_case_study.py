@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder
-from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.judge.study import judge_study
 from skilljuror.report.lookup import _representative, look_up_case
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run

@@ -3,15 +3,13 @@
 import duckdb
 import pytest
 
-from skilljuror.measures.stats.judge_noise import RepeatedItem, repeated_rate
 from skilljuror.report.answers import Answers
 from skilljuror.report.build import build_report
 from skilljuror.report.computed import answer
 from skilljuror.report.remarks import judge_trust
 from skilljuror.store.questions.run import open_read, run
 from tests.support.fabricated_studies import small_study
-from tests.support.judged_studies import JUDGE, ask_again, judged_study, label
-from tests.support.judged_worlds import there
+from tests.support.judged_studies import JUDGE, judged_study, label
 
 
 def asked(path, *tables):
@@ -128,29 +126,6 @@ def test_two_people_and_how_far_they_agree(tmp_path):
     assert said[0].startswith("ann, bob labelled 120 uses, sampled at random")
     assert "the influence of the judge's answer on people" in said[-1]
     assert "the one person" not in said[-1]
-
-
-def test_a_model_that_wavers_widens_its_own_interval(tmp_path):
-    path, _ = judged_study(tmp_path)
-    (before, plain), _ = asked(path, "uptake_rates")
-    ask_again(path)
-    (after, noisy), _ = asked(path, "uptake_rates")
-    assert after["judge_rate_low"] == before["judge_rate_low"], "nobody asked of the baseline again"
-    cells = run(path, "judged_cells").records()
-    expected = repeated_rate([
-        RepeatedItem(row["task"], tuple(row["answers"].split()), row["events"])
-        for row in cells
-        if row["condition"] == "pd"
-    ])  # fmt: skip
-    assert noisy["judge_rate"] == pytest.approx(expected.value)
-    assert noisy["judge_rate_low"] == pytest.approx(there(expected.interval).low)
-    assert noisy["judge_rate"] != plain["judge_rate"]
-    repeat, order = run(path, "judge_stability").records()
-    assert (repeat["probe"], repeat["events"], repeat["changed"], repeat["askings"]) == (
-        "repeat", 120, 30, 3.0,
-    )  # fmt: skip
-    assert repeat["entropy"] == pytest.approx(0.9182958 / 4)
-    assert (order["probe"], order["changed"], order["entropy"]) == ("order", 0, 0.0)
 
 
 @pytest.mark.parametrize("category", ["not_seen_again", "unparsed"])

@@ -7,7 +7,7 @@ import pytest
 
 from skilljuror.base.models.review import Answer
 from skilljuror.review.desk import StudyDesk
-from skilljuror.review.harm import SUSPICION, harm_codes
+from skilljuror.review.questions import SUSPICION, harm_codes
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run
 from skilljuror.study.run import run_study
@@ -51,7 +51,7 @@ def test_only_failed_trials_of_the_treatment_are_asked_about(study):
     ]
     heavy = next(item for item in items if item.id == HEAVY)
     assert heavy.answers[:3] == ("heavy_pipeline", "displaced_strategy", "undebuggable_solver")
-    assert heavy.suspicion == 2 * SUSPICION  # the control solves the task
+    assert heavy.suspicion == 2 * SUSPICION["failed trial"]  # the control solves the task
     headings = {text.heading: text.text for text in heavy.texts}
     assert "I build a pipeline." in headings["what the agent did"]
     assert headings["the task"] == "Write done to out.txt."

@@ -17,7 +17,7 @@ from typing import Any
 
 IMPORTED = (
     "skilljuror.cli.main", "skilljuror.cli.app", "skilljuror.report.lookup", "skilljuror.store.ingest.ingest",
-    "skilljuror.layouts.build.build", "skilljuror.judge.judging.judge_study", "skilljuror.study.run", "skilljuror.store.questions.run",
+    "skilljuror.layouts.build.build", "skilljuror.judge.study", "skilljuror.study.run", "skilljuror.store.questions.run",
     "skilljuror.report.build", "duckdb", "numpy", "pydantic", "yaml",
 )  # fmt: skip
 SECONDS = 60

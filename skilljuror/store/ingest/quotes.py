@@ -8,7 +8,7 @@ from skilljuror.base.errors import UsageError
 from skilljuror.base.files import StudyFolder, write_atomic
 from skilljuror.base.models.events import ResourceEvent
 from skilljuror.base.models.ingest import Ingested
-from skilljuror.base.models.measure import LocalEffect, Verdict
+from skilljuror.base.models.measure import Verdict
 from skilljuror.base.models.trajectory import Step, ToolCall, Trajectory
 from skilljuror.store.ingest.analysis import MeasureOptions
 
@@ -66,11 +66,6 @@ def unquoted_event(event: ResourceEvent) -> ResourceEvent:
 def unquoted_verdict(verdict: Verdict) -> Verdict:
     """Remove both quotes and the note."""
     return replace(verdict, source_quote=None, action_quote=None, note="", used=())
-
-
-def unquoted_effect(effect: LocalEffect) -> LocalEffect:
-    """Remove the quoted line."""
-    return replace(effect, quote=None)
 
 
 def without_texts(run: Trajectory) -> Trajectory:

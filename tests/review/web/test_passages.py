@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.review.web.passages import Passage, passages, visible
+from skilljuror.review.reviewing import Passage, passages, visible
 
 
 def marked(text, marks):

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from skilljuror.base.models.review_queue import blind_id
-from skilljuror.review.web.questions import Choice, choices, label_of, queue_of
+from skilljuror.review.reviewing import Choice, choices, label_of, queue_of
 from tests.support.jsonl_desk import finding, item
 
 

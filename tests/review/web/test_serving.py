@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from skilljuror.base.errors import UsageError
-from skilljuror.review.web.questions import Reviewing
-from skilljuror.review.web.serving import open_browser, serve
+from skilljuror.review.page import open_browser, serve
+from skilljuror.review.reviewing import Reviewing
 from tests.support.jsonl_desk import JsonlDesk, desk_page, item, write_desk
 from tests.support.review_client import ReviewClient
 

@@ -403,13 +403,6 @@ def test_verdicts_of_one_trial(study):
     ]
 
 
-def test_a_chain_ends_in_the_outcome_of_its_trial(study):
-    columns = ("run", "category", "effect", "reward", "status")
-    found = rows(study, "bridge", *columns)
-    assert found[0] == ("alpha__baseline__1", "implementation", None, 1.0, "scored")
-    assert len(found) == len([row for row in rows(study, "evidence", "label") if row == ("yes",)])
-
-
 def test_invocation_rate_is_of_readable_trials(whole):
     columns = ("condition", "readable", "invoked", "invocation_rate", "reward_not_invoked")
     assert rows(whole, "invocation", *columns)[0] == ("no-skill", 3, 0, 0.0, 0.5)
