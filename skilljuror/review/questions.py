@@ -5,8 +5,8 @@ Each kind is one query for its subjects; what a reviewer sees, may answer, and w
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,8 @@ class Question(Struct, frozen=True):
     """Digest of its subject: an answer about another digest is stale."""
     stores: dict[str, Path]
     """Id of the item and of each repeat -> file for its answers."""
+    evidence: Callable[[bool], tuple[ReviewText, ...]] | None = None
+    """Reads the texts from a log, for a blind reviewer or another; None where the item has them."""
 
 
 def excerpt(heading: str, text: str, places: Iterable[tuple[int, int]]) -> ReviewText:
@@ -404,7 +406,8 @@ def event_questions(place: Path, events: Iterable[str]) -> list[Question]:
             suspicion=SUSPICION["event"],
             machine=row["machine"],
         )
-        questions.append(Question(item, row["seen"], {item.id: study.reviews}))
+        evidence = cache(partial(event_texts, place, row["run"], row["event"]))
+        questions.append(Question(item, row["seen"], {item.id: study.reviews}, evidence))
     return questions
 
 
@@ -477,8 +480,9 @@ def harm_questions(place: Path) -> list[Question]:
                 texts=(ReviewText("failed checks", row["checks"] or ""),),
                 machine=f"checks: {row['labels']}" if row["labels"] and kind == "failure" else None,
             )
+            evidence = cache(partial(trial_texts, place, item))
             seen = record_digest(folder, trial)
-            questions.append(Question(item, seen, {item.id: folder.reviews}))
+            questions.append(Question(item, seen, {item.id: folder.reviews}, evidence))
     return questions
 
 

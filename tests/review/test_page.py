@@ -1,13 +1,22 @@
-"""The pages over HTTP, by plain forms: one question after the other, blind, hostile texts, errors."""
+"""The pages over HTTP, their guard, their style, and serving."""
 
 import json
+import re
+import signal
+import socket
+import sys
 
+import httpx
 import pytest
 from markupsafe import escape
 
+from skilljuror.base.errors import UsageError
 from skilljuror.base.models.review_queue import ReviewText
-from tests.support.jsonl_desk import XSS, desk_page, finding, item, write_desk
-from tests.support.review_client import Page, ReviewClient
+from skilljuror.review.page import open_browser, serve
+from skilljuror.review.reviewing import Reviewing
+from tests.support.jsonl_desk import XSS, JsonlDesk, desk_page, finding, item, write_desk
+from tests.support.places import ROOT
+from tests.support.review_client import Page, ReviewClient, asked
 
 HOSTILE = "finding:" + XSS + "\u202e&id=other"
 MIXED = finding(5, id="rubric:build/pd/PD-1", kind="rubric", answers=("yes", "reject"))
@@ -250,3 +259,187 @@ def test_two_reviewers_see_their_own_answers_and_how_far_they_agree(client, desk
         in page
     )
     assert "Reviewer agreement" in client.get("/").text
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = write_desk(tmp_path_factory.mktemp("desk"), [item(1), item(2)])
+    with desk_page(folder) as (address, _):
+        yield folder, address
+
+
+@pytest.fixture
+def visitor(served):
+    with ReviewClient(served[1]) as visitor:
+        yield visitor
+
+
+def answers(served):
+    path = served[0] / "answers.jsonl"
+    return path.read_text() if path.exists() else ""
+
+
+def test_it_listens_on_this_machine_alone(served):
+    found = httpx.URL(served[1])
+    assert found.host == "127.0.0.1"
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.2", found.port or 0), 5)
+
+
+PATHS = ("/", "/item?id=uptake:trial/1", "/next", "/static/review.js", "/nothing")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_nothing_is_shown_without_the_token(served, path):
+    origin = served[1].partition("/?")[0]
+    for address in (f"{origin}{path}", f"{origin}/?token=guess", f"{origin}/?token=\u00e4"):
+        found = asked(address)
+        assert found.status_code == 403
+        assert "skilljuror review" in found.text
+        assert "event" not in found.text
+        assert "set-cookie" not in found.headers
+    cookie = f"skilljuror_review_{httpx.URL(served[1]).port}=guess"
+    assert asked(f"{origin}{path}", Cookie=cookie).status_code == 403
+
+
+def test_the_token_becomes_a_cookie_that_no_script_and_no_other_site_gets(tmp_path):
+    with desk_page(write_desk(tmp_path, [item(1)])) as (address, _):
+        assert httpx.head(address).status_code == 403
+        found = asked(address)
+        assert found.status_code == 200
+        cookie = found.headers["set-cookie"]
+        name, _, rest = cookie.partition("=")
+        assert name == f"skilljuror_review_{httpx.URL(address).port}"
+        secret, *words = rest.split("; ")
+        assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(words)
+        token = httpx.URL(address).params["token"]
+        assert len(token) >= 40
+        assert token not in found.text
+        assert secret not in {token, ""}
+        other = asked(address)
+        assert other.status_code == 403
+        assert "once" in other.text
+        assert "set-cookie" not in other.headers
+        assert asked(address, Cookie=f"{name}={token}").status_code == 403
+        assert "event 1" in asked(address, Cookie=f"{name}={secret}").text
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost:{port}", "127.0.0.1", "127.0.0.1:1"])
+def test_a_name_that_was_pointed_here_is_refused(visitor, served, host):
+    name = host.format(port=httpx.URL(served[1]).port)
+    for address in ("/", served[1]):
+        found = visitor.http.get(address, headers={"Host": name})
+        assert found.status_code == 421
+        assert "event" not in found.text
+        assert "set-cookie" not in found.headers
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_answer_tells_browsers_what_they_may_not(visitor, path):
+    for found in (visitor.get(path), asked(f"{visitor.origin}{path}")):
+        assert found.headers["content-security-policy"] == (
+            "default-src 'none'; script-src 'self'; style-src 'self'; form-action 'self';"
+            " frame-ancestors 'none'; base-uri 'none'"
+        )
+        assert found.headers["x-content-type-options"] == "nosniff"
+        assert found.headers["referrer-policy"] == "same-origin"
+        assert found.headers["cache-control"] == "no-store"
+        assert "server" not in found.headers
+
+
+@pytest.mark.parametrize("path", ["/decide", "/undo"])
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", "http://127.0.0.1:1", "https://{own}"]
+)
+def test_a_form_of_another_page_changes_nothing(visitor, served, path, origin):
+    given = origin and origin.format(own=visitor.origin.removeprefix("http://"))
+    before = answers(served)
+    found = visitor.post(path, origin=given, id="uptake:trial/1", answer="yes")
+    assert found.status_code == 403
+    assert answers(served) == before
+
+
+@pytest.mark.parametrize("token", ["", "guess", "\u00e4"])
+def test_a_form_without_the_token_of_our_forms_changes_nothing(visitor, served, token):
+    before = answers(served)
+    found = visitor.post("/decide", token=token, id="uptake:trial/1", answer="yes")
+    assert found.status_code == 403
+    assert answers(served) == before
+
+
+def test_a_link_decides_nothing(visitor, served):
+    token = Page(visitor.get("/").text).fields["token"]
+    before = answers(served)
+    for path in ("/decide", "/undo"):
+        found = visitor.get(path, id="uptake:trial/1", answer="yes", token=token)
+        assert found.status_code == 405
+    assert answers(served) == before
+
+
+def test_other_kinds_of_connection_are_no_way_in(visitor):
+    headers = {
+        "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Origin": "http://evil.example",
+    }  # fmt: skip
+    found = asked(f"{visitor.origin}/", **headers)
+    assert found.status_code == 403
+
+
+CSS = (ROOT / "skilljuror" / "review" / "static" / "review.css").read_text(encoding="utf-8")
+LIGHT, DARK = (
+    dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", block))
+    for block in re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
+)
+
+
+def luminance(colour):
+    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("front", "back", "least"),
+    [
+        ("ink", "paper", 7), ("ink", "card", 7), ("ink", "code", 7), ("ink", "mark", 7),
+        ("soft", "paper", 4.5), ("accent", "paper", 4.5), ("accent", "card", 4.5),
+        ("on-accent", "accent", 4.5), ("warn", "warn-paper", 4.5), ("warn", "card", 4.5),
+        ("edge", "paper", 3), ("edge", "card", 3),
+    ],
+)  # fmt: skip
+def test_contrast_is_what_wcag_asks(colours, front, back, least):
+    bright, dim = sorted((luminance(colours[front]), luminance(colours[back])), reverse=True)
+    assert (bright + 0.05) / (dim + 0.05) >= least
+
+
+def test_nothing_moves_and_nothing_comes_from_elsewhere():
+    assert not re.search("transition|animation|scroll-behavior|url\\(|@import", CSS)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_at_once_though_a_page_is_open(tmp_path, number):
+    with desk_page(write_desk(tmp_path, [item(1)])) as (address, served):
+        with ReviewClient(address) as client:
+            client.post("/decide", id="uptake:trial/1", answer="yes")
+            served.send_signal(number)
+            served.wait(10)
+        assert served.returncode in {1, -number, 128 + number}
+    assert [row["answer"] for row in JsonlDesk(tmp_path).rows()] == ["yes"]
+
+
+def test_a_port_that_another_program_has(tmp_path):
+    desk = JsonlDesk(write_desk(tmp_path, [item(1)]))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"port {port} .*in use"):
+            serve(Reviewing(desk, "ann", blind=False), print, port)
+
+
+def test_without_a_desktop_no_browser_takes_the_terminal(monkeypatch):
+    for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert not open_browser("http://127.0.0.1:9/")

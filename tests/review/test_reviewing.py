@@ -1,9 +1,20 @@
-"""The queue of a reviewer: what comes next, which key is which answer, how far two agree."""
+"""The queue, the answers, and untrusted text in passages."""
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from skilljuror.base.models.review_queue import blind_id
-from skilljuror.review.reviewing import Choice, choices, label_of, queue_of
+from skilljuror.review.reviewing import (
+    Choice,
+    Passage,
+    choices,
+    label_of,
+    passages,
+    queue_of,
+    visible,
+)
 from tests.support.jsonl_desk import finding, item
 
 
@@ -59,3 +70,64 @@ def test_an_item_is_found_by_one_that_says_the_same():
     assert queue.place("finding:other/pd/2") is None
     blind = queue_of([item(0), item(1, id=blind_id("uptake:run#1"))], "")
     assert blind.place("uptake:run#1") == blind.place(blind_id("uptake:run#1")) == 1
+
+
+def marked(text, marks):
+    return [piece.text for piece in passages(text, marks) if piece.marked]
+
+
+@pytest.mark.parametrize(
+    ("marks", "found"),
+    [
+        ((), []),
+        (((0, 3),), ["abc"]),
+        (((2, 4), (6, 8)), ["cd", "gh"]),
+        (((6, 8), (2, 4)), ["cd", "gh"]),
+        (((2, 6), (4, 8)), ["cdefgh"]),
+        (((2, 4), (4, 6)), ["cdef"]),
+        (((0, 8), (2, 4)), ["abcdefgh"]),
+        (((-5, 2), (6, 99)), ["ab", "gh"]),
+        (((5, 3), (4, 4), (90, 99)), []),
+    ],
+)
+def test_marks(marks, found):
+    assert marked("abcdefgh", marks) == found
+    assert "".join(piece.text for piece in passages("abcdefgh", marks)) == "abcdefgh"
+
+
+def test_hidden_characters_are_spelled_out_where_they_stand():
+    assert passages("ab\u202ecd\U000e0041", ((1, 4),)) == [
+        Passage("a", False, False),
+        Passage("b", True, False),
+        Passage("\\u202e", True, True),
+        Passage("c", True, False),
+        Passage("d", False, False),
+        Passage("\\U000e0041", False, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("a\r\nb\n\tc", "a\r\nb\n\tc"),
+        ("a\rb", "a\\rb"),
+        ("\x1b[2J\x00", "\\x1b[2J\\x00"),
+        ("zero\u200bwidth\ufeff", "zero\\u200bwidth\\ufeff"),
+        ("half \ud83d", "half \\ud83d"),
+        ("naïve 漢字 🙂", "naïve 漢字 🙂"),
+    ],
+)
+def test_what_is_spelled_out(text, seen):
+    assert visible(text) == seen
+
+
+@settings(max_examples=30)
+@given(st.text(max_size=40), st.lists(st.tuples(st.integers(-3, 45), st.integers(-3, 45))))
+def test_nothing_of_a_text_is_lost(text, marks):
+    pieces = passages(text, marks)
+    assert "".join(piece.text for piece in pieces) == visible(text)
+    assert all(piece.text for piece in pieces)
+    kept = {n for begin, end in marks for n in range(max(begin, 0), min(end, len(text)))}
+    assert sum(len(visible(text[n])) for n in kept) >= sum(
+        len(piece.text) for piece in pieces if piece.marked and not piece.hidden
+    )
