@@ -31,6 +31,29 @@ from skilljuror.judge.features import (
 from skilljuror.judge.shown import AgentAction, EventGroup
 
 
+class ContentUse(Struct, frozen=True):
+    """The content of one group of events that one action used."""
+
+    action: AgentAction
+    """The action."""
+    clock: int
+    """Its position in the timeline."""
+    features: tuple[str, ...]
+    """Features that it used, heaviest first."""
+    line: str
+    """The line of the action with the heaviest feature."""
+    group: EventGroup = ()
+    """The events that offered the features; empty if no content was matched."""
+    after_failure: bool = False
+    """Whether the last result before it was a failure."""
+    is_access: bool = False
+    """Whether the action itself opens, searches or lists a resource."""
+
+
+Proof = tuple[ContentUse, str]
+"""A use, and the line of the resource or of its output that it took up."""
+
+
 class FieldRule(Struct, frozen=True):
     """When names of fields that occur together prove their origin: the formula is in `FieldPassages`."""
 
@@ -336,26 +359,11 @@ def stems(line: str, generic: frozenset[str]) -> set[str]:
     return telling | {f"{how} {word}" for how, word in pairs if word in telling}
 
 
-class Restatement(Struct, frozen=True):
-    """Words that restate the output of a run."""
-
-    action: AgentAction
-    """The words."""
-    clock: int
-    """Their clock in the agent's run."""
-    shared: tuple[str, ...]
-    """Common stems."""
-    line: str
-    """The line of the words."""
-    printed: str
-    """The line of the output."""
-
-
 class RestatementDetector:
     """Restatements of the outputs of one agent's runs of bundled code."""
 
     def __init__(self, generic: frozenset[str]) -> None:
-        self.restatements: dict[int, Restatement] = {}
+        self.restatements: dict[int, Proof] = {}
         """Event of a run -> the words right after it that restate its output."""
         self._generic = generic
         self._printed: dict[int, tuple[Sequence[str], set[str], int]] = {}
@@ -381,8 +389,8 @@ class RestatementDetector:
             anything = set().union(*(words for _, words in sentences)) - command_words
             for line, printed, text, shared in self._pairs(output, sentences, anything):
                 if _restates(printed, shared, command_words, fewest):
-                    telling = tuple(sorted(shared))
-                    self.restatements[i] = Restatement(action, clock, telling, text, line)
+                    use = ContentUse(action, clock, tuple(sorted(shared)), text)
+                    self.restatements[i] = use, line
                     break
         self._printed.clear()
 
@@ -428,17 +436,6 @@ class Artifact(Struct, frozen=True):
     """Whether that line mentions writing; else the path is only in the output."""
 
 
-class ArtifactUse(Struct, frozen=True):
-    """A call that names an artifact."""
-
-    action: AgentAction
-    """The action."""
-    clock: int
-    """Its clock in the agent's run."""
-    line: str
-    """The line that names it."""
-
-
 class ScriptRuns:
     """Artifacts of one agent's runs of bundled code, and later calls that use them."""
 
@@ -449,7 +446,7 @@ class ScriptRuns:
         """Features of every artifact."""
         self._asked: set[str] = set()
         self._existing: set[str] = set()
-        self._uses: dict[str, list[ArtifactUse]] = defaultdict(list)
+        self._uses: dict[str, list[ContentUse]] = defaultdict(list)
 
     def prepare(self, i: int, output: Sequence[str], command: Sequence[str], script: str) -> None:
         """Collect possible artifacts of the run of event `i`; the script itself is not one."""
@@ -481,16 +478,16 @@ class ScriptRuns:
     def act(self, action: AgentAction, clock: int, lines: dict[str, str]) -> None:
         """Record a call that may use artifacts; `lines` maps each indexed feature in its text to a line."""
         for feature in self.features.intersection(lines) if action.call else ():
-            self._uses[feature].append(ArtifactUse(action, clock, lines[feature]))
+            self._uses[feature].append(ContentUse(action, clock, (feature,), lines[feature]))
             self._existing.add(feature)
 
-    def worked_with(self, i: int, after: int) -> Iterator[tuple[Artifact, ArtifactUse]]:
-        """Yield artifacts of a run that a call after that clock names, each with the first such call."""
+    def worked_with(self, i: int, after: int) -> Iterator[Proof]:
+        """Yield the first call after that clock which names an artifact of a run."""
         for artifact in self.artifacts.get(i, ()):
             uses = self._uses.get(artifact.feature, [])
             first = bisect_right(uses, after, key=lambda use: use.clock)
             if first < len(uses):
-                yield artifact, uses[first]
+                yield uses[first], artifact.line
 
     def asked_for(self, i: int) -> Iterator[Artifact]:
         """Yield artifacts of a run that a prompt names, on lines that mention writing."""
@@ -517,25 +514,12 @@ LED_WITHIN = 10
 _JOINED = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
 
 
-class LedOn(Struct, frozen=True):
-    """A Skill that was opened after a resource named it."""
-
-    action: AgentAction
-    """The call that opened it."""
-    clock: int
-    """Its clock in the agent's run."""
-    name: str
-    """The Skill."""
-    source: str
-    """The line of the resource that names it."""
-
-
 class SkillPointers:
     """Resources of one agent's run that led to Skills."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self.led: dict[int, LedOn] = {}
-        """Event -> the first Skill that it led to."""
+        self.led: dict[int, Proof] = {}
+        """Event -> the opening of the first Skill that it led to."""
         self._names = {name for name in names if _JOINED.fullmatch(name)}
         self._known: set[str] = set()
         """Skills named so far."""
@@ -559,6 +543,8 @@ class SkillPointers:
         """Record a call that opens a Skill."""
         group, line, step = self._pointers.pop(name, ((), "", 0))
         if action.step.index <= step + LED_WITHIN:
+            lines = action.text.splitlines() or [name]
+            naming = next((each for each in lines if name in each), lines[0])
             for i in group:
-                self.led.setdefault(i, LedOn(action, clock, name, line))
+                self.led.setdefault(i, (ContentUse(action, clock, (name,), naming), line))
         self._known.add(name)

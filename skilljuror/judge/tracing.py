@@ -42,6 +42,7 @@ from skilljuror.judge.shown import (
     traced_lines,
 )
 from skilljuror.judge.signals import (
+    ContentUse,
     EruRubric,
     FieldPassages,
     RestatementDetector,
@@ -62,25 +63,6 @@ _CHECKS = re.compile(
     r"(?<![\w/.-])(?:tests?|check|verify|validate|assert|lint|pytest|diff|cmp|unittest|mypy|ruff|tsc)"
     r"(?![\w/-])|--dry-run\b|(?:check|verify|validate|test_)[\w-]{0,60}\.(?:py|sh|js|ts)\b"
 )
-
-
-class ContentUse(Struct, frozen=True):
-    """The content of one group of events that one action used."""
-
-    action: AgentAction
-    """The action."""
-    clock: int
-    """Its position in the timeline."""
-    features: tuple[str, ...]
-    """Features that it used, heaviest first."""
-    line: str
-    """The line of the action with the heaviest feature."""
-    group: EventGroup = ()
-    """The events that offered the features; empty if no content was matched."""
-    after_failure: bool = False
-    """Whether the last result before it was a failure."""
-    is_access: bool = False
-    """Whether the action itself opens, searches or lists a resource."""
 
 
 class EventTrace(Struct):
@@ -112,9 +94,7 @@ class Decision(Struct, frozen=True):
     use: ContentUse | None = None
     """The action that proves a yes."""
     source: str = ""
-    """The line of the resource that proves it."""
-    feature: str = ""
-    """The feature on both lines."""
+    """The line of the resource that proves it; the first feature of the use is on both lines."""
 
 
 class TracingJudge:
@@ -149,8 +129,8 @@ class TracingJudge:
                 judge=self.name,
                 label=decision.category.label,
                 category=decision.category,
-                source_quote=clip(decision.source, decision.feature) if use else None,
-                action_quote=clip(use.line, decision.feature) if use else None,
+                source_quote=clip(decision.source, use.features[0]) if use else None,
+                action_quote=clip(use.line, use.features[0]) if use else None,
                 action_step=use.action.step.index if use else None,
                 action_line=(call.line if call else use.action.step.line) if use else None,
                 note=", ".join(use.features[:5]) if use else "",
@@ -388,12 +368,7 @@ def decide(event: ResourceEvent, i: int, run: AgentTrace | None, complete: bool)
     """
     trace = run.trace_of(i) if run else EventTrace()
     if run is not None and trace.reached is not None:
-        proof = (
-            _taken_up(event, trace, run)
-            or _wrote_artifact(event, i, run)
-            or _restated(event, i, run)
-            or _led_on(i, run)
-        )
+        proof = _taken_up(event, trace, run) or _by_signal(event, i, trace, run)
         if proof:
             return proof
     runs = event.kind in RUN_KINDS
@@ -428,7 +403,7 @@ def _taken_up(event: ResourceEvent, trace: EventTrace, run: AgentTrace) -> Decis
         return None
     best = min(strong, key=lambda use: (use.is_access, -run.weight_of([use]), use.clock))
     source = run.features.quote(best.group, best.features[0])
-    return Decision(_category(event, best), best, source, best.features[0])
+    return Decision(_category(event, best), best, source)
 
 
 def _strong(uses: list[ContentUse], run: AgentTrace, enough: int) -> list[ContentUse]:
@@ -453,37 +428,20 @@ def _category(event: ResourceEvent, use: ContentUse) -> UptakeCategory:
     return UptakeCategory.VALIDATION if checks else UptakeCategory.IMPLEMENTATION
 
 
-def _wrote_artifact(event: ResourceEvent, i: int, run: AgentTrace) -> Decision | None:
-    """A successful run that wrote a file that a later action uses, or that the prompt requires."""
-    trace = run.trace_of(i)
-    if event.kind not in RUN_KINDS or event.ok is False or trace.reached is None:
-        return None
-    for artifact, later in run.script_runs.worked_with(i, trace.reached):
-        use = ContentUse(later.action, later.clock, (artifact.feature,), later.line)
-        return Decision(UptakeCategory.IMPLEMENTATION, use, artifact.line, artifact.feature)
-    asked = next(run.script_runs.asked_for(i), None)
-    if asked is None or trace.made_by is None:
-        return None
-    made = ContentUse(trace.made_by, trace.reached, (asked.feature,), asked.line)
-    return Decision(UptakeCategory.IMPLEMENTATION, made, asked.line, asked.feature)
-
-
-def _restated(event: ResourceEvent, i: int, run: AgentTrace) -> Decision | None:
-    """A run whose output the agent's next words restate."""
-    words = run.restatements.restatements.get(i)
-    if words is None:
-        return None
-    use = ContentUse(words.action, words.clock, words.shared, words.line)
-    category = UptakeCategory.DIAGNOSIS if event.ok is False else UptakeCategory.VALIDATION
-    return Decision(category, use, words.printed, words.shared[0])
-
-
-def _led_on(i: int, run: AgentTrace) -> Decision | None:
-    """A resource that names another Skill that the agent opens next."""
-    led = run.pointers.led.get(i)
-    if led is None:
-        return None
-    lines = led.action.text.splitlines() or [led.name]
-    line = next((line for line in lines if led.name in line), lines[0])
-    use = ContentUse(led.action, led.clock, (led.name,), line)
-    return Decision(UptakeCategory.NAVIGATION, use, led.source, led.name)
+def _by_signal(event: ResourceEvent, i: int, trace: EventTrace, run: AgentTrace) -> Decision | None:
+    """A successful run that wrote a file that a later action uses, or that the prompt requires; a run whose output
+    the next words restate; a resource that names another Skill that the agent opens next."""
+    if event.kind in RUN_KINDS and event.ok is not False and trace.reached is not None:
+        proof = next(run.script_runs.worked_with(i, trace.reached), None)
+        asked = next(run.script_runs.asked_for(i), None)
+        if proof is None and asked and trace.made_by:
+            use = ContentUse(trace.made_by, trace.reached, (asked.feature,), asked.line)
+            proof = use, asked.line
+        if proof:
+            return Decision(UptakeCategory.IMPLEMENTATION, *proof)
+    if proof := run.restatements.restatements.get(i):
+        failed = event.ok is False
+        return Decision(UptakeCategory.DIAGNOSIS if failed else UptakeCategory.VALIDATION, *proof)
+    if proof := run.pointers.led.get(i):
+        return Decision(UptakeCategory.NAVIGATION, *proof)
+    return None

@@ -99,7 +99,7 @@ def restated(words, output=OUTPUT, command="bash run.sh", failed=False, call=Non
     detector = RestatementDetector(frozenset({"creat"}))
     detector.finish(0, output, [command], failed=failed)
     detector.act(AgentAction(STEP, call, words), clock=3)
-    return detector.restatements[0].shared if detector.restatements else ()
+    return detector.restatements[0][0].features if detector.restatements else ()
 
 
 def test_words_meet_without_their_endings():
@@ -181,7 +181,7 @@ def led(*, before=(), shown=LINE, own="plan-voyage", name="pack-provisions", ste
     pointers.said(before)
     pointers.shown((0,), {own}, [shown], 3)
     pointers.opened(name, opening(step), 9)
-    return {i: one.source for i, one in pointers.led.items()}
+    return {i: source for i, (_, source) in pointers.led.items()}
 
 
 def test_a_resource_leads_to_the_skill_that_it_names():
