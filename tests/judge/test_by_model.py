@@ -1,7 +1,6 @@
 """What a model is asked about a run, and the check of its answers."""
 
 import base64
-import json
 from hashlib import sha256
 from itertools import pairwise
 
@@ -624,13 +623,3 @@ def test_what_was_read_stays_where_asking_again_is_refused():
         "run#0": "unparsed", "run#1": "implementation",
     }  # fmt: skip
     assert said.refused
-
-
-def test_another_repeat_asks_anew(tmp_path):
-    run, log = excerpt(), tmp_path / "calls.jsonl"
-    with model_server(lambda body, n: answer(verdict())) as (address, requests):
-        client = ModelClient(ModelChoice(MODEL, address, {"api_key": "dummy"}, 20), log)
-        for repeat in (0, 0, 1):
-            ask_about(client, run, list(questions_of(run)), repeat)
-    assert len(requests) == 2
-    assert [json.loads(line)["repeat"] for line in log.read_text().splitlines()] == [0, 1]
