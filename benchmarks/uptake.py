@@ -26,7 +26,7 @@ from skilljuror.base.models.events import ResourceEvent
 from skilljuror.base.models.measure import UptakeCategory, Verdict
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.events.attribute import Attribution, attribute
-from skilljuror.judge.replay.shown_text import ShownText
+from skilljuror.judge.shown import ShownText
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read

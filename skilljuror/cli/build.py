@@ -346,7 +346,7 @@ def rubric(
 
 def _sort_tasks(place: Path, study_file: Path, client: Any, threads: int, json: bool) -> None:
     from skilljuror.base.model_calls import MOST_UNPARSED
-    from skilljuror.judge.judging.task_attributes import judge_tasks
+    from skilljuror.judge.rubric import judge_tasks
 
     with progress(json) as listener:
         found = judge_tasks(place, study_file, client, threads, listener)

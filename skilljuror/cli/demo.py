@@ -9,7 +9,7 @@ from msgspec import Struct
 from skilljuror.base.extras import require
 from skilljuror.base.files import StudyFolder, data_dir
 from skilljuror.base.workers import Listener, silent
-from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.judge.study import judge_study
 from skilljuror.report import report_study
 from skilljuror.store.rows import MeasureOptions
 from skilljuror.store.trials import ingest_trials

@@ -35,14 +35,6 @@ def heat(
         str | None,
         typer.Option("--condition", metavar="NAME", help="Default: the contrast's treatment."),
     ] = None,
-    skill: Annotated[
-        Path | None,
-        typer.Option(
-            "--skill",
-            metavar="DIR",
-            help="Skill as it is today, to look for in own logs.",
-        ),
-    ] = None,
     by: Annotated[
         HeatGrain, typer.Option("--by", help="One row per file or unit.")
     ] = HeatGrain.file,
@@ -68,9 +60,7 @@ def heat(
     from skilljuror.report import heat as reports
 
     bounds = _bounds(fail_under)
-    if skill and condition:
-        raise UsageError("--condition is for the arms of a study; leave it out with --skill")
-    found = _of_skill(study, skill) if skill else reports.heat(study, condition)
+    found = reports.heat(study, condition)
     if form == HeatFormat.lcov:
         for line in reports.lcov(found):
             print(line)
@@ -86,14 +76,6 @@ def heat(
         heat_figure(found, figure)
         print(f"figure: {figure}", file=sys.stderr)
     _check(found, bounds)
-
-
-def _of_skill(study: Path, skill: Path) -> "Heat":
-    from skilljuror.report.own_skill import (
-        heat_of_skill,
-    )  # reads logs: loads parsers and the judge
-
-    return heat_of_skill(study, skill)
 
 
 def _print(found: "Heat", rows: Any, by: HeatGrain) -> None:

@@ -52,18 +52,6 @@ def judge(
             "--check-yes", min=0, max=1, help="Share of yes verdicts that the model checks."
         ),
     ] = 0.1,
-    repeat: Annotated[
-        int,
-        typer.Option("--repeat", min=1, help="Answers per question; the most frequent counts."),
-    ] = 1,
-    probe: Annotated[
-        str,
-        typer.Option(
-            "--probe",
-            metavar="order,length",
-            help="Stability tests: reordered or padded questions.",
-        ),
-    ] = "",
     panel: Annotated[
         str,
         typer.Option("--panel", metavar="MODEL,…", help="More models, each judging on its own."),
@@ -76,17 +64,14 @@ def judge(
 
     A rubric's items are decided by code, then by --model, then by people (`review`).
     """
-    from skilljuror.judge.judging.judge_study import judge_study
+    from skilljuror.judge.study import judge_study
 
-    if model is None and (api_base or budget_usd is not None or repeat > 1 or probe or panel):
-        raise UsageError(
-            "--api-base, --budget-usd, --repeat, --probe and --panel require --model",
-            field="model",
-        )
+    if model is None and (api_base or budget_usd is not None or panel):
+        raise UsageError("--api-base, --budget-usd and --panel require --model", field="model")
     if rubric:
-        if again or name != "tracing" or repeat > 1 or probe or panel:
+        if again or name != "tracing" or panel:
             raise UsageError(
-                "--judge, --again, --repeat, --probe and --panel do not apply to --rubric; leave them out",
+                "--judge, --again and --panel do not apply to --rubric; leave them out",
                 field="rubric",
             )
         _judge_rubrics(study, files or [], tasks, model, api_base, budget_usd, threads, json)
@@ -100,12 +85,11 @@ def judge(
             summary = judge_study(study, name, again=again, jobs=jobs, progress=listener)
         else:
             from skilljuror.base.llm import ModelChoice, SpendingCap
-            from skilljuror.judge.judging.by_model import ModelOptions
+            from skilljuror.judge.cascade import ModelOptions
 
             options = ModelOptions(
                 ModelChoice(model, api_base), check_yes,
-                None if budget_usd is None else SpendingCap(budget_usd), threads, repeat,
-                tuple(filter(None, probe.split(","))),
+                None if budget_usd is None else SpendingCap(budget_usd), threads,
             )  # fmt: skip
             others = tuple(filter(None, panel.split(",")))
             cascades, stopped = _judge_by_models(
@@ -134,7 +118,7 @@ def _judge_rubrics(
     threads: int,
     json: bool,
 ) -> None:
-    from skilljuror.judge.judging.task_rubrics import judge_rubrics
+    from skilljuror.judge.rubric import judge_rubrics
     from skilljuror.layouts.build.rubric_audit import client_for
 
     client = client_for(study, model, api_base, budget_usd) if model else None
@@ -173,13 +157,13 @@ def _judge_by_models(
     panel, or None."""
     from msgspec import structs
 
-    from skilljuror.judge.judging.by_model import judge_with_model
+    from skilljuror.judge.cascade import judge_with_model
 
     main = options.choice.model
     made = [judge_with_model(study, options, judge, again=again, jobs=jobs, progress=listener)]
     for other in dict.fromkeys(name for name in panel if name != main):
         choice = structs.replace(options.choice, model=other)
-        one = structs.replace(options, choice=choice, repeat=1, probes=())
+        one = structs.replace(options, choice=choice)
         try:
             made.append(
                 judge_with_model(study, one, judge, again=again, jobs=jobs, progress=listener)
@@ -194,8 +178,6 @@ def _print_judged(study: Path, summary: Any, cascades: Sequence[Any]) -> None:
     print(_rates(summary))
     for cascade in cascades[:1]:
         _print_cascade(cascade)
-    for row in cascades[0].stability if cascades else ():
-        print(_stability(row))
     for cascade in cascades[1:]:
         print(f"panel, {cascade.model}: {_rates(cascade.judged)}")
         if cascade.shares:
@@ -234,13 +216,6 @@ def _print_cascade(cascade: Any) -> None:
         )
     saved = row["usd_saved_estimate"]
     print(_cost(cascade) + ("" if saved is None else f"; estimated saving by {free}: ${saved:.4f}"))
-
-
-def _stability(row: dict[str, Any]) -> str:
-    flips = f"{_share(row['changed'], row['events'])} of {row['events']} events flip"
-    bits = f"; mean entropy {row['entropy']:.2f} bits" if row["events"] else ""
-    unparsed = f"; {row['unparsed']} unusable answers" if row["unparsed"] else ""
-    return f"repeated ({row['probe']}): {flips}{bits}{unparsed}"
 
 
 def _answers(row: dict[str, Any]) -> str:

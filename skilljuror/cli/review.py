@@ -101,13 +101,14 @@ def review(
 def _open_page(
     place: Path, desk: "StudyDesk", who: str, blind: bool, port: int, browse: bool, json: bool
 ) -> None:
-    from skilljuror.review.labels import agreements
-    from skilljuror.review.web.questions import Reviewing
-    from skilljuror.review.web.serving import open_browser, serve
-
     if json:
         raise UsageError("--json does not apply to the page; add --list or another option")
     require("review", "the page of 'review' (without it: --list and --decide)")
+
+    from skilljuror.review.labels import agreements
+    from skilljuror.review.page import open_browser, serve
+    from skilljuror.review.reviewing import Reviewing
+
     if not desk.queue(who, blind):
         print(f"nothing to review in {place}")
         return
@@ -202,7 +203,7 @@ def _print_item(item: "ReviewItem") -> None:
 
 def _marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
     """A text with » « around its marked parts, shortened as on the page."""
-    from skilljuror.review.web.passages import passages
+    from skilljuror.review.reviewing import passages
 
     pieces = groupby(passages(text, marks), key=lambda piece: piece.marked)
     parts = ((marked, "".join(piece.text for piece in some)) for marked, some in pieces)

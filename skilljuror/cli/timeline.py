@@ -30,7 +30,7 @@ def print_timeline(details: RunDetails, full: bool = False) -> None:
 
 
 def _print_steps(details: RunDetails, trajectory: Trajectory, full: bool) -> None:
-    bridges = Bridges(details.verdicts, details.effects)
+    bridges = Bridges(details.verdicts)
     events: dict[tuple[str, int], list[ResourceEvent]] = defaultdict(list)
     for event in details.events:
         events[event.agent, event.step].append(event)

@@ -1,5 +1,29 @@
 """Judges: did an opened resource become visible work?"""
 
+from collections.abc import Iterable
+from typing import ClassVar, Protocol
+
+from skilljuror.base.models.events import ResourceEvent, SkillManifest
+from skilljuror.base.models.measure import Verdict
+from skilljuror.base.models.trajectory import Trajectory
+
 JUDGES = {
     "tracing": "skilljuror.judge.tracing:TracingJudge",
 }
+
+
+class Judge(Protocol):
+    """Labels the resource events of one trajectory."""
+
+    name: ClassVar[str]
+    """Name and version, stored with every verdict."""
+
+    def judge(
+        self,
+        trial: str,
+        trajectory: Trajectory,
+        events: tuple[ResourceEvent, ...],
+        manifest: SkillManifest | None,
+    ) -> Iterable[Verdict]:
+        """Yield one verdict per counted event, in order."""
+        ...

@@ -198,12 +198,6 @@ def _beyond(observed: Table, chance: Table) -> Table:
         return np.where(chance < 1, (observed - chance) / (1 - chance), np.nan)
 
 
-def modal_label(labels: Sequence[str]) -> str:
-    """Return the most frequent label; unknown for a tie."""
-    (first, most), *others = Counter(labels).most_common(2)
-    return "unknown" if any(count == most for _, count in others) else first
-
-
 def weighted_share(
     hits: Sequence[bool], weights: Sequence[float], level: float = 0.95
 ) -> Estimate | None:

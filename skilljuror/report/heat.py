@@ -128,8 +128,8 @@ def heat(study: Path, condition: str | None = None) -> Heat:
     folder = StudyFolder(study)
     if not folder.planned:
         raise StudyError(
-            f"{str(study)!r} has no builds, so its Skills have no knowledge map; name a Skill's folder:"
-            f" `skilljuror heat {study} --skill DIR`",
+            f"{str(study)!r} has no builds, so its Skills have no knowledge map: heat needs a study with a"
+            " plan",
             file=str(study),
         )
     with open_read(folder.existing_database) as reader:

@@ -14,17 +14,15 @@ from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, write_atomic
 from skilljuror.base.models.events import Exposure, ResourceEvent, SkillManifest
 from skilljuror.base.models.knowledge import CONTENT_KINDS, MappedUnit
-from skilljuror.base.models.measure import LocalEffect, Measure, Verdict
+from skilljuror.base.models.measure import Measure, Verdict
 from skilljuror.base.models.study import TrialRecord
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.harness.artifacts import verifier_output
-from skilljuror.judge.effects import effects
 from skilljuror.store.logs import logged_runs, read_logged
 from skilljuror.store.questions import run
 from skilljuror.store.rows import (
     analyse,
     keeps_quotes,
-    unquoted_effect,
     unquoted_event,
     unquoted_verdict,
     without_texts,
@@ -63,8 +61,6 @@ class RunDetails(Struct, frozen=True):
     events: tuple[ResourceEvent, ...]
     verdicts: tuple[Verdict, ...]
     """Verdicts on the events; empty before `judge`."""
-    effects: tuple[LocalEffect, ...] = ()
-    """Effects of its calls."""
     verifier: str | None = None
     """End of the verifier's output; None for foreign logs and without output."""
     manifest: SkillManifest | None = None
@@ -99,17 +95,14 @@ def look_up(study: Path, name: str) -> RunDetails:
         analysis = analyse(name, trajectory)
     rows = run(folder.database, "verdicts_of", trial=name).records() if folder.database.is_file() else []  # fmt: skip
     events, verdicts = analysis.events, tuple(Verdict(**row) for row in rows)
-    of_calls = tuple(effects(name, trajectory, events)) if trajectory else ()
     use = tuple(measure for measure in analysis.measures if measure.metric in USE)
     if not keeps_quotes(study):
         return RunDetails(
             name, record, trajectory and without_texts(trajectory), tuple(map(unquoted_event, events)),
-            tuple(map(unquoted_verdict, verdicts)), tuple(map(unquoted_effect, of_calls)), use=use,
+            tuple(map(unquoted_verdict, verdicts)), use=use,
         )  # fmt: skip
     sights = _sights(units, analysis.exposure, manifest.variant if manifest else None)
-    return RunDetails(
-        name, record, trajectory, events, verdicts, of_calls, verifier, manifest, sights, use
-    )
+    return RunDetails(name, record, trajectory, events, verdicts, verifier, manifest, sights, use)
 
 
 def _sights(
@@ -222,10 +215,6 @@ VERIFIER_LINES = 8
 """Last lines of the verifier that are shown above the steps."""
 FEWEST_WORDS = 3
 """Words by which a quote and a unit are recognised in each other."""
-EFFECTS = {
-    "failed": "failed", "error_gone": "error gone", "wrote": "file written", "worked": "worked",
-}  # fmt: skip
-"""Effect of an action -> its words."""
 LABELS = {"yes": "uptake", "no": "no uptake", "unknown": "uptake unknown"}
 View = dict[str, Any]
 """What a template shows of a run, a step, a call or a use."""
@@ -240,23 +229,17 @@ NOT_OFFERED: tuple[Sight, ...] = (("not offered", ""),)
 
 
 class Bridges:
-    """Verdicts on the events of a run, and the effects of its actions."""
+    """Verdicts on the events of a run."""
 
-    def __init__(self, verdicts: Iterable[Verdict], effects: Iterable[LocalEffect]) -> None:
+    def __init__(self, verdicts: Iterable[Verdict]) -> None:
         self.of = {verdict.event: verdict for verdict in verdicts}
-        self._effects = {(effect.agent, effect.step, effect.line): effect for effect in effects}
 
     def links(self, event: ResourceEvent) -> list[tuple[str, str]]:
-        """Return (name, words) of the signal and the effect around a use that was taken up."""
+        """Return (name, words) of the signal of a use that was taken up."""
         verdict = self.of.get(event.event)
         if verdict is None or verdict.label != "yes":
             return []
-        links = [("signal", verdict.source_quote)] if verdict.source_quote else []
-        place = (event.agent, verdict.action_step or 0, verdict.action_line or 0)
-        if effect := self._effects.get(place):
-            said = f": {effect.quote}" if effect.quote else ""
-            links.append(("effect", f"{EFFECTS[effect.effect]} in step {effect.effect_step}{said}"))
-        return links
+        return [("signal", verdict.source_quote)] if verdict.source_quote else []
 
     def uptake(self, event: ResourceEvent) -> str:
         """Return the verdict in words; "" if the event is not judged."""
@@ -297,7 +280,7 @@ def write_trajectories(
 
 
 def run_view(details: RunDetails, number: int = 0) -> View:
-    """Return what the page shows of one run: name, facts, steps, and the chain of resource, action and effect of
+    """Return what the page shows of one run: name, facts, steps, and the chain of resource and action of
     each use that was taken up, or why there is none."""
     record, log = details.record, details.trajectory
     facts = []
@@ -347,7 +330,7 @@ def _use(details: RunDetails) -> str:
 
 def _chain(details: RunDetails, steps: Sequence[View]) -> list[View]:
     """Uses that were taken up, by the step of their action."""
-    bridges = Bridges(details.verdicts, details.effects)
+    bridges = Bridges(details.verdicts)
     anchors = {(step["agent"] or "main", step["number"]): step["anchor"] for step in steps}
     links = []
     for event in details.events:
@@ -360,14 +343,13 @@ def _chain(details: RunDetails, steps: Sequence[View]) -> list[View]:
             "signal": _short(words.get("signal", "")), "action": _short(verdict.action_quote or ""),
             "action_step": verdict.action_step,
             "action_anchor": anchors.get((event.agent, verdict.action_step or 0), ""),
-            "effect": _short(words.get("effect", "")),
         })  # fmt: skip
     return sorted(links, key=lambda link: (link["action_step"] or link["step"], link["step"]))
 
 
 def _steps(details: RunDetails, log: Trajectory, number: int) -> Iterator[View]:
     """The prompt, as step 0, and each step with its calls and its uses of resources."""
-    bridges = Bridges(details.verdicts, details.effects)
+    bridges = Bridges(details.verdicts)
     uses: dict[tuple[str, int], list[View]] = defaultdict(list)
     for event in details.events:
         verdict = bridges.of.get(event.event)

@@ -1,12 +1,12 @@
 """The review desk: the questions of a study or a build, and the files for their answers."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
-from typing import cast, overload
+from typing import Any, overload
 
 from msgspec.structs import replace
 
@@ -24,16 +24,16 @@ from skilljuror.base.review_rows import (
 )
 from skilljuror.layouts.build.folder import REVIEWS, builds_at
 from skilljuror.layouts.build.scopes import scope_file
-from skilljuror.review.findings import Question, finding_questions
-from skilljuror.review.harm import harm_questions, trial_texts
-from skilljuror.review.items import item_questions
-from skilljuror.review.rubric import rubric_questions
-from skilljuror.review.scopes import scope_questions
-from skilljuror.review.uptake import (
+from skilljuror.review.questions import (
     PREFIX,
+    Question,
     event_questions,
-    event_texts,
+    finding_questions,
+    harm_questions,
+    item_questions,
+    rubric_questions,
     sampled_events,
+    scope_questions,
 )
 from skilljuror.store.study_files import refresh
 
@@ -62,7 +62,6 @@ class StudyDesk:
         """`place` must exist. Raises StudyError."""
         StudyFolder.existing(place)
         self._place = place
-        self._texts: dict[tuple[str, bool], tuple[ReviewText, ...]] = {}
         self._unsaved: list[str] = []
         """Items with answers that are not in the databases yet."""
 
@@ -87,7 +86,7 @@ class StudyDesk:
     @cached_property
     def _questions(self) -> dict[str, Question]:
         """Id -> question by suspicion; sampled events in drawing order."""
-        found = [
+        questions = [
             *finding_questions(self._place, self._builds),
             *rubric_questions(self._place, self._builds),
             *event_questions(self._place, sampled_events(self._place)),
@@ -95,7 +94,8 @@ class StudyDesk:
             *item_questions(self._place),
             *harm_questions(self._place),
         ]
-        return {one.item.id: one for one in sorted(found, key=lambda one: -one.item.suspicion)}
+        questions.sort(key=lambda question: -question.item.suspicion)
+        return {question.item.id: question for question in questions}
 
     @cached_property
     def _index(self) -> dict[str, Question]:
@@ -111,10 +111,12 @@ class StudyDesk:
         answers = self.answers()
         asked = list(self._questions.values())
         if blind:
-            asked.sort(key=lambda one: (one.item.kind, blind_id(one.item.id)))
-        sampled = {name for one in asked for name in one.stores}
-        asked += [self._index[one] for by, one in answers if by == reviewer and one not in sampled]
-        return [self._as_asked(one, reviewer, blind, answers) for one in asked]
+            asked.sort(key=lambda question: (question.item.kind, blind_id(question.item.id)))
+        sampled = {name for question in asked for name in question.stores}
+        asked += [
+            self._index[name] for by, name in answers if by == reviewer and name not in sampled
+        ]
+        return [self._as_asked(question, reviewer, blind, answers) for question in asked]
 
     def look_up(self, items: Iterable[str]) -> None:
         """Load questions about events outside the sample."""
@@ -184,9 +186,9 @@ class StudyDesk:
 
     def _by_store(self, decision: Decision) -> Iterator[tuple[Path, Decision]]:
         stores = self.question(decision.item).stores
-        places = {one: stores[one] for one in (decision.item, *decision.repeats)}
+        places = {name: stores[name] for name in (decision.item, *decision.repeats)}
         for store in dict.fromkeys(places.values()):
-            item, *others = [one for one, where in places.items() if where == store]
+            item, *others = [name for name, where in places.items() if where == store]
             yield store, decision.model_copy(update={"item": item, "repeats": tuple(others)})
 
     def undo(self, reviewer: str) -> str | None:
@@ -209,7 +211,7 @@ class StudyDesk:
             for store in self._stores
             for row in current_decisions(rows_of(Decision, store))
         ]
-        return sorted(rows, key=lambda one: decided_at(one[0]))
+        return sorted(rows, key=lambda pair: decided_at(pair[0]))
 
     def keeps(self, path: Path) -> bool:
         """Whether a file is a store of answers."""
@@ -228,7 +230,7 @@ class StudyDesk:
         """Return everybody's current answers to current questions."""
         rows = [row for row, _ in self._current()]
         self.look_up(row.item for row in rows)
-        seen = {name: one.seen for name, one in self._index.items()}
+        seen = {name: question.seen for name, question in self._index.items()}
         return {
             (row.by, item): row
             for row in rows
@@ -240,28 +242,10 @@ class StudyDesk:
         self, question: Question, reviewer: str, blind: bool, answers: Answers
     ) -> ReviewItem:
         item = blinded(question.item) if blind else question.item
-        given = {
-            found.answer if (found := answers.get((reviewer, name))) else None
-            for name in question.stores
-        }
-        return replace(
-            item,
-            texts=item.texts
-            if item.kind not in {"uptake", *CODED}
-            else cast("tuple[ReviewText, ...]", _LogTexts(self, question.item, blind)),
-            decided=given.pop() if len(given) == 1 else None,
-        )
-
-    def log_texts(self, item: ReviewItem, blind: bool) -> tuple[ReviewText, ...]:
-        """Return the texts of an event or of a trial, cached."""
-        key = (item.id, blind)
-        if key not in self._texts and item.kind in CODED:
-            self._texts[key] = trial_texts(self._place, item, blind)
-        elif key not in self._texts:
-            event = item.id.removeprefix(PREFIX)
-            run = event.rpartition("#")[0]
-            self._texts[key] = event_texts(self._place, run, event, blind)
-        return self._texts[key]
+        rows = [answers.get((reviewer, name)) for name in question.stores]
+        given = {row.answer if row else None for row in rows}
+        texts: Any = _LogTexts(question.evidence, blind) if question.evidence else item.texts
+        return replace(item, texts=texts, decided=given.pop() if len(given) == 1 else None)
 
     def _refresh(self, decisions: Sequence[Decision]) -> None:
         """Update the databases; one in use is updated with the next answer or by `ingest`. Raises
@@ -301,15 +285,18 @@ def _unnamed(text: ReviewText) -> ReviewText:
 
 def _by_every_id(questions: Iterable[Question]) -> dict[str, Question]:
     return {
-        name: one for one in questions for each in one.stores for name in (each, blind_id(each))
+        name: question
+        for question in questions
+        for each in question.stores
+        for name in (each, blind_id(each))
     }
 
 
 class _LogTexts(Sequence[ReviewText]):
     """The texts of one event or trial, read from its log on first access."""
 
-    def __init__(self, desk: StudyDesk, item: ReviewItem, blind: bool) -> None:
-        self._read = partial(desk.log_texts, item, blind)
+    def __init__(self, read: Callable[[bool], tuple[ReviewText, ...]], blind: bool) -> None:
+        self._read = partial(read, blind)
 
     @overload
     def __getitem__(self, index: int) -> ReviewText: ...

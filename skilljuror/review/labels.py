@@ -17,7 +17,7 @@ from skilljuror.base.models.review_queue import ReviewKind
 from skilljuror.base.review_rows import decided_at, now, parse_time
 from skilljuror.measures.agreement import Agreement, agreement
 from skilljuror.review.desk import StudyDesk
-from skilljuror.review.uptake import PREFIX
+from skilljuror.review.questions import PREFIX
 
 MOST_PROBLEMS = 5
 """Invalid lines named in an error."""

@@ -30,7 +30,7 @@ from skilljuror.base.models.ingest import (
     TrajectoryRow,
 )
 from skilljuror.base.models.knowledge import MappedUnit
-from skilljuror.base.models.measure import LocalEffect, Measure, Price, TrialContext, Verdict
+from skilljuror.base.models.measure import Measure, Price, TrialContext, Verdict
 from skilljuror.base.models.model_name import model_date, plain_model
 from skilljuror.base.models.trajectory import Compaction, Step, ToolCall, Trajectory, Usage
 from skilljuror.events.attribute import Attribution, attribute
@@ -452,11 +452,6 @@ def unquoted_event(event: ResourceEvent) -> ResourceEvent:
 def unquoted_verdict(verdict: Verdict) -> Verdict:
     """Remove both quotes and the note."""
     return replace(verdict, source_quote=None, action_quote=None, note="", used=())
-
-
-def unquoted_effect(effect: LocalEffect) -> LocalEffect:
-    """Remove the quoted line."""
-    return replace(effect, quote=None)
 
 
 def without_texts(run: Trajectory) -> Trajectory:

@@ -792,17 +792,6 @@ SELECT
     CASE WHEN label = 'yes' OR is_open(label, category) THEN 1 WHEN label = 'no' THEN 0 END AS high  -- 1 for yes or open, 0 for no; null if nothing was shown.
 FROM verdicts;
 
--- One row per call after the first use in a judged run, if the log shows its effect.
-CREATE TABLE effects (
-    trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
-    agent VARCHAR NOT NULL,  -- "main" or the sub-agent's id.
-    step INTEGER NOT NULL,  -- Step of the call.
-    line INTEGER NOT NULL,  -- Place of the call, as in events.
-    effect VARCHAR NOT NULL,  -- failed, error_gone (a command that failed before succeeds after it), wrote or worked.
-    effect_step INTEGER NOT NULL,  -- Step that shows it.
-    quote VARCHAR  -- The line that shows it, or the path of the written file.
-);
-
 -- Identifies an event: a person's label is valid as long as this is unchanged.
 CREATE MACRO event_digest(event, file, line, agent, step, skill, resource, kind) AS
     sha256(to_json([event, file, CAST(line AS VARCHAR), agent, CAST(step AS VARCHAR), skill, resource, kind]));
@@ -842,19 +831,6 @@ CREATE TABLE label_sample (
     condition VARCHAR NOT NULL,  -- Condition of its trial; with the answer, the stratum of the sample.
     answer VARCHAR NOT NULL,  -- The judge's answer when sampled: yes, no, not_seen_again, unknown or not_judged.
     probability DOUBLE NOT NULL  -- Sampling probability of a use of this condition and answer.
-);
-
--- One row per event, judge and repetition of the question to its model: the same, reordered or padded.
-CREATE TABLE repeated_verdicts (
-    event VARCHAR NOT NULL,  -- Id of the event.
-    trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
-    judge VARCHAR NOT NULL,  -- Name and version of the judge.
-    probe VARCHAR NOT NULL,  -- repeat: the same question; order: the accesses in another order; length: padded.
-    repeat INTEGER NOT NULL,  -- Number of the repeat; 0 is the first question.
-    label VARCHAR NOT NULL,  -- yes, no or unknown.
-    category VARCHAR NOT NULL,  -- Reason, as a category.
-    model VARCHAR NOT NULL,  -- Model.
-    prompt_sha256 VARCHAR  -- Digest of the question.
 );
 
 -- One row per judge and run already judged, so that it need not be judged again.
@@ -1356,9 +1332,6 @@ CREATE MACRO values_in(text) AS list_distinct(list_transform(list_filter(list_co
 
 -- Formulas that questions share.
 
--- Shannon entropy in bits of answers that were given so many times each.
-CREATE MACRO entropy_of(times) AS
-    abs(list_sum(list_transform(times, lambda n: -(n / list_sum(times)) * log2(n / list_sum(times)))));
 
 -- Whether an event put the SKILL.md of an offered Skill into the context; what no log says is no yes.
 CREATE MACRO is_activation(kind, ok, phantom) AS kind = 'activate' AND coalesce(ok, false) AND NOT phantom;

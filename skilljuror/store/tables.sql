@@ -265,17 +265,9 @@ FROM (FROM given QUALIFY row_number() OVER (PARTITION BY (j->>'event'), (j->>'ju
 -- put unit_uses
 INSERT INTO unit_uses BY NAME SELECT unnest(from_json(j, ':unit_uses')) FROM given;
 
--- put repeated
-DELETE FROM repeated_verdicts USING named WHERE trial = named.name AND repeated_verdicts.judge = named.judge;
-INSERT INTO repeated_verdicts BY NAME SELECT unnest(from_json(j, ':repeated_verdicts')) FROM given;
-
 -- put judge_calls
 DELETE FROM judge_calls USING named WHERE trial = named.name AND judge_calls.judge = named.judge;
 INSERT INTO judge_calls BY NAME SELECT unnest(from_json(j, ':judge_calls')) FROM given;
-
--- put effects
-DELETE FROM effects USING named WHERE trial = named.name;
-INSERT INTO effects BY NAME SELECT unnest(from_json(j, ':effects')) FROM given;
 
 -- put forgotten
 DELETE FROM trajectories USING named WHERE trajectory = named.name;
@@ -292,7 +284,5 @@ DELETE FROM unlogged_trials USING named WHERE trial = named.name;
 DELETE FROM check_results USING named WHERE trial = named.name;
 DELETE FROM verdicts USING named WHERE trial = named.name;
 DELETE FROM unit_uses USING named WHERE trial = named.name;
-DELETE FROM effects USING named WHERE trial = named.name;
 DELETE FROM judged USING named WHERE trial = named.name;
-DELETE FROM repeated_verdicts USING named WHERE trial = named.name;
 DELETE FROM judge_calls USING named WHERE trial = named.name;

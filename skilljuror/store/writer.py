@@ -15,8 +15,6 @@ from skilljuror.base.models.generation import Generation
 from skilljuror.base.models.ingest import Ingested, SourceRow, UnloggedTrial
 from skilljuror.base.models.measure import (
     JudgeCalls,
-    LocalEffect,
-    RepeatedVerdict,
     UnitUse,
     Verdict,
 )
@@ -191,21 +189,11 @@ class Store:
             self.put("verdicts", verdicts)
             self.put("unit_uses", uses)
 
-    def put_repeated(
-        self, judge: str, names: Sequence[str], answers: Sequence[RepeatedVerdict]
-    ) -> None:
-        """Replace the repeated answers of a judge's model for some trials or foreign runs."""
-        self.put("repeated", answers, names, judge)
-
     def put_judge_calls(
         self, judge: str, names: Sequence[str], calls: Sequence[JudgeCalls]
     ) -> None:
         """Replace the model calls for some trials or foreign runs."""
         self.put("judge_calls", calls, names, judge)
-
-    def put_effects(self, names: Sequence[str], effects: Sequence[LocalEffect]) -> None:
-        """Replace the effects of calls of some trials or foreign runs."""
-        self.put("effects", effects, names)
 
     def forget(self, runs: Iterable[str], sources: Iterable[str] = ()) -> None:
         """Remove runs, or trials without one, with all their rows, and rows of files that are no longer sources."""
@@ -233,7 +221,6 @@ class Store:
                 "trajectories SET project = NULL, person = NULL",
                 "events SET quote = '', note = ''",
                 "verdicts SET source_quote = NULL, action_quote = NULL, note = ''",
-                "effects SET quote = NULL",
                 "check_results SET said = NULL",
             ):
                 self._connection.execute(f"UPDATE {change}")

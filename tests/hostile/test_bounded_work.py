@@ -8,7 +8,7 @@ from skilljuror.base import work_budget
 from skilljuror.base.work_budget import WorkBudgetExceeded
 from skilljuror.events.attribute import attribute
 from skilljuror.events.context import MOST_ACCESSES
-from skilljuror.judge.rubric import load_rubric
+from skilljuror.judge.signals import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.logs.discovery import discover
 from skilljuror.store import logs

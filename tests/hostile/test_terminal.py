@@ -62,7 +62,7 @@ COMMANDS = {
         ["audit", "source", "other", "--format", "github"],
         ["audit", "source", "other", "--format", "sarif"],
     ],
-    "heat": [["heat", f"mine{NAME}"], ["heat", f"mine{NAME}", "--skill", NAME]],
+    "heat": [["heat", f"mine{NAME}"]],
     "waive": [
         ["waive", f"built{NAME}"],
         ["waive", f"built{NAME}", NAME, "--reason", NAME, "--by", NAME],

@@ -14,7 +14,7 @@ from skilljuror.base.work_budget import work_budget
 from skilljuror.events.attribute import attribute
 from skilljuror.events.commands import patch_accesses
 from skilljuror.events.python_calls import python_accesses
-from skilljuror.judge.rubric import load_rubric
+from skilljuror.judge.signals import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.layouts.build.build import build_source
 from skilljuror.logs.discovery import discover

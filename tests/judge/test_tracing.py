@@ -1,4 +1,7 @@
+"""Quotes, order and robustness of tracing, and every boundary case of the rubric."""
+
 import os
+import re
 import subprocess
 import sys
 
@@ -6,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
+from skilljuror.base.files import data_dir
 from skilljuror.base.models.trajectory import Message, Step, Trajectory
 from skilljuror.base.registry import resolve
 from skilljuror.judge import JUDGES
-from skilljuror.judge.replay.shown_text import RUN_KINDS
-from skilljuror.judge.replay.timeline import call_text
+from skilljuror.judge.shown import RUN_KINDS, call_text
 from skilljuror.judge.tracing import QUOTE, TracingJudge, clip
 from tests.support.every import every
 from tests.support.judge_cases import CASES, CaseBuilder
@@ -171,3 +174,20 @@ def test_verdicts_do_not_depend_on_the_hash_seed():
     }  # fmt: skip
     assert len(printed) == 1
     assert b"yes" in printed.pop()
+
+
+@every("name", CASES)
+def test_boundary_case(name):
+    built = CaseBuilder(CASES[name])
+    verdicts = TracingJudge().judge("trial", built.trajectory, tuple(built.events), None)
+    found = [(f"{one.label}/{one.category}", one.note) for one in verdicts]
+    assert [label for label, _ in found] == CASES[name]["expect"], found
+
+
+def test_cases_have_names_of_their_own():
+    text = (data_dir("rubrics") / "eru.yaml").read_text(encoding="utf-8")
+    assert (
+        len(CASES)
+        == len(re.findall(r"^  - id: ", text.partition("boundary_cases:")[2], re.M))
+        >= 30
+    )

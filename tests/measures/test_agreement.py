@@ -10,7 +10,6 @@ from skilljuror.measures.agreement import (
     agreement,
     judge_accuracy,
     krippendorff_alpha,
-    modal_label,
     stratified_sample,
     weighted_share,
 )
@@ -141,11 +140,6 @@ def test_unknown_is_no_yes():
         1.0,
         None,
     )
-
-
-def test_the_modal_label_of_a_tie_is_unknown():
-    assert modal_label(["yes"]) == modal_label(["yes", "no", "yes"]) == "yes"
-    assert modal_label(["yes", "no"]) == modal_label(["yes", "no", "unknown"]) == "unknown"
 
 
 STRATA = {f"e{n:03}": ("pd" if n % 2 else "flat", "no" if n < 5 else "yes") for n in range(100)}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.judge.study import judge_study
 from skilljuror.report.computed import OPEN, Answers
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import run

@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder
-from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.judge.study import judge_study
 from skilljuror.report.trajectory import look_up_case, representative
 from skilljuror.store.questions import run
 from skilljuror.store.trials import ingest_trials

@@ -4,15 +4,12 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
 from skilljuror.base.files import StudyFolder
-from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.judge.study import judge_study
 from skilljuror.report.heat import by_file, heat
-from skilljuror.report.own_skill import heat_of_skill
-from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
@@ -168,7 +165,6 @@ def test_without_builds_it_says_what_to_ask(tmp_path):
     done = call("heat", tmp_path)
     assert done.returncode == 2
     assert "has no builds, so its Skills have no knowledge map" in done.stderr
-    assert "--skill DIR" in done.stderr
 
 
 def test_a_map_that_is_gone_is_an_error_and_not_fewer_units(study, tmp_path):
@@ -179,89 +175,3 @@ def test_a_map_that_is_gone_is_an_error_and_not_fewer_units(study, tmp_path):
     done = call("heat", tmp_path / "copy")
     assert done.returncode == 2
     assert f"{str(gone)!r} is missing or empty; restore it" in done.stderr
-
-
-SKILL = """---
-name: tides
-description: Tide tables.
----
-
-# Tides
-
-Use the harbour constant 0.7315 for every port.
-
-- Never round the height before 23:47.
-- Write heights with the suffix MHWS-9.
-"""
-
-
-def read_of(skill, text, command, later):
-    """A scripted Claude Code session: it reads the Skill's root, then runs a command."""
-    records = [
-        {"type": "user", "message": {"role": "user", "content": "make the table"}},
-        {"type": "assistant", "message": {"role": "assistant", "model": "m", "content": [
-            {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command}}]}},
-        {"type": "user", "message": {"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": "t1", "content": text}]}},
-        {"type": "assistant", "message": {"role": "assistant", "model": "m", "content": [
-            {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": later}}]}},
-        {"type": "user", "message": {"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": "t2", "content": "ok"}]}},
-    ]  # fmt: skip
-    common = {"sessionId": skill, "cwd": "/home/kim/harbour", "version": "2.1.0"}
-    stamps = (f"2026-05-0{1 + n}T10:00:00Z" for n in range(len(records)))
-    return "".join(
-        json.dumps({"uuid": f"{skill}-{n}", "timestamp": stamp, **common, **one}) + "\n"
-        for n, (one, stamp) in enumerate(zip(records, stamps, strict=True))
-    )
-
-
-@pytest.fixture
-def own(tmp_path):
-    """Logs of three runs that read a Skill, one of them cut, and the Skill after a revision."""
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    root = "/home/kim/.claude/skills/tides/SKILL.md"
-    cut = "\n".join(SKILL.splitlines()[:8])
-    for name, text, command in [
-        ("a", SKILL, f"cat {root}"), ("b", SKILL, f"cat {root}"), ("c", cut, f"sed -n 1,8p {root}"),
-    ]:  # fmt: skip
-        log = read_of(name, text, command, "python3 table.py --suffix MHWS-9 --constant 0.7315")
-        (logs / f"{name}.jsonl").write_text(log)
-    skill = tmp_path / "tides"
-    skill.mkdir()
-    new = SKILL.replace("before 23:47", "before 23:59") + "\nA sentence of the next version.\n"
-    (skill / "SKILL.md").write_text(new)
-    ingest_logs(tmp_path / "study", [logs])
-    return tmp_path / "study", skill
-
-
-def test_old_logs_count_for_the_text_that_a_revision_left_unchanged(own):
-    study, skill = own
-    found = heat_of_skill(study, skill)
-    seen = {one.text: (one.seen, one.used_low) for one in found.units}
-    assert {one.runs for one in found.units} == {3}
-    assert seen["Use the harbour constant 0.7315 for every port."] == (3, 3)
-    assert seen["Write heights with the suffix MHWS-9."] == (
-        2,
-        0,
-    )  # too common a word to prove a use
-    assert seen["Never round the height before 23:59."] == (0, 0)
-    assert seen["A sentence of the next version."] == (0, 0)
-    assert call("heat", study, "--skill", skill).stdout.count("SKILL.md") == 1
-
-
-def test_another_skill_has_no_run_and_a_study_with_arms_takes_no_folder(own, study, tmp_path):
-    other = tmp_path / "moons"
-    other.mkdir()
-    (other / "SKILL.md").write_text(SKILL.replace("tides", "moons"))
-    done = call("heat", own[0], "--skill", other)
-    assert done.returncode == 2
-    assert "no readable run" in done.stderr
-    assert "its logs touch: tides" in done.stderr
-    planned = call("heat", study, "--skill", other)
-    assert (planned.returncode, "--skill is for logs as found" in planned.stderr) == (2, True)
-    both = call("heat", study, "--skill", other, "--condition", "pd")
-    assert (both.returncode, "leave it out with --skill" in both.stderr) == (2, True)
-    nothing = call("heat", own[0], "--skill", Path("nowhere"))
-    assert nothing.returncode == 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.judge.study import judge_study
 from skilljuror.report.page import build_report
 from tests.support import report_piles as piles
 from tests.support.browser import chromium

@@ -9,7 +9,7 @@ from skilljuror.report.page import build_report
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import run
 from tests.support.fabricated_studies import small_study
-from tests.support.judged_studies import JUDGE, ask_again, judged_study, label
+from tests.support.judged_studies import JUDGE, judged_study, label
 
 
 def asked(path, *tables):
@@ -115,17 +115,6 @@ def test_two_people_and_how_far_they_agree(tmp_path):
     assert said[0].startswith("ann, bob labelled 120 uses, sampled at random")
     assert "the influence of the judge's answer on people" in said[-1]
     assert "the one person" not in said[-1]
-
-
-def test_a_model_that_wavers_is_counted(tmp_path):
-    path, _ = judged_study(tmp_path)
-    ask_again(path)
-    repeat, order = run(path, "judge_stability").records()
-    assert (repeat["probe"], repeat["events"], repeat["changed"], repeat["askings"]) == (
-        "repeat", 120, 30, 3.0,
-    )  # fmt: skip
-    assert repeat["entropy"] == pytest.approx(0.9182958 / 4)
-    assert (order["probe"], order["changed"], order["entropy"]) == ("order", 0, 0.0)
 
 
 @pytest.mark.parametrize("category", ["not_seen_again", "unparsed"])

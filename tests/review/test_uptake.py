@@ -12,9 +12,9 @@ from skilljuror.base.files import append_jsonl, read_record, write_record
 from skilljuror.base.models.label_sample import LabelSample
 from skilljuror.base.models.review_queue import blind_id
 from skilljuror.cli.app import run as command
-from skilljuror.judge.definition import load_definition
+from skilljuror.judge.by_model import load_definition
 from skilljuror.review.desk import StudyDesk
-from skilljuror.review.uptake import event_texts, sampled_events
+from skilljuror.review.questions import event_texts, sampled_events
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
 from tests.support.ingested import CALL, READ, judged_logs

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from skilljuror.base.errors import StoreError
 from skilljuror.base.models.ingest import Ingested, SourceRow
-from skilljuror.base.models.measure import LocalEffect, Measure, UnitUse
+from skilljuror.base.models.measure import Measure, UnitUse
 from skilljuror.base.models.review import Decision, DecisionState
 from skilljuror.store import Store, open_read, open_write
 from tests.support import fabricated_records as fake
@@ -109,12 +109,10 @@ def test_what_is_forgotten_is_gone_from_every_table(path):
     with open_write(path) as store:
         fill(store)
         store.put_judged("j/1", {"t1": None}, [], [UnitUse("t1", "j/1", "t1#0", "u1", 1)])
-        store.put_effects(["t1"], [LocalEffect("t1", "main", 1, 1, "worked", 1)])
         store.forget_trials([name])
         store.forget(["t1"], ["logs/t1.jsonl"])
     with open_read(path) as reader:
-        left = {name: reader.rows(f"FROM {name}").rows for name in ("unit_uses", "effects")}
-    assert left == {"unit_uses": [], "effects": []}
+        assert reader.rows("FROM unit_uses").rows == []
     found = dump(path)
     gone = {"trials", "trajectories", "steps", "events", "offered", "exposure", "sources"}
     assert not any(found[table] for table in gone)

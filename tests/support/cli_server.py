@@ -17,7 +17,7 @@ from typing import Any
 
 IMPORTED = (
     "skilljuror.cli.main", "skilljuror.cli.app", "skilljuror.report.trajectory", "skilljuror.store.logs",
-    "skilljuror.layouts.build.build", "skilljuror.judge.judging.judge_study", "skilljuror.study.run", "skilljuror.store.questions",
+    "skilljuror.layouts.build.build", "skilljuror.judge.study", "skilljuror.study.run", "skilljuror.store.questions",
     "skilljuror.report.page", "duckdb", "numpy", "pydantic", "yaml",
 )  # fmt: skip
 SECONDS = 60

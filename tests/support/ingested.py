@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.judge.study import judge_study
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
 from tests.support.places import GOLDENS

@@ -14,8 +14,8 @@ import msgspec
 from skilljuror.base.errors import UsageError
 from skilljuror.base.models.review_queue import ReviewItem, ReviewText
 from skilljuror.measures.agreement import Agreement, agreement
-from skilljuror.review.web.questions import Reviewing
-from skilljuror.review.web.serving import serve
+from skilljuror.review.page import serve
+from skilljuror.review.reviewing import Reviewing
 from tests.support.places import ROOT
 
 ANSWERS = ("yes", "no", "unknown")

@@ -14,10 +14,8 @@ from typing import NamedTuple
 from skilljuror.base.models.measure import Verdict
 from skilljuror.base.models.trajectory import Trajectory
 from skilljuror.base.registry import resolve
-from skilljuror.judge import JUDGES
-from skilljuror.judge.base import Judge
-from skilljuror.judge.replay.shown_text import RUN_KINDS
-from skilljuror.judge.replay.timeline import call_text
+from skilljuror.judge import JUDGES, Judge
+from skilljuror.judge.shown import RUN_KINDS, call_text
 from tests.support.planted_uptake import PlantedEvent, planted_events
 
 LEAST_PRECISION = 0.98

@@ -1,15 +1,12 @@
 """A fabricated study of twelve tasks whose uses a judge and people labelled."""
 
 from pathlib import Path
-from typing import Literal
 
 import duckdb
 import numpy as np
 
-from skilljuror.base.models.measure import RepeatedVerdict, UptakeCategory
-from skilljuror.judge.judging.sample import label_sample
+from skilljuror.judge.study import label_sample
 from skilljuror.store import open_write
-from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 
 TASKS = [f"task-{n:02}" for n in range(12)]
@@ -76,29 +73,3 @@ def label(
                     [use.event, reviewer, told, blind, seen[use.event]],
                 )
     return drawn
-
-
-def ask_again(path: Path) -> None:
-    """Three answers to every use of pd, of which the last one is another on every fourth."""
-    rows = run(
-        path, "SELECT v.event, v.trial, v.label FROM verdicts AS v JOIN runs AS r ON r.run = v.trial"
-        " WHERE r.condition = 'pd' ORDER BY v.event"
-    ).rows  # fmt: skip
-    asked: list[tuple[Literal["repeat", "order"], int]] = [
-        ("repeat", 0), ("repeat", 1), ("repeat", 2), ("order", 0),
-    ]  # fmt: skip
-    answers = [
-        RepeatedVerdict(
-            event, trial, JUDGE, probe, repeat, other(label) if place % 4 == 0 and repeat == 2 else label,
-            UptakeCategory.IMPLEMENTATION, MODEL,
-        )
-        for place, (event, trial, label) in enumerate(rows)
-        for probe, repeat in asked
-    ]  # fmt: skip
-    with open_write(path) as store:
-        store.put_repeated(JUDGE, sorted({trial for _, trial, _ in rows}), answers)
-
-
-def other(label: str) -> Literal["yes", "no"]:
-    """The other answer."""
-    return "no" if label == "yes" else "yes"

@@ -4,7 +4,7 @@ import json
 import os
 from typing import Any
 
-from skilljuror.judge.by_model.excerpts import RunExcerpt, excerpt_of
+from skilljuror.judge.by_model import RunExcerpt, excerpt_of
 from tests.support.atif_documents import agent_step, document
 from tests.support.judge_cases import CaseBuilder
 from tests.support.scripted_model import blocks

@@ -90,13 +90,13 @@ def choice(address: str, retries: int = 1) -> ModelChoice:
     return ModelChoice("openai/scripted", address, {"api_key": "dummy"}, 20, retries)
 
 
-def blocks(messages: Sequence[dict[str, str]]) -> dict[str, Any]:
+def blocks(messages: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """The delimited data of what was asked: name -> value."""
     found = re.findall(r"^<(\w+) json>\n(.*)\n</\1>$", messages[1]["content"], re.MULTILINE)
     return {name: json.loads(body) for name, body in found}
 
 
-def outside(messages: Sequence[dict[str, str]]) -> str:
+def outside(messages: Sequence[Mapping[str, str]]) -> str:
     """What was asked without the delimited data: all that speaks to the model."""
     told = re.sub(r"^<(\w+) json>\n.*\n</\1>$", "", messages[1]["content"], flags=re.MULTILINE)
     return messages[0]["content"] + told
@@ -106,7 +106,7 @@ BRANCHES = {"Overflow": "when a value overflows because notes move to an addendu
 """Title of a section that the model calls a branch -> its reason."""
 
 
-def judgement(messages: Sequence[dict[str, str]], **changes: Any) -> dict[str, Any]:
+def judgement(messages: Sequence[Mapping[str, str]], **changes: Any) -> dict[str, Any]:
     """A good answer to what was asked: overflow is a branch, every other section is main path.
 
     `changes` are fields of all its entries."""

@@ -195,52 +195,6 @@ class UnitUse(Struct, frozen=True, gc=False):
     """Step that used it."""
 
 
-Effect = Literal["failed", "error_gone", "wrote", "worked"]
-"""Effect of a call; error_gone: a command that failed before the call succeeds after it."""
-
-
-class LocalEffect(Struct, frozen=True, gc=False):
-    """Effect of an agent's call according to the log."""
-
-    trial: str
-    """Trial, or key of a foreign run."""
-    agent: str
-    """Whose call."""
-    step: int
-    """Step of the call."""
-    line: int
-    """Place of the call in the raw log."""
-    effect: Effect
-    """Effect."""
-    effect_step: int
-    """Step that shows it."""
-    quote: str | None = None
-    """Line of the result that shows it, or the path of the written file."""
-
-
-class RepeatedVerdict(Struct, frozen=True, gc=False):
-    """A model's answer about one event when asked again."""
-
-    event: str
-    """Id of the event."""
-    trial: str
-    """Trial or trajectory it belongs to."""
-    judge: str
-    """Name and version of the judge."""
-    probe: Literal["repeat", "order", "length"]
-    """The same question, with accesses reordered, or padded with neutral text."""
-    repeat: int
-    """Number of the repetition; 0 is the first question."""
-    label: UptakeLabel
-    """yes, no or unknown."""
-    category: UptakeCategory
-    """Why."""
-    model: str
-    """Model that was asked."""
-    prompt_sha256: str | None = None
-    """Digest of the question."""
-
-
 class JudgeCalls(Struct, frozen=True, gc=False):
     """Model calls made to judge one run."""
 

@@ -9,8 +9,7 @@ from skilljuror.base.registry import resolve
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.agents import AGENTS, Agent
 from skilljuror.harness.base import Harness
-from skilljuror.judge import JUDGES
-from skilljuror.judge.base import Judge
+from skilljuror.judge import JUDGES, Judge
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.base import Transform
 from skilljuror.logs import FORMATS

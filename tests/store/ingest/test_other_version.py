@@ -12,7 +12,7 @@ import pytest
 
 from skilljuror.base.errors import StoreError
 from skilljuror.base.files import StudyFolder
-from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.judge.study import judge_study
 from skilljuror.layouts.build.assay import AssaySettings, assay_many
 from skilljuror.logs.discovery import LogFilter
 from skilljuror.store.logs import ingest_logs

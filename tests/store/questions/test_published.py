@@ -5,7 +5,7 @@ Figures as printed are compared by half a unit in their last place.
 
 import pytest
 
-from skilljuror.judge.judging.judge_study import judge_study
+from skilljuror.judge.study import judge_study
 from skilljuror.report.computed import Answers
 from skilljuror.report.headline import headline
 from skilljuror.report.tables import format_points

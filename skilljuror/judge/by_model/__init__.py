@@ -1,1 +1,0 @@
-"""Uptake as a language model sees it: asked, checked against the log, never taken at its word."""

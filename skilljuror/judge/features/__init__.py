@@ -1,1 +1,0 @@
-"""What makes a piece of text recognisable: features of lines, and an index to find them again."""

@@ -1,1 +1,0 @@
-"""Judge uptake and tasks, and store the verdicts."""

@@ -1,1 +1,0 @@
-"""A run in the order in which the agent saw and did things."""

@@ -1,1 +1,0 @@
-"""Signs of uptake beyond single features: values together, output restated, files of scripts used."""
