@@ -232,7 +232,7 @@ def _print_problems(records: list[Any], out: Path) -> None:
 
 
 def _print_power(records: list[Any]) -> None:
-    from skilljuror.base.models.gate import AssayReport
+    from skilljuror.base.build import AssayReport
     from skilljuror.layouts.build.assay import power_sentence
 
     for record in records:
@@ -345,7 +345,7 @@ def rubric(
 
 
 def _sort_tasks(place: Path, study_file: Path, client: Any, threads: int, json: bool) -> None:
-    from skilljuror.base.model_calls import MOST_UNPARSED
+    from skilljuror.base.llm import MOST_UNPARSED
     from skilljuror.judge.rubric import judge_tasks
 
     with progress(json) as listener:

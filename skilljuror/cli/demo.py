@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.base.extras import require
+from skilljuror.base.errors import require
 from skilljuror.base.files import StudyFolder, data_dir
 from skilljuror.base.workers import Listener, silent
 from skilljuror.judge.study import judge_study

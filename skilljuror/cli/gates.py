@@ -82,7 +82,7 @@ def audit(
     in the revision of SOURCE.
     """
     from skilljuror.audit.audit import audit as judge_pair
-    from skilljuror.base.models.resource_class import missing_root
+    from skilljuror.base.skill import missing_root
     from skilljuror.report.audit import FORMATS, as_markdown
     from skilljuror.review.waivers import ACCEPTED, accept_known, read_accepted
     from skilljuror.review.waivers import accept as write_accepted

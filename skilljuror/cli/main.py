@@ -15,8 +15,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import NoReturn, TextIO
 
-from skilljuror.base.errors import SkilljurorError
-from skilljuror.base.redaction import redact
+from skilljuror.base.errors import SkilljurorError, redact
 from skilljuror.cli.terminal import guarded, json_text
 
 STOPPED = 130

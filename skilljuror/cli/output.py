@@ -66,7 +66,7 @@ def to_plain(value: Any) -> Any:
 
 
 def _encode(value: Any) -> Any:
-    from skilljuror.base.models.record import Record
+    from skilljuror.base.build import Record
 
     if isinstance(value, Record):
         return value.model_dump(mode="json")
@@ -140,7 +140,7 @@ def print_legend(words: Iterable[str]) -> None:
 
 def legend(words: Iterable[str]) -> list[str]:
     """One line per word that has a meaning, in the order of the legend."""
-    from skilljuror.base.models.measure import UptakeCategory
+    from skilljuror.base.results import UptakeCategory
 
     found = {LEGEND_COLUMNS.get(word, word) for word in words}
     meanings = LEGEND | {one.value: one.legend for one in UptakeCategory}

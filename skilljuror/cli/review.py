@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skilljuror.base.errors import UsageError
-from skilljuror.base.extras import require
+from skilljuror.base.errors import UsageError, require
 from skilljuror.cli.options import Debug, Json
 from skilljuror.cli.output import emit, print_indented, print_lines, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skilljuror.base.models.review_queue import ReviewItem
+    from skilljuror.base.review import ReviewItem
     from skilljuror.review.desk import StudyDesk
 
 
@@ -63,7 +62,7 @@ def review(
 
     Without an option, a page for deciding opens in the browser.
     """
-    from skilljuror.base.models.review_queue import blind_id
+    from skilljuror.base.review import blind_id
     from skilljuror.base.review_rows import login_name, reviewer_name
     from skilljuror.review.desk import StudyDesk
 

@@ -2,8 +2,7 @@
 
 from collections import defaultdict
 
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.trajectory import Message, Step, ToolCall, Trajectory
+from skilljuror.base.trajectory import Message, ResourceEvent, Step, ToolCall, Trajectory
 from skilljuror.cli.output import print_indented, print_legend
 from skilljuror.harness.artifacts import last_lines
 from skilljuror.report.trajectory import Bridges, RunDetails, place_of

@@ -8,7 +8,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import EventKind, Via
+from skilljuror.base.trajectory import EventKind, Via
 
 LineRange = tuple[int, int | None]
 """First and last line, inclusive; None = to the end of the file."""

@@ -11,17 +11,18 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import (
+from skilljuror.base.skill import class_of, is_root
+from skilljuror.base.trajectory import (
     EventKind,
     Exposed,
+    Message,
     Resource,
     ResourceEvent,
     SkillManifest,
+    Trajectory,
     UnknownTool,
     Via,
 )
-from skilljuror.base.models.resource_class import class_of, is_root
-from skilljuror.base.models.trajectory import Message, Trajectory
 from skilljuror.events.access import expand_home, join, name_of
 from skilljuror.events.catalog import (
     ResolvedAccess,

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from skilljuror.base.models.events import SkillManifest
-from skilljuror.base.models.harbor import SKILL_ROOTS
-from skilljuror.base.models.resource_class import is_root
-from skilljuror.base.models.trajectory import Message, Trajectory
+from skilljuror.base.skill import is_root
+from skilljuror.base.study import SKILL_ROOTS
+from skilljuror.base.trajectory import Message, SkillManifest, Trajectory
 from skilljuror.events.access import (
     Access,
     absolute,

@@ -13,7 +13,7 @@ from itertools import compress, islice, pairwise, product
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import EventKind
+from skilljuror.base.trajectory import EventKind
 from skilljuror.events.access import (
     WHOLE_FILE,
     Access,

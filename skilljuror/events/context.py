@@ -7,9 +7,16 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.base.models.bundle import ResourceClass
-from skilljuror.base.models.events import EventKind, SkillManifest
-from skilljuror.base.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
+from skilljuror.base.skill import ResourceClass
+from skilljuror.base.trajectory import (
+    EventKind,
+    Message,
+    SkillManifest,
+    Step,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+)
 from skilljuror.events.access import (
     WHOLE_FILE,
     Access,

@@ -15,9 +15,8 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import Exposed, Witness
-from skilljuror.base.models.resource_class import is_root
-from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.skill import is_root
+from skilljuror.base.trajectory import Exposed, ToolCall, ToolResult, Witness
 from skilljuror.events.access import Access, LineSelection, is_glob, name_of
 from skilljuror.events.catalog import ResolvedAccess
 

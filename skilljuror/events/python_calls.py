@@ -8,7 +8,7 @@ import ast
 import sys
 from collections.abc import Iterator
 
-from skilljuror.base.models.events import EventKind
+from skilljuror.base.trajectory import EventKind
 from skilljuror.events.access import Access, expand_home, folder_of, join
 
 _READERS = frozenset({"open", "read_text", "read_bytes", "read_csv", "read_json", "read_excel"})

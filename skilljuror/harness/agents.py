@@ -15,7 +15,7 @@ import yaml
 from msgspec import Struct
 
 from skilljuror.base.errors import UsageError
-from skilljuror.base.models.agent import SKILLS, AgentProgram
+from skilljuror.base.study import SKILLS, AgentProgram
 
 _TABLE: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")

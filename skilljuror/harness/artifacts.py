@@ -20,11 +20,9 @@ from typing import Any, TypeVar
 
 from msgspec import structs
 
-from skilljuror.base.errors import StudyError
+from skilljuror.base.errors import MIN_SECRET, StudyError
 from skilljuror.base.files import digest_tree
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.harbor import REWARD, Reward, chosen_reward
-from skilljuror.base.redaction import MIN_SECRET
+from skilljuror.base.study import REWARD, AgentProgram, Reward, chosen_reward
 from skilljuror.harness.base import in_home
 from skilljuror.harness.sandbox import walk
 

@@ -12,16 +12,17 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from skilljuror.base.models.agent import SKILLS, AgentProgram
-from skilljuror.base.models.resource_class import is_root_name
-from skilljuror.base.models.study import (
+from skilljuror.base.errors import redact
+from skilljuror.base.skill import is_root_name
+from skilljuror.base.study import (
+    SKILLS,
     AgentChoice,
+    AgentProgram,
     HarnessChoice,
     PlannedTask,
     PlannedTrial,
     TrialRecord,
 )
-from skilljuror.base.redaction import redact
 from skilljuror.harness.sandbox import HOME
 from skilljuror.skill.markdown.frontmatter import parse_frontmatter, plain_field
 

@@ -27,18 +27,18 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from skilljuror.base.errors import HarnessError, TrajectoryError, UsageError
+from skilljuror.base.errors import HarnessError, TrajectoryError, UsageError, redact, redact_files
 from skilljuror.base.files import digest_tree, write_atomic
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.harbor import (
+from skilljuror.base.skill import is_root_name
+from skilljuror.base.study import (
     CANCELLED,
     ENVIRONMENT_FIELDS,
     SCRIPTED,
     SKILL_ROOTS,
+    AgentChoice,
+    AgentProgram,
+    TrialRecord,
 )
-from skilljuror.base.models.resource_class import is_root_name
-from skilljuror.base.models.study import AgentChoice, TrialRecord
-from skilljuror.base.redaction import redact, redact_files
 from skilljuror.harness.artifacts import (
     WORK,
     Reading,

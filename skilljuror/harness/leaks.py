@@ -1,6 +1,6 @@
 """Does a Skill give the answer away? Runs of words that a Skill shares with a task's solution and verifier.
 
-With the fingerprints F of `skilljuror.base.fingerprints`, the Skill's text S without licences, the hidden text H
+With the fingerprints F of `skilljuror.base.texts`, the Skill's text S without licences, the hidden text H
 of solution/ and tests/, and the visible text V of the instruction and the environment:
 
     leak(S, H) = | F(S) ∩ F(H) - F(V) |
@@ -20,15 +20,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+from skilljuror.base.build import LEAK_RULE, Finding
 from skilljuror.base.errors import GateError
 from skilljuror.base.files import StudyFolder, read_record, read_rows
-from skilljuror.base.fingerprints import LARGEST, LEAST, RUN, Fingerprints, texts_below, tokenize
-from skilljuror.base.models.gate import LEAK_RULE, Finding
-from skilljuror.base.models.resource_class import class_of, is_licence
-from skilljuror.base.models.review import Waiver
-from skilljuror.base.models.study import Condition, PlannedTask, StudyPlan
-from skilljuror.base.models.trial_arm import arm_at, trial_arms
+from skilljuror.base.review import Waiver
 from skilljuror.base.review_rows import rows_of
+from skilljuror.base.skill import class_of, is_licence
+from skilljuror.base.study import Condition, PlannedTask, StudyPlan, arm_at, trial_arms
+from skilljuror.base.texts import LARGEST, LEAST, RUN, Fingerprints, texts_below, tokenize
 from skilljuror.harness.tasks import BAKED_SKILLS
 from skilljuror.layouts.build.protected_texts import (
     FOLDERS,

@@ -20,18 +20,19 @@ from msgspec import Struct
 
 from skilljuror.base.errors import HarnessError, StudyError
 from skilljuror.base.files import digest_tree, read_record, sha256
-from skilljuror.base.fingerprints import copies, texts_below
-from skilljuror.base.models.resource_class import class_of
-from skilljuror.base.models.study import (
+from skilljuror.base.review import RUBRIC_FILE
+from skilljuror.base.skill import class_of
+from skilljuror.base.study import (
+    TRIGGER_FILE,
     Condition,
     GivenSkill,
     PlannedTask,
     SkillSource,
     TaskEntry,
     TaskJudge,
+    TaskTrigger,
 )
-from skilljuror.base.models.task_rubric import RUBRIC_FILE
-from skilljuror.base.models.task_trigger import TRIGGER_FILE, TaskTrigger
+from skilljuror.base.texts import copies, texts_below
 from skilljuror.harness.base import Requirement
 from skilljuror.harness.sandbox import MEGABYTE, RESERVED, Limits, host_path, own_file, own_folder
 from skilljuror.skill.markdown.block_index import markdown_index, visible_text

@@ -17,12 +17,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skilljuror.base.errors import QuestionRefused
 from skilljuror.base.files import digest_json
-from skilljuror.base.llm import Message, ModelAnswer, ModelClient, as_data
-from skilljuror.base.llm.answers import prompt
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.measure import JudgeCalls, UptakeCategory, UptakeLabel, Verdict
-from skilljuror.base.models.trajectory import Step, Trajectory
-from skilljuror.base.tokens import count
+from skilljuror.base.llm import Message, ModelAnswer, ModelClient, as_data, prompt
+from skilljuror.base.results import JudgeCalls, UptakeCategory, UptakeLabel, Verdict
+from skilljuror.base.texts import count
+from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Step, Trajectory
 from skilljuror.judge.shown import RUN_KINDS, ContextText, ShownText, call_text, timeline
 from skilljuror.judge.signals import damaged, eru_content
 

@@ -30,16 +30,20 @@ from skilljuror.base.files import (
     read_rows,
     write_jsonl,
 )
-from skilljuror.base.fingerprints import texts_below
 from skilljuror.base.item_rows import CODE, grouped, item_key, item_results, judged_states
-from skilljuror.base.llm import Message, ModelClient, as_data, in_flight
-from skilljuror.base.llm.answers import prompt
-from skilljuror.base.model_calls import THREADS
-from skilljuror.base.models.study import PlannedTask, StudyPlan
-from skilljuror.base.models.task_attribute import AttributeRubric, JudgedAttribute
-from skilljuror.base.models.task_rubric import RUBRIC_FILE, JudgedItem, TaskRubric, TaskRubricItem
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.llm import THREADS, Message, ModelClient, as_data, in_flight, prompt
+from skilljuror.base.review import (
+    RUBRIC_FILE,
+    AttributeRubric,
+    JudgedAttribute,
+    JudgedItem,
+    TaskRubric,
+    TaskRubricItem,
+)
 from skilljuror.base.review_rows import record_digest
+from skilljuror.base.study import PlannedTask, StudyPlan
+from skilljuror.base.texts import texts_below
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.base.workers import Listener, Progress, silent
 from skilljuror.events.attribute import attribute
 from skilljuror.harness.tasks import changed_substrate, task_digests

@@ -13,8 +13,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.trajectory import Compaction, Message, Step, ToolCall, Trajectory
+from skilljuror.base.trajectory import (
+    Compaction,
+    Message,
+    ResourceEvent,
+    SkillManifest,
+    Step,
+    ToolCall,
+    Trajectory,
+)
 
 SURVIVES_COMPACTION = frozenset({"prompt", "system", "slash", "skill_listing"})
 """Kinds of message that the agent still has after a compaction."""

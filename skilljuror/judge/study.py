@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skilljuror.base.errors import InUseError, SkilljurorError, TrajectoryError
+from skilljuror.base.errors import InUseError, SkilljurorError, TrajectoryError, resolve
 from skilljuror.base.files import (
     StudyFolder,
     data_dir,
@@ -18,12 +18,10 @@ from skilljuror.base.files import (
     read_record,
     write_record,
 )
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.knowledge import CONTENT_KINDS, MappedUnit
-from skilljuror.base.models.label_sample import LabelSample, SampledUse
-from skilljuror.base.models.measure import UnitUse, Verdict
-from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.base.registry import resolve
+from skilljuror.base.results import UnitUse, Verdict
+from skilljuror.base.review import LabelSample, SampledUse
+from skilljuror.base.skill import CONTENT_KINDS, MappedUnit
+from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
 from skilljuror.base.workers import Listener, Progress, map_unordered, silent, workers_for
 from skilljuror.events.attribute import attribute
 from skilljuror.events.exposure import units_by_resource

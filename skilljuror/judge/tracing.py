@@ -18,9 +18,8 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.measure import UptakeCategory, Verdict
-from skilljuror.base.models.trajectory import Compaction, Trajectory
+from skilljuror.base.results import UptakeCategory, Verdict
+from skilljuror.base.trajectory import Compaction, ResourceEvent, SkillManifest, Trajectory
 from skilljuror.judge.features import (
     DECISIVE_WEIGHT,
     FeatureIndex,

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from skilljuror.base.errors import TrajectoryError
-from skilljuror.base.models.trajectory import ToolResult, Trajectory, Usage
+from skilljuror.base.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.logs import claude_code, codex, gemini_cli, mini_swe_agent
 from skilljuror.logs.assembly import (
     MAIN,

@@ -21,7 +21,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import (
+from skilljuror.base.trajectory import (
     AgentTraits,
     MessageKind,
     OfferedSkill,

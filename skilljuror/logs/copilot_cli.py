@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from skilljuror.base.models.trajectory import AgentTraits, ToolResult, Usage
+from skilljuror.base.trajectory import AgentTraits, ToolResult, Usage
 from skilljuror.logs.assembly import (
     MAIN,
     CallBuilder,

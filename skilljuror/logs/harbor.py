@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from skilljuror.base.errors import TrajectoryError
 from skilljuror.base.files import path_text
-from skilljuror.base.models.harbor import HarborResult, Reward, chosen_reward
-from skilljuror.base.models.ingest import UnloggedTrial
-from skilljuror.base.models.trajectory import Outcome, Trajectory, Usage
+from skilljuror.base.results import UnloggedTrial
+from skilljuror.base.study import HarborResult, Reward, chosen_reward
+from skilljuror.base.trajectory import Outcome, Trajectory, Usage
 from skilljuror.logs.base import FoundSource, Parser, Source
 from skilljuror.logs.captures import capture_of, deduplicate, own_part
 from skilljuror.logs.discovery import discover

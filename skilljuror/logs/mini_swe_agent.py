@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import ToolResult, Usage
+from skilljuror.base.trajectory import ToolResult, Usage
 from skilljuror.logs.assembly import (
     MAIN,
     CallBuilder,

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from skilljuror.base.models.trajectory import AgentTraits, ToolResult, Trajectory
+from skilljuror.base.trajectory import AgentTraits, ToolResult, Trajectory
 from skilljuror.logs.assembly import (
     MAIN,
     CallBuilder,

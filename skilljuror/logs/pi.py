@@ -7,7 +7,7 @@ import re
 from math import inf
 from typing import Any
 
-from skilljuror.base.models.trajectory import AgentTraits, ToolResult
+from skilljuror.base.trajectory import AgentTraits, ToolResult
 from skilljuror.logs.assembly import (
     MAIN,
     CallBuilder,

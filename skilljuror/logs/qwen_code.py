@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import AgentTraits, ToolResult
+from skilljuror.base.trajectory import AgentTraits, ToolResult
 from skilljuror.logs.assembly import (
     MAIN,
     CallBuilder,

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from skilljuror.base.models.trajectory import AgentTraits, OfferedSkill
+from skilljuror.base.trajectory import AgentTraits, OfferedSkill
 from skilljuror.logs.assembly import (
     MAIN,
     CallBuilder,

@@ -7,11 +7,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from skilljuror.base.errors import UsageError
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.measure import Measure, TrialContext
-from skilljuror.base.models.trajectory import Step
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import UsageError, resolve
+from skilljuror.base.results import Measure, TrialContext
+from skilljuror.base.trajectory import ResourceEvent, Step
 
 MeasureKey = tuple[str, str]
 """Measure and sub-key ("" without one)."""

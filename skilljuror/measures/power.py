@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from skilljuror.base.extras import require
+from skilljuror.base.errors import require
 from skilljuror.measures.rates import Arm, t_quantile
 
 EXACT_TASKS = 16

@@ -9,10 +9,19 @@ from typing import get_args
 
 import orjson
 
-from skilljuror.base.models.events import FANOUT, OPENING, EventKind, ResourceEvent, Via
-from skilljuror.base.models.measure import Measure, Price, TrialContext
-from skilljuror.base.models.trajectory import Step, ToolCall, Trajectory, Usage
-from skilljuror.base.prices import cost, price_of
+from skilljuror.base.results import Measure, Price, TrialContext
+from skilljuror.base.texts import cost, price_of
+from skilljuror.base.trajectory import (
+    FANOUT,
+    OPENING,
+    EventKind,
+    ResourceEvent,
+    Step,
+    ToolCall,
+    Trajectory,
+    Usage,
+    Via,
+)
 from skilljuror.measures.metrics import (
     MAIN,
     SCOPE_KEYS,

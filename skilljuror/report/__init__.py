@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skilljuror.base.extras import require
+from skilljuror.base.errors import require
 from skilljuror.base.files import StudyFolder, write_atomic
 from skilljuror.base.workers import Listener, Progress, silent
 

@@ -15,7 +15,7 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skilljuror.base.redaction import without_paths
+from skilljuror.base.errors import without_paths
 from skilljuror.measures.agreement import Agreement, agreement, judge_accuracy, krippendorff_alpha
 from skilljuror.measures.paired import (
     ALPHA,

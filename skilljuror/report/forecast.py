@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.exclusion import ExclusionRules
-from skilljuror.base.models.study import Condition, StudyConfig, StudyPlan
+from skilljuror.base.study import Condition, ExclusionRules, StudyConfig, StudyPlan
 from skilljuror.harness.base import Requirement, time_limit
 from skilljuror.measures.paired import NO_VARIATION
 from skilljuror.measures.power import VarianceParts, detectable_effect, variance_parts

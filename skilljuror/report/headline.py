@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.base.models.ingest import unknown_tools_note
+from skilljuror.base.results import unknown_tools_note
 from skilljuror.measures.paired import (
     PairedDelta,
     Verdict,

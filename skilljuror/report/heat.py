@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.study import StudyPlan
+from skilljuror.base.study import StudyPlan
 from skilljuror.measures.rates import wilson_interval
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import run

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import write_atomic
-from skilljuror.base.models.model_name import model_date, plain_model
+from skilljuror.base.texts import model_date, plain_model
 from skilljuror.measures.paired import verdict
 from skilljuror.report.audit import escaped
 from skilljuror.report.computed import Answers, outcome_contrast

@@ -12,11 +12,10 @@ from msgspec import Struct
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, write_atomic
-from skilljuror.base.models.events import Exposure, ResourceEvent, SkillManifest
-from skilljuror.base.models.knowledge import CONTENT_KINDS, MappedUnit
-from skilljuror.base.models.measure import Measure, Verdict
-from skilljuror.base.models.study import TrialRecord
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.results import Measure, Verdict
+from skilljuror.base.skill import CONTENT_KINDS, MappedUnit
+from skilljuror.base.study import TrialRecord
+from skilljuror.base.trajectory import Exposure, ResourceEvent, SkillManifest, Trajectory
 from skilljuror.harness.artifacts import verifier_output
 from skilljuror.store.logs import logged_runs, read_logged
 from skilljuror.store.questions import run

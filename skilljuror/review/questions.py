@@ -14,18 +14,21 @@ import yaml
 from msgspec import Struct
 
 from skilljuror.audit.gates.findings import cut_text
+from skilljuror.base.build import BuildRecord, Finding, GateResult
 from skilljuror.base.errors import BundleError, SkilljurorError, TransformError
 from skilljuror.base.files import StudyFolder, data_dir, read_record
 from skilljuror.base.item_rows import ItemState as WorkItem
 from skilljuror.base.item_rows import item_states
-from skilljuror.base.models.build import BuildRecord
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.gate import Finding, GateResult
-from skilljuror.base.models.knowledge import MappedUnit
-from skilljuror.base.models.review import ADJUDICATIONS, Decision, seen_in
-from skilljuror.base.models.review_queue import ReviewItem, ReviewText
-from skilljuror.base.models.rubric import ItemState
+from skilljuror.base.review import (
+    ADJUDICATIONS,
+    Decision,
+    ItemState,
+    ReviewItem,
+    ReviewText,
+    seen_in,
+)
 from skilljuror.base.review_rows import CODED, current_decisions, record_digest, rows_of
+from skilljuror.base.skill import Bundle, MappedUnit
 from skilljuror.harness.artifacts import WORK
 from skilljuror.judge.by_model import RunStep, excerpt_of, load_definition, run_step
 from skilljuror.judge.study import label_sample, runs_to_judge

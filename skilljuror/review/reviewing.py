@@ -8,7 +8,7 @@ from typing import NamedTuple, get_args
 
 from msgspec import Struct, field
 
-from skilljuror.base.models.review_queue import (
+from skilljuror.base.review import (
     Adjudication,
     ReviewDesk,
     ReviewItem,

@@ -15,8 +15,8 @@ import duckdb
 
 from skilljuror.base.errors import InUseError, QueryError, StoreError
 from skilljuror.base.files import sha256
-from skilljuror.base.models.knowledge import CONTENT_KINDS
-from skilljuror.base.models.measure import UptakeCategory
+from skilljuror.base.results import UptakeCategory
+from skilljuror.base.skill import CONTENT_KINDS
 from skilljuror.store.writer import Store
 
 if TYPE_CHECKING:

@@ -27,9 +27,8 @@ from skilljuror.base.files import (
     path_text,
     read_jsonl,
 )
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.ingest import SourceRow, UnloggedTrial
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.results import SourceRow, UnloggedTrial
+from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
 from skilljuror.base.work_budget import WorkBudgetExceeded, work_budget
 from skilljuror.base.workers import Listener, Progress, infrequent_gc, map_ordered, silent
 from skilljuror.events.attribute import attribute

@@ -29,8 +29,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from skilljuror.base.errors import QueryError, UsageError
-from skilljuror.base.files import fresh_dir, replacement, write_atomic
-from skilljuror.base.times import parse_time
+from skilljuror.base.files import fresh_dir, parse_time, replacement, write_atomic
 from skilljuror.store.connect import QueryResult, Reader, open_read
 
 if TYPE_CHECKING:

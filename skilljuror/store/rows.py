@@ -19,20 +19,31 @@ from msgspec.structs import asdict, replace
 from skilljuror.base import __version__, tokens
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import StudyFolder, path_of, path_text, sha256, write_atomic
-from skilljuror.base.models.events import Exposure, ResourceEvent, SkillManifest
-from skilljuror.base.models.ingest import (
+from skilljuror.base.results import (
     CompactionRow,
     Ingested,
+    Measure,
     OfferedRow,
+    Price,
     SourceRow,
     SourceStatus,
     StepRow,
     TrajectoryRow,
+    TrialContext,
+    Verdict,
 )
-from skilljuror.base.models.knowledge import MappedUnit
-from skilljuror.base.models.measure import Measure, Price, TrialContext, Verdict
-from skilljuror.base.models.model_name import model_date, plain_model
-from skilljuror.base.models.trajectory import Compaction, Step, ToolCall, Trajectory, Usage
+from skilljuror.base.skill import MappedUnit
+from skilljuror.base.texts import model_date, plain_model
+from skilljuror.base.trajectory import (
+    Compaction,
+    Exposure,
+    ResourceEvent,
+    SkillManifest,
+    Step,
+    ToolCall,
+    Trajectory,
+    Usage,
+)
 from skilljuror.events.attribute import Attribution, attribute
 from skilljuror.events.exposure import expose, exposes_text
 from skilljuror.logs.base import FoundSource
@@ -41,7 +52,7 @@ from skilljuror.measures.metrics import METRICS, families
 from skilljuror.measures.run_measures import step_bytes, step_texts
 
 if TYPE_CHECKING:  # kept light for workers: no pydantic and no DuckDB where logs are read
-    from skilljuror.base.models.study import TrialRecord
+    from skilljuror.base.study import TrialRecord
     from skilljuror.store.writer import Store
 
 PREVIEW = 160

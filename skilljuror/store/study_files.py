@@ -14,10 +14,9 @@ from skilljuror.store.connect import database_to_fill, open_write
 from skilljuror.store.writer import Store
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
-    from skilljuror.base.models.knowledge import MappedUnit
-    from skilljuror.base.models.review import JudgedBuild
-    from skilljuror.base.models.study import ArmSetting, Condition, StudyConfig, StudyPlan
-    from skilljuror.base.models.task_attribute import JudgedAttribute
+    from skilljuror.base.review import JudgedAttribute, JudgedBuild
+    from skilljuror.base.skill import MappedUnit
+    from skilljuror.base.study import ArmSetting, Condition, StudyConfig, StudyPlan
 
 Row = dict[str, Any]
 
@@ -190,7 +189,7 @@ def put_answers(store: Store, folder: StudyFolder, plan: "StudyPlan | None" = No
     """Replace what people and models answered about a study: labels and their sample, codes, items of rubrics;
     with a plan, it and the attributes of its tasks."""
     from skilljuror.base.item_rows import item_results
-    from skilljuror.base.models.task_attribute import JudgedAttribute
+    from skilljuror.base.review import JudgedAttribute
     from skilljuror.base.review_rows import code_rows, label_rows, sampled_uses
 
     with store.transaction():

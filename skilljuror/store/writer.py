@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from skilljuror.base.errors import StoreError
-from skilljuror.base.models.check_result import CheckResult
-from skilljuror.base.models.generation import Generation
-from skilljuror.base.models.ingest import Ingested, SourceRow, UnloggedTrial
-from skilljuror.base.models.measure import (
+from skilljuror.base.results import (
+    CheckResult,
+    Generation,
+    Ingested,
     JudgeCalls,
+    SourceRow,
     UnitUse,
+    UnloggedTrial,
     Verdict,
 )
 from skilljuror.store.rows import as_json
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
-    from skilljuror.base.models.build import VariantManifest
-    from skilljuror.base.models.label_sample import SampledUse
-    from skilljuror.base.models.review import Acceptance, Decision, JudgedBuild
-    from skilljuror.base.models.study import StudyPlan, TrialRecord
-    from skilljuror.base.models.task_attribute import JudgedAttribute
+    from skilljuror.base.build import VariantManifest
+    from skilljuror.base.review import (
+        Acceptance,
+        Decision,
+        JudgedAttribute,
+        JudgedBuild,
+        SampledUse,
+    )
+    from skilljuror.base.study import StudyPlan, TrialRecord
 
 _SECTIONS = dict(
     section.split("\n", 1)

@@ -21,13 +21,13 @@ from msgspec import Struct, structs
 
 from skilljuror.base.errors import HarnessError, StudyError
 from skilljuror.base.files import StudyFolder, data_dir
-from skilljuror.base.fingerprints import texts_below
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.check_result import CheckOutcome, CheckResult
-from skilljuror.base.models.resource_class import is_root_name
-from skilljuror.base.models.study import (
+from skilljuror.base.results import CheckOutcome, CheckResult
+from skilljuror.base.review import AttributeRubric
+from skilljuror.base.skill import is_root_name
+from skilljuror.base.study import (
     NO_VERIFIER,
     AgentChoice,
+    AgentProgram,
     Condition,
     HarnessChoice,
     PlannedTask,
@@ -37,8 +37,8 @@ from skilljuror.base.models.study import (
     TaskEntry,
     TrialRecord,
 )
-from skilljuror.base.models.task_attribute import AttributeRubric
-from skilljuror.base.models.trajectory import OfferedSkill
+from skilljuror.base.texts import texts_below
+from skilljuror.base.trajectory import OfferedSkill
 from skilljuror.base.workers import Listener, Progress, silent, worker_pool
 from skilljuror.harness.artifacts import last_lines, solution_output, verifier_output
 from skilljuror.harness.base import BatchHarness, Harness, TrialJob

@@ -28,8 +28,8 @@ from skilljuror.base.errors import (
     StudyError,
     UnusableAnswer,
     UsageError,
+    require,
 )
-from skilljuror.base.extras import require
 from skilljuror.base.files import (
     StudyFolder,
     digest_json,
@@ -40,14 +40,11 @@ from skilljuror.base.files import (
     write_atomic,
     write_jsonl,
 )
-from skilljuror.base.fingerprints import texts_below, tokenize
 from skilljuror.base.llm import ModelChoice, ModelClient, as_data
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.generation import Generation, Generator
-from skilljuror.base.models.knowledge import CONTENT_KINDS
-from skilljuror.base.models.resource_class import is_licence, is_markdown, is_root_name
-from skilljuror.base.models.study import AgentChoice, TrialRecord
-from skilljuror.base.tokens import count
+from skilljuror.base.results import Generation, Generator
+from skilljuror.base.skill import CONTENT_KINDS, Blob, Bundle, is_licence, is_markdown, is_root_name
+from skilljuror.base.study import AgentChoice, TrialRecord
+from skilljuror.base.texts import count, texts_below, tokenize
 from skilljuror.base.workers import Listener, silent
 from skilljuror.harness.leaks import leak_verdict
 from skilljuror.harness.sandbox import bwrap_problem

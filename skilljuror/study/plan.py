@@ -21,6 +21,7 @@ from pydantic_core import ErrorDetails
 
 from skilljuror.audit.audit import load_gates
 from skilljuror.base import __version__
+from skilljuror.base.build import BuildRecord, PdWorth, Record, VariantManifest
 from skilljuror.base.errors import (
     GateError,
     HarnessError,
@@ -30,6 +31,7 @@ from skilljuror.base.errors import (
     StudyError,
     UnusableAnswer,
     UsageError,
+    resolve,
 )
 from skilljuror.base.files import (
     StudyFolder,
@@ -39,27 +41,24 @@ from skilljuror.base.files import (
     write_atomic,
     write_record,
 )
-from skilljuror.base.llm.answers import ModelChoice
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.build import BuildRecord, PdWorth, VariantManifest
-from skilljuror.base.models.exclusion import ExclusionRules
-from skilljuror.base.models.record import Record
-from skilljuror.base.models.review import verdict_with
-from skilljuror.base.models.study import (
+from skilljuror.base.llm import ModelChoice
+from skilljuror.base.review import verdict_with
+from skilljuror.base.study import (
     AgentChoice,
+    AgentProgram,
     BuildChoice,
     Condition,
     Contrast,
     ExcludedTask,
+    ExclusionRules,
     PlannedTask,
     PlannedTrial,
     StudyConfig,
     StudyPlan,
     TrialRecord,
+    trial_arms,
 )
-from skilljuror.base.models.trial_arm import trial_arms
-from skilljuror.base.prices import with_packaged
-from skilljuror.base.registry import resolve
+from skilljuror.base.texts import with_packaged
 from skilljuror.base.workers import Listener, Progress, silent
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.agents import AGENTS, Agent, refuse_missing_keys, untried
@@ -650,7 +649,7 @@ def _agent_ready(config: StudyConfig, agent: AgentProgram, harness: Harness) -> 
 
 def _model_answers(config: StudyConfig, agent: str, model: str) -> str:
     """Ask a model one question, through its provider's address or that of the study."""
-    from skilljuror.base.llm.transport import complete  # takes seconds to import
+    from skilljuror.base.llm import complete  # takes seconds to import
 
     choices = map(config.agent_of, config.conditions)
     options = next((choice.options for choice in choices if choice.model == model), {})

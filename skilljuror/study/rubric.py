@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from skilljuror.base.errors import HarnessError, StudyError
 from skilljuror.base.files import read_record, sha256
-from skilljuror.base.models.task_rubric import (
+from skilljuror.base.review import (
     MAX_BYTES,
     RUBRIC_FILE,
     CodeCheck,

@@ -23,13 +23,20 @@ from typing import IO, TypeVar
 
 from msgspec import Struct
 
+from skilljuror.base.build import VariantManifest
 from skilljuror.base.errors import HarnessError, ModelError, StudyError
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.build import VariantManifest
-from skilljuror.base.models.measure import Price, TrialContext
-from skilljuror.base.models.study import NO_VERIFIER, Budget, PlannedTrial, StudyPlan, TrialRecord
-from skilljuror.base.models.trial_arm import arm_at, trial_arms
-from skilljuror.base.prices import PRICES, with_packaged
+from skilljuror.base.results import Price, TrialContext
+from skilljuror.base.study import (
+    NO_VERIFIER,
+    Budget,
+    PlannedTrial,
+    StudyPlan,
+    TrialRecord,
+    arm_at,
+    trial_arms,
+)
+from skilljuror.base.texts import PRICES, with_packaged
 from skilljuror.base.workers import Listener, Progress, silent, worker_pool
 from skilljuror.harness.base import (
     Batch,

@@ -24,10 +24,9 @@ from msgspec import Struct
 
 from skilljuror.base.errors import BundleError, StudyError, UsageError
 from skilljuror.base.files import digest_tree, sha256
-from skilljuror.base.models.bundle import Blob
-from skilljuror.base.models.resource_class import class_of, is_root_name
-from skilljuror.base.models.task_rubric import MAX_ITEMS, RUBRIC_FILE, TaskRubric
-from skilljuror.base.models.task_trigger import TRIGGER_FILE, TaskTrigger
+from skilljuror.base.review import MAX_ITEMS, RUBRIC_FILE, TaskRubric
+from skilljuror.base.skill import Blob, class_of, is_root_name
+from skilljuror.base.study import TRIGGER_FILE, TaskTrigger
 from skilljuror.skill.bundles import load_bundle, write_bundle
 from skilljuror.skill.bundles.folder import read_folder
 from skilljuror.skill.bundles.revision import TreeFile, tree_at

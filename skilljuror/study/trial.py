@@ -24,7 +24,7 @@ from typing import IO, Literal
 
 from msgspec import Struct
 
-from skilljuror.base.errors import HarnessError, SkilljurorError, StudyError, UsageError
+from skilljuror.base.errors import HarnessError, SkilljurorError, StudyError, UsageError, resolve
 from skilljuror.base.files import (
     StudyFolder,
     append_jsonl,
@@ -33,8 +33,9 @@ from skilljuror.base.files import (
     sync_tree,
     write_record,
 )
-from skilljuror.base.models.review import Acceptance
-from skilljuror.base.models.study import (
+from skilljuror.base.review import Acceptance
+from skilljuror.base.review_rows import AcceptedTrials, login_name, now, record_digest
+from skilljuror.base.study import (
     NO_ANSWER,
     NO_LOG,
     NO_VERIFIER,
@@ -42,9 +43,7 @@ from skilljuror.base.models.study import (
     PlannedTask,
     TrialRecord,
 )
-from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.base.registry import resolve
-from skilljuror.base.review_rows import AcceptedTrials, login_name, now, record_digest
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.base.workers import wait_until_idle
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.agents import untried

@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from skilljuror.base.review import ReviewText
 
 from skilljuror.base.errors import UsageError
-from skilljuror.base.models.review_queue import ReviewText
 from skilljuror.cli.app import run
 from skilljuror.cli.review import _print_item
 from tests.support.cli_process import call, complaint

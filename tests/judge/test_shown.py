@@ -1,7 +1,15 @@
 """What an agent was shown and did, in its order, and who owns it."""
 
-from skilljuror.base.models.events import Resource, SkillManifest
-from skilljuror.base.models.trajectory import Compaction, Message, Step, ToolCall, ToolResult
+from skilljuror.base.trajectory import (
+    Compaction,
+    Message,
+    Resource,
+    SkillManifest,
+    Step,
+    ToolCall,
+    ToolResult,
+)
+
 from skilljuror.judge.shown import (
     AgentAction,
     ContentOwnership,

@@ -19,7 +19,7 @@ CODEX = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
 TRIAL = GOLDENS / "harbor-trial" / "codex" / "raw"
 SKILL = "/root/.claude/skills/tides/SKILL.md"
 PACKAGE = """
-from skilljuror.base.models.trajectory import AgentTraits
+from skilljuror.base.trajectory import AgentTraits
 from skilljuror.logs.assembly import RecordParser, RecordReader
 from skilljuror.logs.base import Parser
 from skilljuror.logs.records import parse_head

@@ -6,12 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from skilljuror.base.results import Price, TrialContext
+from skilljuror.base.texts import PRICES, cost, price_of
+from skilljuror.base.trajectory import (
+    OfferedSkill,
+    Resource,
+    SkillManifest,
+    Step,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 
-from skilljuror.base.models.events import Resource, SkillManifest
-from skilljuror.base.models.measure import Price, TrialContext
-from skilljuror.base.models.trajectory import OfferedSkill, Step, ToolCall, ToolResult, Usage
-from skilljuror.base.prices import PRICES, cost, price_of
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import resolve
 from skilljuror.measures import run_measures
 from skilljuror.measures.metrics import METRICS, definitions
 from skilljuror.measures.run_measures import BINS, THIRDS, part_of, step_bytes, step_texts

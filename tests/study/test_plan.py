@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from skilljuror.base.study import Condition, StudyConfig, StudyPlan, TaskEntry
 
 from skilljuror.base.errors import HarnessError, StudyError
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.study import Condition, StudyConfig, StudyPlan, TaskEntry
 from skilljuror.harness.harbor import engine_requirements, refuse_too_many, require_engine
 from skilljuror.harness.tasks import changed_substrate, copies_skills
 from skilljuror.report.forecast import forecast

@@ -11,6 +11,15 @@ from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
+from skilljuror.base.build import AssayReport, BuildRecord
+from skilljuror.base.study import (
+    AgentProgram,
+    Budget,
+    BuildChoice,
+    StudyConfig,
+    StudyPlan,
+    TrialRecord,
+)
 
 from skilljuror.base.errors import GateError, HarnessError, StudyError, UsageError, WorkerError
 from skilljuror.base.files import (
@@ -21,10 +30,6 @@ from skilljuror.base.files import (
     read_record,
     write_record,
 )
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.build import BuildRecord
-from skilljuror.base.models.gate import AssayReport
-from skilljuror.base.models.study import Budget, BuildChoice, StudyConfig, StudyPlan, TrialRecord
 from skilljuror.base.workers import Progress
 from skilljuror.harness.base import trial_record
 from skilljuror.harness.local import LocalHarness

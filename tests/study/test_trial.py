@@ -6,12 +6,11 @@ import shutil
 from contextlib import contextmanager
 
 import pytest
+from skilljuror.base.review import Acceptance
+from skilljuror.base.study import AgentProgram, HarnessChoice, TrialRecord
 
 from skilljuror.base.errors import HarnessError, StudyError, UsageError
 from skilljuror.base.files import StudyFolder, read_record, write_record
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.review import Acceptance
-from skilljuror.base.models.study import HarnessChoice, TrialRecord
 from skilljuror.base.review_rows import rows_of
 from skilljuror.harness.agents import TRIED
 from skilljuror.harness.harbor import prepare_task

@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from skilljuror.base.models.measure import Verdict
-from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.base.registry import resolve
+from skilljuror.base.results import Verdict
+from skilljuror.base.trajectory import Trajectory
+
+from skilljuror.base.errors import resolve
 from skilljuror.judge import JUDGES, Judge
 from skilljuror.judge.shown import RUN_KINDS, call_text
 from tests.support.planted_uptake import PlantedEvent, planted_events

@@ -10,12 +10,10 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from msgspec.structs import replace
+from skilljuror.base.skill import MappedUnit, ResourceClass, Unit, UnitLocation
+from skilljuror.base.trajectory import Resource, SkillManifest, Step, ToolCall, ToolResult
 
 from skilljuror.base import tokens
-from skilljuror.base.models.bundle import ResourceClass
-from skilljuror.base.models.events import Resource, SkillManifest
-from skilljuror.base.models.knowledge import MappedUnit, Unit, UnitLocation
-from skilljuror.base.models.trajectory import Step, ToolCall, ToolResult
 from skilljuror.store import open_write
 from skilljuror.store.rows import analyse
 from tests.support import fabricated_records as fake

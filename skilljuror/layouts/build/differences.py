@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skilljuror.base.errors import StudyError
-from skilljuror.base.models.knowledge import MappedUnit, UnitLocation
+from skilljuror.base.skill import MappedUnit, UnitLocation
 from skilljuror.layouts.build.build import load_build
 from skilljuror.layouts.build.manifests import units_of_build
 

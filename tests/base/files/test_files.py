@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from skilljuror.base.build import GateResult, Record
 
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import (
@@ -22,8 +23,6 @@ from skilljuror.base.files import (
     write_jsonl,
     write_record,
 )  # fmt: skip
-from skilljuror.base.models.gate import GateResult
-from skilljuror.base.models.record import Record
 
 
 class Span(msgspec.Struct):

@@ -6,6 +6,8 @@ import re
 import pytest
 from msgspec import structs
 from pydantic import BaseModel
+from skilljuror.base.results import Price
+from skilljuror.base.texts import AS_OF
 
 from skilljuror.base.errors import ModelError, UsageError
 from skilljuror.base.files import append_jsonl, read_jsonl
@@ -16,8 +18,6 @@ from skilljuror.base.llm import (
     SpendingCap,
     in_flight,
 )
-from skilljuror.base.models.measure import Price
-from skilljuror.base.prices import AS_OF
 from tests.support.loopback import Reply, completion, model_server
 
 ASK = [{"role": "user", "content": "yes or no?"}]

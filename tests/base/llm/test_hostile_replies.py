@@ -10,8 +10,7 @@ from msgspec import structs
 
 from skilljuror.base.errors import ModelError, StudyError
 from skilljuror.base.files import append_jsonl, read_jsonl
-from skilljuror.base.llm import ModelChoice, ModelClient
-from skilljuror.base.llm.bounded_http import MAX_BODY
+from skilljuror.base.llm import MAX_BODY, ModelChoice, ModelClient
 from tests.support.loopback import Reply, completion, model_server
 
 ASK = [{"role": "user", "content": "yes or no?"}]

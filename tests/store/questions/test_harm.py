@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from scipy.stats import fisher_exact
+from skilljuror.base.results import CheckResult, UnitUse
 
-from skilljuror.base.models.check_result import CheckResult
-from skilljuror.base.models.measure import UnitUse
 from skilljuror.measures.power import holm
 from skilljuror.store import open_write
 from skilljuror.store.connect import open_read
