@@ -82,7 +82,7 @@ def without_ruled_out(run: StudyRun, study_file: Path) -> StudyRun:
     )
     if len(failed) == len(plan.tasks):
         raise ModelError(f"no task of the study could be built: {excluded[0].reason}")
-    left = freeze(plan.config, run.base, plan.format_version, run.given, excluded)
+    left = freeze(plan.config, run.base, run.given, excluded)
     return structs.replace(run, plan=left.model_copy(update={"agent_digest": plan.agent_digest}))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from skilljuror.base import __version__
 from skilljuror.base.errors import StudyError
@@ -33,11 +33,10 @@ MAX_TRIAL_NAME = 200
 def freeze(
     config: StudyConfig,
     base: Path,
-    version: Literal[1, 2] = 2,
     find_skill: FindSkill | None = None,
     ruled_out: Collection[ExcludedTask] = (),
 ) -> StudyPlan:
-    """Return the plan of `config` in a format version; its paths are relative to `base`.
+    """Return the plan of `config`; its paths are relative to `base`.
 
     `find_skill` resolves Skills that conditions offer unchanged; `ruled_out` are the tasks that the
     study's rules exclude. Raises StudyError.
@@ -59,10 +58,7 @@ def freeze(
         raise StudyError("every task is excluded; include at least one", field="exclude")
     for arm in config.conditions:
         _check_matches(arm, [task.name for task in tasks])
-    if version == 1:
-        tasks = tuple(task.model_copy(update={"settings_digest": ""}) for task in tasks)
     return StudyPlan(
-        format_version=version,
         skilljuror_version=__version__,
         config=config,
         config_digest=digest_json({

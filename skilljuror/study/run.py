@@ -44,7 +44,7 @@ from skilljuror.study.lock import exclusive_run, workers_lock
 from skilljuror.study.outcomes import OutcomeCounts, count_outcomes, uniform_rewards
 from skilljuror.study.plan import freeze
 from skilljuror.study.preflight import refuse_unprotected, refuse_unsupported
-from skilljuror.study.saved_plan import finished_records, plan_version, save_plan
+from skilljuror.study.saved_plan import finished_records, save_plan
 from skilljuror.study.scheduling import run_all
 from skilljuror.study.study_builds import StudyBuilds, StudyRun, engine_of
 from skilljuror.study.study_file import load_study
@@ -160,7 +160,7 @@ def prepared(study_file: Path, folder: Path, listener: Listener = silent) -> tup
         base = study_file.parent
         given = GivenSkills(base)
         ruled_out = decided(study, named.exclude_rules)
-        plan = freeze(named, base, plan_version(study), given, ruled_out)
+        plan = freeze(named, base, given, ruled_out)
     plan = plan.model_copy(update={"agent_digest": _digest_of(agents)})
     refuse_unsupported(harness, [base / task.path for task in plan.tasks])
     isolation = harness.prepare()

@@ -1,7 +1,6 @@
 """Save and compare a study's plan, and load its finished trials."""
 
 from pathlib import Path
-from typing import Literal
 
 from skilljuror.base import __version__
 from skilljuror.base.errors import StudyError
@@ -9,13 +8,6 @@ from skilljuror.base.files import StudyFolder, read_record, write_atomic, write_
 from skilljuror.base.models.study import StudyPlan, TrialRecord
 from skilljuror.store.ingest.trials import read_trial_record
 from skilljuror.study.plan import changed_fields
-
-
-def plan_version(folder: StudyFolder) -> Literal[1, 2]:
-    """Format version of a started study's plan, else the newest."""
-    if folder.planned and folder.finished_trials():
-        return read_record(StudyPlan, folder.plan_file).format_version
-    return 2
 
 
 def save_plan(folder: StudyFolder, plan: StudyPlan, study_file: Path) -> list[str]:

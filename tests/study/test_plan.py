@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.models.study import Condition, StudyConfig, TaskEntry
-from skilljuror.harness.tasks import changed_substrate
 from skilljuror.store.plans import headline
 from skilljuror.study.plan import changed_fields, freeze
 from skilljuror.study.study_file import load_study
@@ -21,17 +20,6 @@ def test_a_study_file_becomes_a_plan(base):
     assert plan.tasks[0].skills == "brew"
     assert len(plan.trials) == 4
     assert plan.config.seed == 3
-
-
-def test_a_plan_of_format_1_knows_no_settings(base):
-    config = load_study(base / "study.yaml")
-    before = freeze(config, base, 1)
-    assert "settings_digest" not in before.tasks[0].model_dump()
-    assert before.tasks[0].substrate_digest.count("-") == 2
-    toml = base / "kettle" / "task.toml"
-    toml.write_text(toml.read_text() + "# more\n")
-    assert freeze(config, base, 1).config_digest == before.config_digest
-    assert changed_substrate(before.tasks[0], base / "kettle") == []
 
 
 def test_changed_fields_are_named(base):
@@ -184,18 +172,6 @@ def test_packaged_study_can_be_frozen():
     examples = ROOT / "examples"
     plan = freeze(load_study(examples / "study.yaml"), examples)
     assert len(plan.trials) == len(plan.tasks) * 5 * 5
-
-
-@pytest.mark.parametrize(
-    ("version", "digest"),
-    [
-        (1, "cae0e9f5e1e47cfa1c1a8a61121a6a7d557caf8796e0b515c9d7dff1ed972bb3"),
-        (2, "262a16df9b49036fdef8990682b271a1bb423bb7e9276a12041595f4c3403dec"),
-    ],
-)
-def test_a_plan_that_was_frozen_before_a_field_came_has_the_same_digest(base, version, digest):
-    """Digests as skilljuror 0.1 froze them: a study that has begun resumes under no other."""
-    assert freeze(load_study(base / "study.yaml"), base, version).config_digest == digest
 
 
 def test_what_the_study_lets_vary_may_differ(base):

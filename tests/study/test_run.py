@@ -16,7 +16,6 @@ from skilljuror.base.files import (
     digest_tree,
     read_jsonl,
     read_record,
-    write_record,
 )
 from skilljuror.base.models.agent import AgentProgram
 from skilljuror.base.models.build import BuildRecord
@@ -27,10 +26,8 @@ from skilljuror.layouts.build.assay import AssaySettings, assay
 from skilljuror.report.forecast import forecast
 from skilljuror.study.doctor import inspect_machine
 from skilljuror.study.lock import exclusive_run
-from skilljuror.study.plan import freeze
 from skilljuror.study.run import agent_digest, run_study
 from skilljuror.study.scheduling import _seconds
-from skilljuror.study.study_file import load_study
 from tests.support.harness_tasks import SKILL, alive, needs_bwrap, write_tree
 from tests.support.programs import KEY
 from tests.support.studies import PROGRAMS, edit_study, make_study, start, until
@@ -295,25 +292,6 @@ def test_a_trial_of_another_plan_is_refused(finished):
 def test_a_plan_of_another_version_is_told(finished):
     edit_json(finished[1] / "plan.json", skilljuror_version="0.0.1")
     assert "the plan was created by skilljuror 0.0.1" in run_study(*finished).notes
-
-
-def test_a_study_that_has_begun_goes_on_under_format_1(tmp_path):
-    """Its plan as the version before wrote it: without task.toml in any digest."""
-    study, out = make_study(tmp_path, trials=1), tmp_path / "out"
-    run_study(study, out)
-    old = freeze(load_study(study), tmp_path, 1)
-    agent = read_record(StudyPlan, out / "plan.json").agent_digest
-    write_record(out / "plan.json", old.model_copy(update={"agent_digest": agent}))
-    shutil.rmtree(out / "trials/tea__b__1")
-    digests = {
-        "config_digest": old.config_digest,
-        "substrate_digest": old.tasks[0].substrate_digest,
-    }
-    edit_json(out / "trials/tea__a__1/trial.json", **digests)
-    assert run_study(study, out).ran == 1
-    record = read_record(TrialRecord, out / "trials/tea__b__1/trial.json")
-    assert {name: getattr(record, name) for name in digests} == digests
-    assert read_record(StudyPlan, out / "plan.json").format_version == 1
 
 
 def test_a_task_that_changes_in_the_middle_stops_the_run(tmp_path):

@@ -25,8 +25,6 @@ from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files.study_folder import StudyFolder as StudyFolder
 
 if TYPE_CHECKING:  # reading logs loads neither pydantic nor jsonlines
-    from pydantic import ValidationError
-
     from skilljuror.base.models.record import Record
 
 DATA_KINDS = ("transforms", "rubrics", "examples")
@@ -249,62 +247,31 @@ def read_record(kind: type[R], path: Path) -> R:
     from pydantic import ValidationError
 
     try:
-        record = kind.model_validate_json(data)
+        return kind.model_validate_json(data)
     except ValidationError as error:
-        raise _invalid_record(kind, path, data, error) from error
-    version = getattr(record, "format_version", None)
-    if version not in (None, *_readable_versions(kind)):
-        raise _other_version(kind, path, version)
-    return record
-
-
-def _readable_versions(kind: "type[Record]") -> tuple[Any, ...]:
-    """Versions of a record that can be read: the current one and those that it names."""
-    return tuple(getattr(kind, "readable", (_expected_version(kind),)))
-
-
-def _expected_version(kind: "type[Record]") -> Any:
-    field = kind.model_fields.get("format_version")
-    return field.default if field else 1
-
-
-def _other_version(kind: "type[Record]", path: Path, version: object) -> StudyError:
-    return StudyError(
-        f"{str(path)!r} has format_version {version}, this skilljuror reads {_expected_version(kind)}:"
-        " use the version that wrote it, or regenerate it",
-        file=str(path),
-        field="format_version",
-    )
-
-
-def _invalid_record(kind: type[R], path: Path, data: bytes, error: "ValidationError") -> StudyError:
-    version = _format_version(data)
-    if version is not None and version not in _readable_versions(kind):
-        return _other_version(kind, path, version)
-    problem = error.errors()[0]
+        problems = error.errors()
+    version = next((one for one in problems if one["loc"] == ("format_version",)), None)
+    if version:  # it explains every other problem
+        raise StudyError(
+            f"{str(path)!r} has format_version {version['input']}, this skilljuror reads"
+            f" {kind.model_fields['format_version'].default}: use the version that wrote it, or regenerate it",
+            file=str(path),
+            field="format_version",
+        )
+    problem = problems[0]
     if problem["type"] == "json_invalid":
-        return StudyError(
-            f"{str(path)!r} is damaged: {problem['msg']}; restore it, or move it"
-            " away and regenerate it",
+        raise StudyError(
+            f"{str(path)!r} is damaged: {problem['msg']}; restore it, or move it away and regenerate it",
             file=str(path),
         )
-    field = ".".join(str(part) for part in problem["loc"]) or "(whole file)"
-    return StudyError(
+    field = ".".join(map(str, problem["loc"])) or "(whole file)"
+    raise StudyError(
         f"{str(path)!r}: field {field!r}: {problem['msg']}", file=str(path), field=field
     )
 
 
-def _format_version(data: bytes) -> int | None:
-    try:
-        document = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return None
-    version = document.get("format_version") if isinstance(document, dict) else None
-    return version if isinstance(version, int) else None
-
-
 def write_record(path: Path, record: "Record") -> None:
-    """Return a pydantic record as indented JSON."""
+    """Write a pydantic record as indented JSON."""
     write_atomic(path, record.model_dump_json(indent=2) + "\n")
 
 

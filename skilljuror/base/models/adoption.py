@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from skilljuror.base.models.harbor import REWARD
-from skilljuror.base.models.record import GrowingRecord, Record
+from skilljuror.base.models.record import Record
 from skilljuror.base.models.study import Contrast, TaskEntry
 
 
@@ -23,10 +23,8 @@ class AdoptedCondition(Record):
     if missing, the contents of a Skill are taken from the logs."""
 
 
-class AdoptionMap(GrowingRecord):
+class AdoptionMap(Record):
     """map.yaml: how finished jobs become a study."""
-
-    later = ("healthy_first", "fewest_usable")
 
     format_version: Literal[1] = 1
     """Version of the map."""

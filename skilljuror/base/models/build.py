@@ -1,6 +1,6 @@
 """The audit record of one build: build.json."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -87,16 +87,14 @@ class VariantRound(Record):
 class BuildRecord(Record):
     """Inputs, options and digests of a build, sufficient to verify it."""
 
-    readable: ClassVar[tuple[int, ...]] = (1, 2)
-    """Readable versions; version 1 stores no source and cannot be verified."""
-    format_version: int = 2
+    format_version: Literal[2] = 2
     """Version of this record."""
     name: str
     """Slug of the source."""
     skilljuror_version: str
     """Version of the package that built it."""
-    code_digest: str | None = None
-    """sha256 over the package's code, the libraries that read text and Python; None in version 1."""
+    code_digest: str
+    """sha256 over the package's code, the libraries that read text and Python."""
     engine: str
     """plan (deterministic), assign or rewrite."""
     options: dict[str, Any] = Field(default_factory=dict)
@@ -118,6 +116,6 @@ class BuildRecord(Record):
     issues: tuple[dict[str, Any], ...] = ()
     """Issues found while the source was read."""
     waivers: tuple[dict[str, str], ...] = ()
-    """Always empty; present so that version 1 can be read. Waivers are in reviews.jsonl."""
+    """Always empty: waivers are in reviews.jsonl."""
     assay: dict[str, Any] | None = None
     """Measured power of the gates on this build; None if not measured."""

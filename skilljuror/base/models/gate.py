@@ -51,7 +51,7 @@ class Finding(Record):
 class GateResult(Record):
     """The answer of one gate on one pair; a line of gates.jsonl."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     gate: str
     """Name in the registry of gates."""
@@ -146,7 +146,7 @@ class AssaySlip(Record):
 class AssayReport(Record):
     """Measured power of the gates: how much drift they catch, and how many benign changes they flag."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     name: str
     """Source whose variants were changed, or how many for a pooled report."""

@@ -1,5 +1,7 @@
 """A sample of resource uses for people to label."""
 
+from typing import Literal
+
 from skilljuror.base.models.record import Record
 
 
@@ -23,7 +25,7 @@ class SampledUse(Record):
 class LabelSample(Record):
     """A random sample stratified by condition and the judge's answer."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     seed: int
     """Seed of the draw."""

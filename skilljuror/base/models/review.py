@@ -24,7 +24,7 @@ ADJUDICATIONS: tuple[Adjudication, ...] = get_args(Adjudication)
 class Waiver(Record):
     """A person accepts a finding, which then no longer affects the verdict."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     kind: Literal["waiver"] = "waiver"
     """Kind of row."""
@@ -52,7 +52,7 @@ class Waiver(Record):
 class Acceptance(Record):
     """A person accepts a trial's result as final although it has no reward or is contaminated."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     kind: Literal["acceptance"] = "acceptance"
     """Kind of row."""
@@ -72,7 +72,7 @@ class Acceptance(Record):
 class Decision(Record):
     """A person's answer to one question of the queue."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     kind: Literal["decision"] = "decision"
     """Kind of row."""

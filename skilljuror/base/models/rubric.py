@@ -42,7 +42,7 @@ class RubricItem(Record):
 class Rubric(Record):
     """A packaged rubric."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     version: int
     """Version of its wording."""
@@ -76,7 +76,7 @@ class RubricQuote(Record):
 class RubricVerdict(Record):
     """A model's answer to one item about one variant; a line of rubric.jsonl."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     variant: str
     """Variant that was judged."""

@@ -2,12 +2,12 @@
 
 import json
 from datetime import date
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, FiniteFloat, model_validator
 
 from skilljuror.base.models.exclusion import Exclusion, ExclusionRules
-from skilljuror.base.models.record import GrowingRecord, Record
+from skilljuror.base.models.record import Record
 
 NO_SKILL, NO_ANSWER, NO_LOG, NO_VERIFIER = "no_skill", "no_answer", "no_log", "no_verifier"
 
@@ -41,10 +41,8 @@ class SkillSource(Record):
         return self.path.replace("{task}", task)
 
 
-class AgentChoice(GrowingRecord):
+class AgentChoice(Record):
     """Agent that runs the trials."""
-
-    later = ("effort",)
 
     name: str = "scripted"
     """Registered name or module:attribute."""
@@ -56,10 +54,8 @@ class AgentChoice(GrowingRecord):
     """Options of the agent."""
 
 
-class Condition(GrowingRecord):
+class Condition(Record):
     """One arm of a study: which Skill the agent is given, if any."""
-
-    later = ("skill", "disclosure", "model", "effort", "tasks", "agent")
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     """Short name, used in trial names and tables."""
@@ -107,10 +103,8 @@ class Contrast(Record):
     """Condition on the minus side."""
 
 
-class HarnessChoice(GrowingRecord):
+class HarnessChoice(Record):
     """Harness that runs the trials."""
-
-    later = ("timeouts", "timeout_multiplier")
 
     name: str = "local"
     """Registered name or module:attribute."""
@@ -126,12 +120,10 @@ class HarnessChoice(GrowingRecord):
     """Options of the harness (local: isolation = auto | bwrap | sealed | none)."""
 
 
-class BuildChoice(GrowingRecord):
+class BuildChoice(Record):
     """How the variants are built and gated; other fields are options of the transforms."""
 
     model_config = ConfigDict(extra="allow")
-    later = ("engine", "model", "via", "rubric", "assay", "gates")
-
     engine: Literal["plan", "assign", "rewrite"] = "plan"
     """plan: rules move text; assign: a model judges what belongs to the main path; rewrite: a model writes."""
     model: str | None = None
@@ -183,13 +175,8 @@ _CHANGEABLE = {"retries", "stop_after_unanswered", "budget", "prices", "accept_s
 """Fields of a study file that may change between runs."""
 
 
-class StudyConfig(GrowingRecord):
+class StudyConfig(Record):
     """study.yaml: the tasks, conditions, agent and trials of a study, as a person writes them."""
-
-    later = (
-        "metrics", "disclosure", "vary", "primary_outcome", "margin", "exclude", "exclude_rules",
-        "prices", "stop_after_unanswered", "accept_skills", "healthy_first", "fewest_usable", "keep",
-    )  # fmt: skip
 
     format_version: Literal[1] = 1
     """Version of the study file."""
@@ -287,10 +274,8 @@ class GivenSkill(Record):
     """sha256 over paths, execute bits and contents."""
 
 
-class PlannedTask(GrowingRecord):
+class PlannedTask(Record):
     """A task with its digests, frozen."""
-
-    later = ("settings_digest", "given", "judged_by")
 
     name: str
     """Folder name of the task, unique in the study."""
@@ -311,7 +296,7 @@ class PlannedTask(GrowingRecord):
     stripped: tuple[str, ...] = ()
     """Skills removed from the task's own environment: environment/skills, its COPY lines, skills_dir."""
     settings_digest: str = ""
-    """sha256 of task.toml; "" in plans of format 1."""
+    """sha256 of task.toml; "" without one."""
     given: dict[str, GivenSkill] = Field(default_factory=dict)
     """Condition -> the existing Skill that it offers."""
     judged_by: TaskJudge = "verifier"
@@ -320,9 +305,10 @@ class PlannedTask(GrowingRecord):
     @property
     def substrate_digest(self) -> str:
         """Digest that must be equal across conditions: instruction, environment, verifier, settings."""
-        parts = [self.instruction_digest, self.environment_digest, self.verifier_digest]
-        parts += [self.settings_digest] if self.settings_digest else []
-        return "-".join(part[:16] for part in parts)
+        parts = (
+            self.instruction_digest, self.environment_digest, self.verifier_digest, self.settings_digest,
+        )  # fmt: skip
+        return "-".join(part[:16] for part in parts if part)
 
 
 class ExcludedTask(Record):
@@ -359,15 +345,11 @@ class PlannedTrial(Record):
     """Seed of the agent; equal for the same task and number in every condition."""
 
 
-class StudyPlan(GrowingRecord):
+class StudyPlan(Record):
     """plan.json: the frozen plan."""
 
-    later = ("excluded",)
-
-    format_version: Literal[1, 2] = 2
-    """Version of this record; in version 1 the substrate digest excludes task.toml."""
-    readable: ClassVar[tuple[int, ...]] = (1, 2)
-    """Readable versions; a study that has begun keeps its own."""
+    format_version: Literal[2] = 2
+    """Version of this record."""
     skilljuror_version: str
     """Version of the package that wrote it."""
     config: StudyConfig
@@ -388,7 +370,7 @@ class StudyPlan(GrowingRecord):
 class TrialRecord(Record):
     """trial.json: one finished trial."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     trial: str
     """<task>__<condition>__<number>."""

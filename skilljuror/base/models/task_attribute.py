@@ -1,5 +1,7 @@
 """Task attributes judged by a model; RQ4 groups by them."""
 
+from typing import Literal
+
 from skilljuror.base.models.record import Record
 
 
@@ -15,7 +17,7 @@ class AttributeQuestion(Record):
 class AttributeRubric(Record):
     """The packaged rubric of attributes."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     version: int
     """Version of its wording."""
@@ -30,7 +32,7 @@ class AttributeRubric(Record):
 class JudgedAttribute(Record):
     """A model's answer about one attribute of one task; a line of task-attributes.jsonl."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     task: str
     """Name of the task."""

@@ -117,7 +117,7 @@ class TaskRubric(Record):
 class JudgedItem(Record):
     """What one judge said of one item for one trial; a line of judged-items.jsonl."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     trial: str
     """Name of the trial."""
