@@ -23,8 +23,8 @@ LINES = {
 }  # fmt: skip
 """Most lines of Python of each room. It falls; only a new capability with a named user raises it."""
 
-UPWARD = {"layouts -> store", "layouts -> study"}
-"""Imports up that stand until stored builds and `build --via` are gone."""
+UPWARD = {"layouts -> store"}
+"""Imports up that stand until stored builds are gone."""
 
 OWNERS: dict[str, set[str]] = {
     "bracex": {"events"},

@@ -68,7 +68,6 @@ CORE = {
     "query parquet": "query logs trajectories --out rows.parquet",
     "events": "events {log}",
     "judge": "judge logs",
-    "doctor": "doctor",
     "review --list": "review made --list",
 }
 

@@ -65,7 +65,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
         heat.heat: "heat out/study --condition pd --by unit",
         results.export: "export out/mine --out tables",
     },
-    "Housekeeping": {trials.doctor: "doctor"},
+    "Housekeeping": {},
 }
 """Panel of the help -> its commands, each with the example at the end of its help."""
 COMPLETION = ("install_completion", "show_completion")

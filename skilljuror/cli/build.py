@@ -38,12 +38,6 @@ def build(
         int | None,
         typer.Option("--rounds", metavar="N", min=1, help="Attempts per rewrite; default: 3."),
     ] = None,
-    via: Annotated[
-        str | None,
-        typer.Option(
-            "--via", metavar="AGENT", help="Agent that rewrites in a sandbox, such as codex."
-        ),
-    ] = None,
     rubric: Annotated[
         str | None,
         typer.Option("--rubric", metavar="MODEL", help="Model that rates rewrites by the rubric."),
@@ -68,7 +62,7 @@ def build(
         )
     chosen = {"variants": names, "gates": gates or ()}
     calls = out.parent / f"{out.name}.calls.jsonl"
-    chosen_engine = model_engine(engine, model, calls, api_base, Rewriting(rounds, via, rubric))
+    chosen_engine = model_engine(engine, model, calls, api_base, Rewriting(rounds, rubric))
     results: list[tuple[str, Any]] = []
     with progress(json) as listener:
         for done in _build_each(sources, out, jobs, chosen_engine, chosen):

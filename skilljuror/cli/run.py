@@ -1,6 +1,5 @@
-"""Commands about the trials of a study: init, plan, run, accept, adopt, demo; doctor."""
+"""Commands about the trials of a study: init, plan, run, accept, adopt, demo."""
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -190,7 +189,6 @@ def run(
     unblind: Annotated[
         bool, typer.Option("--unblind", help="Print rewards by condition too.")
     ] = False,
-    dry: Annotated[bool, typer.Option("--dry-run", help="Print the plan; write nothing.")] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -204,9 +202,6 @@ def run(
 
     ends = chosen_ends(rerun) if rerun is not None else frozenset[str]()
     folder = out or Path("out") / load_study(study_file).name
-    if dry:
-        _print_dry_run(study_file, folder, ends, json)
-        return
     with progress(json) as listener:
         summary = run_study(
             study_file,
@@ -267,37 +262,6 @@ def accept(
         print(f"next: {command_line('ingest', '--study', study)}")
 
     emit(accepted, json, human)
-
-
-def _print_dry_run(study_file: Path, folder: Path, ends: frozenset[str], json: bool) -> None:
-    from skilljuror.study.dry_run import dry_run
-
-    plan = dry_run(study_file, folder, rerun=ends)
-
-    def human() -> None:
-        for build in plan.builds:
-            how = "reuse or rebuild" if build.there else "build"
-            print(
-                f"{how} {', '.join(build.variants)} of {build.source or 'nothing'} for {build.task}"
-            )
-        for command in dict.fromkeys(plan.commands.values()):
-            arms = [name for name, one in plan.commands.items() if one == command]
-            print(f"each trial of {', '.join(arms)}: {shlex.join(command)}")
-        print(f"harness {plan.harness}, isolation {plan.isolation}")
-        rows = [
-            (
-                number, one.trial, one.variant or "no skill", one.block + 1, one.seed,
-                "yes" if one.again else "",
-            )
-            for number, one in enumerate(plan.trials, 1)
-        ]  # fmt: skip
-        if rows:
-            table(("", "trial", "variant", "block", "seed", "rerun"), rows)
-        print(f"{len(plan.trials)} trials would run; {plan.finished} are finished in {folder}")
-        print_lines("note", plan.notes)
-        print("nothing was written")
-
-    emit(plan, json, human)
 
 
 def _print_outcomes(outcomes: Any) -> None:
@@ -370,23 +334,3 @@ def demo(
         print(f"on a real agent, with OPENAI_API_KEY set: {real}")
 
     emit(summary, json, human)
-
-
-def doctor(json: Json = False, debug: Debug = False) -> None:
-    """List installed and missing parts, and what they enable."""
-    from skilljuror.study.doctor import inspect_machine
-
-    checks = inspect_machine()
-
-    def human() -> None:
-        rows = [
-            (check.name, "yes" if check.found else "no", check.detail, check.enables)
-            for check in checks
-        ]
-        table(("part", "found", "detail", "enables"), rows)
-        missing = [check for check in checks if check.needed and not check.found]
-        print("a required part is missing" if missing else "all required parts are installed")
-
-    emit({"checks": checks}, json, human)
-    if any(check.needed and not check.found for check in checks):
-        raise typer.Exit(1)

@@ -153,20 +153,16 @@ def _failed(note: str | None) -> str:
 
 def engine_of(choice: BuildChoice, calls: Path) -> ModelEngine | None:
     """Return the engine that a study file names; raises as `model_engine`."""
-    rewriting = Rewriting(via=choice.via, rubric=choice.rubric)
+    rewriting = Rewriting(rubric=choice.rubric)
     return model_engine(choice.engine, choice.model, calls, rewriting=rewriting)
 
 
 def made_as_asked(record: BuildRecord, choice: BuildChoice) -> bool:
-    """Whether engine, model, agent and rubric are those of the study file. An agent's own class is known
-    by the name that it gives itself, so that it only has to be an agent."""
+    """Whether engine, model and rubric are those of the study file."""
     if choice.engine != "rewrite":
         return record.engine == choice.engine
-    options = record.options
-    agent = options.get("params", {}).get("agent")
-    same_agent = agent is not None if ":" in (choice.via or "") else agent == choice.via
-    made = record.engine, options.get("model"), options.get("rubric")
-    return same_agent and made == (choice.engine, choice.model or choice.via, choice.rubric)
+    made = record.engine, record.options.get("model"), record.options.get("rubric")
+    return made == (choice.engine, choice.model, choice.rubric)
 
 
 def _check_source(task: PlannedTask, target: Path, same: bool) -> None:

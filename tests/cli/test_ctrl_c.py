@@ -54,7 +54,7 @@ class CtrlC:
         if name == "typer":
             raise KeyboardInterrupt
 sys.meta_path.insert(0, CtrlC())
-sys.argv = ["skilljuror", "doctor"]
+sys.argv = ["skilljuror", "explain"]
 from skilljuror.cli.main import main
 main()
 """

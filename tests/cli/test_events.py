@@ -1,4 +1,4 @@
-"""`skilljuror events` and `doctor`: commands that need no study."""
+"""`skilljuror events`: a command that needs no study."""
 
 import json
 import shutil
@@ -80,9 +80,3 @@ def test_machines_get_the_problem_in_the_stream(tmp_path):
 def test_stray_files_in_a_folder_are_no_errors(tmp_path):
     tmp_path.joinpath("notes.txt").write_text("no log\n")
     assert events(tmp_path) == []
-
-
-def test_doctor_looks_for_what_agents_and_harnesses_need():
-    named = {row["name"] for row in json.loads(call("doctor", "--json").stdout)["checks"]}
-    assert {"python", "bubblewrap", "litellm", "packaged examples"} <= named
-    assert {"codex", "claude", "gemini", "harbor", "docker"} <= named

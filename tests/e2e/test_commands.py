@@ -168,8 +168,3 @@ def test_observed_mode_reads_foreign_logs(place):
     assert rows
     call("judge", "observed", cwd=place)
     call("report", "observed", "--no-quotes", cwd=place)
-
-
-def test_doctor_answers(place):
-    checks = json.loads(call("doctor", "--json", cwd=place))["checks"]
-    assert all(check["found"] for check in checks if check["needed"])

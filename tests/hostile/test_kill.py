@@ -57,7 +57,6 @@ COMMANDS = {
     "explain": "explain",
     "generate": "generate {skill} --by outline --out gen",
     "events": "events {trajectories}",
-    "doctor": "doctor",
     "demo": "demo",
 }
 """What is killed; the study lies in the current folder, with all that comes before the command."""

@@ -27,8 +27,7 @@ SHOWN = r"a\x1b]0;owned\x07b\x1b[2Jc\x7fd\x9b31me\u202ef\u2066g\rh"
 
 COMMANDS = {
     "demo": [["demo", "--out", f"{NAME}.file"]],
-    "run": [["run", "made/study.yaml", "--out", f"ran{NAME}"], ["run", f"{NAME}.yaml"],
-        ["run", "made/study.yaml", "--dry-run", "--out", f"dry{NAME}"]],
+    "run": [["run", "made/study.yaml", "--out", f"ran{NAME}"], ["run", f"{NAME}.yaml"]],
     "init": [["init", "--task", NAME, "--skill", "source"],
         ["init", "--task", "made/tea", "--skill", "source", "--out", f"new{NAME}.yaml"]],
     "generate": [
@@ -94,10 +93,9 @@ COMMANDS = {
         ["query", f"mine{NAME}", "observed_trials", "--param", NAME],
     ],
     "events": [["events", f"logs{NAME}", f"gone{NAME}"]],
-    "doctor": [["doctor"]],
 }  # fmt: skip
 """What is asked of every command; a command that is new needs words here."""
-QUIET = {"doctor", "verify", "waive"}
+QUIET = {"verify", "waive"}
 """Commands that have nothing of a stranger's to say here."""
 SAMPLE = {"explain", "query", "show"}
 """Commands of the fast tier."""

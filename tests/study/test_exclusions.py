@@ -3,9 +3,9 @@ import pytest
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, read_record
 from skilljuror.base.models.study import StudyPlan
+from skilljuror.report.forecast import forecast
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run
-from skilljuror.study.dry_run import dry_run
 from skilljuror.study.run import prepared, run_study
 from tests.support.harness_tasks import SKILL, make_task, write_tree
 from tests.support.studies import edit_study, make_study
@@ -37,7 +37,7 @@ def test_an_excluded_task_is_a_row_without_trials(study, tmp_path):
     out = tmp_path / "out"
     arms = [{"name": "bare"}, {"name": "flat", "variant": "baseline"}]
     edit_study(study, exclude_rules={"max_tokens": 400}, conditions=arms)
-    assert any("after the variants are built" in note for note in dry_run(study, out).notes)
+    assert any("after the variants are built" in note for note in forecast(study).notes)
     assert run_study(study, out).statuses == {"scored": 2}
     plan = read_record(StudyPlan, out / "plan.json")
     assert [task.name for task in plan.tasks] == ["tea"]
@@ -47,7 +47,6 @@ def test_an_excluded_task_is_a_row_without_trials(study, tmp_path):
         ("pot", "max_tokens"),
     ]
     assert run_study(study, out).ran == 0
-    assert dry_run(study, out).trials == ()
     ingest_trials(out)
     database = StudyFolder(out).database
     assert run(database, "task_set").rows == [

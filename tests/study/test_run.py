@@ -24,7 +24,6 @@ from skilljuror.base.workers import Progress
 from skilljuror.harness.sandbox import bwrap_problem
 from skilljuror.layouts.build.assay import AssaySettings, assay
 from skilljuror.report.forecast import forecast
-from skilljuror.study.doctor import inspect_machine
 from skilljuror.study.lock import exclusive_run
 from skilljuror.study.run import agent_digest, run_study
 from skilljuror.study.scheduling import _seconds
@@ -147,9 +146,6 @@ def test_an_agent_with_a_model_is_refused_without_a_sandbox(tmp_path, without_bw
     assert not (tmp_path / "out").exists()
     planned = {one.name: one for one in forecast(study).requirements}["agent talkative"]
     assert (planned.ready, planned.detail) == (False, str(said.value))
-    checks = {row.name: row for row in inspect_machine()}
-    for name in ("bubblewrap", "sealed sandbox"):
-        assert (checks[name].found, "not installed" in checks[name].detail) == (False, True)
     edit_study(study, harness={"options": {"isolation": "none"}})
     assert run_study(study, tmp_path / "out").finished == 2
 

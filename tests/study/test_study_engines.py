@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from skilljuror.base.errors import ModelError, UsageError
+from skilljuror.base.errors import ModelError
 from skilljuror.base.files import StudyFolder, read_jsonl
 from skilljuror.base.models.study import BuildChoice
 from skilljuror.layouts.build.build import build_source, load_build
@@ -17,7 +17,7 @@ from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run
 from skilljuror.study.run import run_study
 from skilljuror.study.study_builds import made_as_asked
-from tests.support.harness_tasks import make_task, needs_bwrap
+from tests.support.harness_tasks import make_task
 from tests.support.loopback import model_server
 from tests.support.rubric_answers import answers as rubric_answers
 from tests.support.scripted_model import (
@@ -27,10 +27,10 @@ from tests.support.scripted_model import (
     judgement,
     source,
 )
-from tests.support.studies import PROGRAMS, edit_study, make_study
+from tests.support.studies import edit_study, make_study
 
 pytestmark = WARNINGS
-MODEL = "openai/scripted"
+MODEL, JUDGE = "openai/scripted", "openai/judge"
 PRICE = {
     "model": "scripted", "input": 1, "cache_write": 1, "cache_read": 0, "output": 10,
     "as_of": date(2026, 11, 1),
@@ -133,34 +133,18 @@ def test_a_task_without_a_usable_answer_is_a_row_and_the_others_run(tmp_path, mo
     assert "gave no usable" in row["reason"]
 
 
-@needs_bwrap
-def test_an_agent_that_writes_and_a_rubric_are_fields_of_the_study(tmp_path, monkeypatch):
+def test_the_rubric_is_a_field_of_the_study(tmp_path, monkeypatch):
     study, out = study_of(tmp_path, "rewrite"), tmp_path / "out"
-    via = f"{PROGRAMS}:writer"
-    edit_study(study, build={"engine": "rewrite", "via": via, "rubric": MODEL})
-    files = {
-        layout: [{file["path"]: file["text"] for file in answer["files"]}]
-        for layout, answer in (("baseline", flat_answer()), ("pd", disclosed_answer()))
-    }
-    (tmp_path / "answers.json").write_text(json.dumps(files))
-    monkeypatch.setenv("WRITER_ANSWERS", str(tmp_path / "answers.json"))
-    with served(lambda body, n: rubric_answers(body), monkeypatch) as requests:
+    edit_study(study, build={"engine": "rewrite", "model": MODEL, "rubric": JUDGE})
+
+    def written_or_judged(body, n):
+        return rubric_answers(body) if body["model"] == "judge" else answers(body, n)
+
+    with served(written_or_judged, monkeypatch) as requests:
         run_study(study, out)
         asked = len(requests)
         assert run_study(study, out).ran == 0
+        assert len(requests) == asked
     record = load_build(StudyFolder(out).build("tea"))
-    assert record.options["params"]["agent"] == "writer"
-    assert (record.options["model"], record.options["rubric"]) == (via, MODEL)
-    assert asked == 2  # the rubric of baseline and pd, once
-    choice = BuildChoice(engine="rewrite", via=via, rubric=MODEL)
-    assert made_as_asked(record, choice)
-    assert not made_as_asked(record, BuildChoice(engine="rewrite", model=via, rubric=MODEL))
-    assert not made_as_asked(record, BuildChoice(engine="rewrite", via="codex", rubric=MODEL))
-    assert not made_as_asked(record, BuildChoice(engine="rewrite", via=via))
-
-
-def test_an_agent_needs_the_engine_rewrite(tmp_path):
-    study = study_of(tmp_path, "assign")
-    edit_study(study, build={"engine": "assign", "model": MODEL, "via": "codex"})
-    with pytest.raises(UsageError, match="requires the engine rewrite"):
-        run_study(study, tmp_path / "out")
+    assert made_as_asked(record, BuildChoice(engine="rewrite", model=MODEL, rubric=JUDGE))
+    assert not made_as_asked(record, BuildChoice(engine="rewrite", model=MODEL))

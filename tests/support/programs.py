@@ -9,13 +9,10 @@ from msgspec.structs import replace
 
 from skilljuror.audit.gates.findings import gate_result
 from skilljuror.base.errors import HarnessError
-from skilljuror.base.models.agent import AgentProgram
 from skilljuror.base.models.gate import Finding
 from skilljuror.harness.local import LocalHarness
 from skilljuror.layouts.layouts.origin import Origin
 from tests.support.harness_tasks import shell_agent
-
-WRITER = Path(__file__).with_name("writing_agent.py")
 
 
 def shell(options, model):
@@ -27,24 +24,6 @@ def echo(options, model):
     """An agent that says its model and its effort."""
     program = shell_agent(f"echo {model} {options['effort']}; echo done > out.txt")
     return replace(program, name="echo", model=model, effort=options["effort"])
-
-
-def writer(options, model):
-    """An agent that writes the answers of a file, which the environment names."""
-    answers = Path(os.environ["WRITER_ANSWERS"])
-    places = (f"{{agent_dir}}/{answers.name}", "{instruction}", "{skills}")
-    return AgentProgram(
-        name="writer", version="1", files=(WRITER, answers), model=model, scripted=True,
-        argv=("python3", f"{{agent_dir}}/{WRITER.name}", *places),
-    )  # fmt: skip
-
-
-def logging_writer(options, model):
-    """The same, with a model, so to speak, and the log that the environment names."""
-    program, log = writer(options, model), Path(os.environ["WRITER_LOG"])
-    run = 'cp "$0" "$1"; shift; exec "$@"'
-    argv = ("bash", "-c", run, f"{{agent_dir}}/{log.name}", "{logs}", *program.argv)
-    return replace(program, files=(*program.files, log), argv=argv)
 
 
 def creator(options, model):

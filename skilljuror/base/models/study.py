@@ -129,8 +129,6 @@ class BuildChoice(Record):
     model: str | None = None
     """The model of assign and rewrite, as litellm names it, such as openai/gpt-5.4; its address and key
     come from the environment."""
-    via: str | None = None
-    """Agent that rewrites in a sandbox in place of a directly called model, such as codex (engine rewrite)."""
     rubric: str | None = None
     """Model that rates rewrites by the rubric, as litellm names it (engine rewrite)."""
     assay: int = Field(default=0, ge=0, le=1000)

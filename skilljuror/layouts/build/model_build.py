@@ -23,7 +23,6 @@ from skilljuror.base.models.build import BuildRecord, VariantRound
 from skilljuror.base.models.gate import SEVERITIES, Finding, GateResult
 from skilljuror.base.models.measure import Price
 from skilljuror.base.models.rubric import RubricVerdict
-from skilljuror.base.models.study import AgentChoice
 from skilljuror.base.prices import PRICES
 from skilljuror.layouts.base import Transform
 from skilljuror.layouts.build.build import (
@@ -41,7 +40,6 @@ from skilljuror.layouts.build.scopes import judge_scopes
 from skilljuror.layouts.llm.prompts import Prompt, load_prompt
 from skilljuror.layouts.llm.rewrite import Draft, Rewriter
 from skilljuror.skill.bundles import load_bundle
-from skilljuror.study.agent_writer import AgentWriter
 
 Mode = Literal["assign", "rewrite"]
 SKILLS = {"baseline": "flatten-to-baseline", "pd": "disclose-progressively"}
@@ -57,30 +55,24 @@ class ModelEngine(NamedTuple):
     choice: ModelChoice  # the model and its parameters
     calls: Path  # log of model calls, outside the build: a failed build resumes from it
     rounds: int = MOST_ROUNDS  # limit of texts per variant
-    via: AgentChoice | None = None  # the agent that writes instead of a directly called model
     rubric: str | None = None
     """The model that answers the rubric for texts that pass the gates; None for no rubric."""
     prices: tuple[Price, ...] = PRICES
 
     def client(self) -> ModelClient:
-        """Return the writing client. Raises UsageError and HarnessError for an unusable agent."""
-        if self.via is None:
-            return ModelClient(self.choice, self.calls, prices=self.prices)
-        return AgentWriter(self.via, self.calls, SKILLS.values(), self.prices)
+        """Return the writing client."""
+        return ModelClient(self.choice, self.calls, prices=self.prices)
 
     def rubric_client(self) -> ModelClient:
-        """Return the rubric client; it shares the address of a directly called writing model."""
-        base = ModelChoice("") if self.via else self.choice
-        return ModelClient(
-            structs.replace(base, model=self.rubric or ""), self.calls, prices=self.prices
-        )
+        """Return the rubric client; it shares the address of the writing model."""
+        choice = structs.replace(self.choice, model=self.rubric or "")
+        return ModelClient(choice, self.calls, prices=self.prices)
 
 
 class Rewriting(NamedTuple):
     """Options of the engine `rewrite`; None for a default."""
 
     rounds: int | None = None
-    via: str | None = None
     rubric: str | None = None
 
 
@@ -117,21 +109,16 @@ def model_engine(
                 field="model",
             )
         return None
-    if not (model or rewriting.via):
+    if not model:
         raise UsageError(
             f"the engine {engine!r} requires a model: name one (--model, or build.model in a study"
             " file), such as openai/gpt-5.4",
             field="model",
         )
-    if rewriting.rubric or not rewriting.via:
-        require("models", f"the engine {engine!r}")
-    agent = None
-    if rewriting.via:
-        options = {"base_url": api_base} if api_base else {}
-        agent = AgentChoice(name=rewriting.via, model=model, options=options)
-    choice = ModelChoice(model or str(rewriting.via), api_base)
+    require("models", f"the engine {engine!r}")
     most = rewriting.rounds or MOST_ROUNDS
-    return ModelEngine(cast("Mode", engine), choice, calls, most, agent, rewriting.rubric)
+    choice = ModelChoice(model, api_base)
+    return ModelEngine(cast("Mode", engine), choice, calls, most, rewriting.rubric)
 
 
 def build_with_model(
