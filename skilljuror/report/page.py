@@ -2,9 +2,7 @@
 
 import re
 from importlib import metadata
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -101,20 +99,6 @@ def templates() -> Environment:
         "points": format_points, "counted": format_count, "breakable": breakable,
     }  # fmt: skip
     return environment
-
-
-def write_differences(differences: Any, target: Path) -> None:
-    """Write the page that shows where every unit of a source went in two variants.
-
-    `differences` carries name, a, b, counts and `passages` in source order (a `Differences` record).
-    """
-    files = [
-        (file, list(passages))
-        for file, passages in groupby(differences.passages, key=lambda passage: passage.source.file)
-    ]
-    title = f"{differences.name}: {differences.a} and {differences.b}"
-    template = templates().get_template("differences.html.j2")
-    write_atomic(target, template.render(title=title, found=differences, files=files))
 
 
 def _drawn(figure: Drawing, *, narrow: bool = False) -> Markup:

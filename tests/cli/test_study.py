@@ -171,7 +171,7 @@ ANSWERS = (
     "query STUDY outcomes",
     "query STUDY",
     "show STUDY redact-lines__bare__1",
-    "explain",
+    "audit --rules",
 )
 
 
@@ -179,7 +179,7 @@ ANSWERS = (
 def test_json_is_one_document_and_nothing_else(done, words):
     named = words.split()
     chosen = ["my out" if word == "STUDY" else word for word in named]
-    if "STUDY" not in named and named[0] != "explain":
+    if "STUDY" not in named and named[0] != "audit":
         chosen.append("my out")
     found = call(*chosen, "--json", cwd=done[0])
     assert (found.returncode, found.stderr) == (0, "")

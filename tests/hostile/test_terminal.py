@@ -38,7 +38,6 @@ COMMANDS = {
     "plan": [["plan", f"{NAME}.yaml"], ["plan", "made/study.yaml", "--from", f"gone{NAME}"]],
     "check": [["check", "lax/study.yaml"], ["check", f"{NAME}.yaml"],
         ["check", f"task{NAME}"], ["check", f"task{NAME}", "--prove"]],
-    "accept": [["accept", f"ran{NAME}", NAME, "--reason", NAME]],
     "adopt": [["adopt", f"jobs{NAME}", "--map", "map.yaml", "--out", f"adopted{NAME}"]],
     "ingest": [["ingest", f"logs{NAME}", f"gone{NAME}", "--study", f"mine{NAME}"]],
     "judge": [
@@ -62,12 +61,13 @@ COMMANDS = {
         ["audit", "source", "other", "--format", "markdown"],
         ["audit", "source", "other", "--format", "github"],
         ["audit", "source", "other", "--format", "sarif"],
+        ["audit", "--rules", NAME],
     ],
-    "export": [["export", f"mine{NAME}", "--out", f"tables{NAME}"]],
     "heat": [["heat", f"mine{NAME}"], ["heat", f"mine{NAME}", "--skill", NAME]],
     "waive": [
         ["waive", f"built{NAME}"],
         ["waive", f"built{NAME}", NAME, "--reason", NAME, "--by", NAME],
+        ["waive", f"ran{NAME}", NAME, "--reason", NAME],
     ],
     "rubric": [["rubric", f"built{NAME}"]],
     "review": [
@@ -78,9 +78,7 @@ COMMANDS = {
         ["review", f"built{NAME}", "--import", f"{NAME}.yaml"],
     ],
     "verify": [["verify", f"built{NAME}"]],
-    "diff": [["diff", f"built{NAME}"], ["diff", f"built{NAME}", "--html", f"{NAME}.html"]],
     "assay": [["assay", f"built{NAME}", "--sites", "1"]],
-    "explain": [["explain", NAME]],
     "show": [["show", f"mine{NAME}", "RUN"], ["show", f"mine{NAME}", "RUN", "--full"]],
     "report": [["report", f"mine{NAME}"], ["report", f"gone{NAME}"]],
     "query": [
@@ -97,7 +95,7 @@ COMMANDS = {
 """What is asked of every command; a command that is new needs words here."""
 QUIET = {"verify", "waive"}
 """Commands that have nothing of a stranger's to say here."""
-SAMPLE = {"explain", "query", "show"}
+SAMPLE = {"query", "show"}
 """Commands of the fast tier."""
 each = pytest.mark.parametrize(
     "name",

@@ -125,7 +125,6 @@ def test_a_condition_may_have_some_of_the_tasks(tasks):
         planned("aa")
 
 
-
 def test_the_default_contrast_is_left_open(base):
     edit(base, "contrast: {treatment: baseline, control: no_skill}\n", "")
     assert plan_of(base).config.contrast is None

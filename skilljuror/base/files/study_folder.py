@@ -52,8 +52,7 @@ class StudyFolder:
             if (self.root / "build.json").is_file():
                 raise StudyError(
                     f"{study!r} is a single build, which has files but no database: list its findings with"
-                    f" skilljuror waive {quote(study)}, compare its variants with skilljuror diff"
-                    f" {quote(study)}; a database needs two or more sources in one folder (skilljuror build"
+                    f" skilljuror waive {quote(study)}; a database needs two or more sources in one folder (skilljuror build"
                     " A B --out DIR) or the trials of a study",
                     file=str(self.database),
                 )

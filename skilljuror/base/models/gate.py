@@ -22,7 +22,7 @@ class Finding(Record):
     """One thing a gate found; printed by `skilljuror audit --json`."""
 
     rule: str
-    """Stable rule id; see `skilljuror explain RULE`."""
+    """Stable rule id; see `skilljuror audit --rules RULE`."""
     severity: FindingSeverity
     """Risk: high decides the verdict, info never does."""
     file: str

@@ -3,10 +3,7 @@
 import pytest
 
 from skilljuror.base.errors import UsageError
-from skilljuror.store import open_write
 from skilljuror.store.questions.alerts import alarms, read_alert
-from tests.support import fabricated_records as fake
-from tests.support.cli_process import call
 
 COLUMNS = ("skill", "week", "opened", "rate")
 ROWS = (("csv", "2026-11-02", 0, None), ("pdf", "2026-11-02", 3, 0.5), ("tar", None, 9, 1.0))
@@ -52,21 +49,3 @@ def test_rows_that_are_told(words, told):
 def test_conditions_that_are_none(words, problem):
     with pytest.raises(UsageError, match=problem):
         list(alarms(read_alert(words, COLUMNS), COLUMNS, ROWS))
-
-
-def test_the_exit_status_says_whether_one_holds(tmp_path):
-    path = tmp_path
-    with open_write(path / "study.duckdb") as store:
-        fake.put(store, [fake.run("a", events=[fake.event("a")])])
-    quiet = call("query", path, "by_skill", "--alert", "offered < 1", "--limit", "0")
-    assert (quiet.returncode, "alert" in quiet.stderr) == (0, False)
-    done = call(
-        "query", path, "by_skill", "--alert", "opened < 1", "--format", "csv", "--limit", "0"
-    )
-    assert done.returncode == 1
-    assert "alert: opened < 1: skill=unused" in done.stderr  # of a row that is not printed
-    assert done.stdout.startswith("skill,")
-    unknown = call("query", path, "SELECT NULL AS opened", "--alert", "opened < 1")
-    assert (unknown.returncode, "unknown, opened is null" in unknown.stderr) == (1, True)
-    bad = call("query", path, "by_skill", "--alert", "open < 1")
-    assert (bad.returncode, "it has skill, week" in bad.stderr) == (2, True)

@@ -27,8 +27,8 @@ def test_every_table_has_a_file_with_its_rows_and_types(tmp_path):
 
 def test_a_folder_with_content_is_left_alone(tmp_path):
     study = small_study(tmp_path).parent
-    done = call("export", study, "--out", study)
+    done = call("query", study, "--out", study)
     assert (done.returncode, "is not empty; name a new folder" in done.stderr) == (2, True)
     for _ in range(2):  # an earlier export is replaced
-        done = call("export", study, "--out", tmp_path / "new")
+        done = call("query", study, "--out", tmp_path / "new")
         assert (done.returncode, "tables, " in done.stdout) == (0, True)

@@ -40,15 +40,6 @@ def test_a_questions_own_study_is_the_name_in_the_study_file(place):
     assert [row[:2] for row in found.rows] == [("one", "fabricated"), ("two", "fabricated")]
 
 
-def test_alerts_and_limits_are_over_the_whole_table(place):
-    done = call(
-        "query", "one", "two", "SELECT 1 AS n", "--alert", "n < 2", "--limit", "1", cwd=place
-    )
-    assert done.returncode == 1
-    assert done.stderr.count("alert: ") == 2
-    assert "the first 1 of 2 rows" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -1,8 +1,8 @@
 """Difficulty of tasks in a pilot study: rates, limits and verdicts, counted by hand."""
 
 import pytest
-from skilljuror.build.given_skills import GivenSkillRow
 
+from skilljuror.layouts.build.given_skills import GivenSkillRow
 from skilljuror.store import open_write
 from skilljuror.store.questions.catalog import NOT_USABLE
 from skilljuror.store.questions.run import query, remarks_on, run
