@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from skilljuror.base.errors import HarnessError, SkilljurorError
-from skilljuror.base.llm.answers import ModelChoice
+from skilljuror.base.llm import ModelChoice
 from skilljuror.base.models.agent import AgentProgram
 from skilljuror.base.models.study import StudyConfig
 from skilljuror.harness.agents import refuse_missing_keys
@@ -80,7 +80,7 @@ def _models(config: StudyConfig, agents: Sequence[AgentProgram]) -> Iterator[Req
 
 
 def _ask(choice: ModelChoice) -> str:
-    from skilljuror.base.llm.transport import complete  # takes seconds to import
+    from skilljuror.base.llm import complete
 
     reply = complete(choice, [{"role": "user", "content": "Answer with: ready"}], None)
     return f"it answered {reply.text.strip()[:60]!r}"

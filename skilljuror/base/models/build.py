@@ -93,7 +93,7 @@ class BuildRecord(Record):
     """Slug of the source."""
     skilljuror_version: str
     """Version of the package that built it."""
-    code_digest: str
+    code_digest: str | None = None
     """sha256 over the package's code, the libraries that read text and Python."""
     engine: str
     """plan (deterministic), assign or rewrite."""

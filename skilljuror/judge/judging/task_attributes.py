@@ -21,8 +21,7 @@ from skilljuror.base.files import (
     read_rows,
 )
 from skilljuror.base.fingerprints import texts_below
-from skilljuror.base.llm import Message, ModelClient, as_data, in_flight
-from skilljuror.base.llm.answers import prompt
+from skilljuror.base.llm import Message, ModelClient, as_data, in_flight, prompt
 from skilljuror.base.model_calls import THREADS
 from skilljuror.base.models.study import PlannedTask, StudyPlan
 from skilljuror.base.models.task_attribute import AttributeRubric, JudgedAttribute

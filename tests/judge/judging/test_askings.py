@@ -2,8 +2,7 @@
 
 import pytest
 
-from skilljuror.base.llm import ModelChoice, ModelClient
-from skilljuror.base.llm.transport import Reply
+from skilljuror.base.llm import ModelChoice, ModelClient, Reply
 from skilljuror.base.models.measure import UptakeCategory
 from skilljuror.base.models.trajectory import Usage
 from skilljuror.judge.by_model.answers import Outcome
