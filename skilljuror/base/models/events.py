@@ -22,54 +22,35 @@ OPENING = FANOUT - {"search"}
 
 
 class ResourceEvent(Struct, frozen=True, gc=False):
-    """One event; the fields are those of `skilljuror events`, of DuckDB and of the labels."""
+    """One event; the fields are those of `skilljuror events`, of DuckDB and of the labels.
+
+    The columns of `events` say what its fields mean."""
 
     trajectory: str
-    """Key of the trajectory."""
     ordinal: int
-    """0-based number inside the trajectory, in order of occurrence."""
     line: int
-    """Place of the call or injection: 1-based raw line, or number of the element in a log that is one
-    JSON document."""
     agent: str
-    """"main" or the sub-agent's native id."""
     step: int
-    """1-based agent step of that agent; 0 before the first."""
     skill: str
-    """Skill: its folder if a manifest lists it, else its name as offered."""
     resource: str
-    """Canonical path inside the skill; "SKILL.md"; "." for a bare listing."""
     resource_class: ResourceClass
-    """root, support, code or data."""
     kind: EventKind
-    """What happened."""
     via: Via
-    """How."""
     ok: bool | None
-    """True if content was returned or the whole command exited with 0; None if unknown."""
     content_exposed: Exposed
     """How much of the file the model saw; exec and import expose none."""
     lines: tuple[tuple[int, int], ...] | None = None
-    """File lines shown, as inclusive ranges; None if unknown."""
     witness: Witness = "command"
     """Evidence for it."""
     call_id: str | None = None
-    """The log's id of the call."""
     file: str | None = None
-    """Raw file of `line` if it is not the trajectory's first file."""
     phantom: bool = False
     """True for a path under a skill root that the bundle does not have."""
     bundled: bool = False
-    """True for a skill that belongs to the agent itself."""
     quote: str = ""
-    """A short piece of the evidence."""
     note: str = ""
-    """Free text; names any disagreement between the witnesses."""
     shown_bytes: int | None = None
-    """Bytes of the resource's text that were shown; None if unknown."""
     text_digest: str | None = None
-    """Version of a SKILL.md that was shown in full: sha256 of its lines, without front matter, blank
-    lines and blanks at their ends; None for anything else, or if the text cannot be told apart."""
 
     @property
     def event(self) -> str:
@@ -83,17 +64,14 @@ class ResourceEvent(Struct, frozen=True, gc=False):
 
 
 class UnknownTool(Struct, frozen=True, gc=False):
-    """Calls of a tool of which nobody knows what it does."""
+    """Calls of a tool of which nobody knows what it does.
+
+    The columns of `unknown_tools` say what its fields mean."""
 
     trajectory: str
-    """Key of the trajectory."""
     tool: str
-    """Name of the tool in the log."""
     calls: int
-    """Its calls that were neither refused nor gave an event."""
     skills: tuple[str, ...] = ()
-    """Skills that a call or its answer names a file of, without an event that explains it: whether
-    they were opened is unknown."""
 
 
 class Resource(Struct, frozen=True):
@@ -127,20 +105,16 @@ class SkillManifest(Struct, frozen=True):
 
 
 class UnitExposure(Struct, frozen=True, gc=False):
-    """One showing of a knowledge unit to an agent."""
+    """One showing of a knowledge unit to an agent.
+
+    The columns of `exposure` say what its fields mean."""
 
     trajectory: str
-    """Key of the trajectory."""
     unit: str
-    """Unit id of the build's knowledge map."""
     agent: str
-    """Whose context."""
     step: int
-    """Step at which it arrived; 0 before the first."""
     ordinal: int
-    """Number of the event that showed it."""
     tokens: int | None = None
-    """Tokens of the unit's text."""
 
 
 class Exposure(Struct, frozen=True):

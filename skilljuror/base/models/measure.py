@@ -13,18 +13,15 @@ if TYPE_CHECKING:
 
 
 class Measure(Struct, frozen=True, gc=False):
-    """One number about one trial; a null has a reason."""
+    """One number about one trial; a null has a reason.
+
+    The columns of `measures` say what its fields mean."""
 
     trial: str
-    """Trial (or, in observed mode, trajectory) it is about."""
     metric: str
-    """Name of the measure."""
     value: float | None
-    """The number; None if it could not be computed."""
     key: str = ""
-    """Sub-key, such as a resource or a bin, or ""."""
     reason: str | None = None
-    """Why the value is None."""
 
 
 class Price(Struct, frozen=True):
@@ -146,53 +143,38 @@ class UptakeCategory(StrEnum):
 
 
 class Verdict(Struct, frozen=True):
-    """Did an opened resource become visible work? One judge's answer on one event."""
+    """Did an opened resource become visible work? One judge's answer on one event.
+
+    The columns of `verdicts` say what its fields mean."""
 
     event: str
-    """Id of the event."""
     trial: str
-    """Trial or trajectory it belongs to."""
     judge: str
-    """Name and version of the judge."""
     label: UptakeLabel
-    """yes, no or unknown; unknown does not mean no (measures §4)."""
     category: UptakeCategory
-    """Why."""
     source_quote: str | None = None
-    """What the resource said."""
     action_quote: str | None = None
-    """What the agent did with it."""
     action_step: int | None = None
-    """Step of that action."""
     action_line: int | None = None
-    """Place of that action in the raw log."""
     model: str | None = None
-    """Model behind an LLM judge; None for the tracing judge."""
     prompt_sha256: str | None = None
-    """Digest of the prompt of an LLM judge."""
     note: str = ""
-    """Free text."""
     source_line: int | None = None
-    """Line of the resource that says it, 1-based; None for a line that its text does not have, as one of
-    a script's output."""
     used: tuple[tuple[str, int], ...] = ()
     """For a yes of a judge without a model: (line of the shown text, step that used it), the quoted one
     first. Not stored; see UnitUse."""
 
 
 class UnitUse(Struct, frozen=True, gc=False):
-    """One knowledge unit whose line proves a use."""
+    """One knowledge unit whose line proves a use.
+
+    The columns of `unit_uses` say what its fields mean."""
 
     trial: str
-    """Trial of the study."""
     judge: str
-    """Name and version of the judge."""
     event: str
-    """Id of the event that showed the line."""
     unit: str
-    """Unit id of the build's knowledge map."""
     step: int
-    """Step that used it."""
 
 
 Effect = Literal["failed", "error_gone", "wrote", "worked"]
@@ -242,21 +224,15 @@ class RepeatedVerdict(Struct, frozen=True, gc=False):
 
 
 class JudgeCalls(Struct, frozen=True, gc=False):
-    """Model calls made to judge one run."""
+    """Model calls made to judge one run.
+
+    The columns of `judge_calls` say what its fields mean."""
 
     trial: str
-    """Trial, or key of a foreign run."""
     judge: str
-    """Judge that used the answers."""
     model: str
-    """Model that was asked."""
     asked: int
-    """Events asked about."""
     calls: int
-    """Answers received, including unusable ones."""
     input_tokens: int | None = None
-    """Prompt tokens including cached ones; None if unknown."""
     output_tokens: int | None = None
-    """Completion tokens."""
     cost_usd: float | None = None
-    """Price paid for these answers, US dollars; None if the model's price is unknown."""
