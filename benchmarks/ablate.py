@@ -28,8 +28,7 @@ from msgspec import structs
 from benchmarks import labels
 from benchmarks.ablation_rules import RULES, Rule
 from skilljuror.base.errors import TrajectoryError
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS
 from skilljuror.logs.discovery.find_logs import discover

@@ -25,7 +25,7 @@ from typing import Any
 
 from skilljuror.base.errors import SkilljurorError
 from skilljuror.base.files import read_jsonl, sha256
-from skilljuror.base.tokens import count
+from skilljuror.base.texts import count
 from skilljuror.layouts.build.build import (
     DEFAULT_VARIANTS,
     build_source,

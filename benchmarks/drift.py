@@ -23,7 +23,7 @@ from skilljuror.audit.audit import audit
 from skilljuror.audit.gates.mutations.catalog import MUTATIONS
 from skilljuror.audit.gates.mutations.sites import MutationTarget, is_equivalent
 from skilljuror.base.errors import SkilljurorError
-from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.skill import Bundle
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.build.folder import VARIANTS
 from skilljuror.measures.stats.intervals import wilson_interval

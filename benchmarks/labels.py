@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.base.errors import TrajectoryError
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import ResourceEvent, Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS
 from skilljuror.logs.discovery.find_logs import discover

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from skilljuror.audit.comparison.file_rows import routes, rows_of
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.resource_class import is_markdown
-from skilljuror.base.tokens import count
+from skilljuror.base.skill import Bundle, is_markdown
+from skilljuror.base.texts import count
 from skilljuror.skill.markdown.block_index import markdown_index, visible_text
 from skilljuror.skill.markdown.text_file import read_text
 from skilljuror.skill.units.extract import units_of

@@ -22,9 +22,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from skilljuror.base.errors import TrajectoryError
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.measure import UptakeCategory, Verdict
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.results import UptakeCategory, Verdict
+from skilljuror.base.trajectory import ResourceEvent, Trajectory
 from skilljuror.events.attribute import Attribution, attribute
 from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.judge.tracing import TracingJudge

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.base.workers import map_ordered
 from skilljuror.events.attribute import attribute
 from skilljuror.logs.discovery.find_logs import discover

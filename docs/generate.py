@@ -9,7 +9,7 @@ import typer
 from glossary_page import glossary_page
 from typer.main import get_command
 
-from skilljuror.base.models.study import StudyConfig
+from skilljuror.base.study import StudyConfig
 from skilljuror.cli.app import app
 from skilljuror.measures.metrics import definitions
 from skilljuror.report.computed import COMPUTED

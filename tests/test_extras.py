@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from skilljuror.base.extras import EXTRAS
+from skilljuror.base.errors import EXTRAS
 from tests.support.places import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

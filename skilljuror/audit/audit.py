@@ -9,10 +9,9 @@ from skilljuror.audit.gates import GATES
 from skilljuror.audit.gates.findings import Gate
 from skilljuror.audit.gates.policies import policy as load_policy
 from skilljuror.audit.gates.policies import worst
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.gate import SEVERITIES, AuditResult, Finding, GateResult
-from skilljuror.base.models.knowledge import CONTENT_KINDS
-from skilljuror.base.registry import resolve
+from skilljuror.base.build import SEVERITIES, AuditResult, Finding, GateResult
+from skilljuror.base.errors import resolve
+from skilljuror.base.skill import CONTENT_KINDS, Bundle
 
 DECLARED = "declared: the control breaks this rule on purpose"
 

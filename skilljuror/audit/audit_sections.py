@@ -9,10 +9,8 @@ from skilljuror.audit.comparison.unit_matching import knowledge_map
 from skilljuror.audit.gates.findings import cut_text
 from skilljuror.audit.gates.knowledge import is_duty
 from skilljuror.audit.gates.policies import policy as load_policy
-from skilljuror.base.models.audit import SectionChange
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.gate import SEVERITIES, VERDICTS, AuditResult, Finding
-from skilljuror.base.models.knowledge import CONTENT_KINDS, MappedUnit, Unit
+from skilljuror.base.build import SEVERITIES, VERDICTS, AuditResult, Finding, SectionChange
+from skilljuror.base.skill import CONTENT_KINDS, Bundle, MappedUnit, Unit
 from skilljuror.skill.units.extract import units_of
 
 _ANY_SIZE = 1 << 30  # compared units at which no share of them is exceeded

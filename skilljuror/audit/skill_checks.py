@@ -19,11 +19,12 @@ from skilljuror.audit import skill_signals as patterns
 from skilljuror.audit.comparison.unit_matching import knowledge_map
 from skilljuror.audit.gates.pointers import pointer_observations
 from skilljuror.audit.gates.security import SecurityGate
+from skilljuror.base.build import Finding
 from skilljuror.base.errors import BundleError, StudyError
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.gate import Finding
-from skilljuror.base.models.knowledge import Unit
-from skilljuror.base.models.resource_class import (
+from skilljuror.base.skill import (
+    Blob,
+    Bundle,
+    Unit,
     is_licence,
     is_markdown,
     missing_root,

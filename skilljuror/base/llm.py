@@ -2,8 +2,7 @@
 
 A question goes through litellm, over HTTP with one wall against servers that are not trusted: a maximum size, a
 time limit, no redirects. Every answer is in the call log under the digest of its question, which answers the same
-question again.
-"""
+question again."""
 
 import atexit
 import json
@@ -24,13 +23,20 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from msgspec import Struct, structs
 from pydantic import BaseModel, ValidationError
 
-from skilljuror.base.errors import ModelError, QuestionRefused, UnusableAnswer, UsageError
-from skilljuror.base.extras import require
-from skilljuror.base.files import append_jsonl, digest_json, read_rows
-from skilljuror.base.models.measure import Price
-from skilljuror.base.models.trajectory import Usage
-from skilljuror.base.prices import PRICES, cost, price_of
-from skilljuror.base.redaction import SECRET_NAME, redact
+from skilljuror.base.errors import (
+    SECRET_NAME,
+    ModelError,
+    QuestionRefused,
+    UnusableAnswer,
+    UsageError,
+    redact,
+    require,
+)
+from skilljuror.base.files import StudyFolder, append_jsonl, digest_json, read_record, read_rows
+from skilljuror.base.results import Price
+from skilljuror.base.study import StudyPlan
+from skilljuror.base.texts import PRICES, cost, price_of, with_packaged
+from skilljuror.base.trajectory import Usage
 
 BYTES_PER_TOKEN = 3
 """Assumed bytes of a prompt per token before a server has counted: few texts have more tokens."""
@@ -537,6 +543,10 @@ def _litellm() -> Any:
     unlimited = httpx.Limits(max_connections=None, max_keepalive_connections=None)
     client = httpx.Client(verify=get_ssl_configuration(), limits=unlimited)
 
+    def refusal(status: int, problem: str) -> httpx.Response:
+        """A response in place of the server's, which litellm reports."""
+        return httpx.Response(status, json={"error": {"message": problem}})
+
     class Wall(httpx.BaseTransport):
         """Passes on whole, uncompressed answers of at most MAX_BODY; refuses the rest."""
 
@@ -546,13 +556,9 @@ def _litellm() -> Any:
             body = b""
             with closing(response):
                 if response.has_redirect_location:  # the prompt is for the named server alone
-                    return _no_answer(
-                        httpx, response.status_code, "the server redirects to another one"
-                    )
+                    return refusal(response.status_code, "the server redirects to another one")
                 if response.headers.get("Content-Encoding", "identity") != "identity":
-                    return _no_answer(
-                        httpx, 502, "the answer is compressed, which was not asked for"
-                    )
+                    return refusal(502, "the answer is compressed, which was not asked for")
                 for part in response.iter_raw():
                     body += part
                     if len(body) > MAX_BODY:
@@ -569,11 +575,6 @@ def _litellm() -> Any:
     litellm.client_session = httpx.Client(transport=litellm.sync_transport)
     atexit.register(client.close)
     return litellm
-
-
-def _no_answer(httpx: Any, status: int, problem: str) -> Any:
-    """A response in place of the server's, which litellm reports."""
-    return httpx.Response(status, json={"error": {"message": problem}})
 
 
 # Concurrent calls in threads: a call spends nearly all of its time waiting for its server.
@@ -635,3 +636,19 @@ def _cancelled(todo: SimpleQueue[Any]) -> int:
         except Empty:
             return count
         count += 1
+
+
+# Prices and limits of model calls, shared by rubric and judges.
+
+
+THREADS = 16
+"""Default number of parallel calls."""
+MOST_UNPARSED = 0.02
+"""Maximum share of invalid answers for a valid result."""
+
+
+def study_prices(place: Path) -> tuple[Price, ...]:
+    """Return the packaged prices, overridden by those of a planned study."""
+    folder = StudyFolder(place)
+    own = read_record(StudyPlan, folder.plan_file).config.prices if folder.planned else ()
+    return with_packaged(own)

@@ -197,7 +197,7 @@ def _build_blocks(
     for one in reviews.values():
         yield from one.stale_notes
     yield f"tokens counted with {built[0].tokenizer}"
-    from skilljuror.base.models.gate import AssayReport
+    from skilljuror.base.build import AssayReport
     from skilljuror.layouts.build.assay import power_sentence
 
     for record in built:
@@ -303,7 +303,7 @@ def audit(
     in the revision of SOURCE.
     """
     from skilljuror.audit.audit import audit as judge_pair
-    from skilljuror.base.models.resource_class import missing_root
+    from skilljuror.base.skill import missing_root
     from skilljuror.report.audit import FORMATS, as_markdown
     from skilljuror.skill.bundles.revision import file_at, load_named, revision_of
     from skilljuror.study.waivers import ACCEPTED, accept_known, read_accepted
@@ -596,7 +596,7 @@ def rubric(
 
 
 def _classify_tasks(place: Path, study_file: Path, client: Any, threads: int) -> Answer:
-    from skilljuror.base.model_calls import MOST_UNPARSED
+    from skilljuror.base.llm import MOST_UNPARSED
     from skilljuror.judge.judging.task_attributes import judge_tasks
 
     with progress() as listener:
@@ -687,7 +687,7 @@ def advise(
 
         checked = check_skill(skill, source, task)
         return Answer(checked, _check_blocks(checked))
-    from skilljuror.base.models.study import StudyConfig
+    from skilljuror.base.study import StudyConfig
     from skilljuror.report.advise import advise as compare
     from skilljuror.study.init_study import LAYOUTS
 

@@ -161,7 +161,7 @@ def ingest(
 
 
 def _ingest_blocks(summary: Any, study: Path, prune: bool) -> Iterator[Block]:
-    from skilljuror.base.models.ingest import unknown_tools_note
+    from skilljuror.base.results import unknown_tools_note
 
     if not summary.trials:
         fate = "pruned" if prune else "their runs are kept without --prune"
@@ -224,7 +224,7 @@ def _usual_folders(yes: bool) -> list[Path]:
 
 
 def _timestamp(since: str | None) -> float | None:
-    from skilljuror.base.times import parse_time
+    from skilljuror.base.files import parse_time
 
     if since is None:
         return None

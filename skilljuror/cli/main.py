@@ -22,8 +22,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, NoReturn, TextIO, cast
 
-from skilljuror.base.errors import SkilljurorError
-from skilljuror.base.redaction import redact
+from skilljuror.base.errors import SkilljurorError, redact
 
 STOPPED = 130
 """Exit status after Ctrl-C."""

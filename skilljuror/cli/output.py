@@ -230,7 +230,7 @@ def share_text(count: int, whole: int) -> str:
 
 def legend(words: Iterable[str]) -> list[str]:
     """One line per word that has a meaning, in the order of the legend."""
-    from skilljuror.base.models.measure import UptakeCategory
+    from skilljuror.base.results import UptakeCategory
 
     named = {LEGEND_COLUMNS.get(word, word) for word in words}
     meanings = LEGEND | {category.value: category.legend for category in UptakeCategory}

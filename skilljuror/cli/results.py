@@ -27,8 +27,7 @@ from skilljuror.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from skilljuror.base.models.events import ResourceEvent
-    from skilljuror.base.models.trajectory import Step
+    from skilljuror.base.trajectory import ResourceEvent, Step
     from skilljuror.report.lookup import RunDetails
 
 SHORT = 200

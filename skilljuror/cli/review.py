@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from skilljuror.base.errors import UsageError
-from skilljuror.base.extras import require
+from skilljuror.base.errors import UsageError, require
 from skilljuror.cli.output import Answer, Block, Indented, Table, labelled, wants_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skilljuror.base.models.review_queue import ReviewItem
+    from skilljuror.base.review import ReviewItem
     from skilljuror.review.desk import StudyDesk
 
 
@@ -55,7 +54,7 @@ def review(
 
     Without an option, a page for deciding opens in the browser.
     """
-    from skilljuror.base.models.review_queue import blind_id
+    from skilljuror.base.review import blind_id
     from skilljuror.base.review_rows import login_name, now, reviewer_name
     from skilljuror.review.desk import StudyDesk
     from skilljuror.review.labels import export_labels, import_labels

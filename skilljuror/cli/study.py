@@ -452,7 +452,7 @@ def demo(
     jobs: Jobs = 2,
 ) -> Answer:
     """Run a whole example study offline, from build to report."""
-    from skilljuror.base.extras import require
+    from skilljuror.base.errors import require
     from skilljuror.base.files import StudyFolder, data_dir
     from skilljuror.judge.judging.judge_study import judge_study
     from skilljuror.report.lookup import report_study

@@ -6,9 +6,15 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import Resource, ResourceEvent, SkillManifest, UnknownTool, Via
-from skilljuror.base.models.resource_class import class_of, is_root
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.skill import class_of, is_root
+from skilljuror.base.trajectory import (
+    Resource,
+    ResourceEvent,
+    SkillManifest,
+    Trajectory,
+    UnknownTool,
+    Via,
+)
 from skilljuror.events.events.candidate_event import CandidateEvent
 from skilljuror.events.events.injected_content import message_events, skill_call_events
 from skilljuror.events.events.search_output import (

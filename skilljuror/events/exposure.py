@@ -5,9 +5,8 @@ Every variant contains the same units; a unit is exposed when its lines in this 
 
 from collections.abc import Collection, Iterable, Sequence
 
-from skilljuror.base.models.events import Exposure, ResourceEvent, UnitExposure
-from skilljuror.base.models.knowledge import MappedUnit, UnitLocation
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.skill import MappedUnit, UnitLocation
+from skilljuror.base.trajectory import Exposure, ResourceEvent, Trajectory, UnitExposure
 from skilljuror.events.evidence.line_index import ResourceKey
 
 _EXPOSING_KINDS = frozenset({"activate", "read", "search"})

@@ -6,9 +6,15 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from skilljuror.base.models.events import SkillManifest
-from skilljuror.base.models.resource_class import is_root
-from skilljuror.base.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
+from skilljuror.base.skill import is_root
+from skilljuror.base.trajectory import (
+    Message,
+    SkillManifest,
+    Step,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+)
 from skilljuror.events.accesses.file_access import Access
 from skilljuror.events.evidence.line_index import LineIndex, ResourceKey, without_numbers
 from skilljuror.events.evidence.output_segments import Segment, Segments, segment_output

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import structs
 
-from skilljuror.base.models.agent import SKILLS, AgentProgram
-from skilljuror.base.models.resource_class import is_root_name
+from skilljuror.base.skill import is_root_name
+from skilljuror.base.study import SKILLS, AgentProgram
 from skilljuror.harness.artifacts import Reading, copy_logs, plain_folder
 from skilljuror.harness.inside_harbor.skilljuror_bwrap import own_file
 from skilljuror.harness.sandbox import HOME

@@ -10,15 +10,15 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.study import (
+from skilljuror.base.errors import redact
+from skilljuror.base.study import (
     AgentChoice,
+    AgentProgram,
     HarnessChoice,
     PlannedTask,
     PlannedTrial,
     TrialRecord,
 )
-from skilljuror.base.redaction import redact
 
 
 class TrialJob(Struct, frozen=True):

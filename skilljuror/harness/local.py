@@ -13,11 +13,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skilljuror.base.errors import HarnessError, UsageError
+from skilljuror.base.errors import HarnessError, UsageError, redact_files
 from skilljuror.base.files import data_dir, digest_tree
-from skilljuror.base.models.harbor import Reward
-from skilljuror.base.models.study import TrialRecord, TrialStatus
-from skilljuror.base.redaction import redact_files
+from skilljuror.base.study import Reward, TrialRecord, TrialStatus
 from skilljuror.harness.agent_home import (
     collect_logs,
     listed_tools,

@@ -11,8 +11,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from skilljuror.base.models.harbor import REWARD, Reward, chosen_reward
-from skilljuror.base.redaction import MIN_SECRET
+from skilljuror.base.errors import MIN_SECRET
+from skilljuror.base.study import REWARD, Reward, chosen_reward
 
 MAX_BYTES = 1_000_000
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")

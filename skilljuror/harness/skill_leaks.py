@@ -1,6 +1,6 @@
 """Does a Skill give the answer away? Runs of words that a Skill shares with a task's solution and verifier.
 
-With the fingerprints F of `skilljuror.base.fingerprints`, the Skill's text S without licences, the hidden text H
+With the fingerprints F of `skilljuror.base.texts`, the Skill's text S without licences, the hidden text H
 of solution/ and tests/, and the visible text V of the instruction and the environment:
 
     leak(S, H) = | F(S) ∩ F(H) - F(V) |
@@ -18,8 +18,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from skilljuror.base.fingerprints import LARGEST, LEAST, RUN, Fingerprints, texts_below, tokenize
-from skilljuror.base.models.resource_class import class_of, is_licence
+from skilljuror.base.skill import class_of, is_licence
+from skilljuror.base.texts import LARGEST, LEAST, RUN, Fingerprints, texts_below, tokenize
 from skilljuror.harness.tasks import BAKED_SKILLS
 from skilljuror.layouts.build.protected_texts import FOLDERS, bundle_texts
 

@@ -5,15 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from skilljuror.base.build import LEAK_RULE, Finding
 from skilljuror.base.errors import GateError
 from skilljuror.base.files import StudyFolder, read_record, read_rows
-from skilljuror.base.fingerprints import Fingerprints
-from skilljuror.base.models.gate import LEAK_RULE, Finding
-from skilljuror.base.models.resource_class import is_licence
-from skilljuror.base.models.review import Waiver
-from skilljuror.base.models.study import Condition, PlannedTask, StudyPlan
-from skilljuror.base.models.trial_arm import arm_at, trial_arms
+from skilljuror.base.review import Waiver
 from skilljuror.base.review_rows import rows_of
+from skilljuror.base.skill import is_licence
+from skilljuror.base.study import Condition, PlannedTask, StudyPlan, arm_at, trial_arms
+from skilljuror.base.texts import Fingerprints
 from skilljuror.harness.skill_leaks import LeakVerdict, finding_id, verdict_of
 from skilljuror.layouts.build.protected_texts import FOLDERS, ProtectedText, fingerprints_of
 

@@ -12,18 +12,19 @@ from typing import Any
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import digest_tree, read_record, sha256
-from skilljuror.base.fingerprints import copies, texts_below
-from skilljuror.base.models.resource_class import class_of
-from skilljuror.base.models.study import (
+from skilljuror.base.review import RUBRIC_FILE
+from skilljuror.base.skill import class_of
+from skilljuror.base.study import (
+    TRIGGER_FILE,
     Condition,
     GivenSkill,
     PlannedTask,
     SkillSource,
     TaskEntry,
     TaskJudge,
+    TaskTrigger,
 )
-from skilljuror.base.models.task_rubric import RUBRIC_FILE
-from skilljuror.base.models.task_trigger import TRIGGER_FILE, TaskTrigger
+from skilljuror.base.texts import copies, texts_below
 
 BAKED_SKILLS = "skills"
 """Folder under environment/ with a task's own Skill; no arm ever gets it directly."""

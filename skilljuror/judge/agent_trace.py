@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from skilljuror.base.models.trajectory import Compaction, Trajectory
+from skilljuror.base.trajectory import Compaction, Trajectory
 from skilljuror.judge.features.extraction import is_heading, is_number
 from skilljuror.judge.features.feature_index import FeatureIndex
 from skilljuror.judge.replay.content_ownership import ContentOwnership

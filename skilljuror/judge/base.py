@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import ClassVar, Protocol
 
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.measure import Verdict
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.results import Verdict
+from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
 
 
 class Judge(Protocol):

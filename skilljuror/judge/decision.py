@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.measure import UptakeCategory
+from skilljuror.base.results import UptakeCategory
+from skilljuror.base.trajectory import ResourceEvent
 from skilljuror.judge.agent_trace import AgentTrace, ContentUse, EventTrace
 from skilljuror.judge.features.extraction import DECISIVE_WEIGHT
 from skilljuror.judge.features.key_values import is_setting

@@ -8,7 +8,7 @@ import yaml
 
 from skilljuror.base.errors import JudgeError
 from skilljuror.base.files import data_dir
-from skilljuror.base.models.measure import UptakeCategory
+from skilljuror.base.results import UptakeCategory
 
 
 @dataclass(frozen=True)

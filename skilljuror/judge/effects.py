@@ -10,9 +10,8 @@ A call with an unknown result has no effect.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.measure import Effect, LocalEffect
-from skilljuror.base.models.trajectory import Step, ToolCall, Trajectory
+from skilljuror.base.results import Effect, LocalEffect
+from skilljuror.base.trajectory import ResourceEvent, Step, ToolCall, Trajectory
 
 NEAR = 20
 """Maximum calls before the success of a command that may have fixed it."""

@@ -26,9 +26,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.measure import Verdict
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.results import Verdict
+from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
 from skilljuror.judge.agent_trace import AgentTrace, ContentUse
 from skilljuror.judge.decision import Decision, decide
 from skilljuror.judge.features.extraction import DECISIVE_WEIGHT, position_of

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 from skilljuror.base.errors import TransformError
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Plan
+from skilljuror.base.skill import Bundle, Plan
 
 
 class Transform(Protocol):

@@ -10,9 +10,14 @@ from pathlib import PurePosixPath
 from skilljuror.audit.plans.block_inventory import distinct_words
 from skilljuror.audit.plans.render import BundleTexts
 from skilljuror.base.errors import TransformError
-from skilljuror.base.models.bundle import Bundle, Skill
-from skilljuror.base.models.plan import Copy, Omitted, Plan, PlannedFile, Substitution
-from skilljuror.base.models.resource_class import (
+from skilljuror.base.skill import (
+    Bundle,
+    Copy,
+    Omitted,
+    Plan,
+    PlannedFile,
+    Skill,
+    Substitution,
     is_markdown,
     is_root_name,
     missing_root,

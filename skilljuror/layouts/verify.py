@@ -25,14 +25,13 @@ from skilljuror.audit.gates.rubric import (
     prompt_digest,
     rubric_digest,
 )
+from skilljuror.base.build import AssayReport, BuildRecord
 from skilljuror.base.errors import BundleError, SkilljurorError, StudyError
 from skilljuror.base.files import read_rows, write_record
 from skilljuror.base.llm import ModelAnswer, ModelChoice, RecordedModel
-from skilljuror.base.models.build import BuildRecord
-from skilljuror.base.models.bundle import Bundle, BundleIssue
-from skilljuror.base.models.gate import AssayReport
-from skilljuror.base.models.rubric import RubricVerdict
-from skilljuror.base.tokens import tokenizer_name
+from skilljuror.base.review import RubricVerdict
+from skilljuror.base.skill import Bundle, BundleIssue
+from skilljuror.base.texts import tokenizer_name
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.build.build import (
     Engine,

@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple
 
 from msgspec import Struct
 
-from skilljuror.base.models.ingest import UnloggedTrial
-from skilljuror.base.models.trajectory import AgentTraits, Trajectory
+from skilljuror.base.results import UnloggedTrial
+from skilljuror.base.trajectory import AgentTraits, Trajectory
 
 
 class LogKind(IntEnum):

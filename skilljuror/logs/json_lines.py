@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from skilljuror.base.models.trajectory import Trajectory, Usage
+from skilljuror.base.trajectory import Trajectory, Usage
 from skilljuror.logs.assembly.builders import TrajectoryBuilder, total_usage
 from skilljuror.logs.base import Parser, Source
 from skilljuror.logs.raw_logs.coercion import as_epoch

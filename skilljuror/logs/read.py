@@ -8,9 +8,8 @@ from inspect import isabstract
 
 from msgspec.structs import replace
 
-from skilljuror.base.errors import SkilljurorError, UsageError
-from skilljuror.base.models.trajectory import AgentTraits, Trajectory
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import SkilljurorError, UsageError, resolve
+from skilljuror.base.trajectory import AgentTraits, Trajectory
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import Parser, SessionLink, Source
 from skilljuror.logs.raw_logs.jsonl import unreadable

@@ -12,12 +12,10 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
+from skilljuror.base.build import BuildRecord, Finding, GateResult, GateVerdict, VariantManifest
 from skilljuror.base.errors import BundleError, TransformError
 from skilljuror.base.files import read_rows
-from skilljuror.base.models.build import BuildRecord, VariantManifest
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.gate import Finding, GateResult, GateVerdict
-from skilljuror.base.models.resource_class import missing_root
+from skilljuror.base.skill import Bundle, missing_root
 from skilljuror.layouts.build.build import BuildInProgress, PlanEngine, transforms_by_name
 from skilljuror.layouts.build.folder import GATE_RESULTS, safe_target
 from skilljuror.layouts.build.manifests import CONTEXT_LIMIT, READ_LIMIT, SMALL_FILE

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from skilljuror.base.redaction import without_paths
+from skilljuror.base.errors import without_paths
 from skilljuror.store.questions.run import TASKS, QueryResult, Reader, run
 
 PRIVATE = frozenset(

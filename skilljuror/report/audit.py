@@ -5,8 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from skilljuror.base.models.audit import SectionChange
-from skilljuror.base.models.gate import AuditResult, Finding, FindingSeverity
+from skilljuror.base.build import AuditResult, Finding, FindingSeverity, SectionChange
 
 Side = Literal["source", "variant"]
 MAX_SHOWN = 60

@@ -11,11 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.base.errors import SkilljurorError, StudyError
+from skilljuror.base.errors import SkilljurorError, StudyError, resolve
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.study import Condition, StudyConfig, StudyPlan
-from skilljuror.base.registry import resolve
+from skilljuror.base.study import AgentProgram, Condition, StudyConfig, StudyPlan
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.base import Harness, Requirement, time_limit
 from skilljuror.layouts.build.given_skills import GivenSkills

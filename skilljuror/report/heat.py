@@ -7,7 +7,7 @@ from typing import Any
 
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import StudyFolder, read_record, write_atomic
-from skilljuror.base.models.study import StudyPlan
+from skilljuror.base.study import StudyPlan
 from skilljuror.measures.stats.intervals import wilson_interval
 from skilljuror.store.questions.run import open_read, run
 

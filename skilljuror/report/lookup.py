@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from skilljuror.base.errors import StudyError
-from skilljuror.base.extras import require
+from skilljuror.base.errors import StudyError, require
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.events import Exposure, ResourceEvent, SkillManifest
-from skilljuror.base.models.knowledge import CONTENT_KINDS, MappedUnit
-from skilljuror.base.models.measure import LocalEffect, Measure, Verdict
-from skilljuror.base.models.study import TrialRecord
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.results import LocalEffect, Measure, Verdict
+from skilljuror.base.skill import CONTENT_KINDS, MappedUnit
+from skilljuror.base.study import TrialRecord
+from skilljuror.base.trajectory import Exposure, ResourceEvent, SkillManifest, Trajectory
 from skilljuror.base.workers import Listener, Progress, silent
 from skilljuror.harness.verifier_output import verifier_output
 from skilljuror.judge.effects import effects

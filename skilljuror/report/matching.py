@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from skilljuror.base.errors import UsageError
-from skilljuror.base.models.model_name import model_date, plain_model
+from skilljuror.base.texts import model_date, plain_model
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import format_count
 

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from skilljuror.base.errors import QueryError
-from skilljuror.base.extras import installed
+from skilljuror.base.errors import QueryError, installed
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.measures.stats.agreement import Agreement, agreement
 from skilljuror.measures.stats.coverage import ArmRate, TrialValue, arm_rate
 from skilljuror.measures.stats.paired import PairedDelta, contrast

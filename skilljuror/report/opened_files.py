@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from skilljuror.base.build import VariantManifest
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.build import VariantManifest
-from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.skill import Bundle
 from skilljuror.store.questions.run import Reader, open_read, run
 
 OBSERVED = "observed"

@@ -14,10 +14,9 @@ from msgspec import Struct
 
 from skilljuror.base.errors import StudyError, TrajectoryError, UsageError
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.knowledge import CONTENT_KINDS
-from skilljuror.base.models.measure import Verdict
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.results import Verdict
+from skilljuror.base.skill import CONTENT_KINDS
+from skilljuror.base.trajectory import ResourceEvent, Trajectory
 from skilljuror.base.workers import Listener, Progress, map_unordered, silent, workers_for
 from skilljuror.events.attribute import attribute
 from skilljuror.events.exposure import exposes_text

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from skilljuror.base.models.ingest import unknown_tools_note
+from skilljuror.base.results import unknown_tools_note
 from skilljuror.report.answers import Answers
 from skilljuror.report.computed import answer
 from skilljuror.report.formatting import format_points, format_value

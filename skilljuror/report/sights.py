@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skilljuror.base.models.measure import Verdict
+from skilljuror.base.results import Verdict
 
 FEWEST_WORDS = 3
 """Words by which a quote and a unit are recognised in each other."""

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.base.files import write_atomic
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.measure import LocalEffect, Verdict
-from skilljuror.base.models.trajectory import ToolCall, Trajectory
+from skilljuror.base.results import LocalEffect, Verdict
+from skilljuror.base.trajectory import ResourceEvent, ToolCall, Trajectory
 from skilljuror.report.formatting import format_value
 from skilljuror.report.sights import resource_rows, unit_rows
 

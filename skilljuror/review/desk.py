@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from skilljuror.base.errors import InUseError, StudyError, UsageError
 from skilljuror.base.files import StudyFolder, append_jsonl
 from skilljuror.base.item_rows import ITEM, item_results
-from skilljuror.base.models.review import ADJUDICATIONS, Decision
-from skilljuror.base.models.review_queue import ReviewItem, ReviewText, blind_id
+from skilljuror.base.review import ADJUDICATIONS, Decision, ReviewItem, ReviewText, blind_id
 from skilljuror.base.review_rows import (
     CODED,
     code_rows,

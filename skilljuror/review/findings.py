@@ -8,14 +8,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from skilljuror.audit.gates.findings import cut_text
+from skilljuror.base.build import BuildRecord, Finding, GateResult
 from skilljuror.base.errors import BundleError
 from skilljuror.base.files import read_record
-from skilljuror.base.models.build import BuildRecord
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.gate import Finding, GateResult
-from skilljuror.base.models.knowledge import MappedUnit, Unit, UnitLocation
-from skilljuror.base.models.review import ADJUDICATIONS, seen_in
-from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.review import ADJUDICATIONS, ReviewItem, ReviewText, seen_in
+from skilljuror.base.skill import Bundle, MappedUnit, Unit, UnitLocation
 from skilljuror.layouts.build.folder import RECORD, VARIANTS, saved_source
 from skilljuror.layouts.build.manifests import units_of_build
 from skilljuror.layouts.build.reviews import flagged

@@ -8,7 +8,7 @@ import yaml
 
 from skilljuror.base.errors import SkilljurorError
 from skilljuror.base.files import StudyFolder, data_dir
-from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.review import ReviewItem, ReviewText
 from skilljuror.base.review_rows import CODED, record_digest
 from skilljuror.judge.by_model.excerpts import run_step
 from skilljuror.report.lookup import look_up

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from skilljuror.base.files import StudyFolder
 from skilljuror.base.item_rows import ItemState, item_states
-from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.review import ReviewItem, ReviewText
 from skilljuror.harness.artifacts import WORK
 from skilljuror.review.findings import Question, excerpt
 from skilljuror.study.rubric_work import texts_in

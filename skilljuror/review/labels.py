@@ -9,11 +9,10 @@ from typing import NamedTuple, get_args
 
 from pydantic import ValidationError
 
+from skilljuror.base.build import Record
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import write_jsonl
-from skilljuror.base.models.record import Record
-from skilljuror.base.models.review import Answer, Decision
-from skilljuror.base.models.review_queue import ReviewKind
+from skilljuror.base.review import Answer, Decision, ReviewKind
 from skilljuror.base.review_rows import decided_at, now, parse_time
 from skilljuror.measures.stats.agreement import Agreement, agreement
 from skilljuror.review.desk import StudyDesk

@@ -4,10 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.review import ADJUDICATIONS
-from skilljuror.base.models.review_queue import ReviewItem, ReviewText
-from skilljuror.base.models.rubric import ItemState, RubricVerdict
+from skilljuror.base.review import ADJUDICATIONS, ItemState, ReviewItem, ReviewText, RubricVerdict
+from skilljuror.base.skill import Bundle
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.review.findings import ASKED, BuildTexts, Question, excerpt
 from skilljuror.study.waivers import store_for

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from skilljuror.base.errors import BundleError, TransformError
-from skilljuror.base.models.review import Decision
-from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.review import Decision, ReviewItem, ReviewText
 from skilljuror.base.review_rows import current_decisions, rows_of
 from skilljuror.layouts.build.folder import RECORD
 from skilljuror.layouts.build.scopes import ITEM, flat_page, is_model, scope_file

@@ -7,7 +7,7 @@ from typing import Any
 
 from skilljuror.base.errors import SkilljurorError
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.review import ReviewItem, ReviewText
 from skilljuror.judge.by_model.excerpts import RunStep, excerpt_of
 from skilljuror.judge.definition import load_definition
 from skilljuror.judge.judging.sample import label_sample, runs_to_judge

@@ -9,11 +9,9 @@ from skilljuror.store.tables import Row, Table
 from skilljuror.store.values import iso_microseconds, map_value
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
-    from skilljuror.base.models.build import BuildRecord, VariantManifest
-    from skilljuror.base.models.gate import Finding, GateResult
-    from skilljuror.base.models.review import JudgedBuild
-    from skilljuror.base.models.study import ArmSetting, Condition, StudyConfig, StudyPlan
-    from skilljuror.base.models.task_attribute import JudgedAttribute
+    from skilljuror.base.build import BuildRecord, Finding, GateResult, VariantManifest
+    from skilljuror.base.review import JudgedAttribute, JudgedBuild
+    from skilljuror.base.study import ArmSetting, Condition, StudyConfig, StudyPlan
 
 TEXT_LIMIT = 300
 """Characters of a finding's text in the database; the gates' file has all of it."""

@@ -7,16 +7,16 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import compress
 from typing import Any
 
-from skilljuror.base.models.events import Exposure, ResourceEvent, UnknownTool
-from skilljuror.base.models.ingest import (
+from skilljuror.base.results import (
     CompactionRow,
     Ingested,
     LeakSearch,
+    Measure,
     OfferedRow,
     StepRow,
     TrajectoryRow,
 )
-from skilljuror.base.models.measure import Measure
+from skilljuror.base.trajectory import Exposure, ResourceEvent, UnknownTool
 from skilljuror.store import tables
 from skilljuror.store.tables import Columns, Row, Table
 

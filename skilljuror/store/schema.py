@@ -10,8 +10,8 @@ from pathlib import Path
 import duckdb
 
 from skilljuror.base.files import sha256
-from skilljuror.base.models.knowledge import CONTENT_KINDS
-from skilljuror.base.models.measure import UptakeCategory
+from skilljuror.base.results import UptakeCategory
+from skilljuror.base.skill import CONTENT_KINDS
 
 _NOT_OPEN = [one for one in UptakeCategory if one.label == "unknown" and not one.open]
 SQL = (

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from skilljuror.base.models.ingest import SeenFile
+from skilljuror.base.results import SeenFile
 
 AGAIN = "-"
 """Prefix of the digest of a group that must be read again."""

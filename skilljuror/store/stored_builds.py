@@ -6,7 +6,7 @@ from pathlib import Path
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.review import JudgedBuild
+from skilljuror.base.review import JudgedBuild
 from skilljuror.harness.study_leaks import study_leaks
 from skilljuror.layouts.build.folder import RECORD
 from skilljuror.layouts.build.given_skills import given_manifests

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from skilljuror.base.errors import StoreError
-from skilljuror.base.models.check_result import CheckResult
-from skilljuror.base.models.generation import Generation
-from skilljuror.base.models.ingest import SeenFile, SourceRow, UnloggedTrial
-from skilljuror.base.models.measure import (
+from skilljuror.base.results import (
+    CheckResult,
+    Generation,
     JudgeCalls,
     LocalEffect,
     RepeatedVerdict,
+    SeenFile,
+    SourceRow,
     UnitUse,
+    UnloggedTrial,
     Verdict,
 )
 from skilljuror.store import plans, tables
@@ -25,11 +27,15 @@ from skilljuror.store.tables import Columns, Row, Table
 from skilljuror.store.values import without_misfits
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
-    from skilljuror.base.models.build import VariantManifest
-    from skilljuror.base.models.label_sample import SampledUse
-    from skilljuror.base.models.review import Acceptance, Decision, JudgedBuild
-    from skilljuror.base.models.study import StudyPlan, TrialRecord
-    from skilljuror.base.models.task_attribute import JudgedAttribute
+    from skilljuror.base.build import VariantManifest
+    from skilljuror.base.review import (
+        Acceptance,
+        Decision,
+        JudgedAttribute,
+        JudgedBuild,
+        SampledUse,
+    )
+    from skilljuror.base.study import StudyPlan, TrialRecord
 
 _RUNS = """
 SELECT trajectory, source FROM trajectories UNION ALL SELECT trial, source FROM unlogged_trials

@@ -19,11 +19,12 @@ from skilljuror.base.files import (
     write_jsonl,
     write_record,
 )
-from skilljuror.base.models.adoption import AdoptionMap
-from skilljuror.base.models.harbor import SCRIPTED, HarborResult
-from skilljuror.base.models.study import (
+from skilljuror.base.study import (
+    SCRIPTED,
+    AdoptionMap,
     AgentChoice,
     Condition,
+    HarborResult,
     HarnessChoice,
     PlannedTask,
     PlannedTrial,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import StudyFolder, append_jsonl, read_record, sync
-from skilljuror.base.models.review import Acceptance
-from skilljuror.base.models.study import NO_ANSWER, NO_VERIFIER, TrialRecord
+from skilljuror.base.review import Acceptance
 from skilljuror.base.review_rows import AcceptedTrials, login_name, now, record_digest
+from skilljuror.base.study import NO_ANSWER, NO_VERIFIER, TrialRecord
 from skilljuror.store.questions.run import run as ask
 
 CONTAMINATED = "contaminated"

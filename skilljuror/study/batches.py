@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.study import TrialRecord
 from skilljuror.harness.base import Batch, BatchHarness, Collected, TrialJob
 from skilljuror.study.faults import RUN_STOPPED, is_machine_fault, retry_seconds
 from skilljuror.study.trial import RunSetup, refuse_changed_task, save_trial

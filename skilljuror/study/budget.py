@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.measure import Price, TrialContext
-from skilljuror.base.models.study import Budget, TrialRecord
-from skilljuror.base.prices import PRICES
+from skilljuror.base.results import Price, TrialContext
+from skilljuror.base.study import Budget, TrialRecord
+from skilljuror.base.texts import PRICES
 from skilljuror.measures.metrics import efficiency
 from skilljuror.store.ingest.trials import log_of
 from skilljuror.study.faults import RUN_STOPPED

@@ -13,12 +13,12 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from skilljuror.base.errors import HarnessError, StudyError
+from skilljuror.base.errors import HarnessError, StudyError, resolve
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.study import (
+from skilljuror.base.study import (
     NO_VERIFIER,
     AgentChoice,
+    AgentProgram,
     Condition,
     HarnessChoice,
     PlannedTask,
@@ -27,8 +27,7 @@ from skilljuror.base.models.study import (
     TaskEntry,
     TrialRecord,
 )
-from skilljuror.base.models.trajectory import OfferedSkill
-from skilljuror.base.registry import resolve
+from skilljuror.base.trajectory import OfferedSkill
 from skilljuror.base.workers import Listener, Progress, silent, worker_pool
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.agents import AGENTS, Agent

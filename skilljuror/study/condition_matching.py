@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from skilljuror.base.errors import StudyError, TrajectoryError, UsageError
 from skilljuror.base.files import path_text
-from skilljuror.base.models.adoption import AdoptionMap
-from skilljuror.base.models.harbor import REWARD, HarborResult, chosen_reward
+from skilljuror.base.study import REWARD, AdoptionMap, HarborResult, chosen_reward
 from skilljuror.harness.tasks import can_name_trials
 from skilljuror.logs.harbor.result import is_trial, read_result
 

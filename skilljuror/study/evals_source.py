@@ -16,10 +16,9 @@ from msgspec import Struct
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import sha256
-from skilljuror.base.models.bundle import Blob, Skill
-from skilljuror.base.models.resource_class import class_of
-from skilljuror.base.models.task_rubric import MAX_ITEMS, RUBRIC_FILE, TaskRubric
-from skilljuror.base.models.task_trigger import TRIGGER_FILE, TaskTrigger
+from skilljuror.base.review import MAX_ITEMS, RUBRIC_FILE, TaskRubric
+from skilljuror.base.skill import Blob, Skill, class_of
+from skilljuror.base.study import TRIGGER_FILE, TaskTrigger
 from skilljuror.skill.bundles import load_bundle
 from skilljuror.skill.markdown.block_index import slug
 from skilljuror.skill.units.critical_tokens import critical_tokens

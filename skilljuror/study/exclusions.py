@@ -6,11 +6,10 @@ from typing import Literal
 
 from msgspec import structs
 
+from skilljuror.base.build import PdWorth, VariantManifest
 from skilljuror.base.errors import ModelError, StudyError
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.build import PdWorth, VariantManifest
-from skilljuror.base.models.exclusion import ExclusionRules
-from skilljuror.base.models.study import Condition, ExcludedTask, PlannedTask, StudyPlan
+from skilljuror.base.study import Condition, ExcludedTask, ExclusionRules, PlannedTask, StudyPlan
 from skilljuror.study.plan import freeze
 from skilljuror.study.saved_plan import refuse_other_content
 from skilljuror.study.study_builds import StudyRun

@@ -8,8 +8,8 @@ from the reward.
 from pathlib import Path
 from typing import Literal
 
-from skilljuror.base.models.study import NO_ANSWER, NO_LOG, NO_VERIFIER, PlannedTask, TrialRecord
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.study import NO_ANSWER, NO_LOG, NO_VERIFIER, PlannedTask, TrialRecord
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.harness.agents.tried_versions import untried
 from skilljuror.harness.artifacts import Reading
 from skilljuror.store.ingest.trials import fault_in_output, log_of

@@ -16,11 +16,17 @@ from msgspec.structs import replace
 
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import StudyFolder, read_rows, replacement
-from skilljuror.base.models.bundle import Blob
-from skilljuror.base.models.exclusion import Exclusion
-from skilljuror.base.models.generation import Generation
-from skilljuror.base.models.study import Condition, SkillSource, StudyPlan, TaskEntry
-from skilljuror.base.models.trial_arm import NUMBER, arm_at
+from skilljuror.base.results import Generation
+from skilljuror.base.skill import Blob
+from skilljuror.base.study import (
+    NUMBER,
+    Condition,
+    Exclusion,
+    SkillSource,
+    StudyPlan,
+    TaskEntry,
+    arm_at,
+)
 from skilljuror.harness.tasks import (
     BAKED_SKILLS,
     judge_of,

@@ -2,7 +2,7 @@
 
 from skilljuror.base.errors import HarnessError
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.study import TrialRecord
 from skilljuror.store.ingest.trials import contaminations_of, log_of
 
 _FLAGS = {"other_skill_offered", "skill_not_offered"}

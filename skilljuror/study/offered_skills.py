@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from skilljuror.base.errors import StudyError
-from skilljuror.base.models.adoption import AdoptionMap
-from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.skill import Bundle
+from skilljuror.base.study import AdoptionMap
 from skilljuror.logs.harbor.lock import describe_skills, locked_skills, skill_digest
 from skilljuror.skill.bundles import load_bundle
 from skilljuror.study.condition_matching import AdoptedTrial

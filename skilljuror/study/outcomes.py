@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.study import TrialRecord
 
 NO_REWARD = "none"
 MOST_NAMES = 8

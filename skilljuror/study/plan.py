@@ -13,18 +13,18 @@ from typing import Any
 from skilljuror.base import __version__
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import digest_json
-from skilljuror.base.models.exclusion import Exclusion
-from skilljuror.base.models.study import (
+from skilljuror.base.study import (
     Condition,
     Contrast,
     ExcludedTask,
+    Exclusion,
     PlannedTask,
     PlannedTrial,
     StudyConfig,
     StudyPlan,
     TaskEntry,
+    trial_arms,
 )
-from skilljuror.base.models.trial_arm import trial_arms
 from skilljuror.harness.tasks import FindSkill, expanded, planned_task, task_name
 
 MAX_TRIAL_NAME = 200

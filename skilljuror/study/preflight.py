@@ -6,8 +6,7 @@ from pathlib import Path
 
 from skilljuror.base.errors import HarnessError, SkilljurorError
 from skilljuror.base.llm import ModelChoice
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.study import StudyConfig
+from skilljuror.base.study import AgentProgram, StudyConfig
 from skilljuror.harness.agents import refuse_missing_keys
 from skilljuror.harness.agents.tried_versions import untried
 from skilljuror.harness.base import CheckedHarness, Harness, Requirement

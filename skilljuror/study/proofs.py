@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from skilljuror.base.fingerprints import texts_below
-from skilljuror.base.models.check_result import CheckOutcome, CheckResult
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.results import CheckOutcome, CheckResult
+from skilljuror.base.study import TrialRecord
+from skilljuror.base.texts import texts_below
 from skilljuror.harness.criteria import (
     Criterion,
     NamedTest,

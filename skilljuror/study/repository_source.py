@@ -10,9 +10,8 @@ from msgspec import Struct
 
 from skilljuror.base.errors import BundleError, UsageError
 from skilljuror.base.files import sha256
-from skilljuror.base.models.bundle import Blob
-from skilljuror.base.models.resource_class import is_root_name
-from skilljuror.base.models.task_rubric import RUBRIC_FILE
+from skilljuror.base.review import RUBRIC_FILE
+from skilljuror.base.skill import Blob, is_root_name
 from skilljuror.skill.bundles.folder import read_folder
 from skilljuror.skill.bundles.revision import TreeFile, tree_at
 from skilljuror.skill.markdown.block_index import slug

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from skilljuror.base.errors import HarnessError
 from skilljuror.base.files import sha256
-from skilljuror.base.models.task_rubric import RUBRIC_FILE, TaskRubricItem
+from skilljuror.base.review import RUBRIC_FILE, TaskRubricItem
 from skilljuror.harness.artifacts import LISTING, MAX_KEPT, WORK, Reading, plain_files
 from skilljuror.harness.environment import copy_environment
 from skilljuror.harness.sandbox import host_path

@@ -9,23 +9,23 @@ from pathlib import Path
 from msgspec import Struct
 
 from skilljuror.audit.audit import load_gates
-from skilljuror.base.errors import ModelError, StudyError, UsageError
+from skilljuror.base.build import VariantManifest
+from skilljuror.base.errors import ModelError, StudyError, UsageError, resolve
 from skilljuror.base.files import (
     StudyFolder,
     digest_json,
     sha256,
 )
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.build import VariantManifest
-from skilljuror.base.models.study import (
+from skilljuror.base.study import (
     AgentChoice,
+    AgentProgram,
     PlannedTrial,
     StudyConfig,
     StudyPlan,
+    arm_at,
+    trial_arms,
 )
-from skilljuror.base.models.trial_arm import arm_at, trial_arms
-from skilljuror.base.prices import with_packaged
-from skilljuror.base.registry import resolve
+from skilljuror.base.texts import with_packaged
 from skilljuror.base.workers import Listener, silent
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.agents import AGENTS, Agent, refuse_missing_keys

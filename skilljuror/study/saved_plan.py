@@ -5,7 +5,7 @@ from pathlib import Path
 from skilljuror.base import __version__
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, read_record, write_atomic, write_record
-from skilljuror.base.models.study import StudyPlan, TrialRecord
+from skilljuror.base.study import StudyPlan, TrialRecord
 from skilljuror.store.ingest.trials import read_trial_record
 from skilljuror.study.plan import changed_fields
 

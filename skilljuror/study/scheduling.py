@@ -8,8 +8,8 @@ from math import ceil
 from statistics import median
 
 from skilljuror.base.errors import HarnessError
-from skilljuror.base.models.study import NO_VERIFIER, Budget, TrialRecord
-from skilljuror.base.prices import with_packaged
+from skilljuror.base.study import NO_VERIFIER, Budget, TrialRecord
+from skilljuror.base.texts import with_packaged
 from skilljuror.base.workers import Progress, worker_pool
 from skilljuror.harness.base import BatchHarness, TrialJob
 from skilljuror.study.batches import run_in_batch, save_stopped

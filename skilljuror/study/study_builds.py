@@ -6,14 +6,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from skilljuror.base.build import BuildRecord, VariantManifest
 from skilljuror.base.errors import GateError, QuestionRefused, StudyError, UnusableAnswer
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.build import BuildRecord, VariantManifest
-from skilljuror.base.models.measure import Price
-from skilljuror.base.models.review import verdict_with
-from skilljuror.base.models.study import BuildChoice, PlannedTask, StudyPlan
-from skilljuror.base.prices import PRICES
+from skilljuror.base.results import Price
+from skilljuror.base.review import verdict_with
+from skilljuror.base.study import AgentProgram, BuildChoice, PlannedTask, StudyPlan
+from skilljuror.base.texts import PRICES
 from skilljuror.base.workers import Listener, Progress
 from skilljuror.harness.base import Harness
 from skilljuror.layouts.build.build import build_source, load_build

@@ -10,15 +10,17 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from skilljuror.base.build import Record
 from skilljuror.base.errors import StudyError
-from skilljuror.base.models.adoption import AdoptedCondition, AdoptionMap
-from skilljuror.base.models.exclusion import Exclusion, ExclusionRules
-from skilljuror.base.models.record import Record
-from skilljuror.base.models.study import (
+from skilljuror.base.study import (
+    AdoptedCondition,
+    AdoptionMap,
     AgentChoice,
     Budget,
     Condition,
     Contrast,
+    Exclusion,
+    ExclusionRules,
     HarnessChoice,
     SkillSource,
     StudyConfig,

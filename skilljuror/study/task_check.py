@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import data_dir
-from skilljuror.base.models.resource_class import is_root_name
-from skilljuror.base.models.study import SkillSource, StudyPlan, TaskJudge
-from skilljuror.base.models.task_attribute import AttributeRubric
+from skilljuror.base.review import AttributeRubric
+from skilljuror.base.skill import is_root_name
+from skilljuror.base.study import SkillSource, StudyPlan, TaskJudge
 from skilljuror.base.workers import Listener, Progress, silent
 from skilljuror.harness.criteria import read_tests
 from skilljuror.harness.environment import read_allowance

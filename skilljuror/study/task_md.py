@@ -10,7 +10,7 @@ from typing import Any
 
 from skilljuror.base.errors import BundleError
 from skilljuror.base.files import digest_tree
-from skilljuror.base.models.bundle import Blob
+from skilljuror.base.skill import Blob
 from skilljuror.skill.bundles.folder import read_folder
 from skilljuror.skill.markdown.frontmatter import frontmatter_end, parse_frontmatter
 from skilljuror.study.task_sources import TaskDraft, refused, relative, text_at

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import read_record
-from skilljuror.base.models.task_rubric import MAX_BYTES, CodeCheck, JsonValue, TaskRubric
+from skilljuror.base.review import MAX_BYTES, CodeCheck, JsonValue, TaskRubric
 
 SECONDS = 1.0
 """Time limit of a regular expression on one text; then it decides nothing any more."""

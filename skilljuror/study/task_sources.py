@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import digest_tree
-from skilljuror.base.models.bundle import Blob
+from skilljuror.base.skill import Blob
 from skilljuror.skill.bundles import write_bundle
 
 SOURCE_FILE = "source.json"

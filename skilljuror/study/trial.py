@@ -16,10 +16,9 @@ from typing import IO
 
 from msgspec import Struct
 
-from skilljuror.base.errors import HarnessError, SkilljurorError, StudyError
+from skilljuror.base.errors import HarnessError, SkilljurorError, StudyError, resolve
 from skilljuror.base.files import StudyFolder, sync_tree, write_record
-from skilljuror.base.models.study import HarnessChoice, TrialRecord
-from skilljuror.base.registry import resolve
+from skilljuror.base.study import HarnessChoice, TrialRecord
 from skilljuror.base.workers import wait_until_idle
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.base import Collected, Harness, TrialJob, trial_record, without_keys

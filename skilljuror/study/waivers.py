@@ -12,10 +12,10 @@ import yaml
 from pydantic import ValidationError
 
 from skilljuror.audit.audit import waive_findings
+from skilljuror.base.build import AuditResult, Finding
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import StudyFolder, append_jsonl, write_atomic
-from skilljuror.base.models.gate import AuditResult, Finding
-from skilljuror.base.models.review import Waiver, verdict_with
+from skilljuror.base.review import Waiver, verdict_with
 from skilljuror.base.review_rows import login_name, now
 from skilljuror.harness.study_leaks import study_leaks
 from skilljuror.layouts.build.folder import REVIEWS

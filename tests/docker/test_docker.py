@@ -15,7 +15,7 @@ import pytest
 
 from skilljuror.base.errors import HarnessError
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.study import TrialRecord
 from skilljuror.study.check import check_study
 from skilljuror.study.init_study import StudySource, init_study
 from skilljuror.study.run import run_study

@@ -8,8 +8,8 @@ from pkgutil import iter_modules
 
 from hypothesis import given, settings
 
-from skilljuror.base.models.measure import TrialContext
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import resolve
+from skilljuror.base.results import TrialContext
 from skilljuror.measures import stats
 from skilljuror.measures.metrics import METRICS, definitions
 from skilljuror.store.questions.run import catalog

@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.base.models.events import SkillManifest
-from skilljuror.base.models.trajectory import (
-    Message,
-    ToolCall,
-    ToolResult,
-)
+from skilljuror.base.trajectory import Message, SkillManifest, ToolCall, ToolResult
 from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import (
     BUNDLE,

@@ -3,8 +3,8 @@
 import pytest
 from msgspec import structs
 
-from skilljuror.base.models.knowledge import MappedUnit, Unit, UnitLocation
-from skilljuror.base.models.measure import TrialContext
+from skilljuror.base.results import TrialContext
+from skilljuror.base.skill import MappedUnit, Unit, UnitLocation
 from skilljuror.events.exposure import expose
 from skilljuror.measures.metrics.exposure import measure
 from tests.support.attribution_runs import BUNDLE, FORMAT, SKILL, TAXES, events_of, ran, run_of

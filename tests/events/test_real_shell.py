@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.trajectory import ToolCall, ToolResult
 from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import run_of
 from tests.support.every import every

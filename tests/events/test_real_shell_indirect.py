@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.trajectory import ToolCall, ToolResult
 from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import BUNDLE, events_of, ran, run_of
 from tests.support.every import every

@@ -1,9 +1,6 @@
 """The first look at a run: polls, shared screens, and what a log teaches of names and texts."""
 
-from skilljuror.base.models.trajectory import (
-    ToolCall,
-    ToolResult,
-)
+from skilljuror.base.trajectory import ToolCall, ToolResult
 from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import (
     BUNDLE,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from skilljuror.base.models.study import StudyConfig
+from skilljuror.base.study import StudyConfig
 from skilljuror.layouts.build.build import build_source
 from tests.support.example_trials import SETS, TASKS, Trial
 from tests.support.places import EXAMPLES

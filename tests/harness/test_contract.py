@@ -2,10 +2,9 @@
 
 import pytest
 
-from skilljuror.base.errors import UsageError
+from skilljuror.base.errors import UsageError, resolve
 from skilljuror.base.files import sha256
-from skilljuror.base.models.study import TrialRecord
-from skilljuror.base.registry import resolve
+from skilljuror.base.study import TrialRecord
 from skilljuror.harness import HARNESSES
 from skilljuror.study.faults import without_verifier
 from tests.support.harbor_venv import HARBOR, needs_harbor

@@ -17,7 +17,7 @@ import typer.main
 import yaml
 
 from skilljuror.base.files import StudyFolder, digest_tree, read_record, sha256
-from skilljuror.base.models.study import StudyPlan, TrialRecord
+from skilljuror.base.study import StudyPlan, TrialRecord
 from skilljuror.cli.app import app
 from tests.support.changing_logs import ChangingLogs
 from tests.support.harness_tasks import ISOLATIONS

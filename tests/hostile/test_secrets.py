@@ -6,9 +6,8 @@ import sys
 
 import pytest
 
-from skilljuror.base.errors import ModelError
+from skilljuror.base.errors import ModelError, redact
 from skilljuror.base.llm import ModelChoice, ModelClient
-from skilljuror.base.redaction import redact
 from tests.support.cli_process import call
 from tests.support.harness_tasks import ISOLATIONS
 from tests.support.loopback import model_server

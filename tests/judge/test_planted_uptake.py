@@ -7,8 +7,8 @@ from typing import ClassVar
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.base.models.measure import UptakeCategory, Verdict
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import resolve
+from skilljuror.base.results import UptakeCategory, Verdict
 from skilljuror.judge import JUDGES
 from skilljuror.judge.tracing import TracingJudge
 from tests.support.judge_contract import answers, breaches, main, precision, report

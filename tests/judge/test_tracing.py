@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import Message, Step, Trajectory
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import resolve
+from skilljuror.base.trajectory import Message, Step, Trajectory
 from skilljuror.judge import JUDGES
 from skilljuror.judge.replay.shown_text import RUN_KINDS
 from skilljuror.judge.replay.timeline import call_text

@@ -5,8 +5,7 @@ from pathlib import PurePosixPath
 from skilljuror.audit.audit import audit
 from skilljuror.audit.plans.render import rebuild
 from skilljuror.audit.plans.verify import verify
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.resource_class import is_root_name, resource_class
+from skilljuror.base.skill import Bundle, is_root_name, resource_class
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.layouts.progressive_disclosure import ROOT_LINES
 from skilljuror.skill.bundles.reader import make_bundle

@@ -7,7 +7,7 @@ from functools import lru_cache
 import pytest
 
 from skilljuror.base.errors import TrajectoryError
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import FoundSource, Source
 from skilljuror.logs.discovery.deduplication import capture_of, deduplicate

@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from skilljuror.base.models.events import SkillManifest
-from skilljuror.base.models.knowledge import MappedUnit, Unit, UnitLocation
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.skill import MappedUnit, Unit, UnitLocation
+from skilljuror.base.trajectory import SkillManifest, Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.events.exposure import expose
 from skilljuror.judge.tracing import TracingJudge

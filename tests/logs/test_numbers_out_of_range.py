@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.trajectory import ToolCall, ToolResult
 from skilljuror.events.accesses.line_selection import sed_selection
 from skilljuror.events.attribute import attribute
 from skilljuror.events.commands.line_options import end_range

@@ -19,7 +19,7 @@ CODEX = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
 TRIAL = GOLDENS / "harbor-trial" / "codex" / "raw"
 SKILL = "/root/.claude/skills/tides/SKILL.md"
 PACKAGE = """
-from skilljuror.base.models.trajectory import AgentTraits, ToolResult
+from skilljuror.base.trajectory import AgentTraits, ToolResult
 from skilljuror.logs.assembly.builders import MAIN
 from skilljuror.logs.base import Parser
 from skilljuror.logs.json_lines import JsonLinesParser, RecordReader

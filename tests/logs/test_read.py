@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.trajectory import AgentTraits
+from skilljuror.base.trajectory import AgentTraits
 from skilljuror.logs import FORMATS
 from skilljuror.logs.read import parser, traits_of
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.logs.assembly.builders import MAIN
 from skilljuror.logs.base import Source
 from skilljuror.logs.read import read

@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.audit.audit import audit, moves, reasons, waive_findings
 from skilljuror.audit.audit_sections import section_changes
-from skilljuror.base.models.bundle import Blob
+from skilljuror.base.skill import Blob
 from skilljuror.report.audit import (
     AuditReport,
     as_github,

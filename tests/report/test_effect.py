@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from skilljuror.base.models.study import Condition, Contrast
+from skilljuror.base.study import Condition, Contrast
 from skilljuror.report.answers import Answers
 from skilljuror.report.computed import answer
 from skilljuror.report.headline import headline, primary_contrast

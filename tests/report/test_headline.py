@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.study import Condition
+from skilljuror.base.study import Condition
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import Headline, headline
 from skilljuror.report.headline_pictures import interval_picture

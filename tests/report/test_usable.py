@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from skilljuror.base.models.events import Exposure, UnitExposure
-from skilljuror.base.models.ingest import CompactionRow
-from skilljuror.base.models.task_trigger import TaskTrigger
+from skilljuror.base.results import CompactionRow
+from skilljuror.base.study import TaskTrigger
+from skilljuror.base.trajectory import Exposure, UnitExposure
 from skilljuror.report.answers import Answers
 from skilljuror.report.computed import COMPUTED, answer, documentation
 from skilljuror.report.headline import headline

@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.audit.gates.findings import Observation, finding
-from skilljuror.base.models.gate import GateResult
+from skilljuror.base.build import GateResult
 from skilljuror.review.findings import BuildTexts
 from tests.support.reviewed_builds import SKILL, doubtful_build
 

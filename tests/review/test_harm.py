@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from skilljuror.base.models.review import Answer
+from skilljuror.base.review import Answer
 from skilljuror.review.desk import StudyDesk
 from skilljuror.review.harm import SUSPICION, harm_codes
 from skilljuror.store.ingest.trials import ingest_trials

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.review_queue import blind_id
+from skilljuror.base.review import blind_id
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.layouts.build.rubric_audit import judge_builds
 from skilljuror.review.desk import StudyDesk

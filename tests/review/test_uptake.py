@@ -9,8 +9,7 @@ import pytest
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import append_jsonl, read_record, write_record
-from skilljuror.base.models.label_sample import LabelSample
-from skilljuror.base.models.review_queue import blind_id
+from skilljuror.base.review import LabelSample, blind_id
 from skilljuror.cli.app import run as command
 from skilljuror.judge.definition import load_definition
 from skilljuror.review.desk import StudyDesk

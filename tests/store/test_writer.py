@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skilljuror.base.errors import StoreError
-from skilljuror.base.models.ingest import Ingested, SourceRow
-from skilljuror.base.models.measure import LocalEffect, Measure, UnitUse
-from skilljuror.base.models.review import Decision, DecisionState
+from skilljuror.base.results import Ingested, LocalEffect, Measure, SourceRow, UnitUse
+from skilljuror.base.review import Decision, DecisionState
 from skilljuror.store import Store, open_read, open_write
 from skilljuror.store.runs import RUN_TABLES, run_columns
 from tests.support import fabricated_records as fake

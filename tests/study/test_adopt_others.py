@@ -7,7 +7,7 @@ import pytest
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.study import TrialRecord
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run
 from skilljuror.study.adopt import adopt

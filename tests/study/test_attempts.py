@@ -6,9 +6,9 @@ import pytest
 
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import StudyFolder, read_record, write_record
-from skilljuror.base.models.review import Acceptance
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.review import Acceptance
 from skilljuror.base.review_rows import rows_of
+from skilljuror.base.study import TrialRecord
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import headline
 from skilljuror.store.ingest.trials import ingest_trials

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.study import Budget, TrialRecord
+from skilljuror.base.study import Budget, TrialRecord
 from skilljuror.harness.base import trial_record
 from skilljuror.harness.local import LocalHarness
 from skilljuror.study.batches import run_in_batch, save_stopped

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.study import Budget, StudyConfig, TrialRecord
+from skilljuror.base.study import Budget, StudyConfig, TrialRecord
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run as ask
 from skilljuror.study.attempts import set_aside

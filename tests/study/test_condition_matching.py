@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from skilljuror.base.errors import StudyError, UsageError
-from skilljuror.base.models.adoption import AdoptionMap
+from skilljuror.base.study import AdoptionMap
 from skilljuror.study.condition_matching import match_trials
 from tests.support.harbor_jobs import harbor_job
 

@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import StudyFolder, digest_tree, read_record, write_record
-from skilljuror.base.models.study import StudyPlan, TrialRecord
+from skilljuror.base.study import StudyPlan, TrialRecord
 from skilljuror.layouts.build.manifests import offered_by
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run

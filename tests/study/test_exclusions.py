@@ -2,7 +2,7 @@ import pytest
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.study import StudyPlan
+from skilljuror.base.study import StudyPlan
 from skilljuror.report.forecast import forecast
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run

@@ -7,8 +7,7 @@ import pytest
 
 from skilljuror.base.errors import HarnessError
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.study import HarnessChoice, TrialRecord
+from skilljuror.base.study import AgentProgram, HarnessChoice, TrialRecord
 from skilljuror.harness.agents.tried_versions import TRIED
 from skilljuror.harness.local import LocalHarness
 from skilljuror.store.ingest.trials import ingest_trials

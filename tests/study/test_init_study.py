@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from skilljuror.base.errors import UsageError
-from skilljuror.base.models.study import StudyConfig
+from skilljuror.base.study import StudyConfig
 from skilljuror.harness.base import time_limit
 from skilljuror.layouts.build.given_skills import GivenSkills
 from skilljuror.study.init_study import StudySource, init_study

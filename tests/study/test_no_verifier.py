@@ -7,7 +7,7 @@ import pytest
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.study import TrialRecord
 from skilljuror.harness.harbor.tasks import prepare_task
 from skilljuror.report.build import build_report
 from skilljuror.store.ingest.trials import ingest_trials

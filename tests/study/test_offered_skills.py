@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.base.errors import StudyError
-from skilljuror.base.models.adoption import AdoptionMap
+from skilljuror.base.study import AdoptionMap
 from skilljuror.study.condition_matching import match_trials
 from skilljuror.study.offered_skills import offered_skills, unproved
 from tests.support.harbor_jobs import harbor_job, lock_skill

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skilljuror.base.errors import StudyError
-from skilljuror.base.models.study import Condition, StudyConfig, TaskEntry
+from skilljuror.base.study import Condition, StudyConfig, TaskEntry
 from skilljuror.store.plans import headline
 from skilljuror.study.plan import changed_fields, freeze
 from skilljuror.study.study_file import load_study

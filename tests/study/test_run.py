@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
+from skilljuror.base.build import BuildRecord
 from skilljuror.base.errors import GateError, HarnessError, StudyError, UsageError, WorkerError
 from skilljuror.base.files import (
     StudyFolder,
@@ -17,9 +18,7 @@ from skilljuror.base.files import (
     read_jsonl,
     read_record,
 )
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.build import BuildRecord
-from skilljuror.base.models.study import StudyPlan, TrialRecord
+from skilljuror.base.study import AgentProgram, StudyPlan, TrialRecord
 from skilljuror.base.workers import Progress
 from skilljuror.harness.sandbox import bwrap_problem
 from skilljuror.layouts.build.assay import AssaySettings, assay

@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
+from skilljuror.base.build import AssayReport
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.gate import AssayReport
-from skilljuror.base.models.study import BuildChoice, StudyConfig
+from skilljuror.base.study import BuildChoice, StudyConfig
 from skilljuror.layouts.build.assay import AssaySettings, keep_assays
 from skilljuror.layouts.build.build import build_source, load_build
 from skilljuror.report.lookup import report_study

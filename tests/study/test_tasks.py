@@ -1,7 +1,7 @@
 import pytest
 
 from skilljuror.base.errors import StudyError
-from skilljuror.base.models.study import Condition, StudyConfig, TaskEntry
+from skilljuror.base.study import Condition, StudyConfig, TaskEntry
 from skilljuror.harness.tasks import changed_substrate, copies_skills
 from skilljuror.study.plan import changed_fields, freeze
 from tests.support.harness_tasks import SKILL, make_task, write_tree

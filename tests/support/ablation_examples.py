@@ -4,8 +4,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.trajectory import Message, MessageKind, ToolCall, ToolResult
+from skilljuror.base.trajectory import (
+    Message,
+    MessageKind,
+    ResourceEvent,
+    SkillManifest,
+    ToolCall,
+    ToolResult,
+)
 from tests.support.attribution_runs import (
     BODY,
     BUNDLE,

@@ -1,10 +1,12 @@
 """Hand-made runs: a bundle with three files, and trajectories of one call each."""
 
-from skilljuror.base.models.events import Resource, ResourceEvent, SkillManifest
-from skilljuror.base.models.resource_class import class_of
-from skilljuror.base.models.trajectory import (
+from skilljuror.base.skill import class_of
+from skilljuror.base.trajectory import (
     Action,
     Message,
+    Resource,
+    ResourceEvent,
+    SkillManifest,
     Step,
     ToolCall,
     ToolResult,

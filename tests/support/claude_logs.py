@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.logs.discovery.find_logs import discover
 from skilljuror.logs.read import read
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import Exposure, UnitExposure
-from skilljuror.base.models.ingest import CompactionRow, Ingested
+from skilljuror.base.results import CompactionRow, Ingested
+from skilljuror.base.trajectory import Exposure, UnitExposure
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows

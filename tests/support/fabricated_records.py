@@ -10,15 +10,27 @@ from typing import Any
 
 from msgspec import structs
 
-from skilljuror.base.models.build import BuildRecord, FileDigest, VariantManifest
-from skilljuror.base.models.check_result import CheckOutcome, CheckResult
-from skilljuror.base.models.events import Exposure, ResourceEvent, UnitExposure
-from skilljuror.base.models.gate import AssayReport, AssayRow, Finding, GateResult
-from skilljuror.base.models.ingest import Ingested, OfferedRow, StepRow, TrajectoryRow
-from skilljuror.base.models.measure import Measure, Verdict
-from skilljuror.base.models.model_name import model_date, plain_model
-from skilljuror.base.models.review import JudgedBuild
-from skilljuror.base.models.study import (
+from skilljuror.base.build import (
+    AssayReport,
+    AssayRow,
+    BuildRecord,
+    FileDigest,
+    Finding,
+    GateResult,
+    VariantManifest,
+)
+from skilljuror.base.results import (
+    CheckOutcome,
+    CheckResult,
+    Ingested,
+    Measure,
+    OfferedRow,
+    StepRow,
+    TrajectoryRow,
+    Verdict,
+)
+from skilljuror.base.review import JudgedBuild
+from skilljuror.base.study import (
     Condition,
     Contrast,
     PlannedTask,
@@ -28,6 +40,8 @@ from skilljuror.base.models.study import (
     TaskEntry,
     TrialRecord,
 )
+from skilljuror.base.texts import model_date, plain_model
+from skilljuror.base.trajectory import Exposure, ResourceEvent, UnitExposure
 from skilljuror.layouts.build.reviews import item_states
 from skilljuror.logs.read import traits_of
 from skilljuror.store import Store

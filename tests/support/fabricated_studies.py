@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.ingest import Ingested
-from skilljuror.base.models.measure import Verdict
-from skilljuror.base.models.review import Acceptance
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.results import Ingested, Verdict
+from skilljuror.base.review import Acceptance
+from skilljuror.base.study import TrialRecord
+from skilljuror.base.trajectory import ResourceEvent
 from skilljuror.store import open_write
 from skilljuror.store.ingest.ingest import ingest_logs
 from skilljuror.store.questions.run import run

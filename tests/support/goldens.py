@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.logs.base import FoundSource
 from skilljuror.logs.discovery.find_logs import discover
 from skilljuror.logs.read import read

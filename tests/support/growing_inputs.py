@@ -7,9 +7,16 @@ slow once.
 from collections.abc import Callable
 from functools import partial
 
-from skilljuror.base.models.events import Resource, SkillManifest
-from skilljuror.base.models.resource_class import class_of
-from skilljuror.base.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
+from skilljuror.base.skill import class_of
+from skilljuror.base.trajectory import (
+    Message,
+    Resource,
+    SkillManifest,
+    Step,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+)
 from tests.support.attribution_runs import BUNDLE, FRONT, ROOT, ran, run_of
 
 

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.base.skill import Blob, Bundle
 from skilljuror.skill.bundles.reader import make_bundle
 
 FRAGMENTS = (

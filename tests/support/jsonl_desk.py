@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from skilljuror.base.errors import UsageError
-from skilljuror.base.models.review_queue import ReviewItem, ReviewText
+from skilljuror.base.review import ReviewItem, ReviewText
 from skilljuror.measures.stats.agreement import Agreement, agreement
 from skilljuror.review.web.questions import Reviewing
 from skilljuror.review.web.serving import serve

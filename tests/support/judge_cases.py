@@ -5,10 +5,10 @@ from typing import Any
 import yaml
 
 from skilljuror.base.files import data_dir
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.trajectory import (
+from skilljuror.base.trajectory import (
     Compaction,
     Message,
+    ResourceEvent,
     Step,
     ToolCall,
     ToolResult,

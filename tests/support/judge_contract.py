@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from skilljuror.base.models.measure import Verdict
-from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import resolve
+from skilljuror.base.results import Verdict
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.judge import JUDGES
 from skilljuror.judge.base import Judge
 from skilljuror.judge.replay.shown_text import RUN_KINDS

@@ -6,7 +6,7 @@ from typing import Literal
 import duckdb
 import numpy as np
 
-from skilljuror.base.models.measure import RepeatedVerdict, UptakeCategory
+from skilljuror.base.results import RepeatedVerdict, UptakeCategory
 from skilljuror.judge.judging.sample import label_sample
 from skilljuror.store import open_write
 from skilljuror.store.questions.run import run

@@ -1,6 +1,6 @@
 """Small bundles written in the tests themselves."""
 
-from skilljuror.base.models.bundle import Blob, Bundle, Skill
+from skilljuror.base.skill import Blob, Bundle, Skill
 
 
 def bundle(files: dict[str, str], name: str = "demo") -> Bundle:

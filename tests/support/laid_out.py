@@ -4,9 +4,8 @@ from functools import cache
 
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Plan
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import resolve
+from skilljuror.base.skill import Bundle, Plan
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.base import Transform, needed, plan_of
 from skilljuror.skill.bundles.reader import make_bundle

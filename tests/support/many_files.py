@@ -3,8 +3,7 @@
 from functools import cache
 
 from skilljuror.audit.plans.render import render
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.plan import Plan
+from skilljuror.base.skill import Blob, Bundle, Plan
 from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import transform
 

@@ -5,15 +5,18 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import Exposure, ResourceEvent, SkillManifest, UnitExposure
-from skilljuror.base.models.measure import TrialContext
-from skilljuror.base.models.study import TrialRecord
-from skilljuror.base.models.trajectory import (
+from skilljuror.base.results import TrialContext
+from skilljuror.base.study import TrialRecord
+from skilljuror.base.trajectory import (
+    Exposure,
     OfferedSkill,
+    ResourceEvent,
+    SkillManifest,
     Step,
     ToolCall,
     ToolResult,
     Trajectory,
+    UnitExposure,
     Usage,
 )
 

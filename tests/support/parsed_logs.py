@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.logs.base import Source
 from skilljuror.logs.discovery.find_logs import discover
 from skilljuror.logs.read import read

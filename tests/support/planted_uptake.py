@@ -11,8 +11,7 @@ from typing import Any
 
 import yaml
 
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import ResourceEvent, Trajectory
 from skilljuror.events.attribute import attribute
 from tests.support.atif_documents import agent_step, document
 from tests.support.claude_logs import assistant, row, runs, tool_result, tool_use, user, write_lines

@@ -8,8 +8,8 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from skilljuror.audit.gates.findings import gate_result
+from skilljuror.base.build import Finding
 from skilljuror.base.errors import HarnessError
-from skilljuror.base.models.gate import Finding
 from skilljuror.harness.local import LocalHarness
 from skilljuror.layouts.layouts.origin import Origin
 from tests.support.harness_tasks import shell_agent

@@ -8,10 +8,9 @@ everything that was printed: 23 tasks won, 44 tied, 15 lost, +17 passes, half-wi
 from collections.abc import Iterator
 from pathlib import Path
 
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.ingest import Ingested
-from skilljuror.base.models.measure import Verdict
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.results import Ingested, Verdict
+from skilljuror.base.study import TrialRecord
+from skilljuror.base.trajectory import ResourceEvent
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 

@@ -9,9 +9,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from skilljuror.base.models.events import Resource, SkillManifest
-from skilljuror.base.models.resource_class import class_of
-from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.skill import class_of
+from skilljuror.base.trajectory import Resource, SkillManifest, ToolCall, ToolResult
 from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import run_of
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.base.files import StudyFolder, write_record
-from skilljuror.base.models.study import ModelPrice, StudyPlan
+from skilljuror.base.study import ModelPrice, StudyPlan
 from tests.support import fabricated_records as fake
 from tests.support.published_answers import (
     CONDITIONS,

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.ingest import Ingested, OfferedRow, SourceRow
-from skilljuror.base.models.review import JudgedBuild
+from skilljuror.base.results import Ingested, OfferedRow, SourceRow
+from skilljuror.base.review import JudgedBuild
+from skilljuror.base.trajectory import ResourceEvent
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from skilljuror.base.models.bundle import Blob
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.build.build import digests_of_parts
 from skilljuror.layouts.build.manifests import (
     variant_manifest,

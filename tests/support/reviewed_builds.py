@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from skilljuror.base.models.build import BuildRecord
+from skilljuror.base.build import BuildRecord
 from skilljuror.layouts.build.build import build_source
 from tests.support.studies import PROGRAMS
 

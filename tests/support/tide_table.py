@@ -1,6 +1,6 @@
 """The Skill that was planted for the recorded sessions."""
 
-from skilljuror.base.models.events import Resource, SkillManifest
+from skilljuror.base.trajectory import Resource, SkillManifest
 
 FILES = {
     "SKILL.md": """---

@@ -10,7 +10,7 @@ from skilljuror.audit.comparison.unit_matching import (
     heading_above,
     headings_above,
 )
-from skilljuror.base.models.knowledge import Unit, UnitPair
+from skilljuror.base.skill import Unit, UnitPair
 from skilljuror.skill.units.normalised_text import TextNormaliser
 from skilljuror.skill.units.prose import STEP_ARROW
 from skilljuror.skill.units.sequences import in_order

@@ -24,8 +24,7 @@ from skilljuror.audit.comparison.link_targets import LinkComparison
 from skilljuror.audit.comparison.nesting import nested_otherwise
 from skilljuror.audit.comparison.same_words import WordStream, is_as_often, is_copy
 from skilljuror.audit.comparison.unit_matching import AlikePair, MatchedBundles, match_units
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.knowledge import CONTENT_KINDS, ChangeKind, Unit, UnitDiff, UnitPair
+from skilljuror.base.skill import CONTENT_KINDS, Bundle, ChangeKind, Unit, UnitDiff, UnitPair
 from skilljuror.skill.generated.templates import template_of_heading
 from skilljuror.skill.units.code_paths import BundlePaths, code_of, is_absolute, path_literals
 from skilljuror.skill.units.critical_tokens import critical_change

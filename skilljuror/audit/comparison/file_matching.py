@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from difflib import unified_diff
 from typing import NamedTuple
 
-from skilljuror.base.models.knowledge import ChangeKind, Unit, UnitPair
+from skilljuror.base.skill import ChangeKind, Unit, UnitPair
 
 
 class FilePairs(NamedTuple):

@@ -13,8 +13,7 @@ from urllib.parse import unquote
 
 from markdown_it.token import Token
 
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import Bundle, is_markdown
 from skilljuror.skill.markdown.block_index import markdown_index
 from skilljuror.skill.markdown.inline_text import fold_whitespace, leads_out
 from skilljuror.skill.markdown.text_file import read_text

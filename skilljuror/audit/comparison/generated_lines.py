@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from skilljuror.audit.comparison.unit_matching import MatchedBundles
 from skilljuror.audit.plans.trigger_sentences import TRIGGER_ROW, trigger_in, trigger_problem
-from skilljuror.base.models.knowledge import CONTENT_KINDS, Unit
+from skilljuror.base.skill import CONTENT_KINDS, Unit
 from skilljuror.skill.generated.templates import (
     TEMPLATES,
     WRITE_OUT,

@@ -8,8 +8,7 @@ from functools import lru_cache
 from skilljuror.audit.comparison.renumbering import Renumbering
 from skilljuror.audit.comparison.same_words import plain_words
 from skilljuror.audit.comparison.unit_matching import MatchedBundles
-from skilljuror.base.models.knowledge import Unit
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import Unit, is_markdown
 from skilljuror.skill.units.critical_tokens import critical_tokens
 
 _LEADING = frozenset({"item", "statement", "row"})

@@ -14,9 +14,7 @@ from urllib.parse import unquote
 
 from skilljuror.audit.comparison.file_matching import is_tail
 from skilljuror.audit.comparison.unit_matching import MatchedBundles
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.knowledge import CONTENT_KINDS, Unit, UnitPair
-from skilljuror.base.models.resource_class import is_root_name
+from skilljuror.base.skill import CONTENT_KINDS, Bundle, Unit, UnitPair, is_root_name
 from skilljuror.skill.generated.templates import MARKER, marker_path
 from skilljuror.skill.markdown.block_index import anchors, markdown_index
 from skilljuror.skill.markdown.inline_text import leads_out

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from skilljuror.audit.comparison.unit_matching import MatchedBundles
-from skilljuror.base.models.knowledge import Unit, UnitPair
+from skilljuror.base.skill import Unit, UnitPair
 from skilljuror.skill.generated.templates import template_of_heading
 from skilljuror.skill.units.normalised_text import TextNormaliser
 

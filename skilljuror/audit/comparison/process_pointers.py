@@ -7,8 +7,7 @@ from itertools import pairwise, starmap, takewhile
 from typing import NamedTuple
 
 from skilljuror.audit.comparison.file_rows import FileRow, rows_of, without_names
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import Bundle, is_markdown
 from skilljuror.skill.generated.embedded_files import is_structural_heading
 from skilljuror.skill.generated.templates import template_of_line
 from skilljuror.skill.markdown.block_index import Heading, markdown_index, visible_text

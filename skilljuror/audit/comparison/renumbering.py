@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from skilljuror.audit.comparison.unit_matching import MatchedBundles, numbered_heading
-from skilljuror.base.models.knowledge import Unit
+from skilljuror.base.skill import Unit
 
 _MENTION = re.compile(
     r"\b(steps?|phases?|stages?|parts?|sections?|workflows?) (\d+)\b", re.IGNORECASE

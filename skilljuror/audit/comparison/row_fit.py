@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from skilljuror.audit.comparison.file_rows import FileRow, rows_of, without_names
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.resource_class import is_licence, is_markdown
+from skilljuror.base.skill import Blob, Bundle, is_licence, is_markdown
 from skilljuror.skill.generated.templates import TEMPLATES
 from skilljuror.skill.markdown.block_index import markdown_index, visible_text
 from skilljuror.skill.markdown.text_file import read_text

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from skilljuror.base.models.knowledge import Unit
+from skilljuror.base.skill import Unit
 from skilljuror.skill.units.normalised_text import TextNormaliser
 
 _REGROUPED = frozenset({"heading", "item", "statement"})

@@ -10,8 +10,7 @@ from posixpath import basename
 from typing import NamedTuple
 
 from skilljuror.audit.comparison.same_words import Regrouping, regroupings
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.knowledge import MappedUnit, Unit, UnitLocation
+from skilljuror.base.skill import Bundle, MappedUnit, Unit, UnitLocation
 from skilljuror.skill.generated.templates import MARKER, template_of_heading
 from skilljuror.skill.units.critical_tokens import written_out
 from skilljuror.skill.units.extract import units_of

@@ -7,8 +7,8 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from skilljuror.audit.gates.policies import policy
 from skilljuror.audit.gates.rules import RULES
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.gate import SEVERITIES, Finding, GateResult
+from skilljuror.base.build import SEVERITIES, Finding, GateResult
+from skilljuror.base.skill import Bundle
 
 _SHOWN = 300
 

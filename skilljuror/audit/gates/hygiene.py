@@ -8,10 +8,8 @@ from typing import ClassVar
 
 from skilljuror.audit.gates.findings import Observation, differential, finding, gate_result
 from skilljuror.audit.gates.pointers import misplaced_links, pointer_observations
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.gate import GateResult
-from skilljuror.base.models.knowledge import CONTENT_KINDS, Unit
-from skilljuror.base.models.resource_class import resource_class
+from skilljuror.base.build import GateResult
+from skilljuror.base.skill import CONTENT_KINDS, Bundle, Unit, resource_class
 from skilljuror.skill.units.code_paths import (
     BundlePaths,
     announced_files,

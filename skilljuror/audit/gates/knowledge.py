@@ -11,10 +11,16 @@ from skilljuror.audit.comparison.same_words import plain_words
 from skilljuror.audit.comparison.unit_matching import field_key
 from skilljuror.audit.gates.findings import Observation, cut_text, finding, gate_result
 from skilljuror.audit.gates.loader import lost_loader_text
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.gate import Finding, GateResult
-from skilljuror.base.models.knowledge import CONTENT_KINDS, Unit, UnitDiff, UnitPair
-from skilljuror.base.models.resource_class import is_licence, is_root_name
+from skilljuror.base.build import Finding, GateResult
+from skilljuror.base.skill import (
+    CONTENT_KINDS,
+    Bundle,
+    Unit,
+    UnitDiff,
+    UnitPair,
+    is_licence,
+    is_root_name,
+)
 from skilljuror.skill.units.critical_tokens import critical_tokens
 from skilljuror.skill.units.extract import units_of
 from skilljuror.skill.units.remarks import is_remark

@@ -11,10 +11,16 @@ from skilljuror.audit.comparison.file_matching import is_tail
 from skilljuror.audit.gates.findings import Observation, differential, finding, gate_result
 from skilljuror.audit.gates.loader import gained_loader_text
 from skilljuror.audit.gates.prerequisites import prerequisite_observations
-from skilljuror.base.models.bundle import Bundle, Skill
-from skilljuror.base.models.gate import GateResult
-from skilljuror.base.models.knowledge import CONTENT_KINDS, Unit
-from skilljuror.base.models.resource_class import is_markdown, is_root_name, resource_class
+from skilljuror.base.build import GateResult
+from skilljuror.base.skill import (
+    CONTENT_KINDS,
+    Bundle,
+    Skill,
+    Unit,
+    is_markdown,
+    is_root_name,
+    resource_class,
+)
 from skilljuror.skill.generated.embedded_files import (
     EmbeddedFile,
     embedded_files,

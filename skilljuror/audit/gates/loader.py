@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from skilljuror.audit.gates.findings import Observation
-from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.skill import Bundle
 from skilljuror.skill.markdown.text_file import read_text
 from skilljuror.skill.units.loader_text import (
     RUN,

@@ -9,9 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from skilljuror.audit.gates.findings import Observation
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.knowledge import CONTENT_KINDS, Unit
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import CONTENT_KINDS, Blob, Bundle, Unit, is_markdown
 from skilljuror.skill.generated.embedded_files import embedded_files
 from skilljuror.skill.generated.templates import CONFIGURATION, MARKER, marker_path
 from skilljuror.skill.markdown.block_index import anchors, markdown_index

@@ -8,10 +8,9 @@ from typing import Literal
 import yaml
 from pydantic import Field, ValidationError
 
+from skilljuror.base.build import VERDICTS, Finding, FindingSeverity, GateVerdict, Record
 from skilljuror.base.errors import GateError, UsageError
 from skilljuror.base.files import data_dir
-from skilljuror.base.models.gate import VERDICTS, Finding, FindingSeverity, GateVerdict
-from skilljuror.base.models.record import Record
 
 
 class Limit(Record):

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from skilljuror.audit.comparison.file_rows import FileRow, rows_of
 from skilljuror.audit.gates.findings import Observation
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import Bundle, is_markdown
 from skilljuror.skill.generated.embedded_files import own_lines
 from skilljuror.skill.generated.templates import POINTERS, template_of_line
 from skilljuror.skill.markdown.block_index import markdown_index, visible_text

@@ -15,10 +15,8 @@ from skilljuror.audit.comparison.file_rows import (
 from skilljuror.audit.comparison.process_pointers import parted_without_pointer
 from skilljuror.audit.comparison.row_fit import row_fits
 from skilljuror.audit.gates.findings import Observation, differential, finding, gate_result
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.gate import GateResult
-from skilljuror.base.models.knowledge import CONTENT_KINDS
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.build import GateResult
+from skilljuror.base.skill import CONTENT_KINDS, Bundle, is_markdown
 from skilljuror.skill.units.extract import units_of
 from skilljuror.skill.units.normalised_text import moved_name, without_number
 

@@ -8,14 +8,12 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError
 
 from skilljuror.audit.gates.layout import ROOT_LINES
+from skilljuror.base.build import GateResult, VariantManifest
 from skilljuror.base.errors import GateError
 from skilljuror.base.files import data_dir, digest_json, sha256
 from skilljuror.base.llm import Message, as_data
-from skilljuror.base.models.build import VariantManifest
-from skilljuror.base.models.bundle import Bundle, ResourceClass
-from skilljuror.base.models.gate import GateResult
-from skilljuror.base.models.resource_class import resource_class
-from skilljuror.base.models.rubric import ItemAnswer, Rubric, RubricItem, RubricQuote, UnknownReason
+from skilljuror.base.review import ItemAnswer, Rubric, RubricItem, RubricQuote, UnknownReason
+from skilljuror.base.skill import Bundle, ResourceClass, resource_class
 
 _UNNAMED = ("layout.pd-unnamed", "layout.pd-cue")
 """Findings about a file that the root does not lead to."""

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from skilljuror.base.build import FindingSeverity
 from skilljuror.base.errors import UsageError
-from skilljuror.base.models.gate import FindingSeverity
 
 
 class Rule(NamedTuple):

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from skilljuror.audit.gates.findings import Observation, finding, gate_result
 from skilljuror.audit.gates.look_alikes import look_alikes
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.gate import GateResult
+from skilljuror.base.build import GateResult
+from skilljuror.base.skill import Blob, Bundle
 from skilljuror.skill.markdown.frontmatter import parse_frontmatter
 from skilljuror.skill.units.extract import cached_by_bundles
 

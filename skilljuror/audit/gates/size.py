@@ -5,10 +5,9 @@ from functools import lru_cache
 from typing import ClassVar
 
 from skilljuror.audit.gates.findings import Observation, finding, gate_result
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.gate import GateResult
-from skilljuror.base.models.resource_class import resource_class
-from skilljuror.base.tokens import estimate
+from skilljuror.base.build import GateResult
+from skilljuror.base.skill import Blob, Bundle, resource_class
+from skilljuror.base.texts import estimate
 from skilljuror.skill.generated.templates import announced_path
 
 SLACK = 400  # estimated tokens that a variant of any size may gain or lose

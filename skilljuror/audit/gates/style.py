@@ -7,9 +7,8 @@ from typing import ClassVar
 from skilljuror.audit.comparison.diff import diff
 from skilljuror.audit.gates.findings import Observation, finding, gate_result
 from skilljuror.audit.gates.rules import RULES
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.gate import GateResult
-from skilljuror.base.models.knowledge import UnitDiff
+from skilljuror.base.build import GateResult
+from skilljuror.base.skill import Bundle, UnitDiff
 
 _PHRASES = {
     "style.provenance": (

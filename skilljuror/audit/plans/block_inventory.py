@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from skilljuror.base.models.bundle import Blob
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import Blob, is_markdown
 from skilljuror.skill.generated.embedded_files import embedded_files, is_structural_heading
 from skilljuror.skill.markdown.block_index import closing_line, markdown_index
 from skilljuror.skill.markdown.frontmatter import frontmatter_end

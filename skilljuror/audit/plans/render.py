@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from skilljuror.base.errors import TransformError
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.plan import Copy, Generated, Plan, PlannedFile
+from skilljuror.base.skill import Blob, Bundle, Copy, Generated, Plan, PlannedFile
 from skilljuror.skill.generated.templates import fill_template
 from skilljuror.skill.markdown.block_index import (
     MarkdownIndex,

@@ -8,8 +8,7 @@ cannot mislead: "when" has a word of the file's title or opening, "because" a wo
 import re
 from collections.abc import Iterable, Iterator
 
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Generated, Plan
+from skilljuror.base.skill import Bundle, Generated, Plan
 from skilljuror.skill.units.critical_tokens import critical_tokens
 from skilljuror.skill.units.extract import units_of
 

@@ -29,9 +29,16 @@ from skilljuror.audit.plans.render import (
 from skilljuror.audit.plans.trigger_sentences import trigger_problems
 from skilljuror.audit.plans.working_folders import folder_problems
 from skilljuror.base.errors import TransformError
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.plan import Generated, Plan, PlannedFile, Substitution
-from skilljuror.base.models.resource_class import is_root_name, resource_class
+from skilljuror.base.skill import (
+    Blob,
+    Bundle,
+    Generated,
+    Plan,
+    PlannedFile,
+    Substitution,
+    is_root_name,
+    resource_class,
+)
 from skilljuror.skill.generated.embedded_files import (
     INFO_WORDS,
     embedded_files,

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from posixpath import dirname
 
 from skilljuror.audit.plans.render import BundleTexts, copies_of
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Generated, Plan, PlannedFile
+from skilljuror.base.skill import Bundle, Generated, Plan, PlannedFile
 from skilljuror.skill.generated.embedded_files import embedded_files
 from skilljuror.skill.generated.templates import DIRECTORY, directory_path
 from skilljuror.skill.markdown.block_index import MarkdownIndex

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from skilljuror.base.models.events import EventKind, Via
+from skilljuror.base.trajectory import EventKind, Via
 from skilljuror.events.accesses.line_selection import WHOLE_FILE, LineSelection
 
 OTHER_OUTPUT = "prints"

@@ -2,7 +2,7 @@
 
 import re
 
-from skilljuror.base.models.events import EventKind
+from skilljuror.base.trajectory import EventKind
 from skilljuror.events.accesses.file_access import Access
 from skilljuror.events.paths import join
 

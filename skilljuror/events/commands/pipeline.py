@@ -11,7 +11,7 @@ from itertools import groupby, takewhile
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import EventKind
+from skilljuror.base.trajectory import EventKind
 from skilljuror.events.accesses.file_access import FILTERED, OTHER_OUTPUT, UNCERTAIN, Access
 from skilljuror.events.accesses.line_selection import WHOLE_FILE, LineSelection
 from skilljuror.events.accesses.programs import (

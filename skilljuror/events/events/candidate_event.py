@@ -4,8 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.base.models.events import EventKind, Via
-from skilljuror.base.models.trajectory import Message
+from skilljuror.base.trajectory import EventKind, Message, Via
 from skilljuror.events.evidence.read_evidence import ReadEvidence
 from skilljuror.events.resolution.skill_catalog import ResourceLocation
 from skilljuror.events.run_context import AnalysedCall

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import Exposed, Via
-from skilljuror.base.models.resource_class import is_root
-from skilljuror.base.models.trajectory import Message
+from skilljuror.base.skill import is_root
+from skilljuror.base.trajectory import Exposed, Message, Via
 from skilljuror.events.events.candidate_event import CandidateEvent
 from skilljuror.events.evidence.line_index import (
     ContentMatch,

@@ -4,8 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from skilljuror.base.models.events import UnknownTool
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import Trajectory, UnknownTool
 from skilljuror.events.events.candidate_event import CandidateEvent
 from skilljuror.events.paths import expand_home, join
 from skilljuror.events.resolution.call_normalisation import with_forward_slashes

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from skilljuror.base.models.resource_class import is_root
+from skilljuror.base.skill import is_root
 from skilljuror.events.accesses.file_access import OTHER_OUTPUT, UNCERTAIN, Access
 from skilljuror.events.evidence.line_index import LineIndex, TextLines
 from skilljuror.events.paths import absolute, is_glob, name_of

@@ -11,8 +11,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import Exposed, Witness
-from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.trajectory import Exposed, ToolCall, ToolResult, Witness
 from skilljuror.events.accesses.file_access import Access
 from skilljuror.events.accesses.line_selection import LineSelection
 from skilljuror.events.evidence.error_messages import (

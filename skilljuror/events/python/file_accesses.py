@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import field
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import EventKind
+from skilljuror.base.trajectory import EventKind
 from skilljuror.events.accesses.file_access import OTHER_OUTPUT, UNCERTAIN, Access
 from skilljuror.events.paths import expand_home, folder_of, join
 from skilljuror.events.python.dataflow import Printed

@@ -2,8 +2,7 @@
 
 import re
 
-from skilljuror.base.models.events import EventKind
-from skilljuror.base.models.trajectory import ToolCall
+from skilljuror.base.trajectory import EventKind, ToolCall
 from skilljuror.events.paths import contains_any
 
 _WINDOWS_PATH = re.compile(

@@ -6,7 +6,7 @@ does not name the bundle.
 
 from msgspec import Struct, field
 
-from skilljuror.base.models.resource_class import is_root
+from skilljuror.base.skill import is_root
 from skilljuror.events.paths import folder_of, is_glob, name_of, normalised
 from skilljuror.events.resolution.skill_catalog import (
     BUNDLE_FOLDERS,

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import EventKind
-from skilljuror.base.models.resource_class import is_root
-from skilljuror.base.models.trajectory import ToolCall
+from skilljuror.base.skill import is_root
+from skilljuror.base.trajectory import EventKind, ToolCall
 from skilljuror.base.work_budget import FEW_TURNS, charge
 from skilljuror.events.accesses.file_access import UNCERTAIN, Access
 from skilljuror.events.accesses.line_selection import LineSelection

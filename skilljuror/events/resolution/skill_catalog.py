@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from skilljuror.base.models.harbor import SKILL_ROOTS
-from skilljuror.base.models.resource_class import is_root
+from skilljuror.base.skill import is_root
+from skilljuror.base.study import SKILL_ROOTS
 from skilljuror.base.work_budget import FEW_TURNS, charge
 from skilljuror.events.paths import contains_any, glob_fits, is_glob, name_of, normalised
 

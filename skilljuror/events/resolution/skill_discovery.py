@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from skilljuror.base.models.events import SkillManifest
-from skilljuror.base.models.resource_class import is_root
-from skilljuror.base.models.trajectory import Message, Trajectory
+from skilljuror.base.skill import is_root
+from skilljuror.base.trajectory import Message, SkillManifest, Trajectory
 from skilljuror.events.paths import absolute, folder_of, name_of, normalised
 from skilljuror.events.resolution.skill_catalog import SkillCatalog, bare_skill_name
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from skilljuror.base.errors import UsageError
-from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.study import AgentProgram
 
 AGENTS = {
     "scripted": "skilljuror.harness.agents:scripted_program",

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.study import AgentProgram
 from skilljuror.harness.agents.programs import SkilledOptions, installed, named_model, read_options
 
 _PROVIDER = "study"

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from skilljuror.base.errors import UsageError
-from skilljuror.base.models.agent import SKILLS, AgentProgram
+from skilljuror.base.study import SKILLS, AgentProgram
 from skilljuror.harness.agents.programs import read_options
 
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from skilljuror.base.errors import UsageError
-from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.study import AgentProgram
 from skilljuror.harness.agents.programs import SkilledOptions, installed, named_model, read_options
 
 _BUNDLED = ["antigravity-support", "skill-creator"]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from skilljuror.base.errors import UsageError
-from skilljuror.base.models.agent import AgentProgram
+from skilljuror.base.study import AgentProgram
 from skilljuror.harness.agents.programs import ProgramOptions, installed, named_model, read_options
 
 _KEYS = {

@@ -12,10 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from skilljuror.base.errors import HarnessError, TrajectoryError
-from skilljuror.base.models.harbor import CANCELLED, HarborResult
-from skilljuror.base.models.study import TrialRecord
-from skilljuror.base.redaction import redact_files
+from skilljuror.base.errors import HarnessError, TrajectoryError, redact_files
+from skilljuror.base.study import CANCELLED, HarborResult, TrialRecord
 from skilljuror.harness.agent_home import write_agent_record
 from skilljuror.harness.artifacts import (
     WORK,

@@ -12,10 +12,14 @@ from typing import Any
 
 from skilljuror.base.errors import HarnessError, UsageError
 from skilljuror.base.files import data_dir, digest_tree
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.harbor import ENVIRONMENT_FIELDS, SCRIPTED
-from skilljuror.base.models.resource_class import is_root_name
-from skilljuror.base.models.study import AgentChoice, TrialRecord
+from skilljuror.base.skill import is_root_name
+from skilljuror.base.study import (
+    ENVIRONMENT_FIELDS,
+    SCRIPTED,
+    AgentChoice,
+    AgentProgram,
+    TrialRecord,
+)
 from skilljuror.harness.agent_home import skills_root
 from skilljuror.harness.allowed_hosts import PORT, RELAY, proxy, proxy_environment, read_hosts
 from skilljuror.harness.base import Batch, Collected, Requirement, TrialJob

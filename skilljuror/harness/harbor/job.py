@@ -14,10 +14,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.base.errors import HarnessError
+from skilljuror.base.errors import HarnessError, redact, redact_files
 from skilljuror.base.files import write_atomic
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.redaction import redact, redact_files
+from skilljuror.base.study import AgentProgram
 from skilljuror.harness.agent_home import skills_listing
 from skilljuror.harness.artifacts import WORK
 from skilljuror.harness.base import TrialJob, key_values

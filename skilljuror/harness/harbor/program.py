@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skilljuror.base.errors import HarnessError
-from skilljuror.base.models.harbor import SKILL_ROOTS
+from skilljuror.base.study import SKILL_ROOTS
 
 INSTALL = "uv tool install 'harbor>=0.24,<0.26' (Python 3.12 or newer)"
 _ASK = "from importlib.metadata import version; print(version('harbor'))"

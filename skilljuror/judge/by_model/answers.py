@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from skilljuror.base.models.measure import UptakeCategory, UptakeLabel
+from skilljuror.base.results import UptakeCategory, UptakeLabel
 from skilljuror.judge.by_model.excerpts import AskedEvent, RunExcerpt, RunStep
 from skilljuror.judge.by_model.questions import name_of
 from skilljuror.judge.definition import load_definition

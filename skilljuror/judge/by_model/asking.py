@@ -8,7 +8,7 @@ from typing import TypeVar
 from skilljuror.base.errors import QuestionRefused
 from skilljuror.base.files import digest_json
 from skilljuror.base.llm import ModelAnswer, ModelClient, prompt
-from skilljuror.base.models.measure import JudgeCalls, UptakeCategory, Verdict
+from skilljuror.base.results import JudgeCalls, UptakeCategory, Verdict
 from skilljuror.judge.by_model.answers import Answers, Outcome, merged, outcome_of, read_answers
 from skilljuror.judge.by_model.excerpts import RunExcerpt
 from skilljuror.judge.by_model.questions import Question

@@ -3,8 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.trajectory import Step, ToolCall, Trajectory
+from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Step, ToolCall, Trajectory
 from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.judge.replay.timeline import ContextText, call_text, timeline
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from skilljuror.base.llm import as_data
-from skilljuror.base.tokens import count
+from skilljuror.base.texts import count
 from skilljuror.judge.by_model.excerpts import AskedEvent, RunCall, RunExcerpt, RunStep
 from skilljuror.judge.definition import load_definition
 

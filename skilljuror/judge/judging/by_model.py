@@ -10,13 +10,18 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skilljuror.base.errors import ModelError, TrajectoryError, UsageError
-from skilljuror.base.extras import require
+from skilljuror.base.errors import ModelError, TrajectoryError, UsageError, require, resolve
 from skilljuror.base.files import StudyFolder, digest_json, sha256
-from skilljuror.base.llm import ModelChoice, ModelClient, SpendingCap, in_flight
-from skilljuror.base.model_calls import MOST_UNPARSED, THREADS, study_prices
-from skilljuror.base.models.measure import UptakeCategory, Verdict
-from skilljuror.base.registry import resolve
+from skilljuror.base.llm import (
+    MOST_UNPARSED,
+    THREADS,
+    ModelChoice,
+    ModelClient,
+    SpendingCap,
+    in_flight,
+    study_prices,
+)
+from skilljuror.base.results import UptakeCategory, Verdict
 from skilljuror.base.workers import Listener, Progress, silent, worker_pool, workers_for
 from skilljuror.events.attribute import attribute
 from skilljuror.judge import JUDGES

@@ -7,13 +7,11 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from skilljuror.base.errors import SkilljurorError, TrajectoryError
+from skilljuror.base.errors import SkilljurorError, TrajectoryError, resolve
 from skilljuror.base.files import StudyFolder, data_dir, digest_json
-from skilljuror.base.models.events import SkillManifest
-from skilljuror.base.models.knowledge import MappedUnit
-from skilljuror.base.models.measure import LocalEffect, UnitUse, Verdict
-from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.base.registry import resolve
+from skilljuror.base.results import LocalEffect, UnitUse, Verdict
+from skilljuror.base.skill import MappedUnit
+from skilljuror.base.trajectory import SkillManifest, Trajectory
 from skilljuror.base.workers import Listener, Progress, map_unordered, silent, workers_for
 from skilljuror.events.attribute import attribute
 from skilljuror.judge import JUDGES

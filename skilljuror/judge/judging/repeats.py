@@ -6,7 +6,7 @@ from typing import Literal, cast
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.llm import ModelClient
-from skilljuror.base.models.measure import RepeatedVerdict, UptakeCategory
+from skilljuror.base.results import RepeatedVerdict, UptakeCategory
 from skilljuror.judge.by_model.answers import Outcome
 from skilljuror.judge.by_model.asking import ModelJudgement, ask_about
 from skilljuror.judge.by_model.excerpts import RunExcerpt

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from skilljuror.audit.gates.rubric import SHORTEST_QUOTE, line_in
 from skilljuror.base.errors import QuestionRefused
 from skilljuror.base.llm import Message, ModelClient, as_data
-from skilljuror.base.models.task_rubric import TaskRubricItem
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.review import TaskRubricItem
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.store.ingest.trials import ReadTrial
 from skilljuror.study.task_rubric import MAX_QUOTE, Work

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from skilljuror.base.errors import InUseError
 from skilljuror.base.files import StudyFolder, path_of, read_record, write_record
-from skilljuror.base.models.label_sample import LabelSample, SampledUse
+from skilljuror.base.review import LabelSample, SampledUse
 from skilljuror.measures.stats.sampling import stratified_sample
 from skilljuror.store import open_write
 from skilljuror.store.questions.run import run

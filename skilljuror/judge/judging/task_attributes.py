@@ -20,11 +20,10 @@ from skilljuror.base.files import (
     read_record,
     read_rows,
 )
-from skilljuror.base.fingerprints import texts_below
-from skilljuror.base.llm import Message, ModelClient, as_data, in_flight, prompt
-from skilljuror.base.model_calls import THREADS
-from skilljuror.base.models.study import PlannedTask, StudyPlan
-from skilljuror.base.models.task_attribute import AttributeRubric, JudgedAttribute
+from skilljuror.base.llm import THREADS, Message, ModelClient, as_data, in_flight, prompt
+from skilljuror.base.review import AttributeRubric, JudgedAttribute
+from skilljuror.base.study import PlannedTask, StudyPlan
+from skilljuror.base.texts import texts_below
 from skilljuror.base.workers import Progress
 from skilljuror.harness.tasks import task_digests
 from skilljuror.store import open_write

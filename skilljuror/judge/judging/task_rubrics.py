@@ -15,11 +15,10 @@ from msgspec import Struct
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import StudyFolder, digest_json, read_record, read_rows, write_jsonl
 from skilljuror.base.item_rows import CODE, grouped, item_key, item_results, judged_states
-from skilljuror.base.llm import Message, ModelClient, in_flight
-from skilljuror.base.model_calls import THREADS
-from skilljuror.base.models.study import StudyPlan
-from skilljuror.base.models.task_rubric import RUBRIC_FILE, JudgedItem, TaskRubric, TaskRubricItem
+from skilljuror.base.llm import THREADS, Message, ModelClient, in_flight
+from skilljuror.base.review import RUBRIC_FILE, JudgedItem, TaskRubric, TaskRubricItem
 from skilljuror.base.review_rows import record_digest
+from skilljuror.base.study import StudyPlan
 from skilljuror.base.workers import Listener, Progress, silent
 from skilljuror.harness.tasks import changed_substrate
 from skilljuror.judge.judging.rubric_question import (

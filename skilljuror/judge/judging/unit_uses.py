@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.knowledge import CONTENT_KINDS, MappedUnit, UnitLocation
-from skilljuror.base.models.measure import UnitUse, Verdict
+from skilljuror.base.results import UnitUse, Verdict
+from skilljuror.base.skill import CONTENT_KINDS, MappedUnit, UnitLocation
+from skilljuror.base.trajectory import ResourceEvent, SkillManifest
 from skilljuror.events.exposure import units_by_resource
 
 _Lines = Mapping[str, Sequence[int]]

@@ -10,8 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
 from skilljuror.judge.replay.timeline import TextPosition, call_text, traced_lines
 
 EventGroup = tuple[int, ...]

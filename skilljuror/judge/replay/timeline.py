@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from skilljuror.base.models.trajectory import Compaction, Message, Step, ToolCall, Trajectory
+from skilljuror.base.trajectory import Compaction, Message, Step, ToolCall, Trajectory
 
 SURVIVES_COMPACTION = frozenset({"prompt", "system", "slash", "skill_listing"})
 """Kinds of message that the agent still has after a compaction."""

@@ -9,11 +9,17 @@ from typing import NamedTuple
 from skilljuror.audit.audit import audit
 from skilljuror.audit.gates.mutations.catalog import MUTATIONS
 from skilljuror.audit.gates.mutations.sites import MutationSite, MutationTarget, is_equivalent
+from skilljuror.base.build import (
+    AssayReport,
+    AssayRow,
+    AssaySlip,
+    AuditResult,
+    BuildRecord,
+    GateResult,
+)
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import read_rows, write_record
-from skilljuror.base.models.build import BuildRecord
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult, GateResult
+from skilljuror.base.skill import Bundle
 from skilljuror.base.workers import Listener, Progress, map_unordered, silent
 from skilljuror.layouts.build.build import load_build
 from skilljuror.layouts.build.folder import GATE_RESULTS, RECORD, VARIANTS, saved_source

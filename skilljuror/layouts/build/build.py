@@ -24,7 +24,8 @@ from skilljuror.audit.gates.policies import worst
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify, verify_control
 from skilljuror.base import __version__
-from skilljuror.base.errors import SkilljurorError, StudyError, TransformError
+from skilljuror.base.build import AuditResult, BuildRecord, GateResult
+from skilljuror.base.errors import SkilljurorError, StudyError, TransformError, resolve
 from skilljuror.base.files import (
     digest_json,
     read_record,
@@ -33,12 +34,8 @@ from skilljuror.base.files import (
     write_jsonl,
     write_record,
 )
-from skilljuror.base.models.build import BuildRecord
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.gate import AuditResult, GateResult
-from skilljuror.base.models.plan import Plan
-from skilljuror.base.registry import resolve
-from skilljuror.base.tokens import tokenizer_name
+from skilljuror.base.skill import Blob, Bundle, Plan
+from skilljuror.base.texts import tokenizer_name
 from skilljuror.base.workers import infrequent_gc, map_unordered
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.base import Transform, needed, plan_of

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from skilljuror.base.build import BuildRecord
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import fresh_dir, write_atomic
-from skilljuror.base.models.build import BuildRecord
-from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.skill import Bundle
 from skilljuror.skill.bundles.reader import load_tar
 
 RECORD = "build.json"

@@ -12,13 +12,11 @@ from msgspec import Struct, structs
 
 from skilljuror.audit.comparison.diff import diff
 from skilljuror.audit.comparison.unit_matching import knowledge_map
+from skilljuror.base.build import VariantManifest
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, digest_tree, fresh_dir
-from skilljuror.base.models.build import VariantManifest
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.knowledge import MappedUnit
-from skilljuror.base.models.study import GivenSkill, PlannedTask, SkillSource, StudyPlan
-from skilljuror.base.models.trial_arm import trial_arms
+from skilljuror.base.skill import Bundle, MappedUnit
+from skilljuror.base.study import GivenSkill, PlannedTask, SkillSource, StudyPlan, trial_arms
 from skilljuror.layouts.build.manifests import variant_manifest
 from skilljuror.skill.bundles import load_bundle, write_bundle
 from skilljuror.skill.bundles.revision import load_at

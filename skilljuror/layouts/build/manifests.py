@@ -7,17 +7,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from skilljuror.base.build import FileDigest, GateVerdict, PdWorth, VariantManifest
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, read_rows
-from skilljuror.base.models.build import FileDigest, PdWorth, VariantManifest
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.events import Resource, SkillManifest
-from skilljuror.base.models.gate import GateVerdict
-from skilljuror.base.models.knowledge import MappedUnit
-from skilljuror.base.models.plan import Plan
-from skilljuror.base.models.resource_class import resource_class
-from skilljuror.base.models.study import TrialRecord
-from skilljuror.base.tokens import count
+from skilljuror.base.skill import Blob, Bundle, MappedUnit, Plan, resource_class
+from skilljuror.base.study import TrialRecord
+from skilljuror.base.texts import count
+from skilljuror.base.trajectory import Resource, SkillManifest
 from skilljuror.skill.bundles import load_bundle
 from skilljuror.skill.markdown.text_file import read_text
 from skilljuror.skill.units.code_paths import announced_files

@@ -15,15 +15,13 @@ from msgspec import structs
 from skilljuror.audit.audit import load_gates
 from skilljuror.audit.gates.policies import policy as load_policy
 from skilljuror.audit.gates.policies import worst
-from skilljuror.base.errors import QuestionRefused, UnusableAnswer, UsageError
-from skilljuror.base.extras import require
+from skilljuror.base.build import SEVERITIES, BuildRecord, Finding, GateResult, VariantRound
+from skilljuror.base.errors import QuestionRefused, UnusableAnswer, UsageError, require
 from skilljuror.base.files import write_jsonl
 from skilljuror.base.llm import ModelAnswer, ModelChoice, ModelClient
-from skilljuror.base.models.build import BuildRecord, VariantRound
-from skilljuror.base.models.gate import SEVERITIES, Finding, GateResult
-from skilljuror.base.models.measure import Price
-from skilljuror.base.models.rubric import RubricVerdict
-from skilljuror.base.prices import PRICES
+from skilljuror.base.results import Price
+from skilljuror.base.review import RubricVerdict
+from skilljuror.base.texts import PRICES
 from skilljuror.layouts.base import Transform
 from skilljuror.layouts.build.build import (
     DEFAULT_VARIANTS,

@@ -11,19 +11,27 @@ from typing import Literal, NamedTuple
 from skilljuror.audit.audit import waive
 from skilljuror.audit.gates.policies import worst
 from skilljuror.audit.gates.rubric import code_answers, load_rubric, rubric_digest
+from skilljuror.base.build import (
+    LEAK_RULE,
+    BuildRecord,
+    Finding,
+    GateResult,
+    GateVerdict,
+    VariantManifest,
+)
 from skilljuror.base.files import StudyFolder, read_record, read_rows
-from skilljuror.base.models.build import BuildRecord, VariantManifest
-from skilljuror.base.models.gate import LEAK_RULE, Finding, GateResult, GateVerdict
-from skilljuror.base.models.review import (
+from skilljuror.base.review import (
     ADJUDICATIONS,
     Decision,
     DecisionState,
+    ItemAnswer,
+    ItemState,
     JudgedBuild,
+    RubricVerdict,
     Waiver,
     WaiverState,
     seen_in,
 )
-from skilljuror.base.models.rubric import ItemAnswer, ItemState, RubricVerdict
 from skilljuror.base.review_rows import current_decisions, decided_at, rows_of
 from skilljuror.layouts.build.folder import GATE_RESULTS, RECORD, REVIEWS, RUBRIC
 

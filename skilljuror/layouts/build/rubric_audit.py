@@ -16,21 +16,22 @@ from skilljuror.audit.gates.rubric import (
     prompt_digest,
     rubric_digest,
 )
-from skilljuror.base.errors import QuestionRefused, UnusableAnswer
-from skilljuror.base.extras import require
+from skilljuror.base.build import VariantManifest
+from skilljuror.base.errors import QuestionRefused, UnusableAnswer, require
 from skilljuror.base.files import StudyFolder, append_jsonl, read_rows
 from skilljuror.base.llm import (
+    MOST_UNPARSED,
+    THREADS,
     ModelAnswer,
     ModelChoice,
     ModelClient,
     RecordedModel,
     SpendingCap,
     in_flight,
+    study_prices,
 )
-from skilljuror.base.model_calls import MOST_UNPARSED, THREADS, study_prices
-from skilljuror.base.models.build import VariantManifest
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.rubric import ItemState, RubricItem, RubricVerdict, UnknownReason
+from skilljuror.base.review import ItemState, RubricItem, RubricVerdict, UnknownReason
+from skilljuror.base.skill import Bundle
 from skilljuror.base.workers import Progress
 from skilljuror.layouts.build.build import load_build
 from skilljuror.layouts.build.folder import RUBRIC, VARIANTS, saved_source

@@ -12,9 +12,9 @@ from typing import Any
 from skilljuror.audit.plans.render import render
 from skilljuror.base.files import append_jsonl
 from skilljuror.base.llm import ModelClient
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.review import Decision
+from skilljuror.base.review import Decision
 from skilljuror.base.review_rows import current_decisions, now, rows_of
+from skilljuror.base.skill import Bundle
 from skilljuror.layouts.disclosure.scope import OpenSection, open_sections
 from skilljuror.layouts.disclosure.sections import FlatSkill
 from skilljuror.layouts.layouts.baseline import Baseline

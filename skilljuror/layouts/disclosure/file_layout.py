@@ -7,8 +7,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from skilljuror.audit.plans.working_folders import WorkingFolders, names_folder
-from skilljuror.base.models.plan import Copy, PlannedFile
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import Copy, PlannedFile, is_markdown
 from skilljuror.layouts.disclosure.root_scope import FileUnit
 from skilljuror.layouts.disclosure.sections import (
     FlatSkill,

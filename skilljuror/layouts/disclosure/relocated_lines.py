@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from skilljuror.base.models.plan import Copy, Generated, PlannedFile, Substitution, SubstitutionKind
+from skilljuror.base.skill import Copy, Generated, PlannedFile, Substitution, SubstitutionKind
 from skilljuror.layouts.disclosure.file_layout import FileLayout
 from skilljuror.layouts.editing.links import (
     is_local,

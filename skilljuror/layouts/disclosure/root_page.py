@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from skilljuror.base.models.plan import Copy, Omitted, Plan, PlannedFile
+from skilljuror.base.skill import Copy, Omitted, Plan, PlannedFile
 from skilljuror.layouts.disclosure.file_layout import FileLayout
 from skilljuror.layouts.disclosure.relocated_lines import LineRelocator
 from skilljuror.layouts.disclosure.routing_table import RoutingRow

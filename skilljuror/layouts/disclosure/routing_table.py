@@ -8,9 +8,7 @@ from pathlib import PurePosixPath
 from posixpath import dirname
 from urllib.parse import quote, unquote
 
-from skilljuror.base.models.bundle import Blob
-from skilljuror.base.models.plan import Copy
-from skilljuror.base.models.resource_class import is_licence, is_markdown, resource_class
+from skilljuror.base.skill import Blob, Copy, is_licence, is_markdown, resource_class
 from skilljuror.layouts.disclosure.file_layout import FileLayout, ReferenceFile
 from skilljuror.layouts.disclosure.own_rows import names_of
 from skilljuror.layouts.disclosure.relocated_lines import PathMentions

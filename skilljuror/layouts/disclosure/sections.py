@@ -9,9 +9,8 @@ from itertools import accumulate
 from pathlib import PurePosixPath
 
 from skilljuror.audit.plans.render import BundleTexts
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.resource_class import is_markdown
-from skilljuror.base.tokens import scaled, weight
+from skilljuror.base.skill import Bundle, is_markdown
+from skilljuror.base.texts import scaled, weight
 from skilljuror.layouts.editing.links import linked_paths
 from skilljuror.skill.generated.embedded_files import EmbeddedFile, embedded_files
 from skilljuror.skill.generated.templates import template_of_heading

@@ -6,7 +6,7 @@ from functools import lru_cache
 from posixpath import dirname, join, normpath, relpath
 from urllib.parse import quote, unquote
 
-from skilljuror.base.models.plan import Copy, Generated
+from skilljuror.base.skill import Copy, Generated
 from skilljuror.layouts.editing.page_builder import PageBuilder
 from skilljuror.skill.markdown.block_index import MarkdownIndex, markdown_index
 from skilljuror.skill.markdown.inline_text import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from skilljuror.audit.plans.render import BundleTexts
-from skilljuror.base.models.plan import Copy, Generated, PlannedFile
+from skilljuror.base.skill import Copy, Generated, PlannedFile
 from skilljuror.skill.generated.templates import fill_template
 from skilljuror.skill.markdown.block_index import markdown_index, shift_line
 

@@ -4,9 +4,7 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from skilljuror.audit.plans.render import BundleTexts
-from skilljuror.base.models.bundle import Bundle, Skill
-from skilljuror.base.models.plan import Omitted, Plan
-from skilljuror.base.models.resource_class import resource_class
+from skilljuror.base.skill import Bundle, Omitted, Plan, Skill, resource_class
 from skilljuror.layouts.editing.page_builder import PageBuilder
 from skilljuror.layouts.flattening import (
     Flattener,

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Copy, Omitted, Plan, PlannedFile
+from skilljuror.base.skill import Bundle, Copy, Omitted, Plan, PlannedFile
 from skilljuror.layouts.disclosure.sections import FlatSkill, LineRange
 from skilljuror.layouts.editing.page_builder import PageBuilder
 from skilljuror.layouts.flattening import PlanParts, finish_plan

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
 from skilljuror.audit.plans.render import BundleTexts, copies_of
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Copy, Generated, Plan, PlannedFile
+from skilljuror.base.skill import Bundle, Copy, Generated, Plan, PlannedFile
 from skilljuror.layouts.disclosure.trigger_cues import without_brackets
 from skilljuror.layouts.editing.page_builder import PageBuilder
 from skilljuror.layouts.layouts.progressive_disclosure import flat_skill

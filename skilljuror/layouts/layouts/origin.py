@@ -3,9 +3,7 @@
 from typing import Any, ClassVar
 
 from skilljuror.audit.plans.render import BundleTexts
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Plan
-from skilljuror.base.models.resource_class import resource_class
+from skilljuror.base.skill import Bundle, Plan, resource_class
 from skilljuror.layouts.editing.page_builder import PageBuilder
 from skilljuror.layouts.flattening import (
     Flattener,

@@ -4,10 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import count
 from typing import Any, ClassVar
 
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Copy, Generated, Omitted, Plan, PlannedFile
-from skilljuror.base.models.resource_class import is_licence
-from skilljuror.base.tokens import weight
+from skilljuror.base.skill import Bundle, Copy, Generated, Omitted, Plan, PlannedFile, is_licence
+from skilljuror.base.texts import weight
 from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
 
 

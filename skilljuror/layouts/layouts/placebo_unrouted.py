@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Copy, Omitted, Plan, PlannedFile, Substitution
+from skilljuror.base.skill import Bundle, Copy, Omitted, Plan, PlannedFile, Substitution
 from skilljuror.layouts.editing.links import is_local, rewrite_links, split_target
 from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
 from skilljuror.skill.generated.templates import POINTERS, TEMPLATES, template_of_line

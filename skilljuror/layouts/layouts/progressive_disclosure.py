@@ -3,8 +3,7 @@
 from typing import Any, ClassVar
 
 from skilljuror.base.errors import TransformError
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Copy, Plan
+from skilljuror.base.skill import Bundle, Copy, Plan
 from skilljuror.layouts.disclosure.file_layout import FileLayout
 from skilljuror.layouts.disclosure.index_pages import MANY_SKILLS, with_skill_indexes
 from skilljuror.layouts.disclosure.own_rows import OwnRows

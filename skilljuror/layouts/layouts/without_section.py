@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 
 from skilljuror.base.errors import TransformError
 from skilljuror.base.files import sha256
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Copy, Generated, Omitted, Plan, PlannedFile
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import Bundle, Copy, Generated, Omitted, Plan, PlannedFile, is_markdown
 from skilljuror.layouts.disclosure.sections import FlatSkill, LineRange, SectionNode, ranges_of
 from skilljuror.layouts.layouts.placebo_irrelevant import like
 from skilljuror.layouts.layouts.progressive_disclosure import flat_skill

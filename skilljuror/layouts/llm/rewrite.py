@@ -9,10 +9,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from skilljuror.base.build import Finding, Record
 from skilljuror.base.llm import Message, ModelAnswer, ModelClient, as_data
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.gate import Finding
-from skilljuror.base.models.record import Record
+from skilljuror.base.skill import Blob, Bundle
 from skilljuror.layouts.llm.prompts import Prompt, joined_problems
 from skilljuror.layouts.llm.rewrite_request import (
     RewriteRequest,

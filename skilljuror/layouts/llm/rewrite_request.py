@@ -7,8 +7,7 @@ from typing import Any
 
 from skilljuror.audit.plans.render import render
 from skilljuror.base.errors import TransformError
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import Blob, Bundle, is_markdown
 from skilljuror.layouts.layouts.baseline import Baseline
 from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
 from skilljuror.skill.generated.embedded_files import embedded_files

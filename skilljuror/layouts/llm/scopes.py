@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from skilljuror.audit.plans.trigger_sentences import split_trigger, trigger_problem
+from skilljuror.base.build import Record
 from skilljuror.base.llm import Message, ModelClient, as_data
-from skilljuror.base.models.record import Record
 from skilljuror.layouts.disclosure.scope import OpenSection, Scope, scopes_of
 from skilljuror.layouts.disclosure.sections import FlatSkill
 from skilljuror.layouts.llm.prompts import Prompt, joined_problems

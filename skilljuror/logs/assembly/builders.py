@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.base.files import path_text
-from skilljuror.base.models.trajectory import (
+from skilljuror.base.trajectory import (
     Action,
     Compaction,
     Message,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from skilljuror.base.models.trajectory import Usage
+from skilljuror.base.trajectory import Usage
 from skilljuror.logs.raw_logs.coercion import as_count, as_dict, as_float, nested, remainder
 
 

@@ -5,7 +5,7 @@ import shlex
 from itertools import pairwise
 from typing import Any
 
-from skilljuror.base.models.trajectory import Action
+from skilljuror.base.trajectory import Action
 from skilljuror.logs.raw_logs.coercion import as_count, as_dict, as_list, as_str, json_of
 
 _PATH = ("file_path", "path", "filePath", "absolute_path", "filename", "notebook_path", "dir_path",

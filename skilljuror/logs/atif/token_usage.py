@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import Usage
+from skilljuror.base.trajectory import Usage
 from skilljuror.logs.assembly.token_usage import usage_of_prompt
 from skilljuror.logs.raw_logs.coercion import as_count, as_dict, as_float, nested
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.base.errors import TrajectoryError
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.logs.assembly.builders import (
     MAIN,
     CallBuilder,

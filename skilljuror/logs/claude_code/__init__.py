@@ -1,6 +1,6 @@
 """Claude Code: session files and the stdout stream."""
 
-from skilljuror.base.models.trajectory import AgentTraits
+from skilljuror.base.trajectory import AgentTraits
 
 AGENT = "claude-code"
 TRAITS = AgentTraits(

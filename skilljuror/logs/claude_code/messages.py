@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import MessageKind, Usage
+from skilljuror.base.trajectory import MessageKind, Usage
 from skilljuror.logs.assembly.builders import StepBuilder, TrajectoryBuilder
 from skilljuror.logs.claude_code.skill_bodies import BODY_PREFIX, SkillBodies, reloaded_skill
 from skilljuror.logs.claude_code.tool_results import BackgroundCommands, read_result

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import MessageKind, OfferedSkill, Trajectory
+from skilljuror.base.trajectory import MessageKind, OfferedSkill, Trajectory
 from skilljuror.logs.assembly.builders import MAIN, TrajectoryBuilder
 from skilljuror.logs.base import Parser, SessionLink, Source, UsualFolder
 from skilljuror.logs.claude_code import AGENT, TRAITS

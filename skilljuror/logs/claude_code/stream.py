@@ -5,7 +5,7 @@ It lacks output tokens per message, attachments and attribution, so a session fi
 
 from typing import Any
 
-from skilljuror.base.models.trajectory import OfferedSkill, Usage
+from skilljuror.base.trajectory import OfferedSkill, Usage
 from skilljuror.logs.assembly.builders import MAIN, TrajectoryBuilder, total_usage
 from skilljuror.logs.base import LogKind, Source
 from skilljuror.logs.claude_code import AGENT, TRAITS

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import ToolResult
+from skilljuror.base.trajectory import ToolResult
 from skilljuror.logs.assembly.builders import CallBuilder
 from skilljuror.logs.assembly.line_numbers import strip_line_numbers
 from skilljuror.logs.raw_logs.coercion import as_count, as_dict, as_float, as_str, nested

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from skilljuror.base.models.trajectory import ToolResult
+from skilljuror.base.trajectory import ToolResult
 from skilljuror.logs.assembly.builders import CallBuilder
 from skilljuror.logs.assembly.tool_calls import call_fields
 from skilljuror.logs.raw_logs.coercion import as_dict, as_int, as_list, as_str, json_of

@@ -7,7 +7,7 @@ inferred: text before a command belongs to it, and overlapping commands belong t
 import shlex
 from typing import Any
 
-from skilljuror.base.models.trajectory import ToolResult
+from skilljuror.base.trajectory import ToolResult
 from skilljuror.logs.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
 from skilljuror.logs.assembly.token_usage import usage_of_prompt
 from skilljuror.logs.base import LogKind, Source

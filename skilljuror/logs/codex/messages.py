@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from skilljuror.base.models.trajectory import MessageKind, OfferedSkill
+from skilljuror.base.trajectory import MessageKind, OfferedSkill
 from skilljuror.logs.assembly.builders import TrajectoryBuilder
 from skilljuror.logs.raw_logs.coercion import as_list, as_str, nested
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import ToolResult, Trajectory
+from skilljuror.base.trajectory import ToolResult, Trajectory
 from skilljuror.logs.assembly.builders import (
     MAIN,
     CallBuilder,

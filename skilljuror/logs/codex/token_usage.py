@@ -6,7 +6,7 @@ differences count, not the sum of the "last" figures.
 
 from typing import Any
 
-from skilljuror.base.models.trajectory import Usage
+from skilljuror.base.trajectory import Usage
 from skilljuror.logs.assembly.builders import total_usage
 from skilljuror.logs.assembly.token_usage import usage_of_prompt
 from skilljuror.logs.raw_logs.coercion import as_count, as_dict

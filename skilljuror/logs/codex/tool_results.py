@@ -4,7 +4,7 @@ import re
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import ToolResult
+from skilljuror.base.trajectory import ToolResult
 from skilljuror.logs.assembly.line_numbers import strip_line_numbers
 from skilljuror.logs.raw_logs.coercion import (
     as_dict,

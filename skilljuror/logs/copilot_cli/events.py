@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import AgentTraits, ToolResult, Usage
+from skilljuror.base.trajectory import AgentTraits, ToolResult, Usage
 from skilljuror.logs.assembly.builders import (
     MAIN,
     CallBuilder,

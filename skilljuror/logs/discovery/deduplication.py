@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import Step, Trajectory
+from skilljuror.base.trajectory import Step, Trajectory
 from skilljuror.logs.assembly.builders import MAIN, inherit
 from skilljuror.logs.base import LogKind
 from skilljuror.logs.read import parser

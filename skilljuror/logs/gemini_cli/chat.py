@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.trajectory import Trajectory, Usage
+from skilljuror.base.trajectory import Trajectory, Usage
 from skilljuror.logs.assembly.builders import MAIN, StepBuilder, TrajectoryBuilder
 from skilljuror.logs.base import Parser, SessionLink, Source, UsualFolder
 from skilljuror.logs.gemini_cli import AGENT, TRAITS

@@ -6,7 +6,7 @@ next result or prompt.
 
 from typing import Any
 
-from skilljuror.base.models.trajectory import ToolResult
+from skilljuror.base.trajectory import ToolResult
 from skilljuror.logs.assembly.builders import MAIN, StepBuilder, TrajectoryBuilder
 from skilljuror.logs.assembly.token_usage import usage_of_prompt
 from skilljuror.logs.base import LogKind, Source

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.base.errors import TrajectoryError
-from skilljuror.base.models.harbor import HarborResult, Reward, chosen_reward
+from skilljuror.base.study import HarborResult, Reward, chosen_reward
 from skilljuror.logs.harbor.benchflow import as_harbor
 from skilljuror.logs.raw_logs.coercion import (
     as_count,

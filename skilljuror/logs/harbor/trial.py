@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from skilljuror.base.errors import TrajectoryError
 from skilljuror.base.files import path_text
-from skilljuror.base.models.harbor import HarborResult
-from skilljuror.base.models.ingest import UnloggedTrial
-from skilljuror.base.models.trajectory import Outcome, Trajectory, Usage
+from skilljuror.base.results import UnloggedTrial
+from skilljuror.base.study import HarborResult
+from skilljuror.base.trajectory import Outcome, Trajectory, Usage
 from skilljuror.logs.base import FoundSource, Parser, Source
 from skilljuror.logs.discovery.deduplication import capture_of, deduplicate, own_part
 from skilljuror.logs.discovery.find_logs import discover

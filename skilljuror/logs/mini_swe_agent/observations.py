@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from skilljuror.base.models.trajectory import ToolResult
+from skilljuror.base.trajectory import ToolResult
 from skilljuror.logs.assembly.builders import CallBuilder
 from skilljuror.logs.raw_logs.coercion import as_dict, as_int, as_list, as_str, json_of, nested
 from skilljuror.logs.raw_logs.content import text_between_tags

@@ -1,6 +1,6 @@
 """OpenCode: session exports and the database."""
 
-from skilljuror.base.models.trajectory import AgentTraits
+from skilljuror.base.trajectory import AgentTraits
 
 AGENT = "opencode"
 TRAITS = AgentTraits(finds_skills=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.logs.assembly.builders import MAIN, TrajectoryBuilder
 from skilljuror.logs.base import Parser, SessionLink, Source
 from skilljuror.logs.opencode import AGENT, TRAITS

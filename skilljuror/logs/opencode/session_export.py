@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skilljuror.base.models.trajectory import ToolResult, Trajectory, Usage
+from skilljuror.base.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.logs.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
 from skilljuror.logs.assembly.line_numbers import strip_line_numbers
 from skilljuror.logs.base import Parser, SessionLink, Source

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skilljuror.base.models.trajectory import AgentTraits, ToolResult, Trajectory, Usage
+from skilljuror.base.trajectory import AgentTraits, ToolResult, Trajectory, Usage
 from skilljuror.logs.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
 from skilljuror.logs.assembly.line_numbers import strip_line_numbers
 from skilljuror.logs.assembly.token_usage import usage_of_prompt, usage_of_response

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skilljuror.base.models.trajectory import AgentTraits, ToolResult, Trajectory, Usage
+from skilljuror.base.trajectory import AgentTraits, ToolResult, Trajectory, Usage
 from skilljuror.logs.assembly.builders import (
     MAIN,
     CallBuilder,

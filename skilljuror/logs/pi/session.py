@@ -7,7 +7,7 @@ import re
 from math import inf
 from typing import Any
 
-from skilljuror.base.models.trajectory import AgentTraits, ToolResult, Usage
+from skilljuror.base.trajectory import AgentTraits, ToolResult, Usage
 from skilljuror.logs.assembly.builders import MAIN, CallBuilder, TrajectoryBuilder
 from skilljuror.logs.base import Source, UsualFolder
 from skilljuror.logs.json_lines import JsonLinesParser, RecordReader

@@ -6,7 +6,7 @@ Calls of sub-agents are in telemetry records only, without what the sub-agents s
 import re
 from typing import Any
 
-from skilljuror.base.models.trajectory import AgentTraits, ToolResult
+from skilljuror.base.trajectory import AgentTraits, ToolResult
 from skilljuror.logs.assembly.builders import MAIN, CallBuilder, TrajectoryBuilder
 from skilljuror.logs.assembly.token_usage import usage_of_prompt
 from skilljuror.logs.base import Source, UsualFolder

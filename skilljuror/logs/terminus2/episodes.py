@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from skilljuror.base.models.trajectory import AgentTraits, OfferedSkill, ToolResult, Trajectory
+from skilljuror.base.trajectory import AgentTraits, OfferedSkill, ToolResult, Trajectory
 from skilljuror.logs.assembly.builders import MAIN, CallBuilder, TrajectoryBuilder
 from skilljuror.logs.base import Parser, Source
 from skilljuror.logs.raw_logs.coercion import as_dict, as_list, as_str, json_of

@@ -2,8 +2,7 @@
 
 from functools import cache
 
-from skilljuror.base.errors import UsageError
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import UsageError, resolve
 from skilljuror.measures.metrics.base import Definition, Metric
 
 METRICS = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from skilljuror.base.models.measure import Measure, TrialContext
+from skilljuror.base.results import Measure, TrialContext
 
 MeasureKey = tuple[str, str]
 """Measure and sub-key ("" without one)."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from skilljuror.base.models.measure import Measure, Price, TrialContext
-from skilljuror.base.models.trajectory import Trajectory, Usage
-from skilljuror.base.prices import cost, price_of
+from skilljuror.base.results import Measure, Price, TrialContext
+from skilljuror.base.texts import cost, price_of
+from skilljuror.base.trajectory import Trajectory, Usage
 from skilljuror.measures.metrics.base import (
     Definition,
     MeasureKey,

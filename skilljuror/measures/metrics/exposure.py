@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from skilljuror.base.models.events import Exposure
-from skilljuror.base.models.measure import Measure, TrialContext
+from skilljuror.base.results import Measure, TrialContext
+from skilljuror.base.trajectory import Exposure
 from skilljuror.measures.metrics.base import (
     MAIN,
     Definition,

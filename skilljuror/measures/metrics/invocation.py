@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from skilljuror.base.models.events import FANOUT, OPENING, ResourceEvent, Via
-from skilljuror.base.models.measure import Measure, TrialContext
+from skilljuror.base.results import Measure, TrialContext
+from skilljuror.base.trajectory import FANOUT, OPENING, ResourceEvent, Via
 from skilljuror.measures.metrics.base import (
     SCOPE_KEYS,
     Definition,

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from skilljuror.base.models.measure import Measure, TrialContext
+from skilljuror.base.results import Measure, TrialContext
 from skilljuror.measures.metrics.base import Definition, ValueOrReason, defines, to_measures
 
 if TYPE_CHECKING:
-    from skilljuror.base.models.study import TrialRecord
+    from skilljuror.base.study import TrialRecord
 
 
 @defines({

@@ -8,9 +8,8 @@ from typing import get_args
 
 import orjson
 
-from skilljuror.base.models.events import FANOUT, EventKind, ResourceEvent
-from skilljuror.base.models.measure import Measure, TrialContext
-from skilljuror.base.models.trajectory import Step, ToolCall
+from skilljuror.base.results import Measure, TrialContext
+from skilljuror.base.trajectory import FANOUT, EventKind, ResourceEvent, Step, ToolCall
 from skilljuror.measures.metrics.base import (
     SCOPE_KEYS,
     Definition,

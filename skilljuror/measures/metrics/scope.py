@@ -4,9 +4,8 @@ The main agent's ordered steps are the headline; sub-agents have their own key. 
 program's own Skills are always excluded.
 """
 
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.measure import TrialContext
-from skilljuror.base.models.trajectory import Step
+from skilljuror.base.results import TrialContext
+from skilljuror.base.trajectory import ResourceEvent, Step
 from skilljuror.measures.metrics.base import MAIN, SUB, MeasureKey, ValueOrReason
 
 Resource = tuple[str, str]

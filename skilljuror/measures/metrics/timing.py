@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-from skilljuror.base.models.measure import Measure, TrialContext
+from skilljuror.base.results import Measure, TrialContext
 from skilljuror.measures.metrics.base import (
     Definition,
     MeasureKey,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, variance
 
-from skilljuror.base.extras import require
+from skilljuror.base.errors import require
 from skilljuror.measures.stats.intervals import t_quantile
 from skilljuror.measures.stats.paired import Arm
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skilljuror.base.extras import require
+from skilljuror.base.errors import require
 
 EXACT_TASKS = 16
 """Up to this number of nonzero deltas, all flips are enumerated (65,536)."""

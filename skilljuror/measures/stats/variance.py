@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from skilljuror.base.extras import require
+from skilljuror.base.errors import require
 
 
 class Group(NamedTuple):

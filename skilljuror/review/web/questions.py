@@ -6,13 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, get_args
 
-from skilljuror.base.models.review_queue import (
-    Adjudication,
-    ReviewDesk,
-    ReviewItem,
-    ReviewKind,
-    blind_id,
-)
+from skilljuror.base.review import Adjudication, ReviewDesk, ReviewItem, ReviewKind, blind_id
 from skilljuror.measures.stats.agreement import Agreement
 
 KINDS: tuple[str, ...] = get_args(ReviewKind)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skilljuror.base.errors import BundleError
-from skilljuror.base.models.bundle import Blob, BundleIssue
+from skilljuror.base.skill import Blob, BundleIssue
 from skilljuror.skill.bundles.limits import (
     MAX_DEPTH,
     MAX_FILE_BYTES,

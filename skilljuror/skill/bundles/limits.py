@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pathlib import PurePosixPath
 
 from skilljuror.base.errors import BundleError
-from skilljuror.base.models.bundle import BundleIssue
+from skilljuror.base.skill import BundleIssue
 
 MAX_FILES = 5_000
 MAX_DEPTH = 20  # folders above a file; the deepest real bundle seen has 6

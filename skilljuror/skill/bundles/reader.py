@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skilljuror.base.errors import BundleError
-from skilljuror.base.models.bundle import Blob, Bundle, BundleIssue
-from skilljuror.base.models.resource_class import is_root_name
+from skilljuror.base.skill import Blob, Bundle, BundleIssue, is_root_name
 from skilljuror.skill.bundles.folder import read_folder
 from skilljuror.skill.bundles.limits import (
     MAX_RATIO,

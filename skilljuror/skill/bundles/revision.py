@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from skilljuror.base.errors import BundleError
-from skilljuror.base.models.bundle import Blob, Bundle, BundleIssue
+from skilljuror.base.skill import Blob, Bundle, BundleIssue
 from skilljuror.skill.bundles.limits import (
     MAX_FILES,
     MAX_TOTAL_BYTES,

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from skilljuror.base.models.bundle import Blob, BundleIssue, Skill
-from skilljuror.base.models.resource_class import is_root_name
+from skilljuror.base.skill import Blob, BundleIssue, Skill, is_root_name
 from skilljuror.skill.bundles.limits import MAX_NAME
 from skilljuror.skill.markdown.frontmatter import (
     frontmatter_end,

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from skilljuror.base.models.bundle import Blob
-from skilljuror.base.models.resource_class import is_markdown, is_root_name
+from skilljuror.base.skill import Blob, is_markdown, is_root_name
 from skilljuror.skill.generated.templates import MARKER_PHRASES, TEMPLATES, announced_path
 from skilljuror.skill.markdown.block_index import (
     Block,

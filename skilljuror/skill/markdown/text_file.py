@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from skilljuror.base.models.bundle import Blob
+from skilljuror.base.skill import Blob
 
 BOM = b"\xef\xbb\xbf"
 

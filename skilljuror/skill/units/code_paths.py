@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from posixpath import basename, dirname, join, normpath
 
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.knowledge import CONTENT_KINDS, Unit
+from skilljuror.base.skill import CONTENT_KINDS, Bundle, Unit
 from skilljuror.skill.generated.templates import (
     DIRECTORY,
     MARKER,

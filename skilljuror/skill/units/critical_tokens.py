@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import zip_longest
 
-from skilljuror.base.models.knowledge import ChangeKind
+from skilljuror.base.skill import ChangeKind
 
 _UNITS = (
     r"%|°[CF]?|ms|µs|us|ns|s|sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?|days?|weeks?|months?|years?"

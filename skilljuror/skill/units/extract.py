@@ -6,9 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, ParamSpec, TypeVar
 
-from skilljuror.base.models.bundle import Blob, Bundle, Skill
-from skilljuror.base.models.knowledge import Unit
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import Blob, Bundle, Skill, Unit, is_markdown
 from skilljuror.skill.markdown.text_file import read_text
 from skilljuror.skill.units.critical_tokens import critical_tokens
 from skilljuror.skill.units.prose import RawUnit, file_units, markdown_units

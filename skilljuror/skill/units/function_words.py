@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from skilljuror.base.models.knowledge import ChangeKind
+from skilljuror.base.skill import ChangeKind
 from skilljuror.skill.units.critical_tokens import written_out
 
 _CLASSES: tuple[tuple[ChangeKind, frozenset[str], frozenset[str]], ...] = (

@@ -11,8 +11,7 @@ from functools import lru_cache
 from posixpath import join, normpath
 from typing import NamedTuple
 
-from skilljuror.base.models.bundle import Bundle, Skill
-from skilljuror.base.models.resource_class import is_markdown, resource_class
+from skilljuror.base.skill import Bundle, Skill, is_markdown, resource_class
 from skilljuror.skill.generated.embedded_files import own_lines
 from skilljuror.skill.markdown.frontmatter import frontmatter_end, parse_frontmatter
 from skilljuror.skill.markdown.text_file import read_text

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from posixpath import basename, normpath
 
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.knowledge import Unit
+from skilljuror.base.skill import Bundle, Unit
 from skilljuror.skill.generated.templates import MARKER, marker_path
 from skilljuror.skill.units.critical_tokens import critical_tokens, straight_quotes
 

@@ -10,9 +10,7 @@ from typing import NamedTuple
 from markdown_it.rules_block.table import escapedSplit
 from markdown_it.token import Token
 
-from skilljuror.base.models.bundle import Blob
-from skilljuror.base.models.knowledge import UnitKind
-from skilljuror.base.models.resource_class import is_markdown, resource_class
+from skilljuror.base.skill import Blob, UnitKind, is_markdown, resource_class
 from skilljuror.skill.generated.embedded_files import embedding_fences
 from skilljuror.skill.generated.templates import (
     CONFIGURATION,

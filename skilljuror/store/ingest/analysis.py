@@ -7,11 +7,9 @@ from msgspec import Struct
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import path_of
-from skilljuror.base.models.events import SkillManifest
-from skilljuror.base.models.ingest import Ingested
-from skilljuror.base.models.knowledge import MappedUnit
-from skilljuror.base.models.measure import Measure, Price, TrialContext
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.results import Ingested, Measure, Price, TrialContext
+from skilljuror.base.skill import MappedUnit
+from skilljuror.base.trajectory import SkillManifest, Trajectory
 from skilljuror.events.attribute import Attribution, attribute
 from skilljuror.events.exposure import expose
 from skilljuror.measures.metrics import METRICS, families
@@ -19,7 +17,7 @@ from skilljuror.store.ingest.rows import compaction_rows, offered_rows, step_row
 from skilljuror.store.ingest.token_counts import step_tokens, with_tokens
 
 if TYPE_CHECKING:  # kept light for workers: no pydantic where logs are read
-    from skilljuror.base.models.study import TrialRecord
+    from skilljuror.base.study import TrialRecord
 
 
 class MeasureOptions(Struct, frozen=True):

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.base.files import digest_json, path_of, path_text
-from skilljuror.base.models.ingest import SeenFile
+from skilljuror.base.results import SeenFile
 from skilljuror.logs.base import FoundSource, SessionLink, Source
 from skilljuror.logs.discovery.file_facts import FileFacts, facts_at, is_gone, with_content
 from skilljuror.logs.discovery.find_logs import Finder, Located, LogFilter, names_of

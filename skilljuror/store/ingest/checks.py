@@ -19,8 +19,7 @@ from msgspec.json import decode
 from msgspec.structs import replace
 
 from skilljuror.base.files import path_text
-from skilljuror.base.models.check_result import CheckOutcome, CheckResult, FailureLabel
-from skilljuror.base.models.ingest import SourceRow
+from skilljuror.base.results import CheckOutcome, CheckResult, FailureLabel, SourceRow
 from skilljuror.harness.artifacts import plain_folder
 from skilljuror.harness.criteria import MARK
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from skilljuror.base.fingerprints import LEAST, RUN, Fingerprints, run_digest, tokenize
-from skilljuror.base.models.ingest import LeakSearch
-from skilljuror.base.models.resource_class import class_of
-from skilljuror.base.models.trajectory import Step, Trajectory
+from skilljuror.base.results import LeakSearch
+from skilljuror.base.skill import class_of
+from skilljuror.base.texts import LEAST, RUN, Fingerprints, run_digest, tokenize
+from skilljuror.base.trajectory import Step, Trajectory
 from skilljuror.layouts.build.protected_texts import (
     FOLDERS,
     ProtectedKind,

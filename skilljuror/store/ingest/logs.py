@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from skilljuror.base.errors import TrajectoryError
 from skilljuror.base.files import path_of, path_text
-from skilljuror.base.models.events import ResourceEvent, SkillManifest
-from skilljuror.base.models.ingest import Ingested, SourceRow, UnloggedTrial
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.results import Ingested, SourceRow, UnloggedTrial
+from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
 from skilljuror.base.work_budget import WorkBudgetExceeded, work_budget
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS

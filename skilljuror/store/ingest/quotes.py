@@ -6,10 +6,8 @@ from msgspec.structs import replace
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import StudyFolder, write_atomic
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.ingest import Ingested
-from skilljuror.base.models.measure import LocalEffect, Verdict
-from skilljuror.base.models.trajectory import Step, ToolCall, Trajectory
+from skilljuror.base.results import Ingested, LocalEffect, Verdict
+from skilljuror.base.trajectory import ResourceEvent, Step, ToolCall, Trajectory
 from skilljuror.store.ingest.analysis import MeasureOptions
 
 _NOTE = (

@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from skilljuror.base.files import path_text
-from skilljuror.base.models.events import ResourceEvent
-from skilljuror.base.models.ingest import (
+from skilljuror.base.results import (
     CompactionRow,
     OfferedRow,
     SourceRow,
@@ -14,8 +13,8 @@ from skilljuror.base.models.ingest import (
     StepRow,
     TrajectoryRow,
 )
-from skilljuror.base.models.model_name import model_date, plain_model
-from skilljuror.base.models.trajectory import Compaction, Step, Trajectory, Usage
+from skilljuror.base.texts import model_date, plain_model
+from skilljuror.base.trajectory import Compaction, ResourceEvent, Step, Trajectory, Usage
 from skilljuror.events.exposure import exposes_text
 from skilljuror.logs.base import FoundSource
 from skilljuror.logs.discovery.file_facts import facts_at

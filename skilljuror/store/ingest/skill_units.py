@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.knowledge import MappedUnit
+from skilljuror.base.skill import MappedUnit
 from skilljuror.layouts.build.given_skills import units_of_given
 from skilljuror.layouts.build.manifests import units_of_build
 from skilljuror.store.ingest.token_counts import count

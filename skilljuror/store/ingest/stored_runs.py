@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from skilljuror.base.models.ingest import SourceRow
+from skilljuror.base.results import SourceRow
 from skilljuror.store.runs import RunColumns, without_runs
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
 
-from skilljuror.base.models.ingest import SourceRow
+from skilljuror.base.results import SourceRow
 from skilljuror.store.ingest.changes import FileChanges
 from skilljuror.store.runs import RunColumns
 

@@ -5,10 +5,9 @@ from hashlib import blake2b
 
 from msgspec.structs import replace
 
-from skilljuror.base import tokens
-from skilljuror.base.models.events import Exposure, ResourceEvent, SkillManifest
-from skilljuror.base.models.knowledge import MappedUnit
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base import texts
+from skilljuror.base.skill import MappedUnit
+from skilljuror.base.trajectory import Exposure, ResourceEvent, SkillManifest, Trajectory
 from skilljuror.events.exposure import exposes_text
 from skilljuror.measures.metrics.process import step_texts
 
@@ -64,5 +63,5 @@ def count(text: str) -> int:
     if counted is None:
         if len(_counts) >= CACHED_TEXTS:
             _counts.clear()
-        counted = _counts[key] = tokens.count(text)
+        counted = _counts[key] = texts.count(text)
     return counted

@@ -10,17 +10,13 @@ from msgspec.structs import replace
 from skilljuror.base.errors import StudyError, TrajectoryError
 from skilljuror.base.files import StudyFolder, path_text, read_record, read_rows
 from skilljuror.base.item_rows import item_results
-from skilljuror.base.models.check_result import CheckResult
-from skilljuror.base.models.events import SkillManifest
-from skilljuror.base.models.generation import Generation
-from skilljuror.base.models.ingest import SourceRow
-from skilljuror.base.models.knowledge import MappedUnit
-from skilljuror.base.models.review import Acceptance
-from skilljuror.base.models.study import StudyPlan, TrialRecord
-from skilljuror.base.models.task_attribute import JudgedAttribute
-from skilljuror.base.models.trajectory import Trajectory
-from skilljuror.base.prices import with_packaged
+from skilljuror.base.results import CheckResult, Generation, SourceRow
+from skilljuror.base.review import Acceptance, JudgedAttribute
 from skilljuror.base.review_rows import AcceptedTrials, code_rows, label_rows, sampled_uses
+from skilljuror.base.skill import MappedUnit
+from skilljuror.base.study import StudyPlan, TrialRecord
+from skilljuror.base.texts import with_packaged
+from skilljuror.base.trajectory import SkillManifest, Trajectory
 from skilljuror.base.work_budget import WorkBudgetExceeded, work_budget
 from skilljuror.base.workers import Listener, Progress, map_ordered, silent, workers_for
 from skilljuror.harness.artifacts import WORK

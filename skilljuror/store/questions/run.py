@@ -12,8 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from skilljuror.base.errors import QueryError
-from skilljuror.base.files import replacement
-from skilljuror.base.times import parse_time
+from skilljuror.base.files import parse_time, replacement
 from skilljuror.store import QueryResult, Reader, open_read
 from skilljuror.store.limits import UNLIMITED, Limits
 from skilljuror.store.questions.catalog import Query, read_query

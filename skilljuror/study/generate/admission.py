@@ -7,10 +7,8 @@ from typing import Any
 from skilljuror.audit.comparison.unit_matching import knowledge_map
 from skilljuror.base.errors import BundleError, StudyError
 from skilljuror.base.files import digest_tree, fresh_dir
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.knowledge import CONTENT_KINDS
-from skilljuror.base.models.resource_class import is_licence
-from skilljuror.base.tokens import count
+from skilljuror.base.skill import CONTENT_KINDS, Bundle, is_licence
+from skilljuror.base.texts import count
 from skilljuror.harness.skill_leaks import leak_verdict
 from skilljuror.skill.bundles import write_bundle
 

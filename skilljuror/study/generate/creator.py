@@ -10,9 +10,8 @@ import yaml
 
 from skilljuror.base.errors import BundleError, StudyError
 from skilljuror.base.files import StudyFolder, fresh_dir, read_record, write_atomic
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.resource_class import is_root_name
-from skilljuror.base.models.study import AgentChoice, TrialRecord
+from skilljuror.base.skill import Bundle, is_root_name
+from skilljuror.base.study import AgentChoice, TrialRecord
 from skilljuror.skill.bundles import load_bundle, write_bundle
 from skilljuror.study.generate.orders import Order, write_task
 from skilljuror.study.study_file import load_study

@@ -9,13 +9,12 @@ import msgspec
 from msgspec import Struct, structs
 
 from skilljuror.base import __version__
-from skilljuror.base.errors import BundleError, QuestionRefused, UnusableAnswer, UsageError
-from skilljuror.base.extras import require
+from skilljuror.base.errors import BundleError, QuestionRefused, UnusableAnswer, UsageError, require
 from skilljuror.base.files import StudyFolder, read_rows, write_jsonl
 from skilljuror.base.llm import ModelChoice, ModelClient
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.generation import Generation, Generator
-from skilljuror.base.models.study import AgentChoice
+from skilljuror.base.results import Generation, Generator
+from skilljuror.base.skill import Blob, Bundle
+from skilljuror.base.study import AgentChoice
 from skilljuror.base.workers import Listener, silent
 from skilljuror.skill.bundles.limits import ReadBudget, check_path
 from skilljuror.skill.bundles.reader import make_bundle

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import digest_json, fresh_dir
-from skilljuror.base.fingerprints import texts_below
 from skilljuror.base.llm import as_data
-from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.base.skill import Blob, Bundle
+from skilljuror.base.texts import texts_below
 from skilljuror.harness.tasks import BAKED_SKILLS, copies_skills, task_name, task_settings
 from skilljuror.skill.bundles import write_bundle
 from skilljuror.skill.bundles.reader import make_bundle, source_slug

@@ -5,10 +5,8 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from skilljuror.base.errors import UsageError
-from skilljuror.base.fingerprints import tokenize
-from skilljuror.base.models.bundle import Blob
-from skilljuror.base.models.resource_class import is_licence, is_markdown
-from skilljuror.base.tokens import count
+from skilljuror.base.skill import Blob, is_licence, is_markdown
+from skilljuror.base.texts import count, tokenize
 from skilljuror.skill.markdown.block_index import Heading, MarkdownIndex, slug
 from skilljuror.skill.markdown.text_file import read_text
 from skilljuror.study.generate.orders import Order

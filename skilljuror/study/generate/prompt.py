@@ -1,7 +1,7 @@
 """The generator `prompt`: one call of a model that gets the source and writes the Skill."""
 
 from skilljuror.base.llm import ModelAnswer, ModelClient, as_data
-from skilljuror.base.models.bundle import Blob
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.llm.rewrite import RewriteAnswer
 from skilljuror.study.generate.orders import Order
 

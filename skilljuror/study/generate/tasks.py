@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from skilljuror.base.errors import BundleError, HarnessError
-from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.base.skill import Blob, Bundle
 from skilljuror.harness.sandbox import bwrap_problem
 from skilljuror.harness.skill_leaks import leak_verdict
 from skilljuror.harness.tasks import TASK_PARTS, can_name_trials

@@ -1,5 +1,5 @@
 from skilljuror.audit.comparison.unit_matching import knowledge_map
-from skilljuror.base.models.knowledge import UnitLocation
+from skilljuror.base.skill import UnitLocation
 from tests.support.knowledge_bundles import skill
 
 SOURCE = skill(

@@ -7,8 +7,7 @@ import pytest
 from skilljuror.audit.gates import GATES
 from skilljuror.audit.gates.policies import policy
 from skilljuror.audit.gates.rules import RULES, explain
-from skilljuror.base.errors import UsageError
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import UsageError, resolve
 from tests.support.every import every
 from tests.support.gate_pairs import FAITHFUL, SOURCE
 from tests.support.planted_drift import PLANTS

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skilljuror.audit.audit import audit
-from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.skill import Bundle
 from skilljuror.layouts.build.build import build_source
 from tests.support.knowledge_bundles import skill
 

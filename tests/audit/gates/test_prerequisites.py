@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.audit.gates.layout import LayoutGate
-from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.skill import Bundle
 from tests.support.knowledge_bundles import skill
 
 PARTS = {

@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.audit.gates.rubric import code_answers, load_rubric
-from skilljuror.base.models.gate import Finding, GateResult
+from skilljuror.base.build import Finding, GateResult
 from tests.support import fabricated_records as fake
 
 ROOT, SUPPORT = "csv-report/SKILL.md", "csv-report/references/a.md"

@@ -7,8 +7,7 @@ from msgspec import structs
 
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.plan import Copy, Generated, Plan, PlannedFile, Substitution
+from skilljuror.base.skill import Blob, Bundle, Copy, Generated, Plan, PlannedFile, Substitution
 from skilljuror.skill.bundles.reader import make_bundle
 
 ROOT = "demo/SKILL.md"

@@ -6,8 +6,7 @@ from msgspec import structs
 from skilljuror.audit.gates.hygiene import unresolved_paths
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify
-from skilljuror.base.models.bundle import Bundle
-from skilljuror.base.models.plan import Generated, Plan
+from skilljuror.base.skill import Bundle, Generated, Plan
 from skilljuror.skill.bundles.reader import make_bundle
 from skilljuror.skill.generated.templates import fill_template
 from tests.support.knowledge_bundles import bundle

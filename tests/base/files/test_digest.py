@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import digest_tree
-from skilljuror.base.models.bundle import Blob, tree_digest
+from skilljuror.base.skill import Blob, tree_digest
 from tests.support.harness_tasks import write_tree
 
 NAMES = st.sampled_from(["a", "b.md", "A", "ä", "c/d", "c/e/f", "c-d", "z/SKILL.md"])

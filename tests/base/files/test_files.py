@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skilljuror.base.build import GateResult, Record
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import (
     append_jsonl,
@@ -22,8 +23,6 @@ from skilljuror.base.files import (
     write_jsonl,
     write_record,
 )  # fmt: skip
-from skilljuror.base.models.gate import GateResult
-from skilljuror.base.models.record import Record
 
 
 class Span(msgspec.Struct):
@@ -163,8 +162,8 @@ def test_data_folders_are_found_and_others_refused():
 
 
 def test_every_record_field_is_documented():
-    for name in ("build", "gate", "study"):
-        import_module(f"skilljuror.base.models.{name}")
+    for name in ("build", "review", "study"):
+        import_module(f"skilljuror.base.{name}")
 
     def walk(kind):
         for sub in kind.__subclasses__():
@@ -174,7 +173,7 @@ def test_every_record_field_is_documented():
     bare = [
         f"{kind.__name__}.{name}"
         for kind in walk(Record)
-        if kind.__module__.startswith("skilljuror.base.models")
+        if kind.__module__.startswith("skilljuror.base.")
         for name, field in kind.model_fields.items()
         if not field.description
     ]

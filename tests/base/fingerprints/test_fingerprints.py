@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.base.fingerprints import DISTINCT, RUN, Fingerprints, copies, texts_below, tokenize
+from skilljuror.base.texts import DISTINCT, RUN, Fingerprints, copies, texts_below, tokenize
 from tests.support.harness_tasks import write_tree
 from tests.support.places import EXAMPLES
 

@@ -16,8 +16,8 @@ from skilljuror.base.llm import (
     SpendingCap,
     in_flight,
 )
-from skilljuror.base.models.measure import Price
-from skilljuror.base.prices import AS_OF
+from skilljuror.base.results import Price
+from skilljuror.base.texts import AS_OF
 from tests.support.loopback import Reply, completion, model_server
 
 ASK = [{"role": "user", "content": "yes or no?"}]

@@ -2,12 +2,12 @@
 
 import pytest
 
-from skilljuror.base.models.bundle import Blob
-from skilljuror.base.models.resource_class import (
+from skilljuror.base.skill import (
     BULK_SUFFIXES,
     CODE_SUFFIXES,
     DATA_SUFFIXES,
     LONG_BYTES,
+    Blob,
     class_of,
     is_licence,
     is_root_name,

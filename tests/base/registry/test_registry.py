@@ -4,8 +4,7 @@ import pytest
 
 from skilljuror.audit.gates import GATES
 from skilljuror.audit.gates.findings import Gate
-from skilljuror.base.errors import UsageError
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import UsageError, resolve
 from skilljuror.harness import HARNESSES
 from skilljuror.harness.agents import AGENTS, Agent
 from skilljuror.harness.base import Harness

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from skilljuror.base.times import parse_time
+from skilljuror.base.files import parse_time
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 

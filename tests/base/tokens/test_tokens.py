@@ -9,35 +9,35 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.base import tokens
+from skilljuror.base import texts
 from skilljuror.base.errors import UsageError
 from tests.support.tokenizer import published_encoding
 
-PROSE = Path(tokens.__file__).read_text(encoding="utf-8")
+PROSE = Path(texts.__file__).read_text(encoding="utf-8")
 
 
 def test_counts_are_exact_and_named():
-    assert tokens.tokenizer_name().startswith("o200k_base/")
-    assert tokens.count("hello world") == 2
-    assert tokens.count("") == 0
+    assert texts.tokenizer_name().startswith("o200k_base/")
+    assert texts.count("hello world") == 2
+    assert texts.count("") == 0
 
 
 def test_the_packaged_vocabulary_is_the_published_one():
     """litellm brings the file under the name that tiktoken looks for."""
-    published, ours = published_encoding(), tokens._encoder()
+    published, ours = published_encoding(), texts._encoder()
     assert ours._mergeable_ranks == published._mergeable_ranks
     assert ours._pat_str == published._pat_str
 
 
 def test_special_tokens_in_a_text_are_just_text():
-    assert tokens.count("<|endoftext|>") > 1
+    assert texts.count("<|endoftext|>") > 1
 
 
 def test_the_estimate_is_near_on_code():
-    assert tokens.estimate(PROSE) == pytest.approx(tokens.count(PROSE), rel=0.2)
+    assert texts.estimate(PROSE) == pytest.approx(texts.count(PROSE), rel=0.2)
 
 
-COUNT = "import sys; from skilljuror import tokens; print(tokens.count('hello world'), 'litellm' in sys.modules)"
+COUNT = "import sys; from skilljuror.base import texts; print(texts.count('hello world'), 'litellm' in sys.modules)"
 
 
 def _counted(
@@ -77,9 +77,9 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_a_damaged_vocabulary_is_named(monkeypatch, tmp_path, damage):
     damaged = tmp_path / "vocabulary.gz"
-    damaged.write_bytes(damage(tokens.VOCABULARY.read_bytes()))
-    monkeypatch.setattr(tokens, "VOCABULARY", damaged)
+    damaged.write_bytes(damage(texts.VOCABULARY.read_bytes()))
+    monkeypatch.setattr(texts, "VOCABULARY", damaged)
     with pytest.raises(
         UsageError, match=r"vocabulary\.gz' is missing or damaged: install skilljuror"
     ):
-        tokens._ranks()
+        texts._ranks()

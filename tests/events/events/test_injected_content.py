@@ -3,8 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import Resource, SkillManifest
-from skilljuror.base.models.trajectory import Message, ToolCall, ToolResult
+from skilljuror.base.trajectory import Message, Resource, SkillManifest, ToolCall, ToolResult
 from skilljuror.events.events.injected_content import body_text
 from skilljuror.events.evidence.line_index import text_digest
 from tests.support.attribution_runs import BODY, BUNDLE, SKILL, TAXES, events_of

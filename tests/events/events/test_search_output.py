@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.trajectory import ToolCall, ToolResult
 from tests.support.attribution_runs import BUNDLE, events_of, file_tool
 
 

@@ -3,11 +3,7 @@
 import pytest
 from hypothesis import given
 
-from skilljuror.base.models.events import Resource, SkillManifest
-from skilljuror.base.models.trajectory import (
-    ToolCall,
-    ToolResult,
-)
+from skilljuror.base.trajectory import Resource, SkillManifest, ToolCall, ToolResult
 from skilljuror.events.events import unclaimed_content as content_only
 from tests.support.attribution_runs import (
     BUNDLE,

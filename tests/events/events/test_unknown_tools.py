@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from skilljuror.base.models.ingest import unknown_tools_note
+from skilljuror.base.results import unknown_tools_note
 from skilljuror.events.attribute import attribute
 from skilljuror.store.ingest.ingest import ingest_logs
 from skilljuror.store.questions.run import run

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from skilljuror.base.models.trajectory import ToolCall, ToolResult
+from skilljuror.base.trajectory import ToolCall, ToolResult
 from skilljuror.events.resolution import call_normalisation as spelling
 from tests.support.attribution_runs import (
     BUNDLE,

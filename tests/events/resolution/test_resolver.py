@@ -2,10 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.trajectory import (
-    ToolCall,
-    ToolResult,
-)
+from skilljuror.base.trajectory import ToolCall, ToolResult
 from tests.support.attribution_runs import (
     BUNDLE,
     REFERENCES,

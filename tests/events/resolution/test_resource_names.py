@@ -2,7 +2,7 @@
 
 from hypothesis import given
 
-from skilljuror.base.models.trajectory import Message, ToolCall, ToolResult
+from skilljuror.base.trajectory import Message, ToolCall, ToolResult
 from skilljuror.events.resolution import resource_names as names
 from skilljuror.events.resolution.skill_catalog import SkillCatalog
 from tests.support.attribution_runs import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.trajectory import Message, OfferedSkill, ToolCall, ToolResult
+from skilljuror.base.trajectory import Message, OfferedSkill, ToolCall, ToolResult
 from skilljuror.events.resolution.skill_catalog import SkillCatalog
 from tests.support.attribution_runs import (
     BUNDLE,

@@ -2,9 +2,8 @@ import json
 
 import pytest
 
-from skilljuror.base.errors import UsageError
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import UsageError, resolve
+from skilljuror.base.study import AgentProgram
 from skilljuror.harness.agents import AGENTS
 from skilljuror.harness.agents.tried_versions import TRIED
 from tests.support.harness_tasks import write_tree

@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.base.errors import HarnessError
 from skilljuror.base.files import read_record
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.study import TrialRecord
 from skilljuror.study.run import run_study
 from skilljuror.study.scheduling import _Unanswered
 from tests.support.harness_tasks import make_task, needs_bwrap

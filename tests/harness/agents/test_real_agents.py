@@ -6,7 +6,7 @@ import os
 import pytest
 
 from skilljuror.base.files import read_record
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.study import TrialRecord
 from tests.support.cli_process import call
 from tests.support.harness_tasks import needs_bwrap
 from tests.support.live_agents import AGENTS, rows, why_not

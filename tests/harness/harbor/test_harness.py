@@ -10,9 +10,7 @@ from msgspec import structs
 
 from skilljuror.base.errors import HarnessError, UsageError
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.agent import AgentProgram
-from skilljuror.base.models.harbor import SKILL_ROOTS
-from skilljuror.base.models.study import TrialRecord
+from skilljuror.base.study import SKILL_ROOTS, AgentProgram, TrialRecord
 from skilljuror.harness.harbor.harness import HarborHarness
 from skilljuror.harness.harbor.program import find_harbor
 from skilljuror.harness.local import LocalHarness

@@ -3,7 +3,7 @@ import re
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.study import AgentChoice
+from skilljuror.base.study import AgentChoice
 from skilljuror.harness.harbor.harness import HarborHarness
 from skilljuror.harness.harbor.job import BWRAP, earlier_jobs, write_job
 from tests.support.harness_tasks import make_job, make_task, make_variant

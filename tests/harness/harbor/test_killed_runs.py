@@ -12,7 +12,7 @@ from datetime import datetime
 import pytest
 
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.models.study import Budget, TrialRecord
+from skilljuror.base.study import Budget, TrialRecord
 from skilljuror.study.budget import Spending
 from skilljuror.study.run import run_study
 from tests.support.harbor_venv import HARBOR, needs_harbor

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.measure import UptakeCategory
+from skilljuror.base.results import UptakeCategory
 from skilljuror.judge.by_model.answers import (
     LONGEST_QUOTE,
     Answer,

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.events import Resource, SkillManifest
+from skilljuror.base.trajectory import Resource, SkillManifest
 from skilljuror.judge.by_model.excerpts import OUTPUT, excerpt_of
 from tests.support.judge_cases import CaseBuilder
 from tests.support.model_judging import FOLLOWED, RULE, RUN, excerpt

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from skilljuror.base.models.measure import UptakeCategory
-from skilljuror.base.tokens import count
+from skilljuror.base.results import UptakeCategory
+from skilljuror.base.texts import count
 from skilljuror.judge.by_model.questions import (
     QUESTION_TOKENS,
     clipped,

@@ -3,8 +3,8 @@
 import pytest
 
 from skilljuror.base.llm import ModelChoice, ModelClient, Reply
-from skilljuror.base.models.measure import UptakeCategory
-from skilljuror.base.models.trajectory import Usage
+from skilljuror.base.results import UptakeCategory
+from skilljuror.base.trajectory import Usage
 from skilljuror.judge.by_model.answers import Outcome
 from skilljuror.judge.by_model.asking import ModelJudgement
 from skilljuror.judge.by_model.questions import questions_of

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from skilljuror.base.errors import ModelError, StudyError
 from skilljuror.base.files import StudyFolder
-from skilljuror.base.models.task_rubric import MAX_BYTES, CodeCheck, TaskRubric
+from skilljuror.base.review import MAX_BYTES, CodeCheck, TaskRubric
 from skilljuror.judge.judging.task_rubrics import judge_rubrics
 from skilljuror.review.desk import StudyDesk
 from skilljuror.store.ingest.trials import ingest_trials

@@ -1,5 +1,4 @@
-from skilljuror.base.models.events import Resource, SkillManifest
-from skilljuror.base.models.trajectory import Message, Step
+from skilljuror.base.trajectory import Message, Resource, SkillManifest, Step
 from skilljuror.judge.replay.shown_text import ShownText
 from tests.support.judge_cases import CaseBuilder
 from tests.support.metric_contexts import call, event, trajectory

@@ -1,4 +1,4 @@
-from skilljuror.base.models.trajectory import Compaction, Message, Step, ToolCall, ToolResult
+from skilljuror.base.trajectory import Compaction, Message, Step, ToolCall, ToolResult
 from skilljuror.judge.replay.timeline import (
     AgentAction,
     ContextText,

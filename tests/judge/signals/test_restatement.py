@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.base.models.trajectory import Step, ToolCall
+from skilljuror.base.trajectory import Step, ToolCall
 from skilljuror.judge.replay.timeline import AgentAction
 from skilljuror.judge.signals.restatement import RestatementDetector, stem, stems
 

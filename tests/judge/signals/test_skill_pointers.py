@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.trajectory import Step
+from skilljuror.base.trajectory import Step
 from skilljuror.judge.replay.timeline import AgentAction
 from skilljuror.judge.signals.skill_pointers import LED_WITHIN, SkillPointers
 

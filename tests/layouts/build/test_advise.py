@@ -3,8 +3,8 @@
 import pytest
 
 from skilljuror.base.errors import BundleError, StoreError, StudyError, UsageError
-from skilljuror.base.models.review import JudgedBuild
-from skilljuror.base.tokens import count
+from skilljuror.base.review import JudgedBuild
+from skilljuror.base.texts import count
 from skilljuror.layouts.build.build import build_source
 from skilljuror.report.advise import LAYOUTS, SHARES, advise, cheaper_at
 from skilljuror.store import open_write

@@ -3,9 +3,9 @@ import shutil
 import pytest
 
 from skilljuror.audit.gates.mutations.catalog import MUTATIONS
+from skilljuror.base.build import AssayReport, GateResult
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, read_rows, write_jsonl
-from skilljuror.base.models.gate import AssayReport, GateResult
 from skilljuror.layouts.build.assay import (
     AssaySettings,
     assay,

@@ -10,10 +10,10 @@ import pytest
 from msgspec import structs
 from typer.testing import CliRunner
 
+from skilljuror.base.build import VariantRound
 from skilljuror.base.errors import ModelError, SkilljurorError, UsageError
 from skilljuror.base.files import digest_json, read_jsonl, read_rows, write_jsonl
 from skilljuror.base.llm import ModelClient
-from skilljuror.base.models.build import VariantRound
 from skilljuror.cli.app import app
 from skilljuror.layouts.build.build import build_many, build_source, load_build
 from skilljuror.layouts.build.model_build import ModelEngine, build_with_model, without_secrets

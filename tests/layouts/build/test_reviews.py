@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.base.errors import GateError
 from skilljuror.base.files import StudyFolder, append_jsonl
-from skilljuror.base.models.review import Decision
+from skilljuror.base.review import Decision
 from skilljuror.layouts.build.reviews import answered, flagged, reviewed, waivers_of
 from skilljuror.review.desk import StudyDesk
 from skilljuror.store.ingest.trials import ingest_trials

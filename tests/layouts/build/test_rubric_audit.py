@@ -9,7 +9,7 @@ import pytest
 from skilljuror.base.errors import ModelError
 from skilljuror.base.files import read_jsonl
 from skilljuror.base.llm import ModelChoice, ModelClient
-from skilljuror.base.models.measure import Price
+from skilljuror.base.results import Price
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.layouts.build.rubric_audit import items_at, judge_builds

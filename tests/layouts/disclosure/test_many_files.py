@@ -13,7 +13,7 @@ import pytest
 from skilljuror.audit.audit import audit
 from skilljuror.audit.plans.render import rebuild
 from skilljuror.audit.plans.verify import verify
-from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.skill import Bundle
 from skilljuror.layouts.disclosure.routing_table import MAX_ROWS
 from skilljuror.layouts.layouts.progressive_disclosure import ROOT_LINES
 from skilljuror.skill.markdown.block_index import markdown_index

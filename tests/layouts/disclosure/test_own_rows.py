@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.audit.gates.knowledge import KnowledgeGate
 from skilljuror.audit.gates.layout import LayoutGate
-from skilljuror.base.models.bundle import Blob
+from skilljuror.base.skill import Blob
 from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import laid_out
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.bundle import Blob, Bundle
+from skilljuror.base.skill import Blob, Bundle
 from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import laid_out
 

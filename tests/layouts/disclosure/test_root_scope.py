@@ -1,7 +1,7 @@
 """What stays in a root, what becomes a file, and where the pointer is."""
 
-from skilljuror.base.models.bundle import Blob
-from skilljuror.base.tokens import estimate
+from skilljuror.base.skill import Blob
+from skilljuror.base.texts import estimate
 from skilljuror.layouts.disclosure.root_scope import ROOT_TOKENS
 from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.kiln_skills import (

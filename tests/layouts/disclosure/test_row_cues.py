@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.bundle import Blob
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.disclosure.row_cues import (
     Candidate,
     chosen_cues,

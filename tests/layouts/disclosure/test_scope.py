@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.bundle import Blob
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.disclosure.scope import scopes_of, title_reason
 from skilljuror.layouts.disclosure.sections import FlatSkill
 from skilljuror.skill.bundles.reader import make_bundle

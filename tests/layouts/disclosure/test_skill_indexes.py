@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify
-from skilljuror.base.models.bundle import Bundle
+from skilljuror.base.skill import Bundle
 from skilljuror.layouts.layouts.progressive_disclosure import ProgressiveDisclosure
 from tests.support.bundle_corpus import TRAPS
 from tests.support.laid_out import built

@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.base.errors import TransformError
-from skilljuror.base.models.bundle import Blob
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.build.build import build_source
 from skilljuror.skill.bundles import write_bundle
 from skilljuror.skill.bundles.reader import make_bundle

@@ -8,7 +8,7 @@ import pytest
 
 from skilljuror.audit.audit import audit
 from skilljuror.base.errors import ModelError, TransformError
-from skilljuror.base.models.bundle import Blob
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.layouts.llm.rewrite import Rewriter
 from skilljuror.layouts.llm.rewrite_request import (

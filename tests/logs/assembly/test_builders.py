@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.trajectory import Message
+from skilljuror.base.trajectory import Message
 from skilljuror.logs.assembly.builders import MAIN, TrajectoryBuilder, total_usage
 from skilljuror.logs.assembly.token_usage import usage_of_response
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from skilljuror.base.models.trajectory import Usage
+from skilljuror.base.trajectory import Usage
 from tests.support import goldens
 from tests.support.claude_logs import (
     SESSION,

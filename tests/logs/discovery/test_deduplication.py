@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.base.models.trajectory import Step, Trajectory
+from skilljuror.base.trajectory import Step, Trajectory
 from skilljuror.logs.discovery.deduplication import Capture, capture_of, deduplicate
 from skilljuror.logs.discovery.find_logs import discover
 from skilljuror.logs.read import read

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.trajectory import ToolResult
+from skilljuror.base.trajectory import ToolResult
 from skilljuror.logs.assembly.builders import CallBuilder
 from skilljuror.logs.mini_swe_agent.observations import read_result as mini_result
 

@@ -5,8 +5,8 @@ import math
 import pytest
 from hypothesis import given, settings
 
-from skilljuror.base.models.measure import TrialContext
-from skilljuror.base.registry import resolve
+from skilljuror.base.errors import resolve
+from skilljuror.base.results import TrialContext
 from skilljuror.measures.metrics import METRICS, definitions
 from tests.support.metric_contexts import contexts
 

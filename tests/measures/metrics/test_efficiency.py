@@ -1,9 +1,9 @@
 import pytest
 from msgspec.structs import replace
 
-from skilljuror.base.models.measure import Price, TrialContext
-from skilljuror.base.models.trajectory import Usage
-from skilljuror.base.prices import PRICES, cost, price_of
+from skilljuror.base.results import Price, TrialContext
+from skilljuror.base.texts import PRICES, cost, price_of
+from skilljuror.base.trajectory import Usage
 from skilljuror.measures.metrics.efficiency import measure
 from tests.support.metric_contexts import record, step, trajectory
 

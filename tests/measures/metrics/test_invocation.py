@@ -1,8 +1,7 @@
 import pytest
 
-from skilljuror.base.models.events import Resource, SkillManifest
-from skilljuror.base.models.measure import TrialContext
-from skilljuror.base.models.trajectory import OfferedSkill
+from skilljuror.base.results import TrialContext
+from skilljuror.base.trajectory import OfferedSkill, Resource, SkillManifest
 from skilljuror.measures.metrics.invocation import measure
 from tests.support.metric_contexts import event, run, step, trajectory
 

@@ -22,7 +22,7 @@ from tests.support.studies import make_study
 
 PACKAGE = """
 from skilljuror.measures.metrics.base import Definition, defines, to_measures
-from skilljuror.base.models.measure import Measure
+from skilljuror.base.results import Measure
 
 
 @defines({

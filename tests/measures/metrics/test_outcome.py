@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.base.models.measure import TrialContext
+from skilljuror.base.results import TrialContext
 from skilljuror.measures.metrics.outcome import measure
 from tests.support.metric_contexts import record
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from skilljuror.base.models.measure import TrialContext
-from skilljuror.base.models.trajectory import Step
+from skilljuror.base.results import TrialContext
+from skilljuror.base.trajectory import Step
 from skilljuror.measures.metrics.invocation import measure
 from skilljuror.store.questions.run import run
 from tests.support.fabricated_studies import ingested

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.base.models.trajectory import Step, ToolCall, ToolResult
+from skilljuror.base.trajectory import Step, ToolCall, ToolResult
 from skilljuror.measures.metrics.process import step_bytes, step_texts
 
 TEXT = st.text(st.characters(), max_size=20)

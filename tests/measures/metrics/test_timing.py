@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.base.models.measure import TrialContext
+from skilljuror.base.results import TrialContext
 from skilljuror.measures.metrics.timing import BINS, THIRDS, measure, part_of
 from tests.support.metric_contexts import event, run, trajectory
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from markupsafe import escape
 
-from skilljuror.base.models.review_queue import ReviewText
+from skilljuror.base.review import ReviewText
 from tests.support.jsonl_desk import XSS, desk_page, finding, item, write_desk
 from tests.support.review_client import Page, ReviewClient
 

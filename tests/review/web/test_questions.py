@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from skilljuror.base.models.review_queue import blind_id
+from skilljuror.base.review import blind_id
 from skilljuror.review.web.questions import Choice, choices, label_of, queue_of
 from tests.support.jsonl_desk import finding, item
 

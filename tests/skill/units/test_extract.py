@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.base.models.knowledge import CONTENT_KINDS
+from skilljuror.base.skill import CONTENT_KINDS
 from skilljuror.skill.units.extract import units_of
 from tests.support.knowledge_bundles import bundle, skill
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.base.models.build import BuildRecord
-from skilljuror.base.models.events import Resource, SkillManifest
-from skilljuror.base.models.review import JudgedBuild
+from skilljuror.base.build import BuildRecord
+from skilljuror.base.review import JudgedBuild
+from skilljuror.base.trajectory import Resource, SkillManifest
 from skilljuror.layouts.build.manifests import NOTHING_OFFERED
 from skilljuror.store import open_write
 from skilljuror.store.ingest.analysis import analyse

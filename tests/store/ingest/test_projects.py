@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.trajectory import Trajectory
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.store.ingest.rows import person_of, project_of
 from skilljuror.store.questions.run import run
 from tests.support.cli_process import call, complaint

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from skilljuror.base.errors import StudyError
-from skilljuror.base.models.events import UnknownTool
-from skilljuror.base.models.ingest import OfferedRow
-from skilljuror.base.models.study import TaskEntry
-from skilljuror.base.models.task_trigger import TaskTrigger
+from skilljuror.base.results import OfferedRow
+from skilljuror.base.study import TaskEntry, TaskTrigger
+from skilljuror.base.trajectory import UnknownTool
 from skilljuror.harness.tasks import task_attributes
 from skilljuror.measures.stats.intervals import wilson_interval
 from skilljuror.store import open_write

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from skilljuror.base.errors import QueryError
-from skilljuror.base.models.ingest import OfferedRow
+from skilljuror.base.results import OfferedRow
 from skilljuror.store import open_write
 from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.base.models.measure import JudgeCalls
+from skilljuror.base.results import JudgeCalls
 from skilljuror.store import open_write
 from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake

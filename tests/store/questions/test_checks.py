@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from skilljuror.base.models.check_result import CheckResult
-from skilljuror.base.models.review import Acceptance
-from skilljuror.base.models.study import Condition
+from skilljuror.base.results import CheckResult
+from skilljuror.base.review import Acceptance
+from skilljuror.base.study import Condition
 from skilljuror.report.answers import Answers
 from skilljuror.report.build import build_report
 from skilljuror.report.computed import answer

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.base.models.review import JudgedBuild
-from skilljuror.base.models.rubric import RubricVerdict
+from skilljuror.base.review import JudgedBuild, RubricVerdict
 from skilljuror.cli.output import command_line
 from skilljuror.measures.stats.yields import MIN_TASKS, share
 from skilljuror.store import open_write

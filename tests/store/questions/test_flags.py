@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from skilljuror.base.models.ingest import OfferedRow
-from skilljuror.base.models.trajectory import Step
+from skilljuror.base.results import OfferedRow
+from skilljuror.base.trajectory import Step
 from skilljuror.logs.assembly.builders import REWOUND
 from skilljuror.logs.codex.messages import SKILL_LIST_CUT
 from skilljuror.store import open_write

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from skilljuror.base.models.check_result import CheckResult
-from skilljuror.base.models.measure import UnitUse
+from skilljuror.base.results import CheckResult, UnitUse
 from skilljuror.measures.stats.power import holm
 from skilljuror.store import open_write
 from skilljuror.store.questions.run import open_read, run

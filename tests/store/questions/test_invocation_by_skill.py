@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 import pytest
 
-from skilljuror.base.models.events import Via
-from skilljuror.base.models.ingest import OfferedRow
+from skilljuror.base.results import OfferedRow
+from skilljuror.base.trajectory import Via
 from skilljuror.measures.metrics.invocation import is_invocation
 from skilljuror.store import open_write
 from skilljuror.store.questions.run import run

@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from skilljuror.base.models.measure import RepeatedVerdict, UptakeCategory
+from skilljuror.base.results import RepeatedVerdict, UptakeCategory
 from skilljuror.store import open_write
 from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.base.models.events import SkillManifest
-from skilljuror.base.models.ingest import OfferedRow
-from skilljuror.base.models.review import JudgedBuild
+from skilljuror.base.results import OfferedRow
+from skilljuror.base.review import JudgedBuild
+from skilljuror.base.trajectory import SkillManifest
 from skilljuror.store import open_write
 from skilljuror.store.ingest.analysis import analyse
 from skilljuror.store.questions.run import run

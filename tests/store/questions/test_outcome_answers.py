@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from skilljuror.base.build import FileDigest
 from skilljuror.base.errors import QueryError
-from skilljuror.base.models.build import FileDigest
-from skilljuror.base.models.check_result import CheckResult
-from skilljuror.base.models.review import Acceptance
+from skilljuror.base.results import CheckResult
+from skilljuror.base.review import Acceptance
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write

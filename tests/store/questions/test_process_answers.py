@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from skilljuror.base.models.measure import UptakeCategory
+from skilljuror.base.results import UptakeCategory
 from skilljuror.report.answers import Answers
 from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write

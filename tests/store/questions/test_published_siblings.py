@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from skilljuror.base.models.check_result import CheckResult
-from skilljuror.base.models.study import Contrast
+from skilljuror.base.results import CheckResult
+from skilljuror.base.study import Contrast
 from skilljuror.store import open_write
 from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake

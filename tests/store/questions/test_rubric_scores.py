@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from skilljuror.base.models.check_result import CheckOutcome, CheckResult
+from skilljuror.base.results import CheckOutcome, CheckResult
 from skilljuror.store import open_write
 from skilljuror.store.questions.run import run
 from tests.support import fabricated_records as fake

@@ -8,7 +8,7 @@ import pytest
 
 from skilljuror.base.errors import GateError, StudyError, UsageError
 from skilljuror.base.files import StudyFolder, digest_tree, read_record
-from skilljuror.base.models.study import StudyPlan, TrialRecord
+from skilljuror.base.study import StudyPlan, TrialRecord
 from skilljuror.store.ingest.trials import ingest_trials
 from skilljuror.store.questions.run import run
 from skilljuror.study.check import check_study

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from skilljuror.audit.gates.mutations.sites import Files, MutationSite, MutationTarget
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import is_markdown
 from skilljuror.skill.generated.templates import marker_path, template_of_heading
 from skilljuror.skill.markdown.block_index import Heading, markdown_index
 

@@ -12,7 +12,7 @@ from skilljuror.audit.gates.mutations.sites import (
     block_around,
     item_depths,
 )
-from skilljuror.base.models.resource_class import is_markdown
+from skilljuror.base.skill import is_markdown
 from skilljuror.skill.generated.templates import marker_path, template_of_heading
 from skilljuror.skill.markdown.block_index import can_shift, markdown_index, shift_line
 

@@ -8,7 +8,7 @@ from posixpath import basename, dirname, join
 
 from skilljuror.audit.comparison.file_rows import FileRow, routes, rows_of
 from skilljuror.audit.gates.mutations.sites import Files, MutationSite, MutationTarget
-from skilljuror.base.models.resource_class import is_licence, is_markdown
+from skilljuror.base.skill import is_licence, is_markdown
 from skilljuror.skill.generated.templates import WRITE_OUT, announced_path, template_of_line
 from skilljuror.skill.markdown.inline_text import command_spans
 from skilljuror.skill.units.code_paths import (

@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from skilljuror.audit.gates.mutations.sites import Files, MutationSite, MutationTarget, script_path
-from skilljuror.base.models.knowledge import Unit
-from skilljuror.base.models.resource_class import is_licence, is_markdown, is_root_name
+from skilljuror.base.skill import Unit, is_licence, is_markdown, is_root_name
 from skilljuror.skill.markdown.block_index import anchors
 
 _STEP = re.compile(r"^(\s*\d+[.)]\s+)(\S.*)$")

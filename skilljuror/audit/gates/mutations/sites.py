@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from skilljuror.base.models.bundle import Blob, Bundle
-from skilljuror.base.models.knowledge import CONTENT_KINDS, Unit
-from skilljuror.base.models.resource_class import class_of, is_markdown
+from skilljuror.base.skill import CONTENT_KINDS, Blob, Bundle, Unit, class_of, is_markdown
 from skilljuror.skill.markdown.block_index import markdown_index
 from skilljuror.skill.markdown.text_file import TextFile, read_text, write_text
 from skilljuror.skill.units.extract import units_of

@@ -1,13 +1,39 @@
-"""Study file, frozen plan and trial record."""
+"""Records of a study: its file, frozen plan, tasks, agents and trials."""
 
 import json
+import math
 from datetime import date
+from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field, FiniteFloat, model_validator
+from msgspec import Struct, field
+from pydantic import ConfigDict, Field, FiniteFloat, StrictBool, model_validator
 
-from skilljuror.base.models.exclusion import Exclusion, ExclusionRules
-from skilljuror.base.models.record import Record
+from skilljuror.base.build import PdWorth, Record
+
+# Tasks that a study leaves out before it runs.
+
+
+class Exclusion(Record):
+    """A task that a person excludes before the study."""
+
+    task: str
+    """Name of the task."""
+    category: str = Field(min_length=1)
+    """Category for counting, such as external credential."""
+    reason: str = Field(min_length=1)
+    """Reason in one sentence."""
+
+
+class ExclusionRules(Record):
+    """Rules that exclude tasks before the study, based on their builds."""
+
+    max_tokens: int | None = Field(default=None, gt=0)
+    """Exclude tasks for which a condition offers a Skill with more tokens than this."""
+    pd_worth: PdWorth | None = None
+    """Exclude tasks by `pd_worth` of the build: none, tasks whose `pd` has nothing to open on demand; small,
+    those with little too."""
+
 
 NO_SKILL, NO_ANSWER, NO_LOG, NO_VERIFIER = "no_skill", "no_answer", "no_log", "no_verifier"
 
@@ -460,3 +486,257 @@ class TrialRecord(Record):
     def end(self) -> str:
         """The status, or for an unscored trial its reason, which is counted separately."""
         return self.reason if self.status == "unscored" and self.reason else self.status
+
+
+# An agent as a program.
+
+
+SKILLS = "~/.agents/skills"
+"""Folder in which most agents look for a user's Skills."""
+
+
+class AgentProgram(Struct, frozen=True):
+    """An agent as a program that a harness can start."""
+
+    name: str
+    """Name of the agent."""
+    version: str | None
+    """Its version."""
+    files: tuple[Path, ...]
+    """Files the program needs; copied into one folder of the sandbox."""
+    argv: tuple[str, ...]
+    """Command; `{agent_dir}` (folder of `files`), `{instruction}` (path of a file that holds the
+    instruction), `{prompt}` (the instruction itself), `{logs}` (folder for the agent's own logs),
+    `{skills}` (its folder of Skills, absent in the no-skill arm) and `{seed}` are filled in. It
+    starts in the task's working directory."""
+    model: str | None = None
+    """Model, where it has one."""
+    scripted: bool = False
+    """True for a policy without a language model."""
+    usage_reason: str | None = None
+    """Why tokens and cost are null, such as no_model."""
+    keys: tuple[str, ...] = ()
+    """Environment variables that hold its keys, such as OPENAI_API_KEY. Their values come from the
+    environment of the run, reach only the agent's process, and are redacted from its output."""
+    effort: str | None = None
+    """Requested reasoning effort, in the agent's own terms."""
+    skills: str | None = SKILLS
+    """Folder in which it looks for a user's Skills; `~` is its HOME. If None, the prompt names the path
+    of each Skill."""
+    home_files: dict[str, str] = {}
+    """Path in its HOME -> text of a file to create there, such as its settings."""
+    env: dict[str, str] = {}
+    """Environment variables in addition to those of every trial."""
+    logs: tuple[str, ...] = ()
+    """Folders in its HOME, such as `~/.codex/sessions`, that are saved along with `{logs}`."""
+    writes_log: bool = False
+    """Whether it always writes a log, so that a trial without one is an error. False if unknown."""
+    shown: tuple[Path, ...] = ()
+    """Files and folders of this machine that it needs, mounted at their own paths."""
+
+
+# Harbor's record of one trial, read without importing Harbor.
+
+
+SKILL_ROOTS = {"0.24": "/harbor/skills", "0.25": "/runtime/skills"}
+"""Supported version of Harbor -> folder in which it mounts a trial's Skills."""
+OUT_OF_TIME = frozenset({"AgentTimeoutError"})
+"""Harbor exceptions of an agent that timed out; the verifier still ran."""
+CANCELLED = frozenset({"CancelledError", "KeyboardInterrupt"})
+"""Harbor exceptions of a trial cancelled from outside."""
+ENVIRONMENT_FIELDS = (
+    "cpu_enforcement_policy", "delete", "env", "extra_allowed_hosts", "extra_docker_compose", "force_build",
+    "memory_enforcement_policy", "mounts", "override_cpus", "override_gpus", "override_memory_mb",
+    "override_storage_mb",
+)  # fmt: skip
+"""Fields of Harbor's environment that a study may set, beside its type and keyword arguments."""
+SCRIPTED = frozenset({"oracle", "nop"})
+"""Harbor's scripted agents; their figures say nothing about real agents."""
+
+REWARD = "reward"
+"""Name of the reward that counts."""
+
+
+class Reward(Struct, frozen=True):
+    """The verifier's answer."""
+
+    value: float | None
+    """Reward in [0, 1]; None if there is no valid one."""
+    rewards: dict[str, float] = field(default_factory=dict)
+    """Every finite reward by name."""
+    problem: str | None = None
+    """Why the trial is unscored, in one line."""
+
+
+def chosen_reward(rewards: dict[str, float], name: str = REWARD) -> Reward:
+    """Return the reward of that name; if nobody named one, else the only one (measures A-04)."""
+    kept = {key: number for key, number in rewards.items() if math.isfinite(number)}
+    if name not in rewards and (len(rewards) > 1 or name != REWARD):
+        names = ", ".join(sorted(rewards)[:5])
+        return Reward(None, kept, f"no key {name!r} among: {names}")
+    value = rewards[name] if name in rewards else next(iter(rewards.values()))
+    if not 0.0 <= value <= 1.0:
+        return Reward(None, kept, f"reward {value!r} is outside [0, 1]")
+    return Reward(value, kept)
+
+
+class HarborResult(Struct, frozen=True):
+    """A trial's result.json; None means unknown."""
+
+    id: str
+    """Harbor's id of the trial."""
+    trial_name: str
+    """Folder name of the trial."""
+    task_name: str
+    """Task, as "org/name" or a bare name."""
+    task_path: str | None = None
+    """Folder of a local task."""
+    task_checksum: str | None = None
+    """Harbor's digest of the task."""
+    reward: float | None = None
+    """Reward that counts, in [0, 1]; None if there is no valid one."""
+    rewards: dict[str, float] = field(default_factory=dict)
+    """Every reward by name."""
+    problem: str | None = None
+    """Why no reward counts, in one line."""
+    verified: bool = False
+    """Whether the verifier finished."""
+    exception: str | None = None
+    """Class of the exception; a trial can hold both an exception and a reward."""
+    message: str | None = None
+    """First line of the exception's message."""
+    agent: str | None = None
+    """Name of the agent."""
+    agent_version: str | None = None
+    """Its version; None for "unknown"."""
+    agent_import_path: str | None = None
+    """Import path of a custom agent."""
+    model: str | None = None
+    """Name of the model."""
+    provider: str | None = None
+    """Provider of the model."""
+    environment: str | None = None
+    """Isolation of the trial: docker, daytona, … or an import path."""
+    skills: tuple[str, ...] = ()
+    """Skills that were injected, as configured."""
+    skills_loaded: tuple[str, ...] | None = None
+    """Skills that the agent reports as loaded."""
+    references_loaded: tuple[str, ...] | None = None
+    """References that the agent reports as loaded."""
+    input_tokens: int | None = None
+    """Input tokens, cached ones included; None also if all counts are 0."""
+    cached_tokens: int | None = None
+    """Input tokens read from a cache."""
+    output_tokens: int | None = None
+    """Output tokens."""
+    cost_usd: float | None = None
+    """Cost, US dollars; an estimate from a price table for most agents."""
+    started_at: float | None = None
+    """Seconds since the epoch, UTC."""
+    finished_at: float | None = None
+    """Seconds since the epoch, UTC."""
+    agent_window: tuple[float, float] | None = None
+    """Start and end of the agent's execution, seconds since the epoch."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Duration of each phase that ended: environment_setup, agent_setup, agent_execution,
+    verifier."""
+    steps: tuple[str, ...] = ()
+    """Names of the steps of a multi-step task."""
+
+    @property
+    def status(self) -> TrialStatus:
+        """How the trial ended; the verifier also runs after a timeout or a failed agent."""
+        if self.exception in OUT_OF_TIME:
+            return "timeout"
+        if self.reward is not None:
+            return "scored"
+        return "error" if self.exception else "unscored"
+
+
+# A condition as one trial has it: with `{number}` in its Skill's path, each trial has a Skill of its own.
+
+
+NUMBER = "{number}"
+
+
+def arm_at(arm: Condition, number: int) -> Condition:
+    """Return the condition of the n-th trial; with a Skill of its own, its name ends with the number."""
+    if not (arm.skill and NUMBER in arm.skill.path):
+        return arm
+    skill = arm.skill.model_copy(update={"path": arm.skill.path.replace(NUMBER, str(number))})
+    return arm.model_copy(update={"name": f"{arm.name}-{number}", "skill": skill})
+
+
+def trial_arms(config: StudyConfig) -> list[Condition]:
+    """Return the conditions; one with a Skill per trial is there once per trial."""
+    arms: list[Condition] = []
+    for arm in config.conditions:
+        own = arm_at(arm, 1) is not arm
+        arms += [arm_at(arm, n + 1) for n in range(config.trials_per_cell if own else 1)]
+    return arms
+
+
+# A task that is a trigger query: whether its prompt should make the agent open a Skill.
+
+
+TRIGGER_FILE = "trigger.json"
+"""Its name in a task's tests/, which no agent's sandbox holds."""
+
+
+class TaskTrigger(Record):
+    """tests/trigger.json of a task."""
+
+    should_trigger: StrictBool
+    """Whether an agent should open the Skill."""
+    skill: str = Field(min_length=1)
+    """Name of its folder, by which tables name a Skill."""
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The same as attributes of the task, which the question `activation` reads."""
+        return {
+            "should_trigger": "true" if self.should_trigger else "false",
+            "trigger_skill": self.skill,
+        }
+
+
+# The map of an adoption: which finished trials of Harbor belong to which arm of a study.
+
+
+class AdoptedCondition(Record):
+    """One arm and its trials."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """Short name, used in trial names and tables."""
+    variant: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """Name of the variant the agent was given; null if no Skill was offered."""
+    trials: str = Field(min_length=1)
+    """Glob over the path of a trial's folder, job and all: "*-noskills-*"; * stands for / as well."""
+    skills: str | None = None
+    """Folder of the skill folders that were offered, relative to the map, {task} for the task's name;
+    if missing, the contents of a Skill are taken from the logs."""
+
+
+class AdoptionMap(Record):
+    """map.yaml: how finished jobs become a study."""
+
+    format_version: Literal[1] = 1
+    """Version of the map."""
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """Short name of the study."""
+    conditions: tuple[AdoptedCondition, ...] = Field(min_length=1)
+    """The arms."""
+    contrast: Contrast | None = None
+    """Headline comparison; default: the last condition against the one before it."""
+    reward: str = REWARD
+    """Name of the reward that counts, where the verifier gave several: "overall"."""
+    agent: str | None = None
+    """The agent, as Harbor names it; required if the jobs ran several."""
+    model: str | None = None
+    """The model; required if the jobs ran several."""
+    healthy_first: int | None = Field(default=None, ge=1)
+    """As in a study file."""
+    fewest_usable: int | None = Field(default=None, ge=2)
+    """As in a study file."""
+    tasks: tuple[TaskEntry, ...] = ()
+    """Folders of tasks, relative to the map, for the attributes that RQ4 groups by."""
