@@ -553,7 +553,7 @@ def _litellm() -> Any:
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             request.headers["Accept-Encoding"] = "identity"
             response = client.send(request, stream=True, follow_redirects=False)
-            body = b""
+            body = bytearray()
             with closing(response):
                 if response.has_redirect_location:  # the prompt is for the named server alone
                     return refusal(response.status_code, "the server redirects to another one")
@@ -562,12 +562,10 @@ def _litellm() -> Any:
                 for part in response.iter_raw():
                     body += part
                     if len(body) > MAX_BODY:
-                        return _no_answer(
-                            httpx, 502, f"the answer is longer than {MAX_BODY:,} bytes"
-                        )
+                        return refusal(502, f"the answer is longer than {MAX_BODY:,} bytes")
             headers = {**response.headers, "content-length": str(len(body))}
             headers.pop("transfer-encoding", None)
-            return httpx.Response(response.status_code, headers=headers, content=body)
+            return httpx.Response(response.status_code, headers=headers, content=bytes(body))
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True

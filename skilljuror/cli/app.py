@@ -10,7 +10,7 @@ from typer.main import get_command
 
 from skilljuror.base import __version__
 from skilljuror.base.errors import UsageError
-from skilljuror.cli import build, logs, results, review, study
+from skilljuror.cli import build, results, review, study
 from skilljuror.cli.output import printing
 
 EXIT_STATUS = (
@@ -38,11 +38,11 @@ PANELS: dict[str, dict[Callable[..., Any], str]] = {
         study.adopt: "adopt jobs/my-job --map map.yaml --out out/adopted",
     },
     "Logs": {
-        logs.ingest: "ingest ~/.claude/projects --study out/mine",
-        logs.events: "events ~/.claude/projects",
+        study.ingest: "ingest ~/.claude/projects --study out/mine",
+        study.events: "events ~/.claude/projects",
     },
     "Results": {
-        logs.judge: "judge out/mine",
+        review.judge: "judge out/mine",
         review.review: "review out/mine --list",
         results.query: "query out/mine skills_opened",
         results.show: "show out/study my-task__pd__1",

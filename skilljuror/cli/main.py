@@ -1,28 +1,22 @@
 """The entry point: turns errors into one line and an exit status, and guards what is written.
 
-Names and texts of logs, bundles and files are untrusted: no printed text can control a terminal, for all that is
-written to `sys.stdout` or `sys.stderr` passes through `visible`.
 Only the standard library is imported before the streams are guarded, so that a Ctrl-C or a broken
 installation during import is reported like any other error.
 """
 
-import codecs
 import errno
-import io
-import json
 import os
-import re
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, NoReturn, TextIO, cast
+from typing import NoReturn, TextIO
 
 from skilljuror.base.errors import SkilljurorError, redact
+from skilljuror.cli.terminal import guarded, json_text
 
 STOPPED = 130
 """Exit status after Ctrl-C."""
@@ -38,10 +32,6 @@ OUT_OF_MEMORY = ("can't start new thread", "failed to map segment", "Cannot allo
 
 UNSTOPPABLE = "answer"
 """Name of the query thread, which cannot be stopped inside a long database function."""
-
-_STEERING = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"  # all but newline and tab
-)
 
 _SIGTERMS: list[int] = []
 """Received SIGTERMs; each stops a command like Ctrl-C."""
@@ -187,58 +177,6 @@ def _on_unexpected(
     fix = "internal error of skilljuror; please report it with the output of --debug"
     status = _report(error, f"{message[:500]}; {fix}", INTERNAL_ERROR)
     _exit_now(status)
-
-
-def visible(text: str) -> str:
-    """Escape characters that control a terminal or reorder letters; ESC becomes `\\x1b`.
-
-    These are C0 except newline and tab, DEL, C1, bidirectional overrides and isolates, and lone
-    surrogates.
-    """
-    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
-def json_text(value: Any, default: Callable[[Any], Any] | None = None) -> str:
-    """JSON of a value, with terminal controls as JSON escapes."""
-    text = json.dumps(value, ensure_ascii=False, default=default)
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-class _VisibleText:
-    """A text stream that passes written text through `visible`."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self.raw = stream
-
-    def write(self, text: str) -> int:
-        self.raw.write(visible(text))
-        return len(text)
-
-    def writelines(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.raw, name)
-
-
-def guarded(stream: TextIO) -> TextIO:
-    """The stream that commands write to. Characters missing from its encoding become JSON escapes."""
-    codecs.register_error("json_escape", _json_escape)
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(errors="json_escape")
-    return cast(TextIO, _VisibleText(stream))
-
-
-def _json_escape(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
-
-
-def drawable(stream: TextIO) -> TextIO:
-    """The raw stream, for drawing with escapes; pass it only `visible` text."""
-    return stream.raw if isinstance(stream, _VisibleText) else stream
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import typer
 from typer import Argument, Option
 
 from skilljuror.base.errors import SkilljurorError
-from skilljuror.cli.main import drawable, json_text, visible
+from skilljuror.cli.terminal import drawable, json_text, visible
 
 if TYPE_CHECKING:
     from skilljuror.base.workers import Listener, Progress

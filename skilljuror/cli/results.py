@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from skilljuror.base.errors import QueryError, UsageError
-from skilljuror.cli.main import json_text
 from skilljuror.cli.output import (
     WRITTEN,
     Answer,
@@ -25,6 +24,7 @@ from skilljuror.cli.output import (
     records,
     wants_json,
 )
+from skilljuror.cli.terminal import json_text
 
 if TYPE_CHECKING:
     from skilljuror.base.trajectory import ResourceEvent, Step

@@ -1,17 +1,35 @@
-"""`skilljuror review`: decisions by people."""
+"""Commands about verdicts: judge (code and models), review (people)."""
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from skilljuror.base.errors import UsageError, require
-from skilljuror.cli.output import Answer, Block, Indented, Table, labelled, wants_json
+from skilljuror.base.errors import SkilljurorError, UsageError, require
+from skilljuror.cli.output import (
+    Answer,
+    ApiBase,
+    Block,
+    Budget,
+    Indented,
+    Jobs,
+    Study,
+    Table,
+    Threads,
+    command_line,
+    labelled,
+    legend_blocks,
+    progress,
+    records,
+    share_text,
+    to_plain,
+    wants_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,3 +214,219 @@ def _marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
     pieces = groupby(passages(text, marks), key=lambda piece: piece.marked)
     parts = ((marked, "".join(piece.text for piece in some)) for marked, some in pieces)
     return "".join(f"»{words}«" if marked else words for marked, words in parts)
+
+
+def judge(
+    study: Study,
+    files: Annotated[
+        list[Path] | None,
+        Argument(metavar="[FILE]...", help="With --rubric: rubric files; default: the tasks' own."),
+    ] = None,
+    rubric: Annotated[bool, Option("--rubric", help="Judge the work by rubrics instead.")] = False,
+    tasks: Annotated[
+        Path | None,
+        Option("--tasks", metavar="STUDY.yaml", help="With --rubric: study file of the run."),
+    ] = None,
+    name: Annotated[str, Option("--judge", help="Judge, or package.module:attribute.")] = "tracing",
+    again: Annotated[bool, Option("--again", help="Judge unchanged trials again.")] = False,
+    model: Annotated[
+        str | None, Option("--model", help="Model for undecided events; it is sent log texts.")
+    ] = None,
+    api_base: ApiBase = None,
+    budget_usd: Budget = None,
+    threads: Threads = 16,
+    check_yes: Annotated[
+        float,
+        Option("--check-yes", min=0, max=1, help="Share of yes verdicts that the model checks."),
+    ] = 0.1,
+    repeat: Annotated[
+        int, Option("--repeat", min=1, help="Answers per question; the most frequent counts.")
+    ] = 1,
+    probe: Annotated[
+        str,
+        Option(
+            "--probe",
+            metavar="order,length",
+            help="Stability tests: reordered or padded questions.",
+        ),
+    ] = "",
+    panel: Annotated[
+        str, Option("--panel", metavar="MODEL,…", help="More models, each judging on its own.")
+    ] = "",
+    jobs: Jobs = 2,
+) -> Answer:
+    """Label whether each opened resource led to visible work; or grade the work by rubrics.
+
+    A rubric's items are decided by code, then by --model, then by people (`review`).
+    """
+    from skilljuror.judge.judging.judge_study import judge_study
+
+    if model is None and (api_base or budget_usd is not None or repeat > 1 or probe or panel):
+        raise UsageError(
+            "--api-base, --budget-usd, --repeat, --probe and --panel require --model",
+            field="model",
+        )
+    if rubric:
+        if again or name != "tracing" or repeat > 1 or probe or panel:
+            raise UsageError(
+                "--judge, --again, --repeat, --probe and --panel do not apply to --rubric; leave them out",
+                field="rubric",
+            )
+        return _judge_rubrics(study, files or [], tasks, (model, api_base, budget_usd), threads)
+    if files or tasks:
+        raise UsageError("FILE and --tasks require --rubric", field="rubric")
+    if model is None:
+        with progress() as listener:
+            summary = judge_study(study, name, again=again, jobs=jobs, progress=listener)
+        return Answer(summary, _judge_blocks(study, summary, []), int(bool(summary.unread)))
+    from skilljuror.base.llm import ModelChoice, SpendingCap
+    from skilljuror.judge.judging.by_model import ModelOptions
+
+    options = ModelOptions(
+        ModelChoice(model, api_base), check_yes,
+        None if budget_usd is None else SpendingCap(budget_usd), threads, repeat,
+        tuple(filter(None, probe.split(","))),
+    )  # fmt: skip
+    others = tuple(filter(None, panel.split(",")))
+    cascades, stopped = _judge_by_models(study, options, name, others, again, jobs)
+    summary = cascades[0].judged
+    remarks = [f"skilljuror: {one.model}: {one.problem}" for one in cascades if one.problem]
+    return Answer(
+        {**to_plain(cascades[0]), "panel": cascades[1:]},
+        _judge_blocks(study, summary, cascades),
+        int(bool(summary.unread or remarks)),
+        remarks,
+        stopped,
+    )
+
+
+def _judge_rubrics(
+    study: Path,
+    files: list[Path],
+    tasks: Path | None,
+    asked: tuple[str | None, str | None, float | None],
+    threads: int,
+) -> Answer:
+    from skilljuror.judge.judging.task_rubrics import judge_rubrics
+    from skilljuror.layouts.build.rubric_audit import client_for
+
+    model, api_base, budget_usd = asked
+    client = client_for(study, model, api_base, budget_usd) if model else None
+    with progress() as listener:
+        summary = judge_rubrics(study, tasks, files, client, threads, listener)
+    unjudged = sum(rubric.unjudged for rubric in summary.rubrics)
+    return Answer(summary, _rubric_blocks(study, summary, unjudged), 3 if unjudged else 0)
+
+
+def _rubric_blocks(study: Path, summary: Any, unjudged: int) -> Iterator[Block]:
+    rows = [
+        {**to_plain(rubric), "points": " or ".join(f"{points:g}" for points in rubric.points)}
+        for rubric in summary.rubrics
+    ]
+    yield records(rows, "rubric, trials, items, points, code, model, people, unjudged")
+    if summary.spent_usd is not None:
+        yield f"cost: ${summary.spent_usd:.4f}"
+    yield from labelled("  incomplete", (f"{name}: {reason}" for name, reason in summary.unread))
+    if unjudged:
+        yield f"unjudged items need a model (--model) or a person: {command_line('review', study)}"
+    ingested = (study / "study.duckdb").is_file()
+    step = ("query", study, "rubric_scores") if ingested else ("ingest", "--study", study)
+    yield f"next: {command_line(*step)}"
+
+
+def _judge_by_models(
+    study: Path, options: Any, judge: str, panel: tuple[str, ...], again: bool, jobs: int
+) -> tuple[list[Any], SkilljurorError | None]:
+    """The cascades of the model and of each panel model, under one budget; the error that stopped the
+    panel, or None."""
+    from msgspec import structs
+
+    from skilljuror.judge.judging.by_model import judge_with_model
+
+    with progress() as listener:
+        main = options.choice.model
+        cascades = [
+            judge_with_model(study, options, judge, again=again, jobs=jobs, progress=listener)
+        ]
+        for other in dict.fromkeys(name for name in panel if name != main):
+            choice = structs.replace(options.choice, model=other)
+            alone = structs.replace(options, choice=choice, repeat=1, probes=())
+            try:
+                cascades.append(
+                    judge_with_model(study, alone, judge, again=again, jobs=jobs, progress=listener)
+                )
+            except SkilljurorError as error:
+                return cascades, error
+    return cascades, None
+
+
+def _judge_blocks(study: Path, summary: Any, cascades: Sequence[Any]) -> Iterator[Block]:
+    yield f"{summary.events} events of {summary.trajectories} trajectories by {summary.judge}"
+    yield _rates(summary)
+    for cascade in cascades[:1]:
+        yield from _cascade_lines(cascade)
+    for row in cascades[0].stability if cascades else ():
+        flips = f"{share_text(row['changed'], row['events'])} of {row['events']} events flip"
+        bits = f"; mean entropy {row['entropy']:.2f} bits" if row["events"] else ""
+        unparsed = f"; {row['unparsed']} unusable answers" if row["unparsed"] else ""
+        yield f"repeated ({row['probe']}): {flips}{bits}{unparsed}"
+    for cascade in cascades[1:]:
+        yield f"panel, {cascade.model}: {_rates(cascade.judged)}"
+        if cascade.shares:
+            yield f"  {_answers(cascade.shares)}; {_cost(cascade)}"
+    yield from legend_blocks(["ERU rate", "open", "navigation"])
+    yield from labelled("  not judged", (f"{name}: {reason}" for name, reason in summary.unread))
+    yield f"next: {command_line('report', study)}"
+
+
+def _rates(summary: Any) -> str:
+    def percent(low: float | None, high: float | None) -> str:
+        """One number, or its two ends where uses are open."""
+        if low is None or high is None:
+            return "–"
+        ends = [f"{100 * end:.1f} %" for end in (low, high)]
+        return ends[0] if low == high else f"between {ends[0]} and {ends[1]}"
+
+    rate = percent(summary.rate_low, summary.rate_high)
+    without = percent(summary.without_navigation_low, summary.without_navigation_high)
+    return (
+        f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown} ({summary.open} of them open);"
+        f" ERU rate {rate}, without navigation {without}"
+    )
+
+
+def _cascade_lines(cascade: Any) -> Iterator[str]:
+    """The shares decided by code and by the model, the use of its answers and their cost."""
+    row = cascade.shares
+    if not row:
+        return
+    free = cascade.first.judge
+    yield (
+        f"decided by {free}: {share_text(row['decided_free'], row['events'])}; by the model:"
+        f" {share_text(row['decided_by_model'], row['events'])}; unknown:"
+        f" {share_text(row['unknown'], row['events'])}"
+    )
+    yield _answers(row)
+    if row["rechecked"]:
+        undecided = row["rechecked"] - row["rechecked_yes"] - row["rechecked_no"]
+        yield (
+            f"{row['rechecked']} yes of {free} checked by the model: yes {row['rechecked_yes']},"
+            f" no {row['rechecked_no']}, unknown {undecided}"
+        )
+    saved = row["usd_saved_estimate"]
+    yield _cost(cascade) + ("" if saved is None else f"; estimated saving by {free}: ${saved:.4f}")
+
+
+def _answers(row: dict[str, Any]) -> str:
+    return (
+        f"{row['asked']} events asked in {row['calls']} calls: {row['insufficient_context']} undecided by"
+        f" the model, {row['unverified_quote']} with a quote that is not in the log,"
+        f" {row['unparsed']} without a usable answer"
+    )
+
+
+def _cost(cascade: Any) -> str:
+    spent, paid = cascade.shares["usd_spent"], cascade.paid_usd
+    if spent is None:
+        return "cost: unknown (no price or token count for this model)"
+    return f"cost: ${spent:.4f}" + ("" if paid is None else f" (${paid:.4f} of it now)")
