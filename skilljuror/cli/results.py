@@ -441,10 +441,6 @@ def heat(
         str | None,
         Option("--condition", metavar="NAME", help="Default: the contrast's treatment."),
     ] = None,
-    skill: Annotated[
-        Path | None,
-        Option("--skill", metavar="DIR", help="Skill as it is today, to look for in own logs."),
-    ] = None,
     by: Annotated[HeatGrain, Option("--by", help="One row per file or unit.")] = HeatGrain.file,
     form: Annotated[
         HeatFormat, Option("--format", help="lcov: for genhtml, Codecov and editors.")
@@ -465,14 +461,7 @@ def heat(
     from skilljuror.report import heat as reports
 
     bounds = _bounds(fail_under)
-    if skill and condition:
-        raise UsageError("--condition is for the arms of a study; leave it out with --skill")
-    if skill:
-        from skilljuror.report.own_skill import heat_of_skill
-
-        coverage = heat_of_skill(study, skill)
-    else:
-        coverage = reports.heat(study, condition)
+    coverage = reports.heat(study, condition)
     remarks = []
     if html:
         reports.write_heat(coverage, html)

@@ -239,17 +239,6 @@ def judge(
         float,
         Option("--check-yes", min=0, max=1, help="Share of yes verdicts that the model checks."),
     ] = 0.1,
-    repeat: Annotated[
-        int, Option("--repeat", min=1, help="Answers per question; the most frequent counts.")
-    ] = 1,
-    probe: Annotated[
-        str,
-        Option(
-            "--probe",
-            metavar="order,length",
-            help="Stability tests: reordered or padded questions.",
-        ),
-    ] = "",
     panel: Annotated[
         str, Option("--panel", metavar="MODEL,…", help="More models, each judging on its own.")
     ] = "",
@@ -261,15 +250,12 @@ def judge(
     """
     from skilljuror.judge.judging.judge_study import judge_study
 
-    if model is None and (api_base or budget_usd is not None or repeat > 1 or probe or panel):
-        raise UsageError(
-            "--api-base, --budget-usd, --repeat, --probe and --panel require --model",
-            field="model",
-        )
+    if model is None and (api_base or budget_usd is not None or panel):
+        raise UsageError("--api-base, --budget-usd and --panel require --model", field="model")
     if rubric:
-        if again or name != "tracing" or repeat > 1 or probe or panel:
+        if again or name != "tracing" or panel:
             raise UsageError(
-                "--judge, --again, --repeat, --probe and --panel do not apply to --rubric; leave them out",
+                "--judge, --again and --panel do not apply to --rubric; leave them out",
                 field="rubric",
             )
         return _judge_rubrics(study, files or [], tasks, (model, api_base, budget_usd), threads)
@@ -284,8 +270,7 @@ def judge(
 
     options = ModelOptions(
         ModelChoice(model, api_base), check_yes,
-        None if budget_usd is None else SpendingCap(budget_usd), threads, repeat,
-        tuple(filter(None, probe.split(","))),
+        None if budget_usd is None else SpendingCap(budget_usd), threads,
     )  # fmt: skip
     others = tuple(filter(None, panel.split(",")))
     cascades, stopped = _judge_by_models(study, options, name, others, again, jobs)
@@ -350,7 +335,7 @@ def _judge_by_models(
         ]
         for other in dict.fromkeys(name for name in panel if name != main):
             choice = structs.replace(options.choice, model=other)
-            alone = structs.replace(options, choice=choice, repeat=1, probes=())
+            alone = structs.replace(options, choice=choice)
             try:
                 cascades.append(
                     judge_with_model(study, alone, judge, again=again, jobs=jobs, progress=listener)
@@ -365,11 +350,6 @@ def _judge_blocks(study: Path, summary: Any, cascades: Sequence[Any]) -> Iterato
     yield _rates(summary)
     for cascade in cascades[:1]:
         yield from _cascade_lines(cascade)
-    for row in cascades[0].stability if cascades else ():
-        flips = f"{share_text(row['changed'], row['events'])} of {row['events']} events flip"
-        bits = f"; mean entropy {row['entropy']:.2f} bits" if row["events"] else ""
-        unparsed = f"; {row['unparsed']} unusable answers" if row["unparsed"] else ""
-        yield f"repeated ({row['probe']}): {flips}{bits}{unparsed}"
     for cascade in cascades[1:]:
         yield f"panel, {cascade.model}: {_rates(cascade.judged)}"
         if cascade.shares:

@@ -63,7 +63,7 @@ COMMANDS = {
         ["audit", "source", "other", "--format", "sarif"],
         ["audit", "--rules", NAME],
     ],
-    "heat": [["heat", f"mine{NAME}"], ["heat", f"mine{NAME}", "--skill", NAME]],
+    "heat": [["heat", f"mine{NAME}"]],
     "waive": [
         ["waive", f"built{NAME}"],
         ["waive", f"built{NAME}", NAME, "--reason", NAME, "--by", NAME],

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
@@ -248,20 +247,3 @@ def test_old_logs_count_for_the_text_that_a_revision_left_unchanged(own):
     )  # too common a word to prove a use
     assert seen["Never round the height before 23:59."] == (0, 0)
     assert seen["A sentence of the next version."] == (0, 0)
-    assert call("heat", study, "--skill", skill).stdout.count("SKILL.md") == 1
-
-
-def test_another_skill_has_no_run_and_a_study_with_arms_takes_no_folder(own, study, tmp_path):
-    other = tmp_path / "moons"
-    other.mkdir()
-    (other / "SKILL.md").write_text(SKILL.replace("tides", "moons"))
-    done = call("heat", own[0], "--skill", other)
-    assert done.returncode == 2
-    assert "no readable run" in done.stderr
-    assert "its logs touch: tides" in done.stderr
-    planned = call("heat", study, "--skill", other)
-    assert (planned.returncode, "--skill is for logs as found" in planned.stderr) == (2, True)
-    both = call("heat", study, "--skill", other, "--condition", "pd")
-    assert (both.returncode, "leave it out with --skill" in both.stderr) == (2, True)
-    nothing = call("heat", own[0], "--skill", Path("nowhere"))
-    assert nothing.returncode == 2

@@ -1,8 +1,6 @@
 """A model that is asked again, over real HTTP: modes, flips, and nothing paid twice."""
 
 import json
-import subprocess
-import sys
 import threading
 from collections import Counter
 
@@ -16,7 +14,7 @@ from skilljuror.judge.tracing import TracingJudge
 from skilljuror.store.ingest.ingest import ingest_logs
 from skilljuror.store.questions.run import run
 from tests.support.loopback import model_server
-from tests.support.model_judging import MODEL, answer, environment, reader, verdict, write_logs
+from tests.support.model_judging import MODEL, answer, reader, verdict, write_logs
 from tests.support.scripted_model import WARNINGS, blocks
 
 pytestmark = [WARNINGS, pytest.mark.slow]
@@ -113,27 +111,3 @@ def test_a_judging_anew_forgets_the_repeats_of_what_no_longer_stands(study):
 def test_an_unknown_probe_is_refused():
     with pytest.raises(UsageError, match=r"unknown probe 'lenght'; choose one of order, length"):
         check_probes(("order", "lenght"))
-
-
-@pytest.mark.slow
-def test_the_command_asks_a_panel_again_and_says_what_flips(study):
-    with model_server(Wavering()) as (address, _):
-        command = [
-            sys.executable, "-m", "skilljuror", "judge", study, "--model", MODEL, "--panel", "openai/gpt-5.2",
-            "--repeat", "3", "--probe", "length", "--api-base", address,
-        ]  # fmt: skip
-        done = subprocess.run(command, env=environment(address), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert f"repeated (repeat): {EVENTS} (100.0 %)" in done.stdout
-    judges = {
-        name for (name,) in run(study / "study.duckdb", "SELECT DISTINCT judge FROM verdicts").rows
-    }
-    assert {CASCADE, f"cascade/2 ({TracingJudge.name}, openai/gpt-5.2)"} < judges
-    pairs = run(study / "study.duckdb", "label_pairs").records()
-    both = {row["first"] for row in pairs if row["second"] == CASCADE}
-    assert f"cascade/2 ({TracingJudge.name}, openai/gpt-5.2)" in both
-    refused = subprocess.run(
-        [*command[:5], "--repeat", "3"], capture_output=True, text=True, env=environment()
-    )
-    assert refused.returncode == 2
-    assert "require --model" in refused.stderr
