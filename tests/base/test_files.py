@@ -1,7 +1,9 @@
 """Writing without loss, reading without guessing."""
 
+import os
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta, timezone
 from importlib import import_module
 
 import msgspec
@@ -15,7 +17,9 @@ from skilljuror.base.files import (
     append_jsonl,
     data_dir,
     digest_json,
+    digest_tree,
     fresh_dir,
+    parse_time,
     read_jsonl,
     read_record,
     read_rows,
@@ -23,6 +27,8 @@ from skilljuror.base.files import (
     write_jsonl,
     write_record,
 )  # fmt: skip
+from skilljuror.base.skill import Blob, tree_digest
+from tests.support.harness_tasks import write_tree
 
 
 class Span(msgspec.Struct):
@@ -178,3 +184,83 @@ def test_every_record_field_is_documented():
         if not field.description
     ]
     assert bare == []
+
+
+#
+
+
+NAMES = st.sampled_from(["a", "b.md", "A", "ä", "c/d", "c/e/f", "c-d", "z/SKILL.md"])
+FILES = st.dictionaries(NAMES, st.builds(Blob, st.binary(max_size=9), st.booleans()))
+
+
+@given(FILES)
+def test_a_folder_has_the_digest_of_the_bundle_it_holds(tmp_path_factory, files):
+    folder = tmp_path_factory.mktemp("tree")
+    for name, blob in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(blob.data)
+        path.chmod(0o755 if blob.executable else 0o644)
+    assert digest_tree(folder) == tree_digest(files)
+
+
+def test_skipped_names_count_only_at_the_top(tmp_path):
+    write_tree(tmp_path, {"a": "1", "b/skills/x": "2"})
+    before = digest_tree(tmp_path, skip={"skills"})
+    write_tree(tmp_path, {"skills/x": "3"})
+    assert digest_tree(tmp_path, skip={"skills"}) == before != digest_tree(tmp_path)
+    write_tree(tmp_path, {"b/skills/x": "4"})
+    assert digest_tree(tmp_path, skip={"skills"}) != before
+
+
+def test_a_link_counts_by_its_target_and_is_not_followed(tmp_path):
+    host = write_tree(tmp_path / "host", {"secret": "1"})
+    tree = write_tree(tmp_path / "tree", {"a": "1"})
+    (tree / "link").symlink_to(host)
+    before = digest_tree(tree)
+    write_tree(host, {"secret": "2"})
+    assert digest_tree(tree) == before
+    (tree / "link").unlink()
+    (tree / "link").symlink_to("elsewhere")
+    assert digest_tree(tree) != before
+
+
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StudyError, match="not a regular file"):
+        digest_tree(tmp_path)
+
+
+def test_a_missing_folder_is_not_an_empty_one(tmp_path):
+    with pytest.raises(StudyError, match="is not a folder"):
+        digest_tree(tmp_path / "absent")
+
+
+#
+
+
+NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("7d", datetime(2026, 3, 1, 12, tzinfo=UTC)),
+        ("12h", datetime(2026, 3, 8, 0, tzinfo=UTC)),
+        (" 2 w ", datetime(2026, 2, 22, 12, tzinfo=UTC)),
+        ("0d", NOW),
+        ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
+        ("2026-01-31T12:00", datetime(2026, 1, 31, 12, tzinfo=UTC)),
+        ("2026-01-31T12:00+02:00", datetime(2026, 1, 31, 12, tzinfo=timezone(timedelta(hours=2)))),
+    ],
+)
+def test_a_moment_is_a_date_a_time_or_how_long_ago(text, meant):
+    assert parse_time(text, NOW) == meant
+
+
+@pytest.mark.parametrize(
+    "text", ["", "yesterday", "7", "7m", "d", "-7d", "999999w", "2026-13-01", "7d ago"]
+)
+def test_anything_else_is_told_the_forms(text):
+    with pytest.raises(ValueError, match=r"is not a date; use 2026-01-31.*7d"):
+        parse_time(text, NOW)
