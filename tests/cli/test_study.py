@@ -86,6 +86,14 @@ WRONG = {
         ("audit", "my out/report", "."),
         "'my out/report' has no SKILL.md",
     ),
+    "a final trial": (
+        ("waive", "my out", "redact-lines__bare__1", "--reason", "so"),
+        "is already final",
+    ),
+    "a trial that is none": (
+        ("waive", "my out", "tea", "--reason", "so"),
+        "no finished trial 'tea'",
+    ),
     "no build": (("verify", "my out"), "no build at 'my out'"),
     "a misspelt question": (("query", "my out", "outcoms"), "did you mean 'outcomes'?"),
     "a write": (("query", "my out", "DELETE FROM trials"), "read-only"),
