@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import structs
-from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
 
 from benchmarks import labels
 from benchmarks.ablation_rules import RULES, Rule
 from skilljuror.base.errors import TrajectoryError
+from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS
 from skilljuror.logs.discovery import discover

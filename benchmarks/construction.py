@@ -23,10 +23,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from skilljuror.base.texts import count
-
 from skilljuror.base.errors import SkilljurorError
 from skilljuror.base.files import read_jsonl, sha256
+from skilljuror.base.texts import count
 from skilljuror.layouts.build.build import (
     DEFAULT_VARIANTS,
     build_source,

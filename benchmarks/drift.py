@@ -18,13 +18,12 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from skilljuror.base.skill import Bundle
-
 from benchmarks.construction import sources_below
 from skilljuror.audit.audit import audit
 from skilljuror.audit.gates.mutations.catalog import MUTATIONS
 from skilljuror.audit.gates.mutations.sites import MutationTarget, is_equivalent
 from skilljuror.base.errors import SkilljurorError
+from skilljuror.base.skill import Bundle
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.build.folder import VARIANTS
 from skilljuror.measures.rates import wilson_interval

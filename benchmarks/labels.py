@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skilljuror.base.trajectory import ResourceEvent, Trajectory
-
 from skilljuror.base.errors import TrajectoryError
+from skilljuror.base.trajectory import ResourceEvent, Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS
 from skilljuror.logs.discovery import discover

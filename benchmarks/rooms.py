@@ -63,7 +63,11 @@ def main() -> None:
     parser.add_argument("--tree", type=Path, default=ROOT)
     parser.add_argument("--mermaid", action="store_true")
     given = parser.parse_args()
-    package = given.tree / "skilljuror"
+    measure(given.tree / "skilljuror", mermaid=given.mermaid)
+
+
+def measure(package: Path, *, mermaid: bool) -> None:
+    """Count the files of every room and print the tables, or the picture."""
     trees = modules(package)
     graph = {name: imported(tree, {*trees}) for name, tree in trees.items()}
     rooms, arrows = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
@@ -84,20 +88,24 @@ def main() -> None:
             if target != room and (package / target).is_dir():
                 arrows[room][target] += 1
     order = sorted(rooms, key=lambda room: (len(reached_rooms(room, arrows)), room))
-    if given.mermaid:
+    if mermaid:
         print("flowchart BT")
-        for room in order:
-            if room != "(top)":
-                direct = needed(room, arrows)
-                print(*(f"  {room} --> {other}" for other in sorted(direct)), sep="\n")
-        return
+        for room in filter(lambda room: room != "(top)", order):
+            print(*(f"  {room} --> {other}" for other in sorted(needed(room, arrows))), sep="\n")
+    else:
+        print_tables(rooms, arrows, graph, order)
+
+
+def print_tables(
+    rooms: dict[str, Counter[str]], arrows: dict[str, Counter[str]], graph: dict[str, set[str]], order: list[str]
+) -> None:
+    """Print a row a room, and a row an entrance."""
+    columns = ("files", "lines", "records", "functions")
     print("| room | files | lines | records | functions | imports |\n|---|---|---|---|---|---|")
-    total = Counter[str]()
     for room in order:
-        total += rooms[room]
-        row = [str(rooms[room][key]) for key in ("files", "lines", "records", "functions")]
+        row = [f"{rooms[room][key]:,}" for key in columns]
         print(f"| {room} | {' | '.join(row)} | {', '.join(sorted(arrows[room]))} |")
-    row = [f"{total[key]:,}" for key in ("files", "lines", "records", "functions")]
+    row = [f"{sum(counted[key] for counted in rooms.values()):,}" for key in columns]
     print(f"| **all** | {' | '.join(row)} | |\n\n| entrance | modules of the package |\n|---|---|")
     for what, start in ENTRANCES.items():
         if start in graph:

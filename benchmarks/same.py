@@ -186,7 +186,7 @@ def commands(study: Path, skill: Path) -> Iterator[tuple[str | Path, ...]]:
     yield ("build", skill, "--out", "built")
     yield ("verify", "built")
     yield ("waive", "built")
-    yield ("explain", "knowledge.missing")
+    yield ("audit", "--rules", "knowledge.missing")
     yield (
         "init",
         "--task",
@@ -201,7 +201,7 @@ def commands(study: Path, skill: Path) -> Iterator[tuple[str | Path, ...]]:
     yield ("ingest", ROOT / "trajectories/codex-rollout", "--study", "mine")
     yield ("judge", "mine")
     yield ("report", "mine")
-    yield ("export", "mine", "--out", "exported")
+    yield ("query", "mine", "--out", "exported")
     yield ("run", "no-such.yaml")
     yield ("check", "no-such.yaml")
 

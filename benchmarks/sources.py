@@ -31,8 +31,8 @@ from skilljuror.layouts.build.build import DEFAULT_VARIANTS
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "construction.md"
 RULES = (
-    "skilljuror/layouts", "skilljuror/audit", "skilljuror/skill", "skilljuror/base/tokens",
-    "skilljuror/base/models/resource_class.py", "rubrics/policy-strict.yaml",
+    "skilljuror/layouts", "skilljuror/audit", "skilljuror/skill", "skilljuror/base/texts.py",
+    "skilljuror/base/skill.py", "rubrics/policy-strict.yaml",
 )  # fmt: skip
 """What decides the verdict of a variant made by the plan engine."""
 VERDICTS = ("pass", "review", "fail")

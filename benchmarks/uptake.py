@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
-from skilljuror.base.results import UptakeCategory, Verdict
-from skilljuror.base.trajectory import ResourceEvent, Trajectory
 
 from skilljuror.base.errors import TrajectoryError
+from skilljuror.base.results import UptakeCategory, Verdict
+from skilljuror.base.trajectory import ResourceEvent, Trajectory
 from skilljuror.events.attribute import Attribution, attribute
 from skilljuror.judge.shown import ShownText
 from skilljuror.judge.tracing import TracingJudge

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from skilljuror.base.trajectory import Trajectory
-
 from skilljuror.base.workers import map_ordered
 from skilljuror.events.attribute import attribute
 from skilljuror.logs.discovery import discover

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import typer
 from glossary_page import glossary_page
-from skilljuror.base.study import StudyConfig
 from typer.main import get_command
 
+from skilljuror.base.study import StudyConfig
 from skilljuror.cli.app import app
 from skilljuror.measures.metrics import definitions
 from skilljuror.report.computed import COMPUTED, data

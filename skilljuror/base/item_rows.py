@@ -6,9 +6,8 @@ from functools import cache, partial
 from typing import NamedTuple, TypeVar
 
 from skilljuror.base.files import StudyFolder, read_rows
-from skilljuror.base.models.check_result import CheckOutcome, CheckResult
-from skilljuror.base.models.review import Decision
-from skilljuror.base.models.task_rubric import JudgedItem
+from skilljuror.base.results import CheckOutcome, CheckResult
+from skilljuror.base.review import Decision, JudgedItem
 from skilljuror.base.review_rows import current_decisions, record_digest, rows_of
 
 ITEM = "item:"

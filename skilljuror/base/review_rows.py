@@ -10,8 +10,7 @@ from pydantic import Field, RootModel
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import StudyFolder, read_record, read_rows, sha256
-from skilljuror.base.models.label_sample import LabelSample, SampledUse
-from skilljuror.base.models.review import Acceptance, Decision, Waiver
+from skilljuror.base.review import Acceptance, Decision, LabelSample, SampledUse, Waiver
 
 Kind = TypeVar("Kind", Waiver, Acceptance, Decision)
 

@@ -10,58 +10,43 @@ from typer.main import get_command
 
 from skilljuror.base import __version__
 from skilljuror.base.errors import UsageError
-from skilljuror.cli import (
-    advise,
-    build,
-    check,
-    gates,
-    generate,
-    heat,
-    ingest,
-    judging,
-    results,
-    review,
-    verify,
-)
-from skilljuror.cli import run as trials
+from skilljuror.cli import build, results, review, study
+from skilljuror.cli.output import printing
 
 EXIT_STATUS = (
     "0 success · 1 check failed · 2 invalid input or usage · 3 decision by a person needed ·"
     " 70 internal error · 75 database in use, retry · 130 stopped by Ctrl-C · 143 by SIGTERM"
 )
 
-PANELS: dict[str, dict[Callable[..., None], str]] = {
+PANELS: dict[str, dict[Callable[..., Any], str]] = {
     "Variants": {
         build.build: "build my-skill --out out/my-skill",
-        gates.audit: "audit HEAD~1:my-skill my-skill --format markdown",
-        build.diff: "diff out/my-skill baseline pd",
-        advise.advise: "advise my-skill",
-        verify.verify: "verify out/my-skill --source my-skill",
-        gates.waive: "waive out/my-skill",
-        gates.assay: "assay out/my-skill --keep",
+        build.audit: "audit HEAD~1:my-skill my-skill --format markdown",
+        build.advise: "advise my-skill",
+        build.verify: "verify out/my-skill --source my-skill",
+        build.waive: "waive out/my-skill",
+        build.assay: "assay out/my-skill --keep",
         build.rubric: "rubric out/my-skill",
-        generate.generate: "generate my-skill --by outline --tokens 2000 --out gen",
-        gates.explain: "explain knowledge.missing",
+        study.generate: "generate my-skill --by outline --tokens 2000 --out gen",
     },
     "Studies": {
-        trials.demo: "demo --out out/demo",
-        trials.init: "init --task my-task --skill my-skill --out study.yaml",
-        check.check: "check study.yaml",
-        trials.plan: "plan study.yaml --sd 30 --minutes 5",
-        trials.run: "run study.yaml --out out/study --jobs 2",
-        trials.accept: "accept out/study my-task__pd__1 --reason 'no answer'",
+        study.demo: "demo --out out/demo",
+        study.init: "init --task my-task --skill my-skill --out study.yaml",
+        study.check: "check study.yaml",
+        study.plan: "plan study.yaml --sd 30 --minutes 5",
+        study.run: "run study.yaml --out out/study --jobs 2",
     },
     "Logs": {
-        ingest.ingest: "ingest ~/.claude/projects --study out/mine",
-        ingest.events: "events ~/.claude/projects",
+        study.ingest: "ingest ~/.claude/projects --study out/mine",
+        study.events: "events ~/.claude/projects",
     },
     "Results": {
-        judging.judge: "judge out/mine",
+        review.judge: "judge out/mine",
         review.review: "review out/mine --list",
         results.query: "query out/mine skills_opened",
         results.show: "show out/study my-task__pd__1",
         results.report: "report out/mine",
-        heat.heat: "heat out/study --condition pd --by unit",
+        results.heat: "heat out/study --condition pd --by unit",
     },
     "Housekeeping": {},
 }
@@ -69,6 +54,7 @@ PANELS: dict[str, dict[Callable[..., None], str]] = {
 COMPLETION = ("install_completion", "show_completion")
 COMPLETION_REQUEST = "_SKILLJUROR_COMPLETE"
 """Environment variable with which a shell asks for completions."""
+HELP = ("--help",)
 
 
 class _Panels(TyperGroup):
@@ -108,7 +94,8 @@ app = typer.Typer(
 )
 for panel, commands in PANELS.items():
     for command, example in commands.items():
-        app.command(rich_help_panel=panel, epilog=f"Example: skilljuror {example}")(command)
+        register = app.command(rich_help_panel=panel, epilog=f"Example: skilljuror {example}")
+        register(printing(command))
 
 
 def _version(value: bool) -> None:
@@ -131,15 +118,6 @@ CLICK_ERROR: type[Exception] = next(
 )
 
 
-HELP = ("--help",)
-
-
-def _usage_message(error: Exception) -> str:
-    message = str(getattr(error, "format_message", error.__str__)())
-    path = getattr(getattr(error, "ctx", None), "command_path", "skilljuror")
-    return f"{message.replace('Value error, ', '').rstrip('.')} (see {path} --help)"
-
-
 def run(words: Sequence[str]) -> int:
     """Run one command, or print the help; return the exit status.
 
@@ -157,5 +135,8 @@ def run(words: Sequence[str]) -> int:
     except typer.Abort as error:
         raise KeyboardInterrupt from error
     except CLICK_ERROR as error:
-        raise UsageError(_usage_message(error)) from error
+        message = str(getattr(error, "format_message", error.__str__)())
+        path = getattr(getattr(error, "ctx", None), "command_path", "skilljuror")
+        reason = message.replace("Value error, ", "").rstrip(".")
+        raise UsageError(f"{reason} (see {path} --help)") from error
     return 0

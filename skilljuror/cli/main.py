@@ -1,4 +1,4 @@
-"""The entry point: turns errors into one line and an exit status.
+"""The entry point: turns errors into one line and an exit status, and guards what is written.
 
 Only the standard library is imported before the streams are guarded, so that a Ctrl-C or a broken
 installation during import is reported like any other error.

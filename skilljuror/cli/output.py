@@ -1,5 +1,11 @@
-"""Output of commands: tables, legend and progress for people, JSON for machines."""
+"""Options that commands share, and the one place that prints what they return.
 
+A command returns an `Answer`: a payload for machines, and blocks for people, which are made only when they are
+shown.
+"""
+
+import functools
+import inspect
 import os
 import shlex
 import shutil
@@ -7,12 +13,42 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import typer
+from typer import Argument, Option
+
+from skilljuror.base.errors import SkilljurorError
 from skilljuror.cli.terminal import drawable, json_text, visible
 
 if TYPE_CHECKING:
     from skilljuror.base.workers import Listener, Progress
+
+Json = Annotated[bool, Option("--json", help="Print JSON, errors included.")]
+Debug = Annotated[bool, Option("--debug", help="Print the traceback of an error.")]
+Study = Annotated[Path, Argument(help="Study folder.", metavar="STUDY")]
+Build = Annotated[Path, Argument(help="Build folder.", metavar="DIR")]
+Logs = Annotated[list[Path], Argument(help="Log files or folders.", metavar="PATH")]
+Formats = Annotated[
+    list[str] | None,
+    Option(
+        "--format", metavar="NAME", help="Log format or parser (package.module:Class); repeatable."
+    ),
+]
+Gates = Annotated[
+    list[str] | None,
+    Option("--gate", metavar="NAME", help="Extra gate, package.module:Class; repeatable."),
+]
+Jobs = Annotated[int, Option("-j", "--jobs", min=1, help="Worker processes.")]
+ApiBase = Annotated[str | None, Option("--api-base", metavar="URL", help="Server of the model.")]
+Budget = Annotated[float | None, Option("--budget-usd", min=0, help="Maximum cost in US dollars.")]
+Threads = Annotated[int, Option("--threads", min=1, help="Concurrent model calls.")]
+Reason = Annotated[str, Option("--reason", help="Reason for accepting it.")]
+By = Annotated[
+    str | None, Option("--by", metavar="NAME", help="Person who accepts it; default: you.")
+]
 
 PIPE_WIDTH = 400
 """Default width of a table in a file or pipe; COLUMNS overrides it."""
@@ -44,13 +80,105 @@ LEGEND_COLUMNS = {
 }
 """Column -> the word of the legend that explains it."""
 
+_AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
 
-def emit(payload: Any, as_json: bool, human: Callable[[], None]) -> None:
-    """Print `payload` as JSON, or let `human` print for a person."""
-    if as_json:
-        print(json_text(to_plain(payload)))
+
+class Table(NamedTuple):
+    """A table, followed by the legend of its words.
+
+    One that is too wide is transposed if it has few rows; otherwise, or with `records`, each row is
+    printed as lines of column and value.
+    """
+
+    columns: Sequence[str]
+    rows: Iterable[Sequence[Any]]
+    title: str | None = None
+    records: bool = False
+
+
+class Indented(NamedTuple):
+    """Text with one indent for the first line and one for the rest, wrapped on a terminal."""
+
+    text: str
+    first: str = ""
+    rest: str = ""
+
+
+Block = str | Table | Indented
+"""What a command shows a person; a text is a line, or several."""
+
+
+WRITTEN = object()
+"""Payload of a command that has written its result itself, in a format that was asked for."""
+
+
+class Answer(NamedTuple):
+    """What a command returns."""
+
+    payload: Any
+    """What --json prints; records are converted."""
+    blocks: Iterable[Block] = ()
+    """What a person sees, made when it is shown."""
+    status: int = 0
+    """Exit status."""
+    remarks: Sequence[str] = ()
+    """Lines on standard error, in either case."""
+    error: SkilljurorError | None = None
+    """What stopped the command after this; with --json it is the one document."""
+
+
+def printing(command: Callable[..., Answer | None]) -> Callable[..., None]:
+    """Return a command with --json and --debug whose answer is printed, and decides the exit status."""
+
+    @functools.wraps(command)
+    def run(json: bool = False, debug: bool = False, **given: Any) -> None:
+        token = _AS_JSON.set(json)
+        try:
+            answer = command(**given)
+            if answer is not None:
+                _print_answer(answer)
+        finally:
+            _AS_JSON.reset(token)
+        if answer is not None and answer.status:
+            raise typer.Exit(answer.status)
+
+    signature = inspect.signature(command)
+    keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    common = [
+        inspect.Parameter(name, keyword, default=False, annotation=kind)
+        for name, kind in (("json", Json), ("debug", Debug))
+    ]
+    parameters = [*signature.parameters.values(), *common]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {**command.__annotations__, "json": Json, "debug": Debug}
+    return run
+
+
+def wants_json() -> bool:
+    """Whether the running command was asked for JSON."""
+    return _AS_JSON.get()
+
+
+def _print_answer(answer: Answer) -> None:
+    if not wants_json():
+        for block in answer.blocks:
+            show(block)
+    elif answer.error is None and answer.payload is not WRITTEN:
+        print(json_text(to_plain(answer.payload)))
+    for line in answer.remarks:
+        print(line, file=sys.stderr)
+    if answer.error is not None:
+        raise answer.error
+
+
+def show(block: Block) -> None:
+    """Print a block for a person."""
+    if isinstance(block, Table):
+        _print_table(block)
+    elif isinstance(block, Indented):
+        _print_indented(block)
     else:
-        human()
+        print(block)
 
 
 def command_line(*words: object) -> str:
@@ -66,110 +194,77 @@ def to_plain(value: Any) -> Any:
 
 
 def _encode(value: Any) -> Any:
-    from skilljuror.base.build import Record
-
-    if isinstance(value, Record):
-        return value.model_dump(mode="json")
-    return str(value)
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json") if dump else str(value)
 
 
-def _line_width(default: int) -> int:
-    """Width of a line: COLUMNS, else the terminal's, else `default`."""
-    return shutil.get_terminal_size((default, 24)).columns
-
-
-def table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    title: str | None = None,
-    *,
-    records: bool = False,
-) -> None:
-    """Print a table, followed by the legend of its words.
-
-    A table that is too wide is transposed if it has few rows; otherwise, or with `records`, each row
-    is printed as lines of column and value.
-    """
-    columns = [visible(name) for name in columns]
-    body = [[_cell(value) for value in row] for row in rows]
-    words = {*columns, *(cell for row in body for cell in row)}
-    width = _line_width(PIPE_WIDTH)
-    if title:
-        print(title)
-    turned = [[name, *cells] for name, *cells in zip(columns, *body, strict=True)]
-    if not records and _fits(columns, body, width):
-        _console(width).print(_grid(columns, body))
-    elif not records and len(body) <= MAX_TURNED_ROWS and _fits(turned[0], turned[1:], width):
-        _console(width).print(_grid(turned[0], turned[1:]))
-    else:
-        _print_records(columns, body, width)
-    print_legend(words)
-
-
-def record_table(records: Iterable[Any], *columns: str) -> None:
-    """Print records or mappings as a table; a column is `field`, or `field: heading`."""
-    parts = [column.partition(": ") for column in columns]
-    rows = [
-        [one[name] if isinstance(one, dict) else getattr(one, name) for name, _, _ in parts]
-        for one in records
+def records(rows: Iterable[Any], columns: str) -> Table:
+    """Return records or mappings as a table; columns are `field` or `field: heading`, comma-separated."""
+    parts = [column.partition(": ") for column in columns.split(", ")]
+    cells = [
+        [row[name] if isinstance(row, dict) else getattr(row, name) for name, _, _ in parts]
+        for row in rows
     ]
-    table([heading or name for name, _, heading in parts], rows)
+    return Table([heading or name for name, _, heading in parts], cells)
 
 
-def print_lines(label: str, lines: Iterable[str]) -> None:
-    """Print each line after its label."""
-    for line in lines:
-        print(f"{label}: {line}")
+def labelled(label: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield each line after its label."""
+    return (f"{label}: {line}" for line in lines)
 
 
-def print_headline(summary: Any) -> None:
-    """Print the headline of a report: verdict, number, table of conditions."""
+def headline(summary: Any) -> Iterator[Block]:
+    """Yield the headline of a report: verdict, number, table of conditions."""
     if not summary.headline:
         return
-    print(summary.title)
-    table(summary.columns, summary.headline, title=summary.number or None)
+    yield summary.title
+    yield Table(summary.columns, summary.headline, summary.number or None)
     if summary.meaning:
-        print(f"pp = percentage points: {summary.meaning}")
+        yield f"pp = percentage points: {summary.meaning}"
 
 
-def print_legend(words: Iterable[str]) -> None:
-    """Print the legend of the words that have one."""
-    for line in legend(words):
-        print_indented(line, "", "  ")
+def share_text(count: int, whole: int) -> str:
+    """Return a count with its share of a whole."""
+    return f"{count} ({100 * count / whole:.1f} %)" if whole else str(count)
 
 
 def legend(words: Iterable[str]) -> list[str]:
     """One line per word that has a meaning, in the order of the legend."""
     from skilljuror.base.results import UptakeCategory
 
-    found = {LEGEND_COLUMNS.get(word, word) for word in words}
-    meanings = LEGEND | {one.value: one.legend for one in UptakeCategory}
-    return [f"{word} = {meaning}" for word, meaning in meanings.items() if word in found]
+    named = {LEGEND_COLUMNS.get(word, word) for word in words}
+    meanings = LEGEND | {category.value: category.legend for category in UptakeCategory}
+    return [f"{word} = {meaning}" for word, meaning in meanings.items() if word in named]
 
 
-def _fits(columns: Sequence[str], body: Sequence[Sequence[str]], width: int) -> bool:
-    """Whether a table fits the width with its wide columns folded."""
-    needed = [max(map(_longest_line, column)) for column in zip(columns, *body, strict=True)]
-    return sum(min(one, FOLDED_WIDTH) + len(COLUMN_GAP) for one in needed) - 1 <= width
+def legend_blocks(words: Iterable[str]) -> Iterator[Indented]:
+    """Yield the legend of the words that have one."""
+    return (Indented(line, "", "  ") for line in legend(words))
 
 
-def _longest_line(text: str) -> int:
-    from rich.cells import cell_len
+def _print_table(block: Table) -> None:
+    columns = [visible(name) for name in block.columns]
+    body = [[_cell(value) for value in row] for row in block.rows]
+    width = _line_width(PIPE_WIDTH)
+    if block.title:
+        print(block.title)
+    turned = [[name, *cells] for name, *cells in zip(columns, *body, strict=True)]
+    if not block.records and _fits(columns, body, width):
+        _console(width).print(_grid(columns, body))
+    elif not block.records and len(body) <= MAX_TURNED_ROWS and _fits(turned[0], turned[1:], width):
+        _console(width).print(_grid(turned[0], turned[1:]))
+    else:
+        name_width = max(map(len, columns))
+        for number, row in enumerate(body, 1):
+            print(f"── {number} ".ljust(min(width, 40), "─"))
+            for name, cell in zip(columns, row, strict=True):
+                show(Indented(cell, f"{name:{name_width}}  ", " " * (name_width + 2)))
+    for line in legend_blocks({*columns, *(cell for row in body for cell in row)}):
+        show(line)
 
-    return max(map(cell_len, text.split("\n")))
 
-
-def _print_records(columns: Sequence[str], body: Sequence[Sequence[str]], width: int) -> None:
-    """Print each row as lines of column and value."""
-    name_width = max(map(len, columns))
-    for number, row in enumerate(body, 1):
-        print(f"── {number} ".ljust(min(width, 40), "─"))
-        for name, cell in zip(columns, row, strict=True):
-            print_indented(cell, f"{name:{name_width}}  ", " " * (name_width + 2))
-
-
-def print_indented(text: str, first: str, rest: str) -> None:
-    """Print text with one indent for the first line and one for the rest; wrap it on a terminal."""
+def _print_indented(block: Indented) -> None:
+    text, first, rest = block
     width = max(_line_width(sys.maxsize) - max(len(first), len(rest)), FOLDED_WIDTH)
     wrap = textwrap.TextWrapper(width, break_on_hyphens=False, replace_whitespace=False)
     lines = [
@@ -179,6 +274,22 @@ def print_indented(text: str, first: str, rest: str) -> None:
     ]
     for number, line in enumerate(lines):
         print(f"{rest if number else first}{line}".rstrip())
+
+
+def _line_width(default: int) -> int:
+    """Width of a line: COLUMNS, else the terminal's, else `default`."""
+    return shutil.get_terminal_size((default, 24)).columns
+
+
+def _fits(columns: Sequence[str], body: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether a table fits the width with its wide columns folded."""
+    from rich.cells import cell_len
+
+    needed = [
+        max(cell_len(line) for cell in column for line in cell.split("\n"))
+        for column in zip(columns, *body, strict=True)
+    ]
+    return sum(min(one, FOLDED_WIDTH) + len(COLUMN_GAP) for one in needed) - 1 <= width
 
 
 def _console(width: int) -> Any:
@@ -194,10 +305,10 @@ def _console(width: int) -> Any:
 
 def _grid(columns: Sequence[str], body: Sequence[Sequence[str]]) -> Any:
     from rich import box
-    from rich.table import Table
+    from rich.table import Table as Grid
     from rich.text import Text
 
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(columns):
         right = bool(body) and all(_is_number(row[position]) for row in body)
         grid.add_column(Text(name), justify="right" if right else "left", overflow="fold")
@@ -219,23 +330,18 @@ def _is_number(text: str) -> bool:
 
 
 @contextmanager
-def progress(as_json: bool) -> "Iterator[Listener]":
+def progress() -> "Iterator[Listener]":
     """A progress bar on a terminal, lines elsewhere, nothing with JSON."""
     from skilljuror.base.workers import silent
 
-    if as_json:
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    if wants_json():
         yield silent
-    elif _can_draw():
+    elif sys.stderr.isatty() and not plain:
         with _progress_bars() as listener:
             yield listener
     else:
-        yield _ProgressLines()
-
-
-def _can_draw() -> bool:
-    """Whether stderr is a terminal on which a bar is wanted."""
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
-    return sys.stderr.isatty() and not plain
+        yield _progress_lines()
 
 
 @contextmanager
@@ -256,28 +362,24 @@ def _progress_bars() -> "Iterator[Listener]":
             if progress.stage not in tasks:
                 tasks[progress.stage] = bars.add_task(progress.stage, total=progress.total, note="")
             bars.update(
-                tasks[progress.stage],
-                completed=progress.done,
-                total=progress.total,
+                tasks[progress.stage], completed=progress.done, total=progress.total,
                 note=visible(progress.note),
-            )
+            )  # fmt: skip
 
         yield listen
 
 
-class _ProgressLines:
+def _progress_lines() -> "Listener":
     """Plain progress: one line at each trial of a run, and at each tenth of another stage."""
+    tenths: dict[str, int] = {}
 
-    def __init__(self) -> None:
-        self.tenths: dict[str, int] = {}
-
-    def __call__(self, progress: "Progress") -> None:
+    def listen(progress: "Progress") -> None:
         if progress.done == 0:
             return
         tenth = 10 * progress.done // progress.total if progress.total else 10
-        if progress.stage == "run" or self.tenths.get(progress.stage) != tenth:
-            self.tenths[progress.stage] = tenth
-            print(
-                f"{progress.stage}: {progress.done}/{progress.total} {progress.note}".rstrip(),
-                file=sys.stderr,
-            )
+        if progress.stage == "run" or tenths.get(progress.stage) != tenth:
+            tenths[progress.stage] = tenth
+            line = f"{progress.stage}: {progress.done}/{progress.total} {progress.note}"
+            print(line.rstrip(), file=sys.stderr)
+
+    return listen

@@ -1,21 +1,45 @@
-"""Commands that read a study's results: query, show, report."""
+"""Commands that read a study's results: query, show, report, heat."""
 
 import shlex
 import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from skilljuror.base.errors import QueryError, UsageError
-from skilljuror.cli.options import Debug, Json, Study
-from skilljuror.cli.output import emit, print_headline, progress, record_table, table
+from skilljuror.cli.output import (
+    WRITTEN,
+    Answer,
+    Block,
+    Indented,
+    Study,
+    Table,
+    headline,
+    legend_blocks,
+    progress,
+    records,
+    wants_json,
+)
 from skilljuror.cli.terminal import json_text
+
+if TYPE_CHECKING:
+    from skilljuror.base.trajectory import ResourceEvent, Step
+    from skilljuror.report.trajectory import RunDetails
+
+SHORT = 200
+"""Most characters of a text of a log without --full."""
+VERIFIER_LINES = 20
+"""Last lines of the verifier's output shown without --full."""
+TABLE_ROWS = 10_000
+"""Default --limit of a printed table."""
 
 
 class Format(StrEnum):
-    """Output formats."""
+    """Output formats of `query`."""
 
     table = "table"
     csv = "csv"
@@ -23,50 +47,62 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
+class ReportFormat(StrEnum):
+    """Output formats of `report`."""
+
+    html = "html"
+    markdown = "markdown"
+
+
+class HeatFormat(StrEnum):
+    """Output formats of `heat`."""
+
+    table = "table"
+    lcov = "lcov"
+
+
+class HeatGrain(StrEnum):
+    """Rows of `heat`."""
+
+    file = "file"
+    unit = "unit"
+
+
 FORMAT_OF_SUFFIX = {f".{form}": form for form in (Format.csv, Format.json, Format.parquet)}
-TABLE_ROWS = 10_000
-"""Default --limit of a printed table."""
 
 
 def query(
     study: Study,
     words: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[STUDY...] NAME|SQL|FILE.sql|-",
             help="Studies, then question, SQL, file or -; default: list.",
         ),
     ] = None,
     form: Annotated[
-        Format | None,
-        typer.Option("--format", help="Output format; default: as --out, else a table."),
+        Format | None, Option("--format", help="Output format; default: as --out, else a table.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="File: .csv, .json or .parquet; without a question, a new folder.",
+        Option(
+            "--out", metavar="FILE", help="File: .csv, .json, .parquet; no question: new folder."
         ),
     ] = None,
     param: Annotated[
         list[str] | None,
-        typer.Option(
-            "--param", metavar="NAME=VALUE", help="Parameter of the question; repeatable."
-        ),
+        Option("--param", metavar="NAME=VALUE", help="Parameter of the question; repeatable."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=0, metavar="N", help="Maximum number of rows.")
+        int | None, Option("--limit", min=0, metavar="N", help="Maximum number of rows.")
     ] = None,
-    records: Annotated[
-        bool, typer.Option("-x", "--records", help="Print rows as lines of column and value.")
+    as_records: Annotated[
+        bool, Option("-x", "--records", help="Print rows as lines of column and value.")
     ] = False,
     fail_on_rows: Annotated[
-        bool, typer.Option("--fail-on-rows", help="Exit with 1 if there is a row.")
+        bool, Option("--fail-on-rows", help="Exit with 1 if there is a row.")
     ] = False,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
+) -> Answer | None:
     """Answer a named question, or run read-only SQL.
 
     The answers of several studies are one table, its first column the name of the folder. A table too
@@ -75,57 +111,59 @@ def query(
     """
     from skilljuror.store.questions import catalog, side_by_side, study_names
 
-    if out is not None and not words:
-        _all_tables(study, out, json)
-        return
-    chosen = _form(form, out, as_json=json)
     if not words:
         questions = [{"name": one.name, "question": one.question} for one in catalog()]
-        emit(questions, json, lambda: record_table(questions, "name", "question"))
-        return
+        return (
+            _all_tables(study, out)
+            if out
+            else Answer(questions, [records(questions, "name, question")])
+        )
+    chosen = _form(form, out)
     studies = study_names([study, *map(Path, words[:-1])])
     asked, bound = _sql(words[-1]), _params(param or [])
     if chosen is Format.parquet:
-        _check_parquet(len(studies), limit)
-        rows = _parquet(study, asked, bound, out)
-    else:
-        answers = _answers(studies, asked, bound)
-        found = side_by_side(answers)
-        rows = len(found.rows)
-        if limit is None and chosen is Format.table:
-            limit = TABLE_ROWS
-        _print(found._replace(rows=found.rows[:limit]), chosen, out, records=records)
-        if limit is not None and rows > limit:
-            print(f"the first {limit} of {rows} rows; --limit N shows more", file=sys.stderr)
-        _print_remarks(studies, answers, asked)
-    if fail_on_rows and rows:
-        raise typer.Exit(1)
+        if limit is not None:
+            raise UsageError(
+                "--limit does not apply to parquet; use LIMIT in the SQL", field="limit"
+            )
+        if len(studies) > 1:
+            raise UsageError("parquet takes one study; use --format csv or json", field="format")
+        _parquet(study, asked, bound, out)
+        return None
+    answers = _answers(studies, asked, bound)
+    result = side_by_side(answers)
+    rows = len(result.rows)
+    if limit is None and chosen is Format.table:
+        limit = TABLE_ROWS
+    shown = result._replace(rows=result.rows[:limit])
+    remarks = [f"the first {limit} of {rows} rows; --limit N shows more"]
+    remarks = remarks if limit is not None and rows > limit else []
+    remarks += _remarks(studies, answers, asked)
+    blocks = [Table(shown.columns, shown.rows, records=as_records)]
+    if chosen is not Format.table:
+        _write_result(shown, chosen, out)
+        blocks = []
+    return Answer(WRITTEN, blocks, int(fail_on_rows and rows > 0), remarks)
 
 
-def _all_tables(study: Path, out: Path, json: bool) -> None:
+def _all_tables(study: Path, out: Path) -> Answer:
     from skilljuror.base.files import StudyFolder
     from skilljuror.store.questions import export
 
     counts = export(StudyFolder.existing(study).existing_database, out)
-    emit(
-        {"folder": str(out), "rows": counts},
-        json,
-        lambda: print(f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}"),
-    )
+    line = f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}"
+    return Answer({"folder": str(out), "rows": counts}, [line])
 
 
-def _form(form: Format | None, out: Path | None, *, as_json: bool) -> Format:
+def _form(form: Format | None, out: Path | None) -> Format:
     """The format chosen by --json, --format or the suffix of --out, which must agree."""
     named = FORMAT_OF_SUFFIX.get(out.suffix.lower()) if out else None
-    asked = {
-        option: one
-        for option, one in (
-            ("--json", Format.json if as_json else None),
-            (f"--format {form}", form),
-            (f"--out {str(out)!r}", named),
-        )
-        if one is not None
-    }
+    options = (
+        ("--json", Format.json if wants_json() else None),
+        (f"--format {form}", form),
+        (f"--out {str(out)!r}", named),
+    )
+    asked = {option: kind for option, kind in options if kind is not None}
     if len(set(asked.values())) > 1:
         raise UsageError(f"{' and '.join(asked)} contradict each other; use one of them")
     chosen = next(iter(asked.values()), None)
@@ -158,11 +196,11 @@ def _is_study(word: str) -> bool:
         return False
 
 
-def _check_parquet(studies: int, limit: int | None) -> None:
-    if limit is not None:
-        raise UsageError("--limit does not apply to parquet; use LIMIT in the SQL", field="limit")
-    if studies > 1:
-        raise UsageError("parquet takes one study; use --format csv or json", field="format")
+def _params(pairs: list[str]) -> dict[str, str]:
+    wrong = [pair for pair in pairs if "=" not in pair]
+    if wrong:
+        raise UsageError(f"--param {wrong[0]!r} must be NAME=VALUE", field="param")
+    return dict(pair.partition("=")[::2] for pair in pairs)
 
 
 def _answers(studies: dict[str, Path], question: str, params: dict[str, str]) -> dict[str, Any]:
@@ -183,47 +221,32 @@ def _answers(studies: dict[str, Path], question: str, params: dict[str, str]) ->
     return answers
 
 
-def _print_remarks(studies: dict[str, Path], answers: dict[str, Any], question: str) -> None:
-    """Print the question's remarks on what is missing in the answers and how to get it."""
+def _remarks(studies: dict[str, Path], answers: dict[str, Any], question: str) -> Iterator[str]:
+    """The question's remarks on what is missing in the answers and how to get it."""
     from skilljuror.store.questions import remarks_on
 
-    for name, found in answers.items():
-        for words in remarks_on(question, found):
-            said = words.replace("STUDY", shlex.quote(str(studies[name])))
-            print(f"{name}: {said}" if len(answers) > 1 else said, file=sys.stderr)
+    for name, result in answers.items():
+        for words in remarks_on(question, result):
+            remark = words.replace("STUDY", shlex.quote(str(studies[name])))
+            yield f"{name}: {remark}" if len(answers) > 1 else remark
 
 
-def _params(pairs: list[str]) -> dict[str, str]:
-    parsed = dict(pair.partition("=")[::2] for pair in pairs)
-    wrong = [pair for pair in pairs if "=" not in pair]
-    if wrong:
-        raise UsageError(f"--param {wrong[0]!r} must be NAME=VALUE", field="param")
-    return parsed
-
-
-def _parquet(study: Path, question: str, params: dict[str, str], out: Path | None) -> int:
+def _parquet(study: Path, question: str, params: dict[str, Any], out: Path | None) -> None:
     from skilljuror.base.files import StudyFolder
     from skilljuror.store.questions import parquet
 
     if out is None and sys.stdout.isatty():
         raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
-    return parquet(
-        StudyFolder.existing(study).existing_database,
-        question,
-        out or sys.stdout.buffer,
-        **params,
-    )
+    database = StudyFolder.existing(study).existing_database
+    parquet(database, question, out or sys.stdout.buffer, **params)
 
 
-def _print(found: Any, form: Format, out: Path | None, *, records: bool) -> None:
+def _write_result(result: Any, form: Format, out: Path | None) -> None:
     from skilljuror.base.files import replacement
     from skilljuror.store.questions import csv_text
 
-    if form is Format.table:
-        table(found.columns, found.rows, records=records)
-        return
     of_json = form is Format.json
-    text = f"{json_text(found.records(), default=str)}\n" if of_json else csv_text(found)
+    text = f"{json_text(result.records(), default=str)}\n" if of_json else csv_text(result)
     if out is None:
         print(text, end="")
         return
@@ -235,131 +258,274 @@ def show(
     study: Study,
     trials: Annotated[
         list[str],
-        typer.Argument(
-            metavar="TRIAL...", help="Trial or trajectory, or its unique prefix; or a task."
-        ),
+        Argument(metavar="TRIAL...", help="Trial or trajectory, or its unique prefix; or a task."),
     ],
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a page; several trials side by side."),
+        Option("--html", metavar="FILE", help="Write a page; several trials side by side."),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
+    full: Annotated[bool, Option("--full", help="Do not shorten texts.")] = False,
+) -> Answer:
     """Show a trajectory: steps, Skill resources and uptake. A task with --html shows a trial of each arm of
     the contrast, ended as most did."""
-    from skilljuror.cli.timeline import print_timeline
     from skilljuror.report.trajectory import look_up, look_up_case
 
     case = look_up_case(study, trials[0]) if html and len(trials) == 1 else None
-    found = case.runs if case else [look_up(study, trial) for trial in trials]
-
-    def human() -> None:
-        if html is None:
-            print_timeline(found[0], full)
-        else:
-            print(f"page: {html}")
-
+    runs = case.runs if case else [look_up(study, trial) for trial in trials]
     if html is not None:
         from skilljuror.report.trajectory import write_trajectories
 
-        write_trajectories(found, html, trials[0] if case else "", case.chosen if case else ())
-    elif len(found) > 1 and not json:
+        write_trajectories(runs, html, trials[0] if case else "", case.chosen if case else ())
+    elif len(runs) > 1 and not wants_json():
         raise UsageError("several trials need a page: add --html FILE", field="html")
-    emit(found[0] if len(found) == 1 else found, json, human)
+    blocks = [f"page: {html}"] if html else _timeline(runs[0], full)
+    return Answer(runs[0] if len(runs) == 1 else runs, blocks)
 
 
-class ReportFormat(StrEnum):
-    """Output formats of `report`."""
+def _timeline(details: "RunDetails", full: bool) -> Iterator[Block]:
+    """Steps in order with their calls, the skill resources they touched and the uptake."""
+    from skilljuror.harness.artifacts import last_lines
 
-    html = "html"
-    markdown = "markdown"
+    yield details.name
+    record, log = details.record, details.trajectory
+    if record is not None:
+        reward = "no reward" if record.reward is None else f"reward {record.reward:g}"
+        skill = record.variant or "no skill"
+        yield f"{record.task} · {skill} · {record.status} · {reward} · {record.isolation}"
+        if record.scripted:
+            yield "scripted policy: no language model ran; says nothing about real agents"
+        if record.message:
+            yield f"note: {record.message}"
+    if log is None:
+        yield "this trial has no readable log"
+    else:
+        agent = " ".join(part for part in (log.agent, log.agent_version, log.model) if part)
+        yield f"{log.format} · {agent or 'agent unknown'} · {len(log.steps)} steps"
+        yield from _step_blocks(details, log, full)
+    if details.verifier:
+        yield ""
+        text = details.verifier if full else last_lines(details.verifier, VERIFIER_LINES)
+        yield Indented(text, "[verifier] ", "   ")
+    if details.verdicts:
+        yield ""
+        yield from legend_blocks(verdict.category for verdict in details.verdicts)
+
+
+def _step_blocks(details: "RunDetails", log: Any, full: bool) -> Iterator[Block]:
+    from skilljuror.report.trajectory import Bridges
+
+    bridges = Bridges(details.verdicts)
+    events: dict[tuple[str, int], list[ResourceEvent]] = defaultdict(list)
+    for event in details.events:
+        events[event.agent, event.step].append(event)
+    for message in log.messages:
+        if message.step == 0 and message.kind == "prompt":
+            yield ""
+            yield Indented(_cut(message.text, full), f"[{message.kind}] ", "   ")
+    yield from _event_blocks(events.pop(("main", 0), []), bridges)
+    for step in log.steps:
+        yield from _one_step(step, full)
+        yield from _event_blocks(events.pop((step.agent, step.index), []), bridges)
+    for rest in events.values():
+        yield from _event_blocks(rest, bridges)
+
+
+def _one_step(step: "Step", full: bool) -> Iterator[Block]:
+    who = "" if step.agent == "main" else f" ({step.agent})"
+    yield ""
+    yield Indented(_cut(step.text, full), f"{step.index}{who}. ", "   ")
+    for call in step.calls:
+        prompt = "$" if call.action == "shell" else call.name
+        yield Indented(_cut(call.asked, full), f"   {prompt} ", "     ")
+        if call.result is not None:
+            failed = " [failed]" if call.result.ok is False else ""
+            text = _cut(call.result.text, full)
+            if text or failed:
+                yield Indented(f"{text}{failed}", "     ", "     ")
+
+
+def _event_blocks(events: "Sequence[ResourceEvent]", bridges: Any) -> Iterator[Block]:
+    from skilljuror.report.trajectory import place_of
+
+    for event in events:
+        failed = "" if event.ok is not False else ", failed"
+        line = f"{event.kind} {place_of(event)} ({event.content_exposed}{failed})"
+        if uptake := bridges.uptake(event):
+            line += f" → {_cut(uptake, False)}"
+        yield Indented(line, "   ● ", "     ")
+        for name, words in bridges.links(event):
+            yield Indented(f"{name}: {_cut(words, False)}", "     ", "       ")
+
+
+def _cut(text: str, full: bool) -> str:
+    if full:
+        return text
+    folded = " ".join(text[: 4 * SHORT].split())
+    return folded if len(folded) <= SHORT else folded[: SHORT - 1] + "…"
 
 
 def report(
     studies: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="STUDY...",
-            help="Study folder; several become one table.",
-        ),
+        list[Path], Argument(metavar="STUDY...", help="Study folder; several become one table.")
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Report folder; default for one study: STUDY/report."
-        ),
+        Option("--out", metavar="DIR", help="Report folder; default for one study: STUDY/report."),
     ] = None,
-    no_quotes: Annotated[
-        bool, typer.Option("--no-quotes", help="Leave out quotes from logs.")
-    ] = False,
+    no_quotes: Annotated[bool, Option("--no-quotes", help="Leave out quotes from logs.")] = False,
     form: Annotated[
-        ReportFormat, typer.Option("--format", help="markdown: print the head of it.")
+        ReportFormat, Option("--format", help="markdown: print the head of it.")
     ] = ReportFormat.html,
     paper: Annotated[
-        bool, typer.Option("--paper", help="Write the paper's tables too: Markdown, LaTeX, CSV.")
+        bool, Option("--paper", help="Write the paper's tables too: Markdown, LaTeX, CSV.")
     ] = False,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
+) -> Answer | None:
     """Write tables, figures and a self-contained report.html; of several studies, one table over the tasks
     that all of them have, and what else is matched."""
     from skilljuror.report import report_head, report_paper, report_study
 
-    if form == ReportFormat.markdown and (out is not None or json or paper):
+    if form == ReportFormat.markdown and (out is not None or wants_json() or paper):
         raise UsageError(
             "--format markdown prints to standard output; leave out --out, --paper and --json",
             field="format",
         )
-    (study, *others) = studies
-    if others:
-        _report_several(studies, out, form, paper=paper, json=json)
-        return
+    if len(studies) > 1:
+        return _report_several(studies, out, form, paper)
+    (study,) = studies
     if form == ReportFormat.markdown:
         print(report_head(study), end="")
-        return
-    with progress(json) as listener:
+        return None
+    with progress() as listener:
         summary = report_study(study, out, quotes=not no_quotes, progress=listener)
-    made, empty = report_paper(study, out) if paper else ([], [])
-
-    def human() -> None:
-        print_headline(summary)
-        print(f"report: {summary.path}")
-        if paper:
-            told = f"; no data for {', '.join(empty)}" if empty else ""
-            print(f"paper: {summary.path.parent / 'paper' / 'tables.md'}, {len(made)} tables{told}")
-
-    emit(summary, json, human)
+    blocks = [*headline(summary), f"report: {summary.path}"]
+    if paper:
+        written, empty = report_paper(study, out)
+        missing = f"; no data for {', '.join(empty)}" if empty else ""
+        tables = summary.path.parent / "paper" / "tables.md"
+        blocks.append(f"paper: {tables}, {len(written)} tables{missing}")
+    return Answer(summary, blocks)
 
 
 def _report_several(
-    studies: list[Path], out: Path | None, form: ReportFormat, *, paper: bool, json: bool
-) -> None:
+    studies: list[Path], out: Path | None, form: ReportFormat, paper: bool
+) -> Answer | None:
     from skilljuror.report import report_several
+    from skilljuror.report.several import several_markdown, table_of, write_several
 
     if paper:
         raise UsageError("--paper takes one study; name one", field="paper")
     if out is None and form == ReportFormat.html:
         raise UsageError("several studies have no folder in common; add --out DIR", field="out")
-    found = report_several(studies)
-    from skilljuror.report.several import several_markdown, table_of, write_several
-
+    several = report_several(studies)
     if out is None:
-        print(several_markdown(found), end="")
-        return
-    path = write_several(found, out)
-
-    def human() -> None:
-        view = table_of(found.found, notes=False)
-        table([column.label for column in view.columns],
-              [[cell.text for cell in row] for row in view.rows])  # fmt: skip
-        print(f"{found.matched}\nreport: {path}")
-
-    emit(
+        print(several_markdown(several), end="")
+        return None
+    path = write_several(several, out)
+    view = table_of(several.found, notes=False)
+    cells = [[cell.text for cell in row] for row in view.rows]
+    return Answer(
         {
-            "path": str(path), "matched": found.matched, "rows": found.found.records(),
-            "matrix": found.matrix.records(),
+            "path": str(path), "matched": several.matched, "rows": several.found.records(),
+            "matrix": several.matrix.records(),
         },
-        json, human,
+        [
+            Table([column.label for column in view.columns], cells),
+            f"{several.matched}\nreport: {path}",
+        ],
     )  # fmt: skip
+
+
+def heat(
+    study: Study,
+    condition: Annotated[
+        str | None,
+        Option("--condition", metavar="NAME", help="Default: the contrast's treatment."),
+    ] = None,
+    by: Annotated[HeatGrain, Option("--by", help="One row per file or unit.")] = HeatGrain.file,
+    form: Annotated[
+        HeatFormat, Option("--format", help="lcov: for genhtml, Codecov and editors.")
+    ] = HeatFormat.table,
+    figure: Annotated[
+        Path | None,
+        Option("--figure", metavar="FILE", help="Write an SVG: files and lines, painted."),
+    ] = None,
+    fail_under: Annotated[
+        str | None,
+        Option(
+            "--fail-under",
+            metavar="seen=N,used=N",
+            help="Exit with 1 below these percentages of the units.",
+        ),
+    ] = None,
+) -> Answer | None:
+    """Show which parts of a Skill its runs were shown and used, by file or unit."""
+    from skilljuror.report import heat as reports
+
+    bounds = _bounds(fail_under)
+    coverage = reports.heat(study, condition)
+    remarks = []
+    if figure:
+        from skilljuror.report import heat_figure
+
+        heat_figure(coverage, figure)
+        remarks.append(f"figure: {figure}")
+    failures = _under(coverage, bounds)
+    if form == HeatFormat.lcov:
+        print(*reports.lcov(coverage), sep="\n")
+        return Answer(WRITTEN, (), int(bool(failures)), [*remarks, *failures])
+    rows: Any = coverage.units if by == HeatGrain.unit else [*reports.by_file(coverage.units)]
+    payload = {
+        "name": coverage.name, "units_seen": coverage.seen, "units_used": coverage.used, "rows": rows,
+    }  # fmt: skip
+    blocks = _heat_blocks(coverage, rows, by)
+    return Answer(payload, blocks, int(bool(failures)), [*remarks, *failures])
+
+
+def _heat_blocks(coverage: Any, rows: Any, by: HeatGrain) -> Iterator[Block]:
+    if by == HeatGrain.unit:
+        cells = [
+            (unit.task, f"{unit.file}:{unit.start}", unit.seen, unit.ran, unit.used_low, unit.used_high,
+             unit.runs, unit.at_most, unit.tokens_per_run, unit.remark, unit.text[:60])
+            for unit in rows
+        ]  # fmt: skip
+        columns = "task line seen ran used_low used_high runs at_most tokens_per_run remark text"
+        yield Table(columns.split(), cells)
+    else:
+        yield records(rows, "task, file, units, seen, used, ran, runs, mean_share, tokens_per_run")
+    known = "" if coverage.used is None else f", {coverage.used:.1%} used with proof"
+    yield (
+        f"{coverage.name}: {coverage.seen:.1%} of {len(coverage.units)} units were shown to a run{known}"
+    )
+
+
+def _bounds(text: str | None) -> dict[str, float]:
+    """`seen=60,used=20` as numbers. Raises UsageError for another form."""
+    bounds: dict[str, float] = {}
+    for part in text.split(",") if text else ():
+        name, _, number = part.strip().partition("=")
+        percent = float(number) if number.replace(".", "", 1).isdecimal() else -1.0
+        if name not in {"seen", "used"} or not 0 <= percent <= 100:
+            raise UsageError(
+                f"--fail-under {text!r}: write seen=N, used=N or both with a comma, N from 0 to 100",
+                field="fail_under",
+            )
+        bounds[name] = percent
+    return bounds
+
+
+def _under(coverage: Any, bounds: dict[str, float]) -> list[str]:
+    """One line per bound that is not reached. Raises UsageError for uses that nobody judged."""
+    shares = {"seen": coverage.seen, "used": coverage.used}
+    lines = []
+    for name, bound in bounds.items():
+        share = shares[name]
+        if share is None:
+            raise UsageError(
+                "--fail-under used: uses are not judged yet; run `skilljuror judge STUDY`"
+            )
+        if 100 * share < bound:
+            words = "shown to a run" if name == "seen" else "used in a run"
+            lines.append(
+                f"skilljuror: {100 * share:.1f} % of the units were {words}, under {bound:g}"
+            )
+    return lines

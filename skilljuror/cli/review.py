@@ -1,17 +1,35 @@
-"""`skilljuror review`: decisions by people."""
+"""Commands about verdicts: judge (code and models), review (people)."""
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from skilljuror.base.errors import UsageError, require
-from skilljuror.cli.options import Debug, Json
-from skilljuror.cli.output import emit, print_indented, print_lines, table
+from skilljuror.base.errors import SkilljurorError, UsageError, require
+from skilljuror.cli.output import (
+    Answer,
+    ApiBase,
+    Block,
+    Budget,
+    Indented,
+    Jobs,
+    Study,
+    Table,
+    Threads,
+    command_line,
+    labelled,
+    legend_blocks,
+    progress,
+    records,
+    share_text,
+    to_plain,
+    wants_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,50 +39,43 @@ if TYPE_CHECKING:
 
 
 def review(
-    place: Annotated[Path, typer.Argument(metavar="DIR", help="Study, build or Skill folder.")],
+    place: Annotated[Path, Argument(metavar="DIR", help="Study, build or Skill folder.")],
     item: Annotated[
-        str | None, typer.Argument(metavar="ID", help="Question to show with its texts.")
+        str | None, Argument(metavar="ID", help="Question to show with its texts.")
     ] = None,
     listing: Annotated[
-        bool, typer.Option("--list", help="List the questions, suspicious ones first.")
+        bool, Option("--list", help="List the questions, suspicious ones first.")
     ] = False,
     decide: Annotated[
         list[str] | None,
-        typer.Option("--decide", metavar="ID=ANSWER", help="Answer to a question; repeatable."),
+        Option("--decide", metavar="ID=ANSWER", help="Answer to a question; repeatable."),
     ] = None,
-    why: Annotated[str, typer.Option("--why", help="Reason for --decide.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Withdraw your last answer.")] = False,
+    why: Annotated[str, Option("--why", help="Reason for --decide.")] = "",
+    undo: Annotated[bool, Option("--undo", help="Withdraw your last answer.")] = False,
     reviewer: Annotated[
         str | None,
-        typer.Option(
-            "--reviewer", metavar="NAME", help="Reviewer's name or pseudonym; default: you."
-        ),
+        Option("--reviewer", metavar="NAME", help="Reviewer's name or pseudonym; default: you."),
     ] = None,
-    blind: Annotated[
-        bool, typer.Option("--blind", help="Hide verdicts of gates and judges.")
-    ] = False,
+    blind: Annotated[bool, Option("--blind", help="Hide verdicts of gates and judges.")] = False,
     export: Annotated[
-        Path | None,
-        typer.Option("--export", metavar="FILE", help="JSONL file to write answers to."),
+        Path | None, Option("--export", metavar="FILE", help="JSONL file to write answers to.")
     ] = None,
     import_: Annotated[
-        Path | None, typer.Option("--import", metavar="FILE", help="JSONL file of answers to add.")
+        Path | None, Option("--import", metavar="FILE", help="JSONL file of answers to add.")
     ] = None,
     port: Annotated[
-        int,
-        typer.Option("--port", min=0, max=65535, help="Port of the page; default: a free one."),
+        int, Option("--port", min=0, max=65535, help="Port of the page; default: a free one.")
     ] = 0,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
+    no_open: Annotated[bool, Option("--no-open", help="Open no browser.")] = False,
+) -> Answer | None:
     """Decide findings, rubric items, events and sections that need a person.
 
     Without an option, a page for deciding opens in the browser.
     """
     from skilljuror.base.review import blind_id
-    from skilljuror.base.review_rows import login_name, reviewer_name
+    from skilljuror.base.review_rows import login_name, now, reviewer_name
     from skilljuror.review.desk import StudyDesk
+    from skilljuror.review.labels import export_labels, import_labels
 
     asked = {
         "ID": item, "--list": listing, "--decide": decide, "--undo": undo, "--export": export,
@@ -74,40 +85,46 @@ def review(
     if len(given) > 1:
         raise UsageError(f"{given[0]} and {given[1]} cannot be combined; use one at a time")
     desk, who = StudyDesk(place), reviewer_name(reviewer or login_name("reviewer"))
-    if not given:
-        _open_page(place, desk, who, blind, port, not no_open, json)
-    elif item:
-        _show(desk.asked(item, who, blind), json)
-    elif decide:
-        _decide(desk, decide, why.strip(), who, blind)
-        _report(desk, who, blind, json, f"{len(decide)} decided by {who}")
-    elif undo:
+    if item:
+        shown = desk.asked(item, who, blind)
+        from msgspec import structs
+
+        shown = structs.replace(shown, texts=tuple(shown.texts))
+        return Answer(shown, _item_blocks(shown))
+    if decide:
+        # all answers, or none if one is invalid
+        desk.write([
+            desk.decision(desk.question(name), who, answer, why.strip(), blind=blind, at=now())
+            for name, _, answer in (words.rpartition("=") for words in decide)
+        ])
+        return _progress_answer(desk, who, blind, f"{len(decide)} decided by {who}")
+    if undo:
         withdrawn = desk.undo(who)
         withdrawn = blind_id(withdrawn) if withdrawn and blind else withdrawn
-        _report(
-            desk,
-            who,
-            blind,
-            json,
-            f"withdrawn: {withdrawn}" if withdrawn else "no answer to withdraw",
-        )
-    elif export or import_:
-        _carry(desk, export, import_, json)
-    else:
-        _list(desk, who, blind, json)
+        done = f"withdrawn: {withdrawn}" if withdrawn else "no answer to withdraw"
+        return _progress_answer(desk, who, blind, done)
+    if export:
+        count = export_labels(desk, export)
+        return Answer({"answers": count}, [f"{count} answers exported to {export}"])
+    if import_:
+        count = import_labels(desk, import_)
+        return Answer({"answers": count}, [f"{count} new answers imported from {import_}"])
+    if listing:
+        return _list(desk, who, blind)
+    _open_page(place, desk, who, blind, port, not no_open)
+    return None
 
 
 def _open_page(
-    place: Path, desk: "StudyDesk", who: str, blind: bool, port: int, browse: bool, json: bool
+    place: Path, desk: "StudyDesk", who: str, blind: bool, port: int, browse: bool
 ) -> None:
-    if json:
-        raise UsageError("--json does not apply to the page; add --list or another option")
-    require("review", "the page of 'review' (without it: --list and --decide)")
-
     from skilljuror.review.labels import agreements
     from skilljuror.review.page import open_browser, serve
     from skilljuror.review.reviewing import Reviewing
 
+    if wants_json():
+        raise UsageError("--json does not apply to the page; add --list or another option")
+    require("review", "the page of 'review' (without it: --list and --decide)")
     if not desk.queue(who, blind):
         print(f"nothing to review in {place}")
         return
@@ -134,70 +151,60 @@ def _notice(place: Path) -> str:
     return "Scripted policy: no language model acted in these trials." if scripted else ""
 
 
-def _list(desk: "StudyDesk", who: str, blind: bool, json: bool) -> None:
-    from msgspec.structs import replace
+def _list(desk: "StudyDesk", who: str, blind: bool) -> Answer:
+    from msgspec import structs
 
     from skilljuror.review.labels import agreements
 
-    items = [replace(one, texts=()) for one in desk.queue(who, blind)]
+    items = [structs.replace(item, texts=()) for item in desk.queue(who, blind)]
     pairs = [] if blind else agreements(desk)
-    decided = sum(one.decided is not None for one in items)
+    blocks: list[Block] = []
+    if items:
+        rows = [
+            (number, item.id, item.title, len(item.repeats), item.machine, item.decided)
+            for number, item in enumerate(items, 1)
+        ]
+        blocks.append(Table(("", "id", "about", "repeats", "machine", "decided"), rows))
+    for kind, first, second, agreement in pairs:
+        shares = (
+            ("agreement", agreement.observed, agreement.observed_interval),
+            ("kappa", agreement.kappa, agreement.kappa_interval),
+            ("AC1", agreement.ac1, agreement.ac1_interval),
+        )
+        known = [
+            f"{name} {value:.2f}{f' [{ends.low:.2f}, {ends.high:.2f}]' if ends else ''}"
+            for name, value, ends in shares
+            if value is not None
+        ]
+        blocks.append(
+            f"{first} and {second} on {kind}: {agreement.items} questions, {', '.join(known)}"
+        )
+    decided = sum(item.decided is not None for item in items)
+    blocks.append(f"{decided}/{len(items)} decided by {who}" if items else "nothing to review")
     payload = {
         "reviewer": who, "decided": decided, "total": len(items), "items": items,
         "agreement": pairs,
     }  # fmt: skip
-
-    def human() -> None:
-        if items:
-            columns = ("", "id", "about", "repeats", "machine", "decided")
-            rows = [
-                (number, one.id, one.title, len(one.repeats), one.machine, one.decided)
-                for number, one in enumerate(items, 1)
-            ]
-            table(columns, rows)
-        for kind, first, second, found in pairs:
-            print(f"{first} and {second} on {kind}: {_agreement(found)}")
-        print(_progress(items, who) if items else "nothing to review")
-
-    emit(payload, json, human)
+    return Answer(payload, blocks)
 
 
-def _agreement(found: Any) -> str:
-    shares = (
-        ("agreement", found.observed, found.observed_interval),
-        ("kappa", found.kappa, found.kappa_interval),
-        ("AC1", found.ac1, found.ac1_interval),
-    )
-    known = [_share(*one) for one in shares if one[1] is not None]
-    return f"{found.items} questions, {', '.join(known)}"
+def _progress_answer(desk: "StudyDesk", who: str, blind: bool, done: str) -> Answer:
+    items = desk.queue(who, blind)
+    decided = sum(item.decided is not None for item in items)
+    payload = {"reviewer": who, "done": done, "decided": decided, "total": len(items)}
+    return Answer(payload, [done, f"{decided}/{len(items)} decided by {who}"])
 
 
-def _share(name: str, value: float, interval: Any) -> str:
-    within = f" [{interval.low:.2f}, {interval.high:.2f}]" if interval else ""
-    return f"{name} {value:.2f}{within}"
-
-
-def _progress(items: Any, who: str) -> str:
-    return f"{sum(one.decided is not None for one in items)}/{len(items)} decided by {who}"
-
-
-def _show(found: "ReviewItem", json: bool) -> None:
-    from msgspec.structs import replace
-
-    found = replace(found, texts=tuple(found.texts))
-    emit(found, json, lambda: _print_item(found))
-
-
-def _print_item(item: "ReviewItem") -> None:
-    print(f"{item.id}\n{item.title}")
+def _item_blocks(item: "ReviewItem") -> Iterator[Block]:
+    yield f"{item.id}\n{item.title}"
     for text in item.texts:
-        print(f"── {text.heading}")
-        print_indented(_marked(text.text, text.marks), "   ", "   ")
+        yield f"── {text.heading}"
+        yield Indented(_marked(text.text, text.marks), "   ", "   ")
     if item.machine:
-        print_indented(item.machine, "machine: ", "   ")
-    print_lines("repeated in", item.repeats)
-    print(f"{item.question}\nanswers: {', '.join(item.answers)}")
-    print(f"decided: {item.decided or 'not yet'}")
+        yield Indented(item.machine, "machine: ", "   ")
+    yield from labelled("repeated in", item.repeats)
+    yield f"{item.question}\nanswers: {', '.join(item.answers)}"
+    yield f"decided: {item.decided or 'not yet'}"
 
 
 def _marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
@@ -209,31 +216,197 @@ def _marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
     return "".join(f"»{words}«" if marked else words for marked, words in parts)
 
 
-def _decide(desk: "StudyDesk", given: list[str], why: str, who: str, blind: bool) -> None:
-    """Record all answers, or none if one is invalid."""
-    from skilljuror.base.review_rows import now
+def judge(
+    study: Study,
+    files: Annotated[
+        list[Path] | None,
+        Argument(metavar="[FILE]...", help="With --rubric: rubric files; default: the tasks' own."),
+    ] = None,
+    rubric: Annotated[bool, Option("--rubric", help="Judge the work by rubrics instead.")] = False,
+    tasks: Annotated[
+        Path | None,
+        Option("--tasks", metavar="STUDY.yaml", help="With --rubric: study file of the run."),
+    ] = None,
+    name: Annotated[str, Option("--judge", help="Judge, or package.module:attribute.")] = "tracing",
+    again: Annotated[bool, Option("--again", help="Judge unchanged trials again.")] = False,
+    model: Annotated[
+        str | None, Option("--model", help="Model for undecided events; it is sent log texts.")
+    ] = None,
+    api_base: ApiBase = None,
+    budget_usd: Budget = None,
+    threads: Threads = 16,
+    check_yes: Annotated[
+        float,
+        Option("--check-yes", min=0, max=1, help="Share of yes verdicts that the model checks."),
+    ] = 0.1,
+    panel: Annotated[
+        str, Option("--panel", metavar="MODEL,…", help="More models, each judging on its own.")
+    ] = "",
+    jobs: Jobs = 2,
+) -> Answer:
+    """Label whether each opened resource led to visible work; or grade the work by rubrics.
 
-    answers = [words.rpartition("=") for words in given]
-    desk.write([
-        desk.decision(desk.question(name), who, answer, why, blind=blind, at=now())
-        for name, _, answer in answers
-    ])
+    A rubric's items are decided by code, then by --model, then by people (`review`).
+    """
+    from skilljuror.judge.study import judge_study
+
+    if model is None and (api_base or budget_usd is not None or panel):
+        raise UsageError("--api-base, --budget-usd and --panel require --model", field="model")
+    if rubric:
+        if again or name != "tracing" or panel:
+            raise UsageError(
+                "--judge, --again and --panel do not apply to --rubric; leave them out",
+                field="rubric",
+            )
+        return _judge_rubrics(study, files or [], tasks, (model, api_base, budget_usd), threads)
+    if files or tasks:
+        raise UsageError("FILE and --tasks require --rubric", field="rubric")
+    if model is None:
+        with progress() as listener:
+            summary = judge_study(study, name, again=again, jobs=jobs, progress=listener)
+        return Answer(summary, _judge_blocks(study, summary, []), int(bool(summary.unread)))
+    from skilljuror.base.llm import ModelChoice, SpendingCap
+    from skilljuror.judge.cascade import ModelOptions
+
+    options = ModelOptions(
+        ModelChoice(model, api_base), check_yes,
+        None if budget_usd is None else SpendingCap(budget_usd), threads,
+    )  # fmt: skip
+    others = tuple(filter(None, panel.split(",")))
+    cascades, stopped = _judge_by_models(study, options, name, others, again, jobs)
+    summary = cascades[0].judged
+    remarks = [f"skilljuror: {one.model}: {one.problem}" for one in cascades if one.problem]
+    return Answer(
+        {**to_plain(cascades[0]), "panel": cascades[1:]},
+        _judge_blocks(study, summary, cascades),
+        int(bool(summary.unread or remarks)),
+        remarks,
+        stopped,
+    )
 
 
-def _report(desk: "StudyDesk", who: str, blind: bool, json: bool, done: str) -> None:
-    items = desk.queue(who, blind)
-    decided = sum(one.decided is not None for one in items)
-    payload = {"reviewer": who, "done": done, "decided": decided, "total": len(items)}
-    emit(payload, json, lambda: print(f"{done}\n{_progress(items, who)}"))
+def _judge_rubrics(
+    study: Path,
+    files: list[Path],
+    tasks: Path | None,
+    asked: tuple[str | None, str | None, float | None],
+    threads: int,
+) -> Answer:
+    from skilljuror.judge.rubric import judge_rubrics
+    from skilljuror.layouts.build.rubric_audit import client_for
+
+    model, api_base, budget_usd = asked
+    client = client_for(study, model, api_base, budget_usd) if model else None
+    with progress() as listener:
+        summary = judge_rubrics(study, tasks, files, client, threads, listener)
+    unjudged = sum(rubric.unjudged for rubric in summary.rubrics)
+    return Answer(summary, _rubric_blocks(study, summary, unjudged), 3 if unjudged else 0)
 
 
-def _carry(desk: "StudyDesk", export: Path | None, import_: Path | None, json: bool) -> None:
-    from skilljuror.review.labels import export_labels, import_labels
+def _rubric_blocks(study: Path, summary: Any, unjudged: int) -> Iterator[Block]:
+    rows = [
+        {**to_plain(rubric), "points": " or ".join(f"{points:g}" for points in rubric.points)}
+        for rubric in summary.rubrics
+    ]
+    yield records(rows, "rubric, trials, items, points, code, model, people, unjudged")
+    if summary.spent_usd is not None:
+        yield f"cost: ${summary.spent_usd:.4f}"
+    yield from labelled("  incomplete", (f"{name}: {reason}" for name, reason in summary.unread))
+    if unjudged:
+        yield f"unjudged items need a model (--model) or a person: {command_line('review', study)}"
+    ingested = (study / "study.duckdb").is_file()
+    step = ("query", study, "rubric_scores") if ingested else ("ingest", "--study", study)
+    yield f"next: {command_line(*step)}"
 
-    if export:
-        count = export_labels(desk, export)
-        done = f"{count} answers exported to {export}"
-    elif import_:
-        count = import_labels(desk, import_)
-        done = f"{count} new answers imported from {import_}"
-    emit({"answers": count}, json, lambda: print(done))
+
+def _judge_by_models(
+    study: Path, options: Any, judge: str, panel: tuple[str, ...], again: bool, jobs: int
+) -> tuple[list[Any], SkilljurorError | None]:
+    """The cascades of the model and of each panel model, under one budget; the error that stopped the
+    panel, or None."""
+    from msgspec import structs
+
+    from skilljuror.judge.cascade import judge_with_model
+
+    with progress() as listener:
+        main = options.choice.model
+        cascades = [
+            judge_with_model(study, options, judge, again=again, jobs=jobs, progress=listener)
+        ]
+        for other in dict.fromkeys(name for name in panel if name != main):
+            choice = structs.replace(options.choice, model=other)
+            alone = structs.replace(options, choice=choice)
+            try:
+                cascades.append(
+                    judge_with_model(study, alone, judge, again=again, jobs=jobs, progress=listener)
+                )
+            except SkilljurorError as error:
+                return cascades, error
+    return cascades, None
+
+
+def _judge_blocks(study: Path, summary: Any, cascades: Sequence[Any]) -> Iterator[Block]:
+    yield f"{summary.events} events of {summary.trajectories} trajectories by {summary.judge}"
+    yield _rates(summary)
+    for cascade in cascades[:1]:
+        yield from _cascade_lines(cascade)
+    for cascade in cascades[1:]:
+        yield f"panel, {cascade.model}: {_rates(cascade.judged)}"
+        if cascade.shares:
+            yield f"  {_answers(cascade.shares)}; {_cost(cascade)}"
+    yield from legend_blocks(["ERU rate", "open", "navigation"])
+    yield from labelled("  not judged", (f"{name}: {reason}" for name, reason in summary.unread))
+    yield f"next: {command_line('report', study)}"
+
+
+def _rates(summary: Any) -> str:
+    def percent(low: float | None, high: float | None) -> str:
+        """One number, or its two ends where uses are open."""
+        if low is None or high is None:
+            return "–"
+        ends = [f"{100 * end:.1f} %" for end in (low, high)]
+        return ends[0] if low == high else f"between {ends[0]} and {ends[1]}"
+
+    rate = percent(summary.rate_low, summary.rate_high)
+    without = percent(summary.without_navigation_low, summary.without_navigation_high)
+    return (
+        f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown} ({summary.open} of them open);"
+        f" ERU rate {rate}, without navigation {without}"
+    )
+
+
+def _cascade_lines(cascade: Any) -> Iterator[str]:
+    """The shares decided by code and by the model, the use of its answers and their cost."""
+    row = cascade.shares
+    if not row:
+        return
+    free = cascade.first.judge
+    yield (
+        f"decided by {free}: {share_text(row['decided_free'], row['events'])}; by the model:"
+        f" {share_text(row['decided_by_model'], row['events'])}; unknown:"
+        f" {share_text(row['unknown'], row['events'])}"
+    )
+    yield _answers(row)
+    if row["rechecked"]:
+        undecided = row["rechecked"] - row["rechecked_yes"] - row["rechecked_no"]
+        yield (
+            f"{row['rechecked']} yes of {free} checked by the model: yes {row['rechecked_yes']},"
+            f" no {row['rechecked_no']}, unknown {undecided}"
+        )
+    saved = row["usd_saved_estimate"]
+    yield _cost(cascade) + ("" if saved is None else f"; estimated saving by {free}: ${saved:.4f}")
+
+
+def _answers(row: dict[str, Any]) -> str:
+    return (
+        f"{row['asked']} events asked in {row['calls']} calls: {row['insufficient_context']} undecided by"
+        f" the model, {row['unverified_quote']} with a quote that is not in the log,"
+        f" {row['unparsed']} without a usable answer"
+    )
+
+
+def _cost(cascade: Any) -> str:
+    spent, paid = cascade.shares["usd_spent"], cascade.paid_usd
+    if spent is None:
+        return "cost: unknown (no price or token count for this model)"
+    return f"cost: ${spent:.4f}" + ("" if paid is None else f" (${paid:.4f} of it now)")

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from skilljuror.base import __version__, tokens
+from skilljuror.base import __version__, texts
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import StudyFolder, path_of, path_text, sha256, write_atomic
 from skilljuror.base.results import (
@@ -298,7 +298,7 @@ def count(text: str) -> int:
     if counted is None:
         if len(_counts) >= CACHED_TEXTS:
             _counts.clear()
-        counted = _counts[key] = tokens.count(text)
+        counted = _counts[key] = texts.count(text)
     return counted
 
 

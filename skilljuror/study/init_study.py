@@ -18,7 +18,14 @@ from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import StudyFolder, read_rows, replacement
 from skilljuror.base.results import Generation
 from skilljuror.base.skill import Blob
-from skilljuror.base.study import NUMBER, Condition, Exclusion, SkillSource, TaskEntry, arm_at
+from skilljuror.base.study import (
+    NUMBER,
+    Condition,
+    Exclusion,
+    SkillSource,
+    TaskEntry,
+    arm_at,
+)
 from skilljuror.harness.tasks import (
     BAKED_SKILLS,
     judge_of,

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import yaml
 from msgspec import Struct, structs
@@ -138,8 +138,16 @@ def read_plan(study_file: Path) -> StudyPlan:
     return freeze(load_study(study_file), base, GivenSkills(base))
 
 
+R = TypeVar("R", bound=Record)
+
+
 def load_study(path: Path) -> StudyConfig:
     """Read a study file. Raises StudyError with file, field and fix."""
+    return load_yaml(path, StudyConfig, "study.yaml")
+
+
+def load_yaml(path: Path, kind: type[R], usual: str) -> R:
+    """Read a file that a person wrote; `usual` is its usual name. Raises StudyError with file, field and fix."""
     name = str(path)
     try:
         if path.stat().st_size > MAX_STUDY_BYTES:
@@ -147,7 +155,7 @@ def load_study(path: Path) -> StudyConfig:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        inside = f", such as {path / 'study.yaml'}" if (path / "study.yaml").is_file() else ""
+        inside = f", such as {path / usual}" if (path / usual).is_file() else ""
         raise StudyError(
             f"{name}: {reason}; name an existing study file{inside}", file=name
         ) from error
@@ -160,24 +168,23 @@ def load_study(path: Path) -> StudyConfig:
         raise StudyError(f"{name}: invalid YAML: {problem}{place}", file=name) from error
     if not isinstance(content, dict):
         kinds = "nothing: the file is empty" if content is None else f"a {type(content).__name__}"
-        needed = [key for key, field in StudyConfig.model_fields.items() if field.is_required()]
+        needed = [key for key, field in kind.model_fields.items() if field.is_required()]
         raise StudyError(
             f"{name}: must be a mapping with {', '.join(needed[:-1])} and {needed[-1]}, got {kinds}",
             file=name,
         )
     try:
-        return StudyConfig.model_validate(content)
+        return kind.model_validate(content)
     except ValidationError as error:
         details = error.errors()[0]
         field = ".".join(map(str, details["loc"]))
         raise StudyError(
-            f"{name}: field {field!r}: {_explain(details)}", file=name, field=field
+            f"{name}: field {field!r}: {_explain(details, kind)}", file=name, field=field
         ) from error
 
 
-def _explain(problem: ErrorDetails) -> str:
-    """The problem of a field, and its fix."""
-    record: type[Record] = StudyConfig
+def _explain(problem: ErrorDetails, record: type[Record]) -> str:
+    """The problem of a field of a record, and its fix."""
     kind, place, given = problem["type"], problem["loc"], problem["input"]
     if kind == "missing":
         return f"{problem['msg']}; add it"

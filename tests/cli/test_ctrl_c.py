@@ -54,7 +54,7 @@ class CtrlC:
         if name == "typer":
             raise KeyboardInterrupt
 sys.meta_path.insert(0, CtrlC())
-sys.argv = ["skilljuror", "explain"]
+sys.argv = ["skilljuror", "audit", "--rules"]
 from skilljuror.cli.main import main
 main()
 """

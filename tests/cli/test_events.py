@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from skilljuror.cli.ingest import EVENT_FIELDS
+from skilljuror.cli.study import EVENT_FIELDS
 from tests.support.cli_process import call
 from tests.support.places import GOLDENS
 

@@ -1,7 +1,6 @@
 """The legend: a line for every word that a table or verdict needs explained."""
 
 from skilljuror.base.results import UptakeCategory
-
 from skilljuror.cli.output import LEGEND, legend
 
 

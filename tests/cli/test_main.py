@@ -76,7 +76,7 @@ def test_without_path_and_terminal_a_person_must_decide(tmp_path):
 
 
 def test_a_closed_pipe_is_no_error():
-    command = f"{sys.executable} -m skilljuror explain --json | head -c 1"
+    command = f"{sys.executable} -m skilljuror audit --rules --json | head -c 1"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
     )
@@ -84,7 +84,7 @@ def test_a_closed_pipe_is_no_error():
     assert done.returncode in (0, 128 + signal.SIGPIPE)
 
 
-@pytest.mark.parametrize("words", ["explain", "explain --json", "rapport --json"])
+@pytest.mark.parametrize("words", ["audit --rules", "audit --rules --json", "rapport --json"])
 def test_a_reader_that_goes_away_at_once_is_no_error(words):
     """A table goes through rich, an error past it: both ways end alike."""
     reader, writer = os.pipe()
@@ -97,7 +97,7 @@ def test_a_reader_that_goes_away_at_once_is_no_error(words):
 
 def test_closed_streams_are_no_fault():
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m skilljuror explain >&- 2>&-"], check=False
+        ["bash", "-c", f"{sys.executable} -m skilljuror audit --rules >&- 2>&-"], check=False
     )
     assert done.returncode == 0
 

@@ -84,6 +84,11 @@ def test_a_limit_gives_the_first_rows_and_says_of_how_many(place):
     assert "10000" not in table.stdout
 
 
+def test_a_question_that_returns_rows_can_fail_a_job(place):
+    assert ask(place, "SELECT 1 AS n", "--fail-on-rows").returncode == 1
+    assert ask(place, "SELECT 1 AS n WHERE false", "--fail-on-rows", "--json").returncode == 0
+
+
 def test_limits_cannot_be_lifted_by_the_question(place):
     for setting in ("memory_limit = '9GB'", "temp_directory = '/tmp'", "threads = 4"):
         assert "locked" in complaint(ask(place, f"SET {setting}"))

@@ -3,13 +3,11 @@
 import json
 
 import pytest
-from skilljuror.base.review import ReviewText
 
 from skilljuror.base.errors import UsageError
 from skilljuror.cli.app import run
-from skilljuror.cli.review import _print_item
+from skilljuror.cli.review import _marked
 from tests.support.cli_process import call, complaint
-from tests.support.jsonl_desk import item
 from tests.support.reviewed_builds import TWO, doubtful_build
 
 
@@ -23,9 +21,8 @@ from tests.support.reviewed_builds import TWO, doubtful_build
         ((), "abcdefgh"),
     ],
 )
-def test_marks_of_a_text_may_overlap(marks, told, capsys):
-    _print_item(item(1, texts=(ReviewText("shown", "abcdefgh", marks),)))
-    assert f"   {told}\n" in capsys.readouterr().out
+def test_marks_of_a_text_may_overlap(marks, told):
+    assert _marked("abcdefgh", marks) == told
 
 
 @pytest.fixture(scope="module")

@@ -86,6 +86,14 @@ WRONG = {
         ("audit", "my out/report", "."),
         "'my out/report' has no SKILL.md",
     ),
+    "a final trial": (
+        ("waive", "my out", "redact-lines__bare__1", "--reason", "so"),
+        "is already final",
+    ),
+    "a trial that is none": (
+        ("waive", "my out", "tea", "--reason", "so"),
+        "no finished trial 'tea'",
+    ),
     "no build": (("verify", "my out"), "no build at 'my out'"),
     "a misspelt question": (("query", "my out", "outcoms"), "did you mean 'outcomes'?"),
     "a write": (("query", "my out", "DELETE FROM trials"), "read-only"),
@@ -171,7 +179,7 @@ ANSWERS = (
     "query STUDY outcomes",
     "query STUDY",
     "show STUDY redact-lines__bare__1",
-    "explain",
+    "audit --rules",
 )
 
 
@@ -179,7 +187,7 @@ ANSWERS = (
 def test_json_is_one_document_and_nothing_else(done, words):
     named = words.split()
     chosen = ["my out" if word == "STUDY" else word for word in named]
-    if "STUDY" not in named and named[0] != "explain":
+    if "STUDY" not in named and named[0] != "audit":
         chosen.append("my out")
     found = call(*chosen, "--json", cwd=done[0])
     assert (found.returncode, found.stderr) == (0, "")

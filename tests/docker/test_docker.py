@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from skilljuror.base.study import TrialRecord
 
 from skilljuror.base.errors import HarnessError
 from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.study import TrialRecord
 from skilljuror.study.check import check_study
 from skilljuror.study.init_study import StudySource, init_study
 from skilljuror.study.run import run_study

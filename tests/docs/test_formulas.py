@@ -7,10 +7,10 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from hypothesis import given, settings
-from skilljuror.base.results import TrialContext
 
 from skilljuror import measures
 from skilljuror.base.errors import resolve
+from skilljuror.base.results import TrialContext
 from skilljuror.measures.metrics import METRICS, definitions
 from skilljuror.store.questions import catalog
 from tests.support.every import every

@@ -2,12 +2,12 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from skilljuror.base.trajectory import (
     Message,
     SkillManifest,
     ToolResult,
 )
-
 from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import (
     BUNDLE,

@@ -2,9 +2,9 @@
 
 import pytest
 from msgspec import structs
+
 from skilljuror.base.results import TrialContext
 from skilljuror.base.skill import MappedUnit, Unit, UnitLocation
-
 from skilljuror.events.exposure import expose
 from skilljuror.measures import run_measures
 from tests.support.attribution_runs import BUNDLE, FORMAT, SKILL, TAXES, events_of, ran, run_of

@@ -2,8 +2,8 @@
 
 import pytest
 from msgspec.structs import replace
-from skilljuror.base.trajectory import Message, ToolCall, ToolResult
 
+from skilljuror.base.trajectory import Message, ToolCall, ToolResult
 from skilljuror.events.attribute import body_text
 from skilljuror.events.evidence import text_digest
 from tests.support.attribution_runs import BODY, BUNDLE, SKILL, TAXES, events_of

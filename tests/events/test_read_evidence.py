@@ -1,11 +1,11 @@
 """What an output proves of a read or a run: exposure, real lines, success."""
 
 import pytest
+
 from skilljuror.base.trajectory import (
     ToolCall,
     ToolResult,
 )
-
 from skilljuror.events.evidence import text_digest
 from tests.support.attribution_runs import (
     BUNDLE,

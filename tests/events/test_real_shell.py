@@ -2,8 +2,8 @@
 
 import pytest
 import yaml
-from skilljuror.base.trajectory import ToolCall, ToolResult
 
+from skilljuror.base.trajectory import ToolCall, ToolResult
 from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import run_of
 from tests.support.every import every

@@ -1,11 +1,11 @@
 """From the arguments of a call to the resources that it touches."""
 
 import pytest
+
 from skilljuror.base.trajectory import (
     ToolCall,
     ToolResult,
 )
-
 from tests.support.attribution_runs import (
     BUNDLE,
     REFERENCES,

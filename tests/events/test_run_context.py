@@ -4,7 +4,6 @@ from skilljuror.base.trajectory import (
     ToolCall,
     ToolResult,
 )
-
 from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import (
     BUNDLE,

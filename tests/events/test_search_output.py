@@ -1,8 +1,8 @@
 """Searches that print lines."""
 
 import pytest
-from skilljuror.base.trajectory import ToolCall, ToolResult
 
+from skilljuror.base.trajectory import ToolCall, ToolResult
 from tests.support.attribution_runs import BUNDLE, events_of, file_tool
 
 

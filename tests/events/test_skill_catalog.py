@@ -1,8 +1,8 @@
 """From paths, as agents write them, to skills and resources."""
 
 import pytest
-from skilljuror.base.trajectory import OfferedSkill, ToolCall, ToolResult
 
+from skilljuror.base.trajectory import OfferedSkill, ToolCall, ToolResult
 from skilljuror.events.catalog import SkillCatalog
 from tests.support.attribution_runs import (
     BUNDLE,

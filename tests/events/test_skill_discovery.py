@@ -1,7 +1,6 @@
 """Where the skills lie, told by anybody's logs: no manifest, everything is learned."""
 
 from skilljuror.base.trajectory import Message, OfferedSkill
-
 from tests.support.attribution_runs import (
     BODY,
     BUNDLE,

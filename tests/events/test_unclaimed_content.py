@@ -1,13 +1,13 @@
 """Outputs that show a resource although no command names it."""
 
 import pytest
+
 from skilljuror.base.trajectory import (
     Resource,
     SkillManifest,
     ToolCall,
     ToolResult,
 )
-
 from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,

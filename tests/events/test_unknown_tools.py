@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from skilljuror.base.results import unknown_tools_note
 
+from skilljuror.base.results import unknown_tools_note
 from skilljuror.events.attribute import attribute
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run

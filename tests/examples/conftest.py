@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from skilljuror.base.study import StudyConfig
 
+from skilljuror.base.study import StudyConfig
 from skilljuror.layouts.build.build import build_source
 from tests.support.example_trials import SETS, TASKS, Trial
 from tests.support.places import EXAMPLES

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import yaml
-from skilljuror.base.study import NO_SKILL, StudyConfig
 
+from skilljuror.base.study import NO_SKILL, StudyConfig
 from tests.support.example_trials import TASKS
 from tests.support.places import EXAMPLES
 

@@ -4,9 +4,9 @@ import json
 import os
 
 import pytest
-from skilljuror.base.study import AgentProgram
 
 from skilljuror.base.errors import UsageError, resolve
+from skilljuror.base.study import AgentProgram
 from skilljuror.harness.agents import AGENTS, TRIED, command_program, installed
 from tests.support.cli_process import call
 from tests.support.harness_tasks import needs_bwrap, write_tree

@@ -1,10 +1,10 @@
 """What every registered harness promises."""
 
 import pytest
-from skilljuror.base.study import TrialRecord
 
 from skilljuror.base.errors import UsageError, resolve
 from skilljuror.base.files import sha256
+from skilljuror.base.study import TrialRecord
 from skilljuror.harness import HARNESSES
 from skilljuror.study.trial import without_verifier
 from tests.support.harbor_venv import OPTIONS, needs_harbor

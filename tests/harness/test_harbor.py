@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from skilljuror.base.study import AgentChoice
 
 from skilljuror.base.errors import HarnessError, UsageError
+from skilljuror.base.study import AgentChoice
 from skilljuror.harness.harbor import (
     HarborHarness,
     HarborJob,

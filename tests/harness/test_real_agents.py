@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from skilljuror.base.study import TrialRecord
 
 from skilljuror.base.errors import HarnessError
 from skilljuror.base.files import StudyFolder, read_record
+from skilljuror.base.study import TrialRecord
 from skilljuror.study.run import StopRules, run_study
 from tests.support.cli_process import call
 from tests.support.harbor_venv import OPTIONS, needs_harbor

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import typer.main
 import yaml
-from skilljuror.base.study import StudyPlan, TrialRecord
 
 from skilljuror.base.files import StudyFolder, digest_tree, read_record, sha256
+from skilljuror.base.study import StudyPlan, TrialRecord
 from skilljuror.cli.app import app
 from tests.support.changing_logs import ChangingLogs
 from tests.support.harness_tasks import ISOLATIONS
@@ -34,7 +34,6 @@ COMMANDS = {
     "init": "init --task tasks/redact-lines --skill skills/log-triage --out new.yaml",
     "plan": "plan study.yaml --from study",
     "check": "check study.yaml --jobs 2",
-    "accept": "accept study {trial} --reason done",
     "ingest": "ingest --study study",
     "ingest logs": "ingest {trajectories} --study mine",
     "judge": "judge study",
@@ -43,16 +42,15 @@ COMMANDS = {
     "query parquet": "query study trials --format parquet --out trials.parquet",
     "show": "show study {trial}",
     "heat": "heat study",
+    "query tables": "query study --out tables",
     "build": "build {skill} --out build",
     "verify": "verify study/variants/{task}",
-    "waive": "waive study/variants/{task}",
+    "waive": "waive study {trial} --reason done",
     "review": "review study --list",
     "advise": "advise {skill}",
     "rubric": "rubric study/variants/{task}",
-    "diff": "diff study/variants/{task}",
     "audit": "audit study/variants/{task}/variants/baseline study/variants/{task}/variants/pd --kind pd",
     "assay": "assay study --keep",
-    "explain": "explain",
     "generate": "generate {skill} --by outline --out gen",
     "events": "events {trajectories}",
     "demo": "demo",
@@ -157,7 +155,7 @@ def _state(folder: Path, timed: bool) -> dict[str, object]:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_same_again_is_as_if_nothing_had_happened(name, stages, tmp_path):
     stage = stages[BEFORE.get(name, ("run", "ingest", "judge"))]
-    timed = name in {"run", "demo", "accept"}
+    timed = name in {"run", "demo", "waive"}
     chance = random.Random(name)
     folder = tmp_path / "at"
 

@@ -38,7 +38,6 @@ COMMANDS = {
     "plan": [["plan", f"{NAME}.yaml"], ["plan", "made/study.yaml", "--from", f"gone{NAME}"]],
     "check": [["check", "lax/study.yaml"], ["check", f"{NAME}.yaml"],
         ["check", f"task{NAME}"], ["check", f"task{NAME}", "--prove"]],
-    "accept": [["accept", f"ran{NAME}", NAME, "--reason", NAME]],
     "ingest": [["ingest", f"logs{NAME}", f"gone{NAME}", "--study", f"mine{NAME}"]],
     "judge": [
         ["judge", f"mine{NAME}"],
@@ -61,11 +60,13 @@ COMMANDS = {
         ["audit", "source", "other", "--format", "markdown"],
         ["audit", "source", "other", "--format", "github"],
         ["audit", "source", "other", "--format", "sarif"],
+        ["audit", "--rules", NAME],
     ],
     "heat": [["heat", f"mine{NAME}"]],
     "waive": [
         ["waive", f"built{NAME}"],
         ["waive", f"built{NAME}", NAME, "--reason", NAME, "--by", NAME],
+        ["waive", f"ran{NAME}", NAME, "--reason", NAME],
     ],
     "rubric": [["rubric", f"built{NAME}"]],
     "review": [
@@ -76,9 +77,7 @@ COMMANDS = {
         ["review", f"built{NAME}", "--import", f"{NAME}.yaml"],
     ],
     "verify": [["verify", f"built{NAME}"]],
-    "diff": [["diff", f"built{NAME}"], ["diff", f"built{NAME}", "--html", f"{NAME}.html"]],
     "assay": [["assay", f"built{NAME}", "--sites", "1"]],
-    "explain": [["explain", NAME]],
     "show": [["show", f"mine{NAME}", "RUN"], ["show", f"mine{NAME}", "RUN", "--full"]],
     "report": [["report", f"mine{NAME}"], ["report", f"gone{NAME}"]],
     "query": [
@@ -95,7 +94,7 @@ COMMANDS = {
 """What is asked of every command; a command that is new needs words here."""
 QUIET = {"verify", "waive"}
 """Commands that have nothing of a stranger's to say here."""
-SAMPLE = {"explain", "query", "show"}
+SAMPLE = {"query", "show"}
 """Commands of the fast tier."""
 each = pytest.mark.parametrize(
     "name",

@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
-from skilljuror.base.results import UptakeCategory
-from skilljuror.base.texts import count
-from skilljuror.base.trajectory import Resource, SkillManifest
 
 from skilljuror.base.errors import ModelError
 from skilljuror.base.llm import ModelChoice, ModelClient
+from skilljuror.base.results import UptakeCategory
+from skilljuror.base.texts import count
+from skilljuror.base.trajectory import Resource, SkillManifest
 from skilljuror.judge.by_model import (
     LONGEST_QUOTE,
     OUTPUT,

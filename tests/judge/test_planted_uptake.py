@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import pytest
 from msgspec.structs import replace
-from skilljuror.base.results import UptakeCategory, Verdict
 
 from benchmarks.uptake import compare
 from benchmarks.uptake import main as compare_labels
 from skilljuror.base.errors import resolve
+from skilljuror.base.results import UptakeCategory, Verdict
 from skilljuror.judge import JUDGES
 from skilljuror.judge.tracing import TracingJudge
 from tests.support.judge_contract import answers, breaches, main, precision, report

@@ -6,10 +6,10 @@ import shutil
 import pytest
 from msgspec.structs import replace
 from pydantic import ValidationError
-from skilljuror.base.review import MAX_BYTES, CodeCheck, TaskRubric
 
 from skilljuror.base.errors import ModelError, StudyError
 from skilljuror.base.files import StudyFolder
+from skilljuror.base.review import MAX_BYTES, CodeCheck, TaskRubric
 from skilljuror.judge.rubric import judge_rubrics
 from skilljuror.review.desk import StudyDesk
 from skilljuror.store.questions import run

@@ -9,7 +9,6 @@ from skilljuror.base.trajectory import (
     ToolCall,
     ToolResult,
 )
-
 from skilljuror.judge.shown import (
     AgentAction,
     ContentOwnership,

@@ -1,8 +1,8 @@
 """Fields together, outputs restated, and pointers to Skills."""
 
 import pytest
-from skilljuror.base.trajectory import Step, ToolCall
 
+from skilljuror.base.trajectory import Step, ToolCall
 from skilljuror.judge.shown import AgentAction
 from skilljuror.judge.signals import (
     LED_WITHIN,

@@ -8,10 +8,10 @@ import sys
 import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
-from skilljuror.base.trajectory import Message, Step, Trajectory
 
 from skilljuror.base.errors import resolve
 from skilljuror.base.files import data_dir
+from skilljuror.base.trajectory import Message, Step, Trajectory
 from skilljuror.judge import JUDGES
 from skilljuror.judge.shown import RUN_KINDS, call_text
 from skilljuror.judge.tracing import QUOTE, TracingJudge, clip

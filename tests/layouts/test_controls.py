@@ -1,13 +1,13 @@
 """Controls: what they leave out on purpose, and what they keep."""
 
 import pytest
-from skilljuror.base.skill import is_licence
-from skilljuror.base.texts import estimate
 
 from skilljuror.audit.audit import DECLARED, audit, is_declared, waive_declared
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify, verify_control
 from skilljuror.base.errors import resolve
+from skilljuror.base.skill import is_licence
+from skilljuror.base.texts import estimate
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.build.build import build_source, declared_findings
 from skilljuror.layouts.layouts.placebo_irrelevant import (

@@ -2,11 +2,10 @@
 
 from pathlib import PurePosixPath
 
-from skilljuror.base.skill import Bundle, is_root_name, resource_class
-
 from skilljuror.audit.audit import audit
 from skilljuror.audit.plans.render import rebuild
 from skilljuror.audit.plans.verify import verify
+from skilljuror.base.skill import Bundle, is_root_name, resource_class
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.layouts.progressive_disclosure import ROOT_LINES
 from skilljuror.skill.bundles.reader import make_bundle

@@ -1,9 +1,9 @@
 """Every layout leaves what a loader of SKILL.md replaces or runs where the source has it."""
 
 import pytest
-from skilljuror.base.skill import Blob, Bundle
 
 from skilljuror.audit.audit import audit
+from skilljuror.base.skill import Blob, Bundle
 from skilljuror.skill.bundles.reader import make_bundle
 from skilljuror.skill.units.loader_text import loaded_lines
 from tests.support.laid_out import laid_out

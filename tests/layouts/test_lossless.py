@@ -2,10 +2,10 @@
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from skilljuror.base.skill import Blob, Bundle, Plan
 
 from skilljuror.audit.plans.render import rebuild, render
 from skilljuror.audit.plans.verify import verify, verify_control
+from skilljuror.base.skill import Blob, Bundle, Plan
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.base import plan_of
 from skilljuror.layouts.build.build import declared_findings, transforms_by_name

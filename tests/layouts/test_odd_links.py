@@ -1,9 +1,9 @@
 """Links with spaces, parentheses, escapes and titles, and mentions between typographic marks."""
 
 import pytest
-from skilljuror.base.skill import Blob, Bundle
 
 from skilljuror.audit.audit import audit
+from skilljuror.base.skill import Blob, Bundle
 from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import laid_out
 

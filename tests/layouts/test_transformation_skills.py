@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
-from skilljuror.base.skill import Blob
 
 from skilljuror.audit.audit import audit
 from skilljuror.audit.plans.trigger_sentences import (
@@ -16,6 +15,7 @@ from skilljuror.audit.plans.trigger_sentences import (
 )
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import data_dir
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.build.model_build import SKILLS
 from skilljuror.layouts.build.scopes import PROMPT

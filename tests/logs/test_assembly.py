@@ -1,8 +1,8 @@
 """A run under construction, tools of every agent, tokens, line numbers."""
 
 import pytest
-from skilljuror.base.trajectory import Message
 
+from skilljuror.base.trajectory import Message
 from skilljuror.logs.assembly import (
     MAIN,
     TrajectoryBuilder,

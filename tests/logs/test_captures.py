@@ -5,8 +5,8 @@ import shutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skilljuror.base.trajectory import Step, Trajectory
 
+from skilljuror.base.trajectory import Step, Trajectory
 from skilljuror.logs.captures import Capture, capture_of, deduplicate
 from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from skilljuror.base.trajectory import Usage
 
+from skilljuror.base.trajectory import Usage
 from skilljuror.logs.assembly import CallBuilder, TrajectoryBuilder
 from skilljuror.logs.claude_code import read_result as claude_result
 from tests.support import places

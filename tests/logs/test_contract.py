@@ -5,9 +5,9 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from skilljuror.base.trajectory import Trajectory
 
 from skilljuror.base.errors import TrajectoryError
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import LogKind, Source

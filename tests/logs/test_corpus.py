@@ -5,9 +5,9 @@ from collections import Counter
 from functools import lru_cache
 
 import pytest
-from skilljuror.base.trajectory import Trajectory
 
 from skilljuror.base.errors import TrajectoryError
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import FoundSource, Source
 from skilljuror.logs.discovery import discover

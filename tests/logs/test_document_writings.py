@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 import pytest
+
 from skilljuror.base.skill import MappedUnit, Unit, UnitLocation
 from skilljuror.base.trajectory import SkillManifest, Trajectory
-
 from skilljuror.events.attribute import attribute
 from skilljuror.events.exposure import expose
 from skilljuror.judge.tracing import TracingJudge

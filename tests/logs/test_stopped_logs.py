@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from skilljuror.base.trajectory import Trajectory
 
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.logs.assembly import MAIN
 from skilljuror.logs.base import Source
 from skilljuror.logs.read import read

@@ -22,6 +22,7 @@ from tests.support.studies import make_study
 
 PACKAGE = """
 from skilljuror.measures.metrics import Definition, defines, to_measures
+from skilljuror.measures.metrics.base import Definition, defines, to_measures
 from skilljuror.base.results import Measure
 
 

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from skilljuror.base.results import TrialContext
 from skilljuror.base.trajectory import Step
-
 from skilljuror.measures import run_measures
 from skilljuror.store.questions import run
 from tests.support.fabricated_studies import ingested

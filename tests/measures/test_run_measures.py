@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from skilljuror.base.errors import resolve
 from skilljuror.base.results import Price, TrialContext
 from skilljuror.base.texts import PRICES, cost, price_of
 from skilljuror.base.trajectory import (
@@ -17,8 +19,6 @@ from skilljuror.base.trajectory import (
     ToolResult,
     Usage,
 )
-
-from skilljuror.base.errors import resolve
 from skilljuror.measures import run_measures
 from skilljuror.measures.metrics import METRICS, definitions
 from skilljuror.measures.run_measures import BINS, THIRDS, part_of, step_bytes, step_texts

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from skilljuror.base.skill import Blob
 
 from skilljuror.audit.audit import audit, moves, reasons, waive_findings
 from skilljuror.audit.audit_sections import section_changes
+from skilljuror.base.skill import Blob
 from skilljuror.report.audit import (
     AuditReport,
     as_github,

@@ -4,8 +4,8 @@ from itertools import product
 from typing import Any
 
 import pytest
-from skilljuror.base.study import Condition, Contrast
 
+from skilljuror.base.study import Condition, Contrast
 from skilljuror.report.computed import Answers, largest_p, primary_contrast
 from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write

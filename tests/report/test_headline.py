@@ -1,8 +1,8 @@
 """What the first words say, and when they are not said."""
 
 import pytest
-from skilljuror.base.study import Condition
 
+from skilljuror.base.study import Condition
 from skilljuror.report.computed import Answers
 from skilljuror.report.figures import interval
 from skilljuror.report.headline import Headline, headline

@@ -3,9 +3,9 @@
 import csv
 
 import pytest
-from skilljuror.base.study import Contrast
 
 from skilljuror.base.errors import StoreError
+from skilljuror.base.study import Contrast
 from skilljuror.report.several import several_markdown, several_report, table_of
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake

@@ -9,10 +9,10 @@ from itertools import product
 from typing import Any
 
 import pytest
+
 from skilljuror.base.results import CompactionRow
 from skilljuror.base.study import TaskTrigger
 from skilljuror.base.trajectory import Exposure, UnitExposure
-
 from skilljuror.report.computed import COMPUTED, Answers, data, documentation
 from skilljuror.report.headline import headline
 from skilljuror.report.page import report_markdown, write_paper

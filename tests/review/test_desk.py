@@ -4,10 +4,10 @@ import json
 
 import msgspec
 import pytest
-from skilljuror.base.review import blind_id
 
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import append_jsonl, read_jsonl
+from skilljuror.base.review import blind_id
 from skilljuror.review.desk import StudyDesk
 from skilljuror.review.questions import ASKED
 from tests.support.reviewed_builds import SKILL, TWO, doubtful_build

@@ -4,8 +4,8 @@ without JavaScript."""
 import json
 
 import pytest
-from skilljuror.base.review import ReviewText
 
+from skilljuror.base.review import ReviewText
 from tests.support.browser import Tab, chromium, stand_in
 from tests.support.jsonl_desk import XSS, JsonlDesk, desk_page, finding, item, write_desk
 

@@ -9,9 +9,9 @@ import sys
 import httpx
 import pytest
 from markupsafe import escape
-from skilljuror.base.review import ReviewText
 
 from skilljuror.base.errors import UsageError
+from skilljuror.base.review import ReviewText
 from skilljuror.review.page import open_browser, serve
 from skilljuror.review.reviewing import Reviewing
 from tests.support.jsonl_desk import XSS, JsonlDesk, desk_page, finding, item, write_desk

@@ -4,10 +4,10 @@ import json
 from typing import get_args
 
 import pytest
-from skilljuror.base.build import GateResult
-from skilljuror.base.review import Answer, blind_id
 
 from skilljuror.audit.gates.findings import Observation, finding
+from skilljuror.base.build import GateResult
+from skilljuror.base.review import Answer, blind_id
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.layouts.build.rubric_audit import judge_builds
 from skilljuror.review.desk import StudyDesk

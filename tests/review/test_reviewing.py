@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from skilljuror.base.review import blind_id
 
+from skilljuror.base.review import blind_id
 from skilljuror.review.reviewing import (
     Choice,
     Passage,

@@ -6,10 +6,10 @@ import sys
 
 import duckdb
 import pytest
-from skilljuror.base.review import LabelSample, blind_id
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.files import append_jsonl, read_record, write_record
+from skilljuror.base.review import LabelSample, blind_id
 from skilljuror.cli.app import run as command
 from skilljuror.judge.by_model import load_definition
 from skilljuror.review.desk import StudyDesk

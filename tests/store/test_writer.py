@@ -8,10 +8,10 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from skilljuror.base.results import Ingested, Measure, SourceRow, UnitUse
-from skilljuror.base.review import Decision, DecisionState
 
 from skilljuror.base.errors import StoreError
+from skilljuror.base.results import Ingested, Measure, SourceRow, UnitUse
+from skilljuror.base.review import Decision, DecisionState
 from skilljuror.store import Store, open_read, open_write
 from tests.support import fabricated_records as fake
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from skilljuror.base.study import StudyPlan, TrialRecord
 
 from skilljuror.base.errors import GateError, StudyError, UsageError
 from skilljuror.base.files import StudyFolder, digest_tree, read_record
+from skilljuror.base.study import StudyPlan, TrialRecord
 from skilljuror.store.questions import run
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.check import check_study

@@ -7,9 +7,9 @@ import tarfile
 
 import pytest
 import yaml
-from skilljuror.base.study import StudyConfig
 
 from skilljuror.base.errors import UsageError
+from skilljuror.base.study import StudyConfig
 from skilljuror.harness.base import time_limit
 from skilljuror.harness.tasks import task_settings
 from skilljuror.layouts.build.given_skills import GivenSkills

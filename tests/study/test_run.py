@@ -11,16 +11,8 @@ from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
-from skilljuror.base.build import AssayReport, BuildRecord
-from skilljuror.base.study import (
-    AgentProgram,
-    Budget,
-    BuildChoice,
-    StudyConfig,
-    StudyPlan,
-    TrialRecord,
-)
 
+from skilljuror.base.build import AssayReport, BuildRecord
 from skilljuror.base.errors import GateError, HarnessError, StudyError, UsageError, WorkerError
 from skilljuror.base.files import (
     StudyFolder,
@@ -28,7 +20,14 @@ from skilljuror.base.files import (
     digest_tree,
     read_jsonl,
     read_record,
-    write_record,
+)
+from skilljuror.base.study import (
+    AgentProgram,
+    Budget,
+    BuildChoice,
+    StudyConfig,
+    StudyPlan,
+    TrialRecord,
 )
 from skilljuror.base.workers import Progress
 from skilljuror.harness.base import trial_record
@@ -609,22 +608,6 @@ def test_an_effort_among_the_agents_options_is_refused_with_its_mend(tmp_path, n
         run_study(study, tmp_path / "out")
     assert told.value.file == str(study)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_study_that_began_with_an_effort_among_the_options_goes_on(tmp_path):
-    study, out = make_study(tmp_path, trials=1), tmp_path / "out"
-    edit_study(study, agent={"name": f"{PROGRAMS}:echo", "effort": "low"})
-    run_study(study, out)
-    edit_study(study, agent={"name": f"{PROGRAMS}:echo", "options": {"effort": "low"}})
-    old = freeze(load_study(study), tmp_path)
-    digest = read_record(StudyPlan, out / "plan.json").agent_digest
-    write_record(out / "plan.json", old.model_copy(update={"agent_digest": digest}))
-    shutil.rmtree(out / "trials/tea__b__1")
-    kept = out / "trials/tea__a__1/trial.json"
-    record = read_record(TrialRecord, kept)
-    write_record(kept, record.model_copy(update={"config_digest": old.config_digest}))
-    assert run_study(study, out).ran == 1
-    assert read_record(TrialRecord, out / "trials/tea__b__1/trial.json").effort == "low"
 
 
 def trials(**cells):

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from datetime import date
 
 import pytest
-from skilljuror.base.study import BuildChoice
 
 from skilljuror.base.errors import ModelError
 from skilljuror.base.files import StudyFolder, read_jsonl
+from skilljuror.base.study import BuildChoice
 from skilljuror.layouts.build.build import build_source, load_build
 from skilljuror.layouts.build.model_build import build_with_model, model_engine
 from skilljuror.layouts.llm.prompts import load_prompt

@@ -6,12 +6,12 @@ import shutil
 from contextlib import contextmanager
 
 import pytest
-from skilljuror.base.review import Acceptance
-from skilljuror.base.study import AgentProgram, HarnessChoice, TrialRecord
 
 from skilljuror.base.errors import HarnessError, StudyError, UsageError
 from skilljuror.base.files import StudyFolder, read_record, write_record
+from skilljuror.base.review import Acceptance
 from skilljuror.base.review_rows import rows_of
+from skilljuror.base.study import AgentProgram, HarnessChoice, TrialRecord
 from skilljuror.harness.agents import TRIED
 from skilljuror.harness.harbor import prepare_task
 from skilljuror.report.computed import Answers

@@ -12,7 +12,6 @@ from skilljuror.base.trajectory import (
     ToolResult,
     Trajectory,
 )
-
 from skilljuror.events.attribute import attribute
 from skilljuror.logs.read import traits_of
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from skilljuror.base.skill import Blob, Bundle
-
 from skilljuror.skill.bundles import write_bundle
 from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.ordered_bundle import ORDERED

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.base.trajectory import Trajectory
-
 from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from msgspec.structs import replace
+
 from skilljuror.base.results import CompactionRow, Ingested
 from skilljuror.base.trajectory import Exposure, UnitExposure
-
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import structs
+
 from skilljuror.base.build import (
     AssayReport,
     AssayRow,
@@ -41,7 +42,6 @@ from skilljuror.base.study import (
 )
 from skilljuror.base.texts import model_date, plain_model
 from skilljuror.base.trajectory import Exposure, ResourceEvent, UnitExposure
-
 from skilljuror.layouts.build.reviews import item_states
 from skilljuror.logs.read import traits_of
 from skilljuror.store import Store

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from skilljuror.base.results import Ingested, Verdict
 from skilljuror.base.review import Acceptance
 from skilljuror.base.study import TrialRecord
 from skilljuror.base.trajectory import ResourceEvent
-
 from skilljuror.store import open_write
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run

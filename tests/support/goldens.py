@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from skilljuror.base.trajectory import Trajectory
 
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.logs.base import FoundSource
 from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read

@@ -17,7 +17,6 @@ from skilljuror.base.trajectory import (
     ToolResult,
     Trajectory,
 )
-
 from tests.support.attribution_runs import BUNDLE, FRONT, ROOT, ran, run_of
 
 

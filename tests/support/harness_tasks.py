@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from skilljuror.base.study import AgentProgram, Condition, HarnessChoice, StudyConfig, TaskEntry
 
 from skilljuror.base.files import digest_tree
+from skilljuror.base.study import AgentProgram, Condition, HarnessChoice, StudyConfig, TaskEntry
 from skilljuror.harness.base import TrialJob
 from skilljuror.harness.sandbox import bwrap_problem
 from skilljuror.study.plan import freeze

@@ -1,8 +1,8 @@
 """Random bundles out of fragments that break Markdown tools."""
 
 from hypothesis import strategies as st
-from skilljuror.base.skill import Blob, Bundle
 
+from skilljuror.base.skill import Blob, Bundle
 from skilljuror.skill.bundles.reader import make_bundle
 
 FRAGMENTS = (

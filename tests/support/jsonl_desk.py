@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import msgspec
-from skilljuror.base.review import ReviewItem, ReviewText
 
 from skilljuror.base.errors import UsageError
+from skilljuror.base.review import ReviewItem, ReviewText
 from skilljuror.measures.agreement import Agreement, agreement
 from skilljuror.review.page import serve
 from skilljuror.review.reviewing import Reviewing

@@ -3,6 +3,8 @@
 from typing import Any
 
 import yaml
+
+from skilljuror.base.files import data_dir
 from skilljuror.base.trajectory import (
     Compaction,
     Message,
@@ -12,8 +14,6 @@ from skilljuror.base.trajectory import (
     ToolResult,
     Trajectory,
 )
-
-from skilljuror.base.files import data_dir
 
 CASES: dict[str, dict[str, Any]] = {
     case["id"]: case

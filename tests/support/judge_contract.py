@@ -11,10 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from skilljuror.base.errors import resolve
 from skilljuror.base.results import Verdict
 from skilljuror.base.trajectory import Trajectory
-
-from skilljuror.base.errors import resolve
 from skilljuror.judge import JUDGES, Judge
 from skilljuror.judge.shown import RUN_KINDS, call_text
 from tests.support.planted_uptake import PlantedEvent, planted_events

@@ -1,7 +1,6 @@
 """Skills about a kiln, made of parts, and their `pd`: what layouts are tried on."""
 
 from skilljuror.base.skill import Blob, Bundle
-
 from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import laid_out
 

@@ -2,11 +2,10 @@
 
 from functools import cache
 
-from skilljuror.base.skill import Bundle, Plan
-
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify
 from skilljuror.base.errors import resolve
+from skilljuror.base.skill import Bundle, Plan
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.base import Transform, needed, plan_of
 from skilljuror.skill.bundles.reader import make_bundle

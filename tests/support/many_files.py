@@ -2,9 +2,8 @@
 
 from functools import cache
 
-from skilljuror.base.skill import Blob, Bundle, Plan
-
 from skilljuror.audit.plans.render import render
+from skilljuror.base.skill import Blob, Bundle, Plan
 from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import transform
 

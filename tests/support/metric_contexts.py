@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
 from skilljuror.base.results import TrialContext
 from skilljuror.base.study import TrialRecord
 from skilljuror.base.trajectory import (

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from skilljuror.base.trajectory import Trajectory
-
 from skilljuror.logs.base import Source
 from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from skilljuror.base.skill import Blob, Bundle, Skill
-
 from tests.support.gate_pairs import FAITHFUL, FLAT, SOURCE, edited, rebuilt
 from tests.support.knowledge_bundles import bundle
 

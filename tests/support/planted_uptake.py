@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
-from skilljuror.base.trajectory import ResourceEvent, Trajectory
 
+from skilljuror.base.trajectory import ResourceEvent, Trajectory
 from skilljuror.events.attribute import attribute
 from tests.support.atif_documents import agent_step, document
 from tests.support.claude_logs import assistant, row, runs, tool_result, tool_use, user, write_lines

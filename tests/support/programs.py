@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from msgspec.structs import replace
-from skilljuror.base.build import Finding
 
 from skilljuror.audit.gates.findings import gate_result
+from skilljuror.base.build import Finding
 from skilljuror.base.errors import HarnessError
 from skilljuror.harness.local import LocalHarness
 from skilljuror.layouts.layouts.origin import Origin

@@ -11,7 +11,6 @@ from pathlib import Path
 from skilljuror.base.results import Ingested, Verdict
 from skilljuror.base.study import TrialRecord
 from skilljuror.base.trajectory import ResourceEvent
-
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 

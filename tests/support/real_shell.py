@@ -11,7 +11,6 @@ from pathlib import Path
 
 from skilljuror.base.skill import class_of
 from skilljuror.base.trajectory import Resource, SkillManifest, ToolCall, ToolResult
-
 from skilljuror.events.attribute import attribute
 from tests.support.attribution_runs import run_of
 

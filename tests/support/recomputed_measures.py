@@ -10,10 +10,10 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from msgspec.structs import replace
+
+from skilljuror.base import texts
 from skilljuror.base.skill import MappedUnit, ResourceClass, Unit, UnitLocation
 from skilljuror.base.trajectory import Resource, SkillManifest, Step, ToolCall, ToolResult
-
-from skilljuror.base import tokens
 from skilljuror.store import open_write
 from skilljuror.store.rows import analyse
 from tests.support import fabricated_records as fake
@@ -265,7 +265,7 @@ def tokens_shown(use):
     ranges: dict[int, str] = {}
     for skill, path, n in seen_units(use):
         ranges[n] = FILES[skill, path][n - 1]
-    return tokens.count("".join(f"{ranges[n]}\n" for n in sorted(ranges)))
+    return texts.count("".join(f"{ranges[n]}\n" for n in sorted(ranges)))
 
 
 def knowledge(found, one):

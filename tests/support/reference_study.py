@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skilljuror.base.study import ModelPrice, StudyPlan
-
 from skilljuror.base.files import StudyFolder, write_record
+from skilljuror.base.study import ModelPrice, StudyPlan
 from tests.support import fabricated_records as fake
 from tests.support.published_answers import (
     CONDITIONS,

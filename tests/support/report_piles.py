@@ -5,7 +5,6 @@ from pathlib import Path
 from skilljuror.base.results import Ingested, OfferedRow, SourceRow
 from skilljuror.base.review import JudgedBuild
 from skilljuror.base.trajectory import ResourceEvent
-
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.base.skill import Blob
-
 from skilljuror.layouts.build.build import digests_of_parts
 from skilljuror.layouts.build.manifests import (
     variant_manifest,

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from skilljuror.base.build import BuildRecord
-
 from skilljuror.layouts.build.build import build_source
 from tests.support.studies import PROGRAMS
 

@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any
 
 import pytest
-from skilljuror.base.skill import Blob, Bundle
 
 from skilljuror.audit.plans.render import render
 from skilljuror.base.llm import ModelChoice, ModelClient
+from skilljuror.base.skill import Blob, Bundle
 from skilljuror.layouts.layouts.baseline import Baseline
 from skilljuror.layouts.llm.rewrite_request import page_with_placeholders, placeholder_files
 from skilljuror.skill.bundles.reader import make_bundle

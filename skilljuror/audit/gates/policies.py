@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Literal
 
 import yaml
 from pydantic import Field, ValidationError
@@ -26,7 +27,7 @@ class Limit(Record):
 class Policy(Record):
     """Rules that turn findings into a verdict."""
 
-    format_version: int = 1
+    format_version: Literal[1] = 1
     """Version of this record."""
     name: str
     """Name of the policy."""

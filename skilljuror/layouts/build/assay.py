@@ -59,8 +59,6 @@ def assay(
         for entry in record.variants
     }
     parent = load_bundle(source, record.name) if source else saved_source(build, record)
-    if parent is None:
-        raise StudyError(f"{str(build)!r} has no source; build it again", file=str(build))
     policies = _policies(build, record, settings)
     counts = {name: _Counts() for name in MUTATIONS}
     slips: list[AssaySlip] = []

@@ -108,9 +108,6 @@ def _unfit_target(target: Path, why: str, fix: str) -> UsageError:
     )
 
 
-def saved_source(build: Path, record: BuildRecord) -> Bundle | None:
-    """Load the saved source; None for a build of format 1, which has none.
-
-    Raises BundleError for an invalid file.
-    """
-    return load_tar(build / SOURCE, record.name) if record.format_version > 1 else None
+def saved_source(build: Path, record: BuildRecord) -> Bundle:
+    """Load the saved source. Raises BundleError for an invalid file."""
+    return load_tar(build / SOURCE, record.name)

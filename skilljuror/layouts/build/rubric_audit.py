@@ -17,7 +17,7 @@ from skilljuror.audit.gates.rubric import (
     rubric_digest,
 )
 from skilljuror.base.build import VariantManifest
-from skilljuror.base.errors import QuestionRefused, StudyError, UnusableAnswer, require
+from skilljuror.base.errors import QuestionRefused, UnusableAnswer, require
 from skilljuror.base.files import StudyFolder, append_jsonl, read_rows
 from skilljuror.base.llm import (
     MOST_UNPARSED,
@@ -163,13 +163,8 @@ def _judge_build(client: ModelClient, build: Path) -> list[RubricVerdict]:
 def _texts(build: Path, variant: str) -> tuple[Bundle, Bundle]:
     """Source and variant."""
     record = load_build(build)
-    source = saved_source(build, record)
-    if source is None:
-        raise StudyError(
-            f"{str(build)!r} has no source to judge its variants against; build it again",
-            file=str(build),
-        )
-    return source, load_bundle(build / VARIANTS / variant, record.name, inspect=False)
+    candidate = load_bundle(build / VARIANTS / variant, record.name, inspect=False)
+    return saved_source(build, record), candidate
 
 
 def _count_earlier_answers(client: ModelClient, cap: SpendingCap, builds: Sequence[Path]) -> None:

@@ -2,7 +2,6 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skilljuror.base.skill import Unit
 
 from skilljuror.audit.comparison.generated_lines import (
     LEAST_CUT,
@@ -11,6 +10,7 @@ from skilljuror.audit.comparison.generated_lines import (
     _FileMentions,
 )
 from skilljuror.audit.comparison.unit_matching import MatchedBundles, match_units
+from skilljuror.base.skill import Unit
 from skilljuror.skill.units.extract import units_of
 from skilljuror.skill.units.normalised_text import TextNormaliser
 from tests.support.knowledge_bundles import skill

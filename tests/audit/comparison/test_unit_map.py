@@ -1,6 +1,5 @@
-from skilljuror.base.skill import UnitLocation
-
 from skilljuror.audit.comparison.unit_matching import knowledge_map
+from skilljuror.base.skill import UnitLocation
 from tests.support.knowledge_bundles import skill
 
 SOURCE = skill(

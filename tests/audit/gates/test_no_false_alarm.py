@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from skilljuror.base.skill import Bundle
 
 from skilljuror.audit.audit import audit
+from skilljuror.base.skill import Bundle
 from skilljuror.layouts.build.build import build_source
 from tests.support.knowledge_bundles import skill
 

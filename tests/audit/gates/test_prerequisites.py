@@ -1,9 +1,9 @@
 """What a root uses is defined in it or in a page opened before, unless the parent had the same gap."""
 
 import pytest
-from skilljuror.base.skill import Bundle
 
 from skilljuror.audit.gates.layout import LayoutGate
+from skilljuror.base.skill import Bundle
 from tests.support.knowledge_bundles import skill
 
 PARTS = {

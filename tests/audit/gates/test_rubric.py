@@ -1,9 +1,9 @@
 """What code answers to the items of the rubric."""
 
 import pytest
-from skilljuror.base.build import Finding, GateResult
 
 from skilljuror.audit.gates.rubric import code_answers, load_rubric
+from skilljuror.base.build import Finding, GateResult
 from tests.support import fabricated_records as fake
 
 ROOT, SUPPORT = "csv-report/SKILL.md", "csv-report/references/a.md"

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 from msgspec import structs
-from skilljuror.base.skill import Blob, Bundle, Copy, Generated, Plan, PlannedFile, Substitution
 
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify
+from skilljuror.base.skill import Blob, Bundle, Copy, Generated, Plan, PlannedFile, Substitution
 from skilljuror.skill.bundles.reader import make_bundle
 
 ROOT = "demo/SKILL.md"

@@ -1,10 +1,10 @@
 """`advise`: the tokens are those of the closed form, and what was not observed stays unknown."""
 
 import pytest
-from skilljuror.base.review import JudgedBuild
-from skilljuror.base.texts import count
 
 from skilljuror.base.errors import BundleError, StoreError, StudyError, UsageError
+from skilljuror.base.review import JudgedBuild
+from skilljuror.base.texts import count
 from skilljuror.layouts.build.build import build_source
 from skilljuror.report.advise import LAYOUTS, SHARES, advise, cheaper_at
 from skilljuror.store import open_write

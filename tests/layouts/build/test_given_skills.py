@@ -1,10 +1,10 @@
 import shutil
 
 import pytest
-from skilljuror.base.study import SkillSource
 
 from skilljuror.base.errors import BundleError, StudyError
 from skilljuror.base.files import StudyFolder, digest_tree
+from skilljuror.base.study import SkillSource
 from skilljuror.layouts.build.given_skills import GivenSkills, given_rows
 from skilljuror.skill.bundles import load_bundle
 from skilljuror.study.plan import changed_fields, freeze, load_study

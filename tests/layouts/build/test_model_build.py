@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from skilljuror.base.build import VariantRound
 from typer.testing import CliRunner
 
+from skilljuror.base.build import VariantRound
 from skilljuror.base.errors import ModelError, SkilljurorError, UsageError
 from skilljuror.base.files import digest_json, read_jsonl, read_rows, write_jsonl
 from skilljuror.base.llm import ModelClient

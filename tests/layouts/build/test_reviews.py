@@ -1,10 +1,10 @@
 """Decisions settle what the gates leave to a person; what they fail by themselves stands."""
 
 import pytest
-from skilljuror.base.review import Decision
 
 from skilljuror.base.errors import GateError
 from skilljuror.base.files import StudyFolder, append_jsonl
+from skilljuror.base.review import Decision
 from skilljuror.layouts.build.reviews import answered, flagged, reviewed, waivers_of
 from skilljuror.review.desk import StudyDesk
 from skilljuror.review.waivers import open_findings, waive_finding

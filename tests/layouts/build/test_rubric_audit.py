@@ -5,11 +5,11 @@ import shutil
 from functools import partial
 
 import pytest
-from skilljuror.base.results import Price
 
 from skilljuror.base.errors import ModelError
 from skilljuror.base.files import read_jsonl
 from skilljuror.base.llm import ModelChoice, ModelClient
+from skilljuror.base.results import Price
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.layouts.build.rubric_audit import items_at, judge_builds

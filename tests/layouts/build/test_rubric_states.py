@@ -3,9 +3,9 @@
 import shutil
 
 import pytest
-from skilljuror.base.review import Decision
 
 from skilljuror.base.files import append_jsonl
+from skilljuror.base.review import Decision
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.layouts.build.rubric_audit import judge_builds

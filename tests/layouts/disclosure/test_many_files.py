@@ -9,11 +9,11 @@ from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
 import pytest
-from skilljuror.base.skill import Bundle
 
 from skilljuror.audit.audit import audit
 from skilljuror.audit.plans.render import rebuild
 from skilljuror.audit.plans.verify import verify
+from skilljuror.base.skill import Bundle
 from skilljuror.layouts.disclosure.routing_table import MAX_ROWS
 from skilljuror.layouts.layouts.progressive_disclosure import ROOT_LINES
 from skilljuror.skill.markdown.block_index import markdown_index

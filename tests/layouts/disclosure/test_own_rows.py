@@ -1,10 +1,10 @@
 """Lines that lead to files: the author's own come first, and no line repeats them."""
 
 import pytest
-from skilljuror.base.skill import Blob
 
 from skilljuror.audit.gates.knowledge import KnowledgeGate
 from skilljuror.audit.gates.layout import LayoutGate
+from skilljuror.base.skill import Blob
 from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import laid_out
 

@@ -1,8 +1,8 @@
 """Paths in text: prose names a moved file by its new path, code is never changed."""
 
 import pytest
-from skilljuror.base.skill import Blob, Bundle
 
+from skilljuror.base.skill import Blob, Bundle
 from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import laid_out
 

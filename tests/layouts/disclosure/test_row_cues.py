@@ -1,8 +1,8 @@
 """Reasons of rows: whole sentences of the source, with a condition or a purpose."""
 
 import pytest
-from skilljuror.base.skill import Blob
 
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.disclosure.row_cues import (
     Candidate,
     chosen_cues,

@@ -1,8 +1,8 @@
 """The scope of a section: main path or branch, and why."""
 
 import pytest
-from skilljuror.base.skill import Blob
 
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.disclosure.scope import scopes_of, title_reason
 from skilljuror.layouts.disclosure.sections import FlatSkill
 from skilljuror.skill.bundles.reader import make_bundle

@@ -1,8 +1,7 @@
 """The sections of a flat page: a procedure stays in one file."""
 
-from skilljuror.base.skill import Blob
-
 from skilljuror.audit.audit import audit
+from skilljuror.base.skill import Blob
 from skilljuror.skill.bundles.reader import make_bundle
 from tests.support.laid_out import laid_out
 

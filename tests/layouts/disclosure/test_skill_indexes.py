@@ -3,10 +3,10 @@
 from pathlib import PurePosixPath
 
 import pytest
-from skilljuror.base.skill import Bundle
 
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify
+from skilljuror.base.skill import Bundle
 from skilljuror.layouts.layouts.progressive_disclosure import ProgressiveDisclosure
 from tests.support.bundle_corpus import TRAPS
 from tests.support.laid_out import built

@@ -1,9 +1,9 @@
 """flat-files: all prose on one page, and on disk what commands need."""
 
 import pytest
-from skilljuror.base.skill import Blob
 
 from skilljuror.base.errors import TransformError
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.build.build import build_source
 from skilljuror.skill.bundles import write_bundle
 from skilljuror.skill.bundles.reader import make_bundle

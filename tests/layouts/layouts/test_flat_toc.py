@@ -4,11 +4,11 @@ import re
 from urllib.parse import unquote
 
 import pytest
-from skilljuror.base.skill import Blob
 
 from skilljuror.audit.audit import audit
 from skilljuror.audit.gates.pointers import pointer_observations
 from skilljuror.base.errors import TransformError
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.base import plan_of
 from skilljuror.layouts.build.assay import assay
 from skilljuror.layouts.build.build import build_source

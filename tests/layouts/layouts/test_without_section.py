@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from skilljuror.base.texts import count
 
 from skilljuror.base.errors import TransformError
+from skilljuror.base.texts import count
 from skilljuror.layouts.build.build import build_source, load_transform
 from skilljuror.layouts.build.scopes import flat_page
 from skilljuror.layouts.layouts.without_section import titles_of

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from skilljuror.base.skill import Blob
 
 from skilljuror.audit.audit import audit
 from skilljuror.base.errors import ModelError, TransformError
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.layouts.llm.rewrite import Rewriter
 from skilljuror.layouts.llm.rewrite_request import (

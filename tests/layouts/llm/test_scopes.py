@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from skilljuror.base.skill import Blob
 
 from skilljuror.base.errors import ModelError
+from skilljuror.base.skill import Blob
 from skilljuror.layouts.disclosure.scope import open_sections
 from skilljuror.layouts.disclosure.sections import FlatSkill
 from skilljuror.layouts.llm.prompts import load_prompt

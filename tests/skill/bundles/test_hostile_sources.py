@@ -7,9 +7,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from skilljuror.base.skill import Blob
 
 from skilljuror.base.errors import BundleError
+from skilljuror.base.skill import Blob
 from skilljuror.skill.bundles import load_bundle, write_bundle
 from skilljuror.skill.bundles.limits import MAX_DEPTH, MAX_FILE_BYTES, MAX_FILES, MAX_NAME
 

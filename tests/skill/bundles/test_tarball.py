@@ -4,9 +4,9 @@ import io
 import tarfile
 
 import pytest
-from skilljuror.base.skill import Blob
 
 from skilljuror.base.errors import BundleError
+from skilljuror.base.skill import Blob
 from skilljuror.skill.bundles.reader import load_tar, make_bundle, tar_of
 
 ROOT = Blob(b"---\nname: kiln\ndescription: Fire clay.\n---\nFire it.\n")

@@ -1,8 +1,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from skilljuror.base.skill import CONTENT_KINDS
 
+from skilljuror.base.skill import CONTENT_KINDS
 from skilljuror.skill.units.extract import units_of
 from tests.support.knowledge_bundles import bundle, skill
 

@@ -5,10 +5,10 @@ import textwrap
 
 import pytest
 from msgspec import structs
-from skilljuror.base.texts import texts_below
-from skilljuror.base.trajectory import Message, Step
 
 from skilljuror.base.files import StudyFolder
+from skilljuror.base.texts import texts_below
+from skilljuror.base.trajectory import Message, Step
 from skilljuror.layouts.build.protected_texts import fingerprints_of, save_fingerprints
 from skilljuror.skill.generated.templates import fill_template
 from skilljuror.store.questions import run

@@ -1,10 +1,10 @@
 """From a real shape of log to the flag: text that its arm should never have seen is found."""
 
 import pytest
+
 from skilljuror.base.build import BuildRecord
 from skilljuror.base.review import JudgedBuild
 from skilljuror.base.trajectory import Resource, SkillManifest
-
 from skilljuror.layouts.build.manifests import NOTHING_OFFERED
 from skilljuror.store import open_write
 from skilljuror.store.questions import run

@@ -1,8 +1,8 @@
 """Names of projects and persons: stored only where asked for, and never without quotes."""
 
 import pytest
-from skilljuror.base.trajectory import Trajectory
 
+from skilljuror.base.trajectory import Trajectory
 from skilljuror.store.questions import run
 from skilljuror.store.rows import person_of, project_of
 from tests.support.cli_process import call, complaint

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.base import tokens
+from skilljuror.base import texts
 from skilljuror.measures.run_measures import step_texts
 from skilljuror.store import rows as token_counts
 from skilljuror.store.logs import ingest_logs
@@ -89,7 +89,7 @@ def test_what_is_remembered_is_bounded(monkeypatch):
     monkeypatch.setattr(token_counts, "CACHED_TEXTS", 3)
     (trajectory,) = goldens.trajectories("codex-rollout/skill-read")
     expected = {
-        (step.agent, step.index): sum(map(tokens.count, step_texts(step)))
+        (step.agent, step.index): sum(map(texts.count, step_texts(step)))
         for step in trajectory.steps
     }
     assert token_counts.step_tokens(trajectory) == expected
@@ -122,10 +122,10 @@ def test_a_worker_that_counts_nothing_loads_no_tokenizer(tmp_path):
 @settings(deadline=None, max_examples=20)
 @given(before=st.text(max_size=20), blank=st.sampled_from(" \t\u00a0"), after=st.text(max_size=20))
 def test_long_blanks_do_not_overflow_the_tokenizer(before, blank, after):
-    long = before + blank * (tokens.LONG_BLANK + 7) + after
+    long = before + blank * (texts.LONG_BLANK + 7) + after
     encoder = published_encoding()
-    assert abs(tokens.count(long) - len(encoder.encode_ordinary(long))) <= 2
+    assert abs(texts.count(long) - len(encoder.encode_ordinary(long))) <= 2
 
 
 def test_a_million_blanks_are_counted():
-    assert 5_000 < tokens.count(" " * 1_000_000) < 20_000
+    assert 5_000 < texts.count(" " * 1_000_000) < 20_000

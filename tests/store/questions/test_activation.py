@@ -6,11 +6,11 @@ from itertools import product
 from typing import Any
 
 import pytest
+
+from skilljuror.base.errors import StudyError
 from skilljuror.base.results import OfferedRow
 from skilljuror.base.study import TaskEntry, TaskTrigger
 from skilljuror.base.trajectory import UnknownTool
-
-from skilljuror.base.errors import StudyError
 from skilljuror.harness.tasks import task_attributes
 from skilljuror.measures.rates import wilson_interval
 from skilljuror.store import open_write

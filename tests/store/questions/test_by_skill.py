@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from skilljuror.base.results import OfferedRow
 
 from skilljuror.base.errors import QueryError
+from skilljuror.base.results import OfferedRow
 from skilljuror.store import open_write
 from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake

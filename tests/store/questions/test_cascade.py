@@ -1,8 +1,8 @@
 """The question `cascade`, from rows made by hand."""
 
 import pytest
-from skilljuror.base.results import JudgeCalls
 
+from skilljuror.base.results import JudgeCalls
 from skilljuror.store import open_write
 from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
+
 from skilljuror.base.results import CheckResult
 from skilljuror.base.review import Acceptance
 from skilljuror.base.study import Condition
-
 from skilljuror.report.computed import Answers
 from skilljuror.report.headline import Headline, headline
 from skilljuror.report.page import build_report

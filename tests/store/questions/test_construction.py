@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skilljuror.base.review import JudgedBuild, RubricVerdict
 
+from skilljuror.base.review import JudgedBuild, RubricVerdict
 from skilljuror.cli.output import command_line
 from skilljuror.measures.rates import MIN_TASKS, share
 from skilljuror.store import open_write

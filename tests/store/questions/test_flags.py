@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+
 from skilljuror.base.results import OfferedRow
 from skilljuror.base.trajectory import Step
-
 from skilljuror.logs.assembly import REWOUND
 from skilljuror.logs.codex import SKILL_LIST_CUT
 from skilljuror.store import open_write

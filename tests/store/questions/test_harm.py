@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from scipy.stats import fisher_exact
-from skilljuror.base.results import CheckResult, UnitUse
 
+from skilljuror.base.results import CheckResult, UnitUse
 from skilljuror.measures.power import holm
 from skilljuror.store import open_write
 from skilljuror.store.connect import open_read

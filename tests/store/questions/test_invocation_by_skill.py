@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
+
 from skilljuror.base.results import OfferedRow
 from skilljuror.base.trajectory import Via
-
 from skilljuror.measures.run_measures import is_invocation
 from skilljuror.store import open_write
 from skilljuror.store.questions import run

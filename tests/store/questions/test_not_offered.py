@@ -1,10 +1,10 @@
 """A skill of the variant that the log's list lacks: raised where the list is whole, and only there."""
 
 import pytest
+
 from skilljuror.base.results import OfferedRow
 from skilljuror.base.review import JudgedBuild
 from skilljuror.base.trajectory import SkillManifest
-
 from skilljuror.store import open_write
 from skilljuror.store.questions import run
 from skilljuror.store.rows import analyse

@@ -6,11 +6,11 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+
 from skilljuror.base.build import FileDigest
+from skilljuror.base.errors import QueryError
 from skilljuror.base.results import CheckResult
 from skilljuror.base.review import Acceptance
-
-from skilljuror.base.errors import QueryError
 from skilljuror.report.computed import Answers
 from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write

@@ -5,8 +5,8 @@ from typing import Any
 
 import duckdb
 import pytest
-from skilljuror.base.results import UptakeCategory
 
+from skilljuror.base.results import UptakeCategory
 from skilljuror.report.computed import Answers
 from skilljuror.report.headline import headline
 from skilljuror.store import open_read, open_write

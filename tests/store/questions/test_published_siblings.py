@@ -10,9 +10,9 @@ from statistics import fmean
 import numpy as np
 import pytest
 from scipy.stats import binom
+
 from skilljuror.base.results import CheckResult
 from skilljuror.base.study import Contrast
-
 from skilljuror.store import open_write
 from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake

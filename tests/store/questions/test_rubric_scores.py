@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from skilljuror.base.results import CheckOutcome, CheckResult
 
+from skilljuror.base.results import CheckOutcome, CheckResult
 from skilljuror.store import open_write
 from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from skilljuror.base.results import OfferedRow
 
+from skilljuror.base.results import OfferedRow
 from skilljuror.store import open_write
 from skilljuror.store.questions import remarks_on, run
 from tests.support import fabricated_records as fake

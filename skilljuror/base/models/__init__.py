@@ -1,1 +1,0 @@
-"""Records: what stages hand to each other. No behaviour beyond properties."""

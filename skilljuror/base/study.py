@@ -1,0 +1,742 @@
+"""Records of a study: its file, frozen plan, tasks, agents and trials."""
+
+import json
+import math
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct, field
+from pydantic import ConfigDict, Field, FiniteFloat, StrictBool, model_validator
+
+from skilljuror.base.build import PdWorth, Record
+
+# Tasks that a study leaves out before it runs.
+
+
+class Exclusion(Record):
+    """A task that a person excludes before the study."""
+
+    task: str
+    """Name of the task."""
+    category: str = Field(min_length=1)
+    """Category for counting, such as external credential."""
+    reason: str = Field(min_length=1)
+    """Reason in one sentence."""
+
+
+class ExclusionRules(Record):
+    """Rules that exclude tasks before the study, based on their builds."""
+
+    max_tokens: int | None = Field(default=None, gt=0)
+    """Exclude tasks for which a condition offers a Skill with more tokens than this."""
+    pd_worth: PdWorth | None = None
+    """Exclude tasks by `pd_worth` of the build: none, tasks whose `pd` has nothing to open on demand; small,
+    those with little too."""
+
+
+NO_SKILL, NO_ANSWER, NO_LOG, NO_VERIFIER = "no_skill", "no_answer", "no_log", "no_verifier"
+
+TrialStatus = Literal["scored", "timeout", "unscored", "error"]
+TrialReason = Literal["no_answer", "no_log", "no_verifier"]
+TaskJudge = Literal["verifier", "rubric", "trigger"]
+"""What judges the trials of a task: tests/test.sh, else tests/rubric.json, else tests/trigger.json."""
+Disclosure = Literal["silent", "named"]
+"""Whether the prompt is the task's instruction alone, or names the offered Skills at its end."""
+ArmSetting = Literal["skill", "disclosure", "agent", "model", "effort"]
+"""Settings in which conditions can differ."""
+
+
+class SkillSource(Record):
+    """An existing Skill that a condition offers unchanged."""
+
+    path: str = Field(min_length=1)
+    """A skill's folder, a folder of skills or a .skill file, relative to the study file; {task} stands
+    for the task's name, {number} for that of the trial, so that each trial has a Skill of its own."""
+    revision: str | None = None
+    """Revision of the git repository around the path, such as a tag or a commit; null: the files on
+    disk."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare_path(cls, value: Any) -> Any:
+        return {"path": value} if isinstance(value, str) else value
+
+    def at(self, task: str) -> str:
+        """The path for a task."""
+        return self.path.replace("{task}", task)
+
+
+class AgentChoice(Record):
+    """Agent that runs the trials."""
+
+    name: str = "scripted"
+    """Registered name or module:attribute."""
+    model: str | None = None
+    """Model of the agent, if it has one."""
+    effort: str | None = None
+    """Reasoning effort in the agent's own terms, such as high."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Options of the agent."""
+
+
+class Condition(Record):
+    """One arm of a study: which Skill the agent is given, if any."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """Short name, used in trial names and tables."""
+    variant: str | None = None
+    """Variant of the task's build that the agent gets: a registered name, or the module:attribute of a
+    transform; null offers no Skill."""
+    skill: SkillSource | None = None
+    """Instead of a variant: an existing Skill at a path or in a git revision."""
+    disclosure: Disclosure | None = None
+    """Overrides the study's disclosure; requires disclosure in `vary`, as do agent, model and effort."""
+    model: str | None = None
+    """Overrides the agent's model."""
+    effort: str | None = None
+    """Overrides the agent's effort."""
+    tasks: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """Names or globs of its tasks; default: all. Comparisons use the tasks of both arms."""
+    agent: AgentChoice | None = None
+    """Another agent, with its own model, effort and options."""
+
+    @property
+    def offers(self) -> str | None:
+        """Name of the offered Skill in trials and tables: the variant, or the condition's name for an
+        existing Skill; None for no Skill."""
+        return self.name if self.skill else self.variant
+
+
+class TaskEntry(Record):
+    """One task of a study, or all that match a glob."""
+
+    path: str
+    """Folder in Harbor task format, relative to the study file; or a glob of folders, such as tasks/*."""
+    skills: str | None = None
+    """Source bundle, relative to the study file, {task} for the task's name; default:
+    environment/skills of the task."""
+    attributes: dict[str, str] = Field(default_factory=dict)
+    """Task attributes (workflow_type, validation_type, domain); default: task.toml [metadata]."""
+
+
+class Contrast(Record):
+    """Headline comparison."""
+
+    treatment: str
+    """Condition on the plus side."""
+    control: str
+    """Condition on the minus side."""
+
+
+class HarnessChoice(Record):
+    """Harness that runs the trials."""
+
+    name: str = "local"
+    """Registered name or module:attribute."""
+    timeout_sec: float = Field(default=60.0, gt=0, allow_inf_nan=False)
+    """Time limit for the agent of one trial, seconds."""
+    verifier_timeout_sec: float = Field(default=60.0, gt=0, allow_inf_nan=False)
+    """Time limit for the verifier of one trial, seconds."""
+    timeouts: Literal["study", "task"] = "study"
+    """task: a limit in a task's task.toml goes before those above."""
+    timeout_multiplier: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    """Factor of every limit."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Options of the harness (local: isolation = auto | bwrap | sealed | none)."""
+
+
+class BuildChoice(Record):
+    """How the variants are built and gated; other fields are options of the transforms."""
+
+    model_config = ConfigDict(extra="allow")
+    engine: Literal["plan", "assign", "rewrite"] = "plan"
+    """plan: rules move text; assign: a model judges what belongs to the main path; rewrite: a model writes."""
+    model: str | None = None
+    """The model of assign and rewrite, as litellm names it, such as openai/gpt-5.4; its address and key
+    come from the environment."""
+    rubric: str | None = None
+    """Model that rates rewrites by the rubric, as litellm names it (engine rewrite)."""
+    assay: int = Field(default=0, ge=0, le=1000)
+    """Measure the gates on every build: plant known drift and benign edits at up to this many places per kind
+    of change and variant; the report shows how many were flagged. 0 turns it off."""
+    gates: tuple[str, ...] = ()
+    """Additional gates, as module:attribute."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the transforms."""
+        return dict(self.model_extra or {})
+
+
+class Budget(Record):
+    """Limits for all attempts of a study together; a run stops between trials when one is reached."""
+
+    dollars: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """US dollars for models; null: no limit."""
+    minutes: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Minutes of agents' work; null: no limit."""
+
+
+class ModelPrice(Record):
+    """Price of a model's tokens, US dollars per million in each of four disjoint classes."""
+
+    model: str = Field(min_length=1)
+    """Name of the model; provider prefix, date and punctuation do not matter."""
+    input: float = Field(ge=0, allow_inf_nan=False)
+    """Input tokens that were neither read from nor written to a cache."""
+    cache_write: float = Field(ge=0, allow_inf_nan=False)
+    """Input tokens written to a cache."""
+    cache_read: float = Field(ge=0, allow_inf_nan=False)
+    """Input tokens read from a cache."""
+    output: float = Field(ge=0, allow_inf_nan=False)
+    """Output tokens."""
+    as_of: date
+    """Date of the price, YYYY-MM-DD."""
+
+
+_CHANGEABLE = {"retries", "stop_after_unanswered", "budget", "prices", "accept_skills"}
+"""Fields of a study file that may change between runs."""
+
+
+class StudyConfig(Record):
+    """study.yaml: the tasks, conditions, agent and trials of a study, as a person writes them."""
+
+    format_version: Literal[1] = 1
+    """Version of the study file."""
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """Short name of the study."""
+    seed: int = 0
+    """Seed of trial order and of the agents' own seeds."""
+    trials_per_cell: int = Field(default=5, ge=1, le=1000)
+    """Trials of every (task, condition) pair."""
+    tasks: tuple[TaskEntry, ...] = Field(min_length=1)
+    """The tasks."""
+    conditions: tuple[Condition, ...] = Field(min_length=1)
+    """The arms."""
+    contrast: Contrast | None = None
+    """Headline comparison; default: the last condition against the nearest that differs in one setting."""
+    harness: HarnessChoice = HarnessChoice()
+    """Harness."""
+    agent: AgentChoice = AgentChoice()
+    """Agent."""
+    build: BuildChoice = BuildChoice()
+    """How the variants are built and gated."""
+    metrics: tuple[str, ...] = ()
+    """Additional metrics for ingest, as module:attribute."""
+    disclosure: Disclosure = "silent"
+    """silent: the prompt is the task's instruction; named: it also names the offered Skills at its end."""
+    vary: tuple[ArmSetting, ...] = ("skill",)
+    """Settings that may differ between conditions; any other difference is an error."""
+    primary_outcome: Literal["strict_pass", "reward", "checks"] = "strict_pass"
+    """Outcome that the headline compares. checks: the share of points that a trial earned in the verifier's tests,
+    or, if no trial of its task reported any, in its rubrics' items, never in both; without all results it has none."""
+    margin: float | None = Field(default=None, gt=0, le=100)
+    """Difference in the primary outcome, percentage points, below which the arms count as equivalent.
+    Declare it before the run."""
+    healthy_first: int | None = Field(default=None, ge=1)
+    """Trials of every (task, condition) pair that count; the others are spares. First come usable trials with
+    a reward, then usable ones without, such as time-outs, each by number. Default: all count."""
+    fewest_usable: int | None = Field(default=None, ge=2)
+    """Conditions with fewer usable trials get no figures. Default: no such rule."""
+    keep: tuple[str, ...] | None = Field(default=None, max_length=100)
+    """Globs of text files of the work that trials keep, such as out/*; default: those that agents changed."""
+    retries: int = Field(default=0, ge=0, le=100)
+    """Retries of a trial after a fault of the machine or the model's provider, with increasing pauses;
+    may change between runs."""
+    stop_after_unanswered: int = Field(default=5, ge=1)
+    """Stop the run after this many consecutive trials without an answer of the model or without a log;
+    may change between runs."""
+    budget: Budget = Budget()
+    """Limits for all attempts together; may change between runs."""
+    prices: tuple[ModelPrice, ...] = ()
+    """Prices that override the packaged list; may change between runs."""
+    accept_skills: tuple[str, ...] = ()
+    """Names of Skills that logs may list, or not list, whatever the condition offers, such as the agent's
+    own; may change between runs."""
+    exclude: tuple[Exclusion, ...] = ()
+    """Excluded tasks with reasons; they appear in the report but have no trials."""
+    exclude_rules: ExclusionRules = ExclusionRules()
+    """Rules that exclude tasks."""
+
+    @property
+    def planned(self) -> dict[str, Any]:
+        """Fields that a plan stores: all that affect trials."""
+        return self.model_dump(mode="json", exclude=_CHANGEABLE)
+
+    def agent_of(self, arm: Condition) -> AgentChoice:
+        """Return the agent of an arm, with its model and effort."""
+        chosen = arm.agent or self.agent
+        own = {"model": arm.model or chosen.model, "effort": arm.effort or chosen.effort}
+        return chosen.model_copy(update=own)
+
+    def settings(self, arm: Condition) -> dict[ArmSetting, str | None]:
+        """Return the settings of an arm in which arms can differ; the agent's include its options."""
+        agent = self.agent_of(arm)
+        options = json.dumps(agent.options, sort_keys=True, default=str) if agent.options else ""
+        skill = arm.variant
+        if arm.skill:
+            revision = arm.skill.revision
+            skill = f"{arm.skill.path} at {revision}" if revision else arm.skill.path
+        return {
+            "skill": skill,
+            "disclosure": arm.disclosure or self.disclosure,
+            "agent": f"{agent.name} {options}".rstrip(),
+            "model": agent.model,
+            "effort": agent.effort,
+        }
+
+
+class GivenSkill(Record):
+    """An existing Skill that a condition offers, frozen."""
+
+    path: str
+    """Path relative to the study file."""
+    commit: str | None = None
+    """Full commit hash; null for files on disk."""
+    tree_digest: str
+    """sha256 over paths, execute bits and contents."""
+
+
+class PlannedTask(Record):
+    """A task with its digests, frozen."""
+
+    name: str
+    """Folder name of the task, unique in the study."""
+    path: str
+    """Folder, relative to the study file."""
+    skills: str
+    """Source bundle, relative to the study file; "" if no arm needs one."""
+    attributes: dict[str, str]
+    """workflow_type, validation_type, domain and other metadata of the task."""
+    instruction_digest: str
+    """sha256 of the instruction."""
+    environment_digest: str
+    """Tree digest of environment/ without skills."""
+    verifier_digest: str
+    """Tree digest of tests/."""
+    source_digest: str
+    """Tree digest of the source bundle; "" when there is none."""
+    stripped: tuple[str, ...] = ()
+    """Skills removed from the task's own environment: environment/skills, its COPY lines, skills_dir."""
+    settings_digest: str = ""
+    """sha256 of task.toml; "" without one."""
+    given: dict[str, GivenSkill] = Field(default_factory=dict)
+    """Condition -> the existing Skill that it offers."""
+    judged_by: TaskJudge = "verifier"
+    """What judges its trials; without a verifier they have no reward."""
+
+    @property
+    def substrate_digest(self) -> str:
+        """Digest that must be equal across conditions: instruction, environment, verifier, settings."""
+        parts = (
+            self.instruction_digest, self.environment_digest, self.verifier_digest, self.settings_digest,
+        )  # fmt: skip
+        return "-".join(part[:16] for part in parts if part)
+
+
+class ExcludedTask(Record):
+    """An excluded task."""
+
+    name: str
+    """Folder name of the task."""
+    path: str
+    """Folder, relative to the study file."""
+    category: str
+    """Kind of reason."""
+    reason: str
+    """Reason in one sentence."""
+    decided_by: Literal["person", "max_tokens", "pd_worth", "build"]
+    """person (named in the study file), a rule, or build (no usable answer of a model)."""
+
+
+class PlannedTrial(Record):
+    """One trial to run."""
+
+    trial: str
+    """<task>__<condition>__<number>."""
+    task: str
+    """Name of the task."""
+    condition: str
+    """Name of the condition."""
+    number: int
+    """1-based number inside the cell."""
+    order: int
+    """0-based position in the run."""
+    block: int
+    """0-based block; each block holds every cell once, shuffled by the study's seed."""
+    seed: int
+    """Seed of the agent; equal for the same task and number in every condition."""
+
+
+class StudyPlan(Record):
+    """plan.json: the frozen plan."""
+
+    format_version: Literal[2] = 2
+    """Version of this record."""
+    skilljuror_version: str
+    """Version of the package that wrote it."""
+    config: StudyConfig
+    """The study file as read."""
+    config_digest: str
+    """sha256 of the study file's content and the tasks' digests; a run resumes only if it is unchanged."""
+    tasks: tuple[PlannedTask, ...]
+    """Tasks with digests."""
+    trials: tuple[PlannedTrial, ...]
+    """Trials in running order."""
+    excluded: tuple[ExcludedTask, ...] = ()
+    """Excluded tasks, in order of the study file."""
+    agent_digest: str | None = None
+    """sha256 of the agent's command and files; None before an agent is chosen. A run resumes only
+    with the same program."""
+
+
+class TrialRecord(Record):
+    """trial.json: one finished trial."""
+
+    format_version: Literal[1] = 1
+    """Version of this record."""
+    trial: str
+    """<task>__<condition>__<number>."""
+    task: str
+    """Name of the task."""
+    condition: str
+    """Name of the condition."""
+    number: int
+    """1-based number inside the cell."""
+    seed: int
+    """Seed of the agent."""
+    status: TrialStatus
+    """scored, timeout (the verifier's answer, if any, is in reward), unscored, error."""
+    reward: float | None = Field(ge=0, le=1)
+    """Verifier's reward in [0, 1]; None if missing."""
+    rewards: dict[str, FiniteFloat] = Field(default_factory=dict)
+    """Every reward of the verifier by name."""
+    exception: str | None = None
+    """Exception class if the agent did not end normally: AgentTimeoutError, NonZeroAgentExitCodeError, …"""
+    message: str | None = None
+    """Error message in one line."""
+    reason: TrialReason | None = None
+    """Why the verifier's result does not count: no_answer (unscored: the model did not answer according to
+    the log), no_log (error: the agent wrote no log), no_verifier (the task has none: a rubric or the use
+    of the Skill judges the trial)."""
+    agent: str
+    """Name of the agent."""
+    agent_version: str | None = None
+    """Version of the agent."""
+    agent_untried: str | None = None
+    """Remark on a version newer than every tried one, whose log may hold records that nobody reads; else
+    None."""
+    model: str | None = None
+    """Model; None for an agent without one."""
+    effort: str | None = None
+    """Requested reasoning effort, or None."""
+    scripted: bool = False
+    """True if a scripted policy ran; its figures say nothing about real agents."""
+    harness: str
+    """Name of the harness."""
+    isolation: str
+    """bwrap, none, docker, …"""
+    unsealed: tuple[str, ...] | None = None
+    """Parts of the sandbox's seal that were unavailable: syscall_filter, session_keyring; empty for a
+    sealed trial, None if unknown."""
+    config_digest: str
+    """Digest of the plan."""
+    substrate_digest: str
+    """Digest of instruction, environment and verifier as run."""
+    variant: str | None
+    """Offered variant, or the condition for an existing Skill; None for no Skill."""
+    disclosed: str | None = None
+    """Sentence at the end of the prompt that names the offered Skills, or None."""
+    variant_digest: str | None
+    """Tree digest of the offered variant in the sandbox before the agent ran."""
+    skill_root: str | None
+    """Path of the skills folder as the agent saw it."""
+    variant_digest_after: str | None = None
+    """Tree digest of the same folder after the agent, without files that its pages instruct to create. A
+    different digest means edits; "gone": the folder no longer exists; None: unknown."""
+    network: Literal["none", "host", "public", "allowlist"] | None = None
+    """Network of the agent: none, host, allowlist (listed hosts), public (a container's); None: unknown. A local verifier has none."""
+    task_network: str | None = None
+    """Network setting in task.toml, or None."""
+    started_at: str
+    """UTC, ISO 8601."""
+    finished_at: str
+    """UTC, ISO 8601."""
+    agent_seconds: float | None = Field(ge=0, allow_inf_nan=False)
+    """Wall clock of the agent, seconds; None if it never started."""
+    verifier_seconds: float | None = Field(ge=0, allow_inf_nan=False)
+    """Wall clock of the verifier, seconds; None if it never started."""
+    exit_code: int | None = None
+    """Exit status of the agent; None after a timeout."""
+    usage_reason: str | None = None
+    """Why tokens and cost are null, such as no_model."""
+    tools: tuple[str, ...] | None = None
+    """Names of the agent's tools if it lists them at its start, else None."""
+    left_out: tuple[str, ...] = ()
+    """Output of the agent that was not read, with the reason: a limit of reading, or its reader failed. Of
+    these the verifier did not get links out of the work, pipes, sockets and devices, which say so."""
+
+    @property
+    def strict_pass(self) -> bool:
+        """reward == 1 exactly; a missing reward is not a pass (measures §1.1)."""
+        return self.reward == 1.0
+
+    @property
+    def end(self) -> str:
+        """The status, or for an unscored trial its reason, which is counted separately."""
+        return self.reason if self.status == "unscored" and self.reason else self.status
+
+
+# An agent as a program.
+
+
+SKILLS = "~/.agents/skills"
+"""Folder in which most agents look for a user's Skills."""
+
+
+class AgentProgram(Struct, frozen=True):
+    """An agent as a program that a harness can start."""
+
+    name: str
+    """Name of the agent."""
+    version: str | None
+    """Its version."""
+    files: tuple[Path, ...]
+    """Files the program needs; copied into one folder of the sandbox."""
+    argv: tuple[str, ...]
+    """Command; `{agent_dir}` (folder of `files`), `{instruction}` (path of a file that holds the
+    instruction), `{prompt}` (the instruction itself), `{logs}` (folder for the agent's own logs),
+    `{skills}` (its folder of Skills, absent in the no-skill arm) and `{seed}` are filled in. It
+    starts in the task's working directory."""
+    model: str | None = None
+    """Model, where it has one."""
+    scripted: bool = False
+    """True for a policy without a language model."""
+    usage_reason: str | None = None
+    """Why tokens and cost are null, such as no_model."""
+    keys: tuple[str, ...] = ()
+    """Environment variables that hold its keys, such as OPENAI_API_KEY. Their values come from the
+    environment of the run, reach only the agent's process, and are redacted from its output."""
+    effort: str | None = None
+    """Requested reasoning effort, in the agent's own terms."""
+    skills: str | None = SKILLS
+    """Folder in which it looks for a user's Skills; `~` is its HOME. If None, the prompt names the path
+    of each Skill."""
+    home_files: dict[str, str] = {}
+    """Path in its HOME -> text of a file to create there, such as its settings."""
+    env: dict[str, str] = {}
+    """Environment variables in addition to those of every trial."""
+    logs: tuple[str, ...] = ()
+    """Folders in its HOME, such as `~/.codex/sessions`, that are saved along with `{logs}`."""
+    writes_log: bool = False
+    """Whether it always writes a log, so that a trial without one is an error. False if unknown."""
+    shown: tuple[Path, ...] = ()
+    """Files and folders of this machine that it needs, mounted at their own paths."""
+
+
+# Harbor's record of one trial, read without importing Harbor.
+
+
+SKILL_ROOTS = {"0.24": "/harbor/skills", "0.25": "/runtime/skills"}
+"""Supported version of Harbor -> folder in which it mounts a trial's Skills."""
+OUT_OF_TIME = frozenset({"AgentTimeoutError"})
+"""Harbor exceptions of an agent that timed out; the verifier still ran."""
+CANCELLED = frozenset({"CancelledError", "KeyboardInterrupt"})
+"""Harbor exceptions of a trial cancelled from outside."""
+ENVIRONMENT_FIELDS = (
+    "cpu_enforcement_policy", "delete", "env", "extra_allowed_hosts", "extra_docker_compose", "force_build",
+    "memory_enforcement_policy", "mounts", "override_cpus", "override_gpus", "override_memory_mb",
+    "override_storage_mb",
+)  # fmt: skip
+"""Fields of Harbor's environment that a study may set, beside its type and keyword arguments."""
+SCRIPTED = frozenset({"oracle", "nop"})
+"""Harbor's scripted agents; their figures say nothing about real agents."""
+
+REWARD = "reward"
+"""Name of the reward that counts."""
+
+
+class Reward(Struct, frozen=True):
+    """The verifier's answer."""
+
+    value: float | None
+    """Reward in [0, 1]; None if there is no valid one."""
+    rewards: dict[str, float] = field(default_factory=dict)
+    """Every finite reward by name."""
+    problem: str | None = None
+    """Why the trial is unscored, in one line."""
+
+
+def chosen_reward(rewards: dict[str, float], name: str = REWARD) -> Reward:
+    """Return the reward of that name; if nobody named one, else the only one (measures A-04)."""
+    kept = {key: number for key, number in rewards.items() if math.isfinite(number)}
+    if name not in rewards and (len(rewards) > 1 or name != REWARD):
+        names = ", ".join(sorted(rewards)[:5])
+        return Reward(None, kept, f"no key {name!r} among: {names}")
+    value = rewards[name] if name in rewards else next(iter(rewards.values()))
+    if not 0.0 <= value <= 1.0:
+        return Reward(None, kept, f"reward {value!r} is outside [0, 1]")
+    return Reward(value, kept)
+
+
+class HarborResult(Struct, frozen=True):
+    """A trial's result.json; None means unknown."""
+
+    id: str
+    """Harbor's id of the trial."""
+    trial_name: str
+    """Folder name of the trial."""
+    task_name: str
+    """Task, as "org/name" or a bare name."""
+    task_path: str | None = None
+    """Folder of a local task."""
+    task_checksum: str | None = None
+    """Harbor's digest of the task."""
+    reward: float | None = None
+    """Reward that counts, in [0, 1]; None if there is no valid one."""
+    rewards: dict[str, float] = field(default_factory=dict)
+    """Every reward by name."""
+    problem: str | None = None
+    """Why no reward counts, in one line."""
+    verified: bool = False
+    """Whether the verifier finished."""
+    exception: str | None = None
+    """Class of the exception; a trial can hold both an exception and a reward."""
+    message: str | None = None
+    """First line of the exception's message."""
+    agent: str | None = None
+    """Name of the agent."""
+    agent_version: str | None = None
+    """Its version; None for "unknown"."""
+    agent_import_path: str | None = None
+    """Import path of a custom agent."""
+    model: str | None = None
+    """Name of the model."""
+    provider: str | None = None
+    """Provider of the model."""
+    environment: str | None = None
+    """Isolation of the trial: docker, daytona, … or an import path."""
+    skills: tuple[str, ...] = ()
+    """Skills that were injected, as configured."""
+    skills_loaded: tuple[str, ...] | None = None
+    """Skills that the agent reports as loaded."""
+    references_loaded: tuple[str, ...] | None = None
+    """References that the agent reports as loaded."""
+    input_tokens: int | None = None
+    """Input tokens, cached ones included; None also if all counts are 0."""
+    cached_tokens: int | None = None
+    """Input tokens read from a cache."""
+    output_tokens: int | None = None
+    """Output tokens."""
+    cost_usd: float | None = None
+    """Cost, US dollars; an estimate from a price table for most agents."""
+    started_at: float | None = None
+    """Seconds since the epoch, UTC."""
+    finished_at: float | None = None
+    """Seconds since the epoch, UTC."""
+    agent_window: tuple[float, float] | None = None
+    """Start and end of the agent's execution, seconds since the epoch."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Duration of each phase that ended: environment_setup, agent_setup, agent_execution,
+    verifier."""
+    steps: tuple[str, ...] = ()
+    """Names of the steps of a multi-step task."""
+
+    @property
+    def status(self) -> TrialStatus:
+        """How the trial ended; the verifier also runs after a timeout or a failed agent."""
+        if self.exception in OUT_OF_TIME:
+            return "timeout"
+        if self.reward is not None:
+            return "scored"
+        return "error" if self.exception else "unscored"
+
+
+# A condition as one trial has it: with `{number}` in its Skill's path, each trial has a Skill of its own.
+
+
+NUMBER = "{number}"
+
+
+def arm_at(arm: Condition, number: int) -> Condition:
+    """Return the condition of the n-th trial; with a Skill of its own, its name ends with the number."""
+    if not (arm.skill and NUMBER in arm.skill.path):
+        return arm
+    skill = arm.skill.model_copy(update={"path": arm.skill.path.replace(NUMBER, str(number))})
+    return arm.model_copy(update={"name": f"{arm.name}-{number}", "skill": skill})
+
+
+def trial_arms(config: StudyConfig) -> list[Condition]:
+    """Return the conditions; one with a Skill per trial is there once per trial."""
+    arms: list[Condition] = []
+    for arm in config.conditions:
+        own = arm_at(arm, 1) is not arm
+        arms += [arm_at(arm, n + 1) for n in range(config.trials_per_cell if own else 1)]
+    return arms
+
+
+# A task that is a trigger query: whether its prompt should make the agent open a Skill.
+
+
+TRIGGER_FILE = "trigger.json"
+"""Its name in a task's tests/, which no agent's sandbox holds."""
+
+
+class TaskTrigger(Record):
+    """tests/trigger.json of a task."""
+
+    should_trigger: StrictBool
+    """Whether an agent should open the Skill."""
+    skill: str = Field(min_length=1)
+    """Name of its folder, by which tables name a Skill."""
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The same as attributes of the task, which the question `activation` reads."""
+        return {
+            "should_trigger": "true" if self.should_trigger else "false",
+            "trigger_skill": self.skill,
+        }
+
+
+# The map of an adoption: which finished trials of Harbor belong to which arm of a study.
+
+
+class AdoptedCondition(Record):
+    """One arm and its trials."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """Short name, used in trial names and tables."""
+    variant: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """Name of the variant the agent was given; null if no Skill was offered."""
+    trials: str = Field(min_length=1)
+    """Glob over the path of a trial's folder, job and all: "*-noskills-*"; * stands for / as well."""
+    skills: str | None = None
+    """Folder of the skill folders that were offered, relative to the map, {task} for the task's name;
+    if missing, the contents of a Skill are taken from the logs."""
+
+
+class AdoptionMap(Record):
+    """map.yaml: how finished jobs become a study."""
+
+    format_version: Literal[1] = 1
+    """Version of the map."""
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """Short name of the study."""
+    conditions: tuple[AdoptedCondition, ...] = Field(min_length=1)
+    """The arms."""
+    contrast: Contrast | None = None
+    """Headline comparison; default: the last condition against the one before it."""
+    reward: str = REWARD
+    """Name of the reward that counts, where the verifier gave several: "overall"."""
+    agent: str | None = None
+    """The agent, as Harbor names it; required if the jobs ran several."""
+    model: str | None = None
+    """The model; required if the jobs ran several."""
+    healthy_first: int | None = Field(default=None, ge=1)
+    """As in a study file."""
+    fewest_usable: int | None = Field(default=None, ge=2)
+    """As in a study file."""
+    tasks: tuple[TaskEntry, ...] = ()
+    """Folders of tasks, relative to the map, for the attributes that RQ4 groups by."""

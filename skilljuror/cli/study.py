@@ -1,0 +1,699 @@
+"""Commands that make a study: init, generate, check, plan, run, demo; and of logs: events, ingest."""
+
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+from skilljuror.base.errors import NeedsDecision, UsageError
+from skilljuror.cli.output import (
+    Answer,
+    ApiBase,
+    Block,
+    Budget,
+    Formats,
+    Indented,
+    Jobs,
+    Logs,
+    Table,
+    command_line,
+    headline,
+    labelled,
+    progress,
+    records,
+    to_plain,
+    wants_json,
+)
+from skilljuror.cli.terminal import json_text
+
+StudyFile = Annotated[Path, Argument(metavar="STUDY.yaml", help="Study file.")]
+MAX_BLOCK = 12
+"""Most trials of the first block to print."""
+MAX_OUTCOMES = 40
+"""Most rows of rewards to print."""
+PROOF_RULES = ("repeated", "stuffed", "checks", "trace")
+EVENT_FIELDS = (
+    "trajectory", "source", "file", "line", "call_id", "agent", "step", "skill", "resource",
+    "class", "kind", "via", "ok", "content_exposed", "lines", "witness", "phantom", "bundled",
+    "note",
+)  # fmt: skip
+"""Fields of a printed event; `line` counts in `file`, or in `source` (the raw log) without one."""
+
+
+def init(
+    tasks: Annotated[
+        list[Path] | None, Option("--task", metavar="DIR", help="Task folder; repeatable.")
+    ] = None,
+    tasks_dir: Annotated[
+        Path | None, Option("--tasks", metavar="DIR", help="Folder of tasks, Harbor or task.md.")
+    ] = None,
+    skillsbench: Annotated[
+        Path | None,
+        Option(
+            "--skillsbench", metavar="DIR", help="SkillsBench checkout, with the paper's settings."
+        ),
+    ] = None,
+    skill: Annotated[
+        Path | None,
+        Option("--skill", metavar="DIR", help="Skill folder; default: each task's own."),
+    ] = None,
+    revisions: Annotated[
+        tuple[str, str] | None,
+        Option("--revisions", metavar="OLD NEW", help="Two git revisions of the Skill to compare."),
+    ] = None,
+    sections: Annotated[
+        bool,
+        Option("--sections", help="Leave out each section of the Skill in an arm of its own."),
+    ] = False,
+    evals: Annotated[
+        Path | None, Option("--evals", metavar="SKILL", help="Skill whose evals/ are the tasks.")
+    ] = None,
+    repo: Annotated[
+        Path | None, Option("--repo", metavar="DIR", help="Git repository that the task works on.")
+    ] = None,
+    commit: Annotated[
+        str | None, Option("--commit", metavar="SHA", help="Its commit, in full.")
+    ] = None,
+    requirement: Annotated[
+        Path | None, Option("--requirement", metavar="FILE", help="What the repository must do.")
+    ] = None,
+    tests: Annotated[
+        Path | None, Option("--tests", metavar="DIR", help="Its verifier; default: a rubric.")
+    ] = None,
+    generated: Annotated[
+        Path | None, Option("--generated", metavar="DIR", help="Folder of `generate` to compare.")
+    ] = None,
+    out: Annotated[Path, Option("--out", help="Study file to write.")] = Path("study.yaml"),
+) -> Answer:
+    """Write a first study file with a comment for every field.
+
+    --evals, --repo, and folders with a task.md become tasks/ beside it.
+    """
+    from skilljuror.study.init_study import StudySource, init_study, repository
+
+    source = StudySource(
+        tuple(tasks or ()), tasks_dir, skillsbench, skill, revisions, sections, evals,
+        repository(repo, commit, requirement, tests), generated,
+    )  # fmt: skip
+    new = init_study(source, out)
+    excluded = sum(new.excluded.values())
+    left = new.tasks - excluded
+    blocks: list[Block] = [
+        f"{new.file}: {left} task{'s' * (left != 1)} × {', '.join(new.conditions)},"
+        f" {new.trials} trials on harness {new.harness}"
+    ]
+    if excluded:
+        verb = "is" if excluded == 1 else "are"
+        blocks.append(f"{excluded} of {new.tasks} tasks found {verb} excluded:")
+        blocks.append(Table(("category", "tasks"), list(new.excluded.items())))
+    steps = "   then: ".join(command_line(step, out) for step in ("check", "plan", "run"))
+    return Answer(new, [*blocks, f"next: {steps}"])
+
+
+def generate(
+    inputs: Annotated[
+        list[str],
+        Argument(metavar="TASK...|SOURCE", help="Task folders, or a folder or REV:PATH."),
+    ],
+    by: Annotated[str, Option("--by", help="creator, prompt, outline or command.")],
+    out: Annotated[Path, Option("--out", metavar="DIR", help="Folder to write.")],
+    task: Annotated[
+        Path | None, Option("--task", metavar="DIR", help="Task that SOURCE is meant for.")
+    ] = None,
+    agent: Annotated[
+        str | None, Option("--agent", help="Agent of --by creator, such as codex.")
+    ] = None,
+    model: Annotated[str | None, Option("--model", help="Model of --by creator or prompt.")] = None,
+    api_base: ApiBase = None,
+    argv: Annotated[
+        str | None, Option("--argv", metavar="COMMAND", help="Command of --by command.")
+    ] = None,
+    of: Annotated[
+        str, Option("--of", help="skills, or tasks that need the Skill SOURCE.")
+    ] = "skills",
+    tokens: Annotated[
+        int | None, Option("--tokens", metavar="N", min=1, help="Most tokens of a Skill.")
+    ] = None,
+    trials: Annotated[
+        int, Option("--trials", metavar="N", min=1, help="Skills for each task.")
+    ] = 1,
+    budget: Budget = None,
+    jobs: Jobs = 1,
+) -> Answer:
+    """Generate a Skill for each task, or from a source, and record where it came from.
+
+    creator: an agent writes it in a study of its own (DIR/create.yaml, DIR/create), which sees no tests, no
+    solution and no Skill. prompt: one model call. outline: lines of the source, by rules. command: any
+    program. Answers that are not valid Skills are not copied; tasks only if their solution and an empty run
+    prove them. Repeat the call to resume.
+    """
+    from skilljuror.study.generate import Request, generate
+
+    request = Request(
+        inputs=tuple(inputs), by=by, out=out, task=task, agent=agent, model=model, api_base=api_base,
+        argv=tuple(shlex.split(argv or "")), of=of, tokens=tokens, trials=trials, dollars=budget,
+    )  # fmt: skip
+    with progress() as listener:
+        summary = generate(request, jobs, listener)
+    status = 130 if summary.interrupted else 3 if summary.stopped else 0
+    refused = any(skill.refused for skill in summary.skills)
+    return Answer(summary, _generated_blocks(summary, request), status or int(refused))
+
+
+def _generated_blocks(summary: Any, request: Any) -> Iterator[Block]:
+    def part(count: int | None, whole: int | None) -> float | None:
+        return count / whole if whole and count is not None else None
+
+    made = [skill for skill in summary.skills if not skill.refused]
+    rows = [
+        (
+            skill.skill, skill.tokens, part(skill.grounded, skill.units),
+            part(skill.carried, skill.source_units), part(skill.tokens, skill.source_tokens), skill.leak,
+        )
+        for skill in made
+    ]  # fmt: skip
+    if made:
+        yield Table(("Skill", "tokens", "grounded", "carried", "compression", "leak"), rows)
+    refused = [skill for skill in summary.skills if skill.refused]
+    yield from labelled("refused", (f"{skill.skill}: {skill.refused}" for skill in refused))
+    leaks = [skill for skill in made if skill.leak and skill.leak_reason]
+    yield from labelled("leak", (f"{skill.skill}: {skill.leak_reason}" for skill in leaks))
+    yield from labelled("note", summary.notes)
+    if any(skill.scripted for skill in summary.skills):
+        yield "A scripted policy wrote them, no language model."
+    if summary.interrupted or summary.stopped:
+        by = f" by {summary.stopped}" if summary.stopped else ""
+        yield f"stopped{by}; repeat the call to resume"
+    elif made:
+        yield f"next: {_after_generation(made, request)}"
+
+
+def _after_generation(made: Any, request: Any) -> str:
+    if request.of == "tasks":
+        folder = request.out / "made-tasks"
+        return command_line("init", "--tasks", folder, "--skill", request.inputs[0])
+    if made[0].task is None or request.trials > 1:
+        return command_line("build", request.out / "skills" / made[0].skill, "--out", "DIR")
+    tasks = [request.task] if request.task else request.inputs
+    words = [word for task in tasks for word in ("--task", task)]
+    return command_line("init", *words, "--generated", request.out, "--out", "study.yaml")
+
+
+def check(
+    paths: Annotated[
+        list[Path], Argument(metavar="STUDY.yaml|TASK...", help="Study file, or task folders.")
+    ],
+    skills: Annotated[
+        str | None,
+        Option("--skills", metavar="DIR", help="Skill to compare, {task} for a task's name."),
+    ] = None,
+    assay: Annotated[
+        bool, Option("--assay", help="Count how many planted leaks are found.")
+    ] = False,
+    prove: Annotated[
+        bool, Option("--prove", help="Run: solution three times, empty run, stuffed run.")
+    ] = False,
+    jobs: Jobs = 1,
+) -> Answer:
+    """Test a study's tasks by running them, or look for leaks in task folders without a run.
+
+    STUDY.yaml: the solution must pass, an empty run must not; and which Skills agents list.
+    TASK: its parts, and whether its Skill holds text of its solution or verifier.
+    --prove: also repeat the solution, write the strings of the tests into the files that the task names (stuffed),
+    and list which tests name which acceptance criterion.
+    """
+    from skilljuror.study.check import check_study, check_tasks, prove_folders
+
+    if any(path.suffix in {".yaml", ".yml"} for path in paths):
+        if len(paths) > 1 or skills or assay:
+            raise UsageError("name one study file without --skills and --assay, or task folders")
+        with progress() as listener:
+            summary = check_study(paths[0], prove=prove, jobs=jobs, progress=listener)
+        return Answer(summary, _check_blocks(summary, prove), int(summary.failed))
+    proofs = None
+    if prove:
+        with progress() as listener:
+            proofs = prove_folders(paths, jobs=jobs, progress=listener)
+    with progress() as listener:
+        checked = check_tasks(paths, skills, assay=assay, progress=listener)
+    payload = {**to_plain(checked), "proofs": to_plain(proofs.tasks)} if proofs else checked
+    status = 1 if proofs and proofs.failed else checked.status
+    return Answer(payload, _task_blocks(checked, proofs), status)
+
+
+def _check_blocks(summary: Any, prove: bool) -> Iterator[Block]:
+    if prove:
+        proved = sum(task.verdict == "ok" for task in summary.tasks)
+        yield (
+            f"{proved} of {len(summary.tasks)} tasks are proved: the solution earns 1 three times, an empty run and"
+            " one that only writes the strings of the tests (stuffed) earn less."
+        )
+        rows = [
+            (task.task, task.verdict, task.solution, task.empty, *_proof_cells(task.proof))
+            for task in summary.tasks
+        ]
+        yield Table(("task", "verdict", "solution", "empty run", *PROOF_RULES), rows)
+    else:
+        yield records(summary.tasks, "task, verdict, solution, empty: empty run")
+    for task in summary.tasks:
+        yield from labelled(task.task, task.problems)
+        if task.solution_output:
+            yield Indented(task.solution_output, "  [solution] ", "  ")
+        if task.output is not None:
+            yield Indented(task.output or "no output", "  [verifier] ", "  ")
+        if task.proof and task.proof.trace:
+            yield records(task.proof.trace, "criterion, test, empty: empty run, solution, text")
+    yield from labelled("agent", summary.listings)
+    yield from labelled("leak", summary.leaks)
+
+
+def _proof_cells(proof: Any) -> list[str | None]:
+    """The reason of each rule, after its verdict unless that is ok; None without runs."""
+    rules = {rule.rule: rule for rule in proof.rules} if proof else {}
+    return [
+        rule
+        and (rule.reason if rule.verdict in {"ok", "note"} else f"{rule.verdict}: {rule.reason}")
+        for rule in map(rules.get, PROOF_RULES)
+    ]
+
+
+def _task_blocks(checked: Any, proofs: Any) -> Iterator[Block]:
+    from skilljuror.harness.leaks import FAIL, REVIEW
+
+    if proofs:
+        yield from _check_blocks(proofs, True)
+    rows = []
+    for task in checked.tasks:
+        counts = task.leak.verdict in {"fail", "review"} and task.leak.places
+        most = task.leak.places[0] if counts else None
+        where = f"{most.task_file}, {most.skill_file}" if most else ""
+        problems = "; ".join(task.problems)
+        rows.append((task.task, task.verdict, task.leak.runs, task.null, where, problems))
+    yield Table(("task", "verdict", "leak", "null", "most in", "missing or unknown"), rows)
+    leaks = [task.leak.verdict for task in checked.tasks]
+    null = (
+        f"; with another task's (null) {checked.null_failed} and {checked.null_reviewed} of {checked.pairs} pairs"
+        if checked.pairs
+        else ""
+    )
+    yield (
+        "leak = runs of 12 words that a Skill shares with solution/ and tests/, not with the rest of the task:"
+        f" {leaks.count('fail')} of {len(leaks)} fail ({FAIL} or more), {leaks.count('review')} need a person"
+        f" ({REVIEW} or more){null}"
+    )
+    if checked.assay:
+        found = [(row.lines, row.planted, row.reviewed, row.failed) for row in checked.assay]
+        yield Table(("lines planted", "tasks", "found, 4 runs", "found, 20 runs"), found)
+
+
+def plan(
+    study_file: StudyFile,
+    pilot: Annotated[
+        Path | None,
+        Option("--from", metavar="STUDY", help="Pilot study that was run and ingested."),
+    ] = None,
+    sd: Annotated[
+        float | None,
+        Option("--sd", min=0, help="Assumed SD of task differences, in percentage points."),
+    ] = None,
+    minutes: Annotated[
+        float | None, Option("--minutes", min=0, help="Assumed minutes per trial.")
+    ] = None,
+    dollars: Annotated[
+        float | None, Option("--dollars", min=0, help="Assumed US dollars per trial.")
+    ] = None,
+    live: Annotated[bool, Option("--live", help="Ask each model one question.")] = False,
+) -> Answer:
+    """Show a study's trials, power, time, cost, and what it needs, before it runs."""
+    from skilljuror.report.forecast import Assumptions, forecast
+
+    outlook = forecast(study_file, pilot, Assumptions(sd, minutes, dollars), live=live)
+    return Answer(outlook, _plan_blocks(outlook))
+
+
+def _plan_blocks(outlook: Any) -> Iterator[Block]:
+    cells = len(outlook.tasks) * len(outlook.conditions) * outlook.trials_per_cell
+    fewer = "" if outlook.trials == cells else " (some conditions have fewer tasks)"
+    yield (
+        f"{outlook.name}: {len(outlook.tasks)} tasks × {len(outlook.conditions)} conditions ×"
+        f" {outlook.trials_per_cell} trials{fewer} = {outlook.trials} trials"
+    )
+    if all(outlook.contrast):
+        yield f"headline: {outlook.contrast[0]} minus {outlook.contrast[1]}"
+    shown = ", ".join(outlook.first_block[:MAX_BLOCK])
+    more = ", …" if len(outlook.first_block) > MAX_BLOCK else ""
+    yield f"first of {outlook.trials_per_cell} blocks: {shown}{more}"
+    rows = [
+        (*difference.conditions, difference.setting, *(v or "none" for v in difference.values))
+        for difference in outlook.differences
+    ]
+    if rows:
+        yield Table(("condition", "other", "setting", "value", "other's value"), rows)
+    yield "all other settings are the same in every condition"
+    yield records(outlook.figures, "name: figure, value, unit, source")
+    needed = [(one.name, "yes" if one.ready else "no", one.detail) for one in outlook.requirements]
+    yield Table(("requirement", "ready", "detail"), needed)
+    yield from labelled("note", outlook.notes)
+
+
+def run(
+    study_file: StudyFile,
+    out: Annotated[Path | None, Option("--out", help="Study folder; default: out/<name>.")] = None,
+    jobs: Jobs = 1,
+    rerun: Annotated[
+        str | None,
+        Option(
+            "--rerun",
+            metavar="OUTCOMES",
+            help="Outcomes to rerun: unscored,no_answer,contaminated,error.",
+        ),
+    ] = None,
+    unblind: Annotated[bool, Option("--unblind", help="Print rewards by condition too.")] = False,
+) -> Answer:
+    """Run a study's trials, or resume where a run stopped.
+
+    The records of trials that are rerun are kept.
+    """
+    from skilljuror.study.plan import load_study
+    from skilljuror.study.run import run_study
+    from skilljuror.study.trial import chosen_ends
+
+    ends = chosen_ends(rerun) if rerun is not None else frozenset[str]()
+    folder = out or Path("out") / load_study(study_file).name
+    with progress() as listener:
+        summary = run_study(
+            study_file, folder, jobs=jobs, rerun=ends, unblind=unblind, progress=listener
+        )
+    status = 130 if summary.interrupted else 3 if summary.stopped else 0
+    return Answer(summary, _run_blocks(summary, study_file, folder), status)
+
+
+def _run_blocks(summary: Any, study_file: Path, folder: Path) -> Iterator[Block]:
+    rerun = f", {summary.rerun} of them rerun" if summary.rerun else ""
+    yield (
+        f"{summary.finished} of {summary.planned} trials finished in {folder}"
+        f" ({summary.ran} run{rerun}, {summary.finished - summary.ran} finished before)"
+    )
+    for status, count in sorted(summary.statuses.items()):
+        yield f"  {status}: {count}"
+    yield from _outcome_blocks(summary.outcomes)
+    yield from labelled("warning", summary.warnings)
+    if summary.warnings:
+        shown = command_line("show", folder, "TRIAL")
+        yield f"  is the verifier right? {command_line('check', study_file)}   or: {shown}"
+    yield from labelled("note", summary.notes)
+    resume = command_line("run", study_file, "--out", folder)
+    if summary.interrupted:
+        yield f"stopped; resume with: {resume}"
+    elif summary.stopped:
+        yield f"stopped by {summary.stopped}; raise it in {study_file} and resume with: {resume}"
+    else:
+        yield f"next: {command_line('ingest', '--study', folder)}"
+
+
+def _outcome_blocks(outcomes: Any) -> Iterator[Block]:
+    """Rewards and exceptions, at most MAX_OUTCOMES rows."""
+
+    def counted(counts: dict[str, int]) -> str:
+        return ", ".join(f"{name}: {count}" for name, count in counts.items()) or "–"
+
+    rows = [
+        (
+            *filter(None, (cell.task, cell.condition)), cell.trials, counted(cell.rewards),
+            counted(cell.exceptions),
+        )
+        for cell in outcomes[:MAX_OUTCOMES]
+    ]  # fmt: skip
+    if rows:
+        named = ("task", "condition") if outcomes[0].condition else ("task",)
+        yield Table((*named, "trials", "rewards", "exceptions"), rows)
+    if len(outcomes) > len(rows):
+        yield f"… and {len(outcomes) - len(rows)} more; use --json for all"
+
+
+def demo(
+    out: Annotated[Path, Option("--out", help="Study folder.")] = Path("out/demo"),
+    jobs: Jobs = 2,
+) -> Answer:
+    """Run a whole example study offline, from build to report."""
+    from skilljuror.base.errors import require
+    from skilljuror.base.files import StudyFolder, data_dir
+    from skilljuror.judge.study import judge_study
+    from skilljuror.report import report_study
+    from skilljuror.store.rows import MeasureOptions
+    from skilljuror.store.trials import ingest_trials
+    from skilljuror.study.run import run_study
+
+    require("report", "'demo'")
+    started = time.monotonic()
+    with progress() as listener:
+        ran = run_study(data_dir("examples") / "study.yaml", out, jobs=jobs, progress=listener)
+        if ran.interrupted:
+            raise KeyboardInterrupt
+        ingest_trials(out, options=MeasureOptions(count_tokens=True), jobs=jobs, progress=listener)
+        judge_study(out, "tracing", jobs=jobs, progress=listener)
+        report = report_study(out, progress=listener)
+    trials = StudyFolder(out).finished_trials()
+    summary = {
+        "study": str(out),
+        "report": str(report.path),
+        "trials": ran.finished,
+        "seconds": time.monotonic() - started,
+        "title": report.title,
+        "number": report.number,
+        "meaning": report.meaning,
+        "columns": report.columns,
+        "headline": report.headline,
+        "example_trial": next((name for name in trials if "__pd__" in name), trials[0]),
+        "real_study": str(data_dir("examples") / "codex.yaml"),
+        "notes": ran.notes,
+        "scripted": True,
+    }
+    real = command_line("run", summary["real_study"], "--out", "out/codex")
+    blocks = [
+        *headline(report),
+        "A scripted policy ran, no language model: figures say nothing about real agents.",
+        *labelled("note", ran.notes),
+        f"{ran.finished} trials in {summary['seconds']:.1f} s",
+        f"report: {report.path}",
+        f"next:   {command_line('show', out, summary['example_trial'])}",
+        f"on a real agent, with OPENAI_API_KEY set: {real}",
+    ]
+    return Answer(summary, blocks)
+
+
+def events(
+    paths: Logs,
+    bundle: Annotated[
+        Path | None,
+        Option("--bundle", metavar="DIR", help="Folder of the offered Skills, if known."),
+    ] = None,
+    formats: Formats = None,
+) -> None:
+    """List which Skill resources agents accessed, as JSON lines."""
+    from skilljuror.layouts.build.manifests import offered_manifest
+    from skilljuror.store.logs import events_of
+
+    manifest = offered_manifest(bundle, None, None) if bundle else None
+    failed = False
+    for run in events_of(paths, manifest, formats or ()):
+        for event in run.events:
+            known = {"source": run.source, "class": event.resource_class}
+            fields = (
+                (name, known[name] if name in known else getattr(event, name))
+                for name in EVENT_FIELDS
+            )
+            print(json_text(dict(fields)))
+        if run.problem is not None:
+            failed = True
+            _print_problem(run.source, run.problem)
+        sys.stdout.flush()
+    if failed:
+        raise typer.Exit(1)
+
+
+def _print_problem(source: str, problem: str) -> None:
+    if wants_json():
+        error = {"kind": "TrajectoryError", "message": problem, "file": source, "field": None}
+        print(json_text({"error": {**error, "exit_code": 1}}))
+    else:
+        message = problem if source in problem else f"{source!r}: {problem}"
+        print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
+
+
+def ingest(
+    study: Annotated[Path, Option("--study", metavar="DIR", help="Study folder.")],
+    paths: Annotated[
+        list[Path] | None,
+        Argument(metavar="PATH", help="Log files or folders; default: the study's trials."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        Option("--since", metavar="WHEN", help="Only files changed since a date, or 7d."),
+    ] = None,
+    formats: Formats = None,
+    yes: Annotated[
+        bool, Option("--yes", help="Read agents' usual folders without asking.")
+    ] = False,
+    count_tokens: Annotated[
+        bool, Option("--count-tokens", help="Count the tokens of every step exactly (slow).")
+    ] = False,
+    metrics: Annotated[
+        list[str] | None,
+        Option(
+            "--metric", metavar="NAME", help="Extra metric, package.module:attribute; repeatable."
+        ),
+    ] = None,
+    again: Annotated[bool, Option("--again", help="Read unchanged files too.")] = False,
+    verify: Annotated[
+        bool, Option("--verify", help="Compare files by content, not by size and time.")
+    ] = False,
+    prune: Annotated[
+        bool, Option("--prune", help="Remove runs whose files are gone or shorter.")
+    ] = False,
+    strict: Annotated[
+        bool, Option("--strict", help="Exit 1 if any log could not be read.")
+    ] = False,
+    arms: Annotated[
+        Path | None,
+        Option(
+            "--arms",
+            metavar="MAP.yaml",
+            help="PATHs are finished Harbor jobs: which trials are which arm.",
+        ),
+    ] = None,
+    no_quotes: Annotated[
+        bool, Option("--no-quotes", help="Store no quotes of logs from now on.")
+    ] = False,
+    projects: Annotated[
+        bool, Option("--projects", help="Store the name of each run's folder and home.")
+    ] = False,
+    jobs: Jobs = 2,
+) -> Answer:
+    """Read a study's trials, or any agent logs, into a database.
+
+    A log in a folder that cannot be read is listed and skipped.
+    """
+    from skilljuror.base.files import StudyFolder
+    from skilljuror.store.rows import MeasureOptions
+
+    options = MeasureOptions(
+        count_tokens, tuple(metrics or ()), quotes=not no_quotes, projects=projects
+    )
+    moment = _timestamp(since)
+    notes: tuple[str, ...] = ()
+    if arms is not None:
+        from skilljuror.study.adopt import adopt
+
+        notes = adopt(paths or [], arms, study)
+    own = (not paths or arms is not None) and StudyFolder(study).planned
+    of_logs = {
+        "since": since, "format": formats, "again": again, "verify": verify, "prune": prune,
+        "projects": projects,
+    }  # fmt: skip
+    for option, given in of_logs.items():
+        if own and given:
+            problem = f"--{option} applies to logs only; a study's own trials are always all read"
+            raise UsageError(problem, field=option)
+    chosen = [] if own else paths or _usual_folders(yes)
+    with progress() as listener:
+        if own:
+            from skilljuror.store.trials import ingest_trials
+
+            summary = ingest_trials(study, options=options, jobs=jobs, progress=listener)
+        else:
+            from skilljuror.logs.discovery import LogFilter
+            from skilljuror.store.logs import ReadPolicy, ingest_logs
+
+            summary = ingest_logs(
+                study, chosen, wanted=LogFilter(moment, formats or ()), options=options,
+                policy=ReadPolicy(again, verify, prune), jobs=jobs, progress=listener,
+            )  # fmt: skip
+    named = {str(path.resolve()) for path in chosen if path.is_file()}
+    unread = any(path in named for path, _ in summary.failures)
+    failed = summary.errors and (own or strict or unread or not summary.trajectories)
+    return Answer(
+        summary,
+        _ingest_blocks(summary, study, prune),
+        int(bool(failed)),
+        [*labelled("note", notes)],
+    )
+
+
+def _ingest_blocks(summary: Any, study: Path, prune: bool) -> Iterator[Block]:
+    from skilljuror.base.results import unknown_tools_note
+
+    if not summary.trials:
+        fate = "pruned" if prune else "their runs are kept without --prune"
+        gone = f"; {summary.gone} missing, {fate}" if summary.gone else ""
+        yield f"{summary.new} files new, {summary.changed} changed, {summary.unchanged} unchanged{gone}"
+    yield (
+        f"{summary.parsed} files read, {summary.duplicates} duplicates,"
+        f" {summary.skipped} skipped, {summary.errors} errors"
+    )
+    yield (
+        f"{summary.trajectories} trajectories, {summary.steps} steps,"
+        f" {summary.skills} skills touched, {summary.events} resource events"
+    )
+    if summary.unknown_tools:
+        listing = command_line("query", study, "unknown_tools")
+        yield f"{unknown_tools_note(summary.unknown_tools)} ({listing})"
+    if summary.kept:
+        yield (
+            f"{summary.kept} runs are kept although their files are shorter or missing (table kept_runs);"
+            " use --prune to update them"
+        )
+    if summary.unlogged:
+        listing = command_line("query", study, "observed_trials")
+        yield f"trials with a result but no log: {summary.unlogged} ({listing})"
+    if summary.unread:
+        yield Table(("not read, and why", "files"), summary.unread)
+    yield from labelled("  error", (f"{source}: {reason}" for source, reason in summary.failures))
+    yield f"database: {study / 'study.duckdb'}"
+    if summary.remade:
+        yield (
+            "it had another version and was rebuilt from all sources; the old one is study.duckdb.old."
+            f" Verdicts are not copied; judge again: {command_line('judge', study)}"
+        )
+    if not summary.trajectories:
+        listing = command_line("query", study, "sources")
+        yield f"no agent run found; status of each file: {listing}"
+        return
+    question = "outcomes" if summary.trials else "skills_opened"
+    yield f"next: {command_line('judge', study)}   or: {command_line('query', study, question)}"
+
+
+def _usual_folders(yes: bool) -> list[Path]:
+    from skilljuror.store.logs import usual_folders
+
+    folders: list[Path] = usual_folders()
+    if not folders:
+        raise UsageError(
+            "no log path given, and no usual log folder of an agent exists;"
+            " use: skilljuror ingest PATH --study DIR"
+        )
+    listing = ", ".join(map(str, folders))
+    if yes:
+        return folders
+    if wants_json() or not sys.stdin.isatty():
+        raise NeedsDecision(f"found {listing}; name the folders to read, or use --yes for all")
+    print(f"found {listing}")
+    if not typer.confirm("Read them into this study? They stay on this machine."):
+        raise NeedsDecision("nothing was read")
+    return folders
+
+
+def _timestamp(since: str | None) -> float | None:
+    from skilljuror.base.files import parse_time
+
+    if since is None:
+        return None
+    try:
+        return parse_time(since).timestamp()
+    except ValueError as error:
+        raise UsageError(f"--since {error}", field="since") from error
