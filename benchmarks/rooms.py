@@ -73,7 +73,8 @@ def measure(package: Path, *, mermaid: bool) -> None:
     rooms, arrows = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
     for name, tree in trees.items():
         path = package.parent / Path(*name.split("."))
-        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        file = path.with_suffix(".py")
+        file = file if file.is_file() else path / "__init__.py"
         room = [*name.split("."), "(top)"][1]
         room = room if (package / room).is_dir() else "(top)"
         rooms[room]["files"] += file.name != "__init__.py"
