@@ -89,7 +89,7 @@ WORDS: dict[str, dict[str, str]] = {
         "question": "store/questions.py Query",
         "uptake, ERU": "Effective Resource Uptake: an opened resource became visible work.",
         "verdict of a judge": "base/results.py Verdict",
-        "judge": "judge/base.py Judge",
+        "judge": "judge/__init__.py Judge",
         "cascade": "A judge without a model first, then a model on what it leaves open; one name for both.",
         "label": "A person's yes, no or unknown on the uptake of an event.",
         "contrast": "Treatment minus control, paired by task, with its interval.",
