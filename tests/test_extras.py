@@ -103,7 +103,7 @@ EXTRA_COMMANDS = {
 def test_a_test_of_a_notebook_needs_no_library_of_the_report(tmp_path):
     script = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from skilljuror.measures.stats.signs import sign_test\n"
+        "from skilljuror.measures.power import sign_test\n"
         "print(sign_test(1, 1).p)"
     )
     assert run(script, cwd=tmp_path).stdout == "1.0\n"

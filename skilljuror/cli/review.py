@@ -118,13 +118,13 @@ def review(
 def _open_page(
     place: Path, desk: "StudyDesk", who: str, blind: bool, port: int, browse: bool
 ) -> None:
+    if wants_json():
+        raise UsageError("--json does not apply to the page; add --list or another option")
+    require("review", "the page of 'review' (without it: --list and --decide)")
     from skilljuror.review.labels import agreements
     from skilljuror.review.page import open_browser, serve
     from skilljuror.review.reviewing import Reviewing
 
-    if wants_json():
-        raise UsageError("--json does not apply to the page; add --list or another option")
-    require("review", "the page of 'review' (without it: --list and --decide)")
     if not desk.queue(who, blind):
         print(f"nothing to review in {place}")
         return

@@ -21,7 +21,7 @@ from skilljuror.report.computed import Answers, outcome_contrast, outcome_trials
 from skilljuror.report.headline import roots_shown
 from skilljuror.store.connect import Reader, open_read
 from skilljuror.store.questions import run
-from skilljuror.store.study_files import differing, headline, setting
+from skilljuror.store.writer import differing, headline, setting
 from skilljuror.study.plan import read_plan, requirements_of
 
 POWER = 0.8

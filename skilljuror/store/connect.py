@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
+from msgspec.structs import replace
 
-from skilljuror.base.errors import InUseError, QueryError, StoreError
-from skilljuror.base.files import sha256
+from skilljuror.base.errors import InUseError, QueryError, StoreError, UsageError
+from skilljuror.base.files import StudyFolder, sha256, write_atomic
 from skilljuror.base.results import UptakeCategory
 from skilljuror.base.skill import CONTENT_KINDS
+from skilljuror.store.rows import MeasureOptions, keeps_quotes
 from skilljuror.store.writer import Store
 
 if TYPE_CHECKING:
@@ -449,3 +451,34 @@ def _remove(path: Path) -> None:
 def _log_of(path: Path) -> Path:
     """DuckDB's write-ahead log, left by a killed writer."""
     return path.with_name(f"{path.name}.wal")
+
+
+_NOTE = (
+    "This study was ingested with --no-quotes: ingest, judge and show neither store nor print texts of"
+    " its logs. Delete this file and rerun `skilljuror ingest` to store them.\n"
+)
+
+
+def resolve_quotes(study: Path, options: MeasureOptions) -> MeasureOptions:
+    """Apply a study's earlier choice to the options: once ingested without quotes it stays so, and
+    stored quotes are removed. Raises UsageError for names of projects without quotes."""
+    folder = StudyFolder(study)
+    if options.projects and not (options.quotes and keeps_quotes(study)):
+        raise UsageError(
+            f"--projects: {str(study)!r} stores no names of projects and persons, because of --no-quotes;"
+            f" leave out one of both, or use another folder",
+            field="projects",
+        )
+    if keeps_quotes(study) and not options.quotes:
+        _remove_quotes(folder.database)
+        write_atomic(folder.no_quotes, _NOTE)
+    return replace(options, quotes=keeps_quotes(study))
+
+
+def _remove_quotes(database: Path) -> None:
+    """Remove quotes from a database of this version; other versions are regenerated anyway."""
+    if not database.is_file():
+        return
+    if is_current(database):
+        with open_write(database) as store:
+            store.remove_quotes()

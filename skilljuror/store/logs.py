@@ -50,6 +50,7 @@ from skilljuror.logs.discovery import (
 )
 from skilljuror.logs.read import parser, read
 from skilljuror.measures.metrics import families
+from skilljuror.store.connect import resolve_quotes
 from skilljuror.store.rows import (
     NOTHING_FURTHER,
     FileChanges,
@@ -60,12 +61,11 @@ from skilljuror.store.rows import (
     definition_rows,
     part_rows,
     reader_digest,
-    resolve_quotes,
     size_of,
-    summary_of,
     unread_row,
     without_quotes,
 )
+from skilljuror.store.writer import summary_of
 
 if TYPE_CHECKING:
     from skilljuror.store.writer import Store

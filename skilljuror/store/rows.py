@@ -18,7 +18,7 @@ from msgspec.structs import asdict, replace
 
 from skilljuror.base import __version__, texts
 from skilljuror.base.errors import UsageError
-from skilljuror.base.files import StudyFolder, path_of, path_text, sha256, write_atomic
+from skilljuror.base.files import StudyFolder, path_of, path_text, sha256
 from skilljuror.base.results import (
     CompactionRow,
     Ingested,
@@ -53,7 +53,6 @@ from skilljuror.measures.run_measures import step_bytes, step_texts
 
 if TYPE_CHECKING:  # kept light for workers: no pydantic and no DuckDB where logs are read
     from skilljuror.base.study import TrialRecord
-    from skilljuror.store.writer import Store
 
 PREVIEW = 160
 _LOOK = 4 * PREVIEW
@@ -410,42 +409,9 @@ def definition_rows(further: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     ]
 
 
-_NOTE = (
-    "This study was ingested with --no-quotes: ingest, judge and show neither store nor print texts of"
-    " its logs. Delete this file and rerun `skilljuror ingest` to store them.\n"
-)
-
-
 def keeps_quotes(study: Path) -> bool:
     """Whether a study may store and show texts of its logs."""
     return not StudyFolder(study).no_quotes.exists()
-
-
-def resolve_quotes(study: Path, options: MeasureOptions) -> MeasureOptions:
-    """Apply a study's earlier choice to the options: once ingested without quotes it stays so, and
-    stored quotes are removed. Raises UsageError for names of projects without quotes."""
-    folder = StudyFolder(study)
-    if options.projects and not (options.quotes and keeps_quotes(study)):
-        raise UsageError(
-            f"--projects: {str(study)!r} stores no names of projects and persons, because of --no-quotes;"
-            f" leave out one of both, or use another folder",
-            field="projects",
-        )
-    if keeps_quotes(study) and not options.quotes:
-        _remove_quotes(folder.database)
-        write_atomic(folder.no_quotes, _NOTE)
-    return replace(options, quotes=keeps_quotes(study))
-
-
-def _remove_quotes(database: Path) -> None:
-    """Remove quotes from a database of this version; other versions are regenerated anyway."""
-    if not database.is_file():
-        return
-    from skilljuror.store.connect import is_current, open_write
-
-    if is_current(database):
-        with open_write(database) as store:
-            store.remove_quotes()
 
 
 def without_quotes(run: Ingested) -> Ingested:
@@ -566,66 +532,6 @@ class IngestSummary(Struct, frozen=True):
     """(tool that skilljuror does not know, its calls, runs in which it may have opened a Skill)."""
     kept: int = 0
     """Runs kept although their files became shorter or are partly missing."""
-
-
-_STATUSES = """
-SELECT status, if(status = 'error', path, NULL), reason, count(*)
-FROM sources WHERE path IN (SELECT unnest($paths::VARCHAR[])) GROUP BY ALL ORDER BY 4 DESC, 1, 2, 3
-"""
-_SELECTED = """
-CREATE OR REPLACE TEMP TABLE selected AS
-SELECT run FROM readings WHERE digest IN (SELECT digest FROM files WHERE path IN (SELECT unnest($paths::VARCHAR[])))
-UNION SELECT trajectory FROM trajectories WHERE source IN (SELECT unnest($paths::VARCHAR[]))
-"""
-_COUNTS = """
-SELECT
-    (SELECT count(*) FROM trajectories WHERE trajectory IN (FROM selected)),
-    (SELECT count(*) FROM unlogged_trials WHERE trial IN (FROM selected)),
-    (SELECT coalesce(sum(steps + sub_steps), 0) FROM trajectories WHERE trajectory IN (FROM selected)),
-    (SELECT count(DISTINCT skill) FROM events WHERE trajectory IN (FROM selected)),
-    (SELECT count(*) FROM events WHERE trajectory IN (FROM selected)),
-    (SELECT count(*) FROM kept_runs WHERE trajectory IN (FROM selected))
-"""
-_UNKNOWN_TOOLS = """
-SELECT tool, CAST(sum(calls) AS BIGINT) AS calls, count(*) FILTER (WHERE len(skills) > 0)
-FROM unknown_tools WHERE trajectory IN (FROM selected) GROUP BY tool ORDER BY calls DESC, tool
-"""
-
-
-def summary_of(
-    store: "Store", paths: Sequence[str], trials: int = 0, counts: FileChanges | None = None
-) -> IngestSummary:
-    """Return what is stored of some files."""
-    statuses = store.rows(_STATUSES, {"paths": list(paths)})
-    store.rows(_SELECTED, {"paths": list(paths)})
-    ((runs, unlogged, steps, skills, events, kept),) = store.rows(_COUNTS)
-    files: Counter[str] = Counter()
-    for status, _, _, count in statuses:
-        files[status] += count
-    return IngestSummary(
-        trials=trials,
-        parsed=files["parsed"] + files["part"],
-        duplicates=files["duplicate"],
-        skipped=files["skipped"],
-        errors=files["error"],
-        trajectories=runs,
-        unlogged=unlogged,
-        steps=steps,
-        skills=skills,
-        events=events,
-        unread=tuple(
-            (reason, count)
-            for status, _, reason, count in statuses
-            if reason is not None and status not in {"error", "part"}
-        ),
-        failures=tuple(
-            sorted((path, reason or "unknown") for _, path, reason, _ in statuses if path)
-        ),
-        remade=False,
-        unknown_tools=tuple(store.rows(_UNKNOWN_TOOLS)),
-        kept=kept,
-        **(counts or FileChanges())._asdict(),
-    )
 
 
 _TOO_WIDE = 1 << 63

@@ -498,7 +498,8 @@ CREATE TABLE trajectories (
 
 -- One row per run whose files no longer contain it, because one was deleted or became shorter. Its rows are kept until `ingest --prune`.
 CREATE VIEW kept_runs AS
-SELECT trajectory AS trajectory  -- Key of the run.
+SELECT
+    trajectory  -- Key of the run.
 FROM trajectories WHERE trial IS NULL AND trajectory NOT IN (SELECT run FROM readings WHERE NOT kept);
 
 -- One row per trial and kind of text that its agent must not see: the result of searching for it in what the agent was shown. A study without fingerprints has no rows.

@@ -3,7 +3,6 @@
 The files are the truth. `refresh` brings the databases of a place up to date after one of them changed.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,105 +13,11 @@ from skilljuror.store.connect import database_to_fill, open_write
 from skilljuror.store.writer import Store
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
-    from skilljuror.base.review import JudgedAttribute, JudgedBuild
+    from skilljuror.base.review import JudgedBuild
     from skilljuror.base.skill import MappedUnit
-    from skilljuror.base.study import ArmSetting, Condition, StudyConfig, StudyPlan
+    from skilljuror.base.study import StudyPlan
 
 Row = dict[str, Any]
-
-
-def plan_document(plan: "StudyPlan", judged: "Iterable[JudgedAttribute]" = ()) -> Row:
-    """Return a plan as tables.sql reads it."""
-    config = plan.config
-    treatment, control = headline(config)
-    roles = {treatment: "treatment", control: "control"}
-    adopted = not any(task.environment_digest for task in plan.tasks)
-    agents = [config.agent_of(arm) for arm in config.conditions]
-    study = dict(config) | {
-        "study": config.name, "skilljuror_version": plan.skilljuror_version, "config_digest": plan.config_digest,
-        "treatment": treatment, "control": control, "harness": config.harness.name, "agent": config.agent.name,
-        "model": config.agent.model, "effort": config.agent.effort, "config": config.model_dump_json(),
-    }  # fmt: skip
-    arms = [
-        {
-            "condition": arm.name, "position": position, "variant": arm.offers, "role": roles.get(arm.name),
-            "disclosure": arm.disclosure or config.disclosure, "agent": agent.name, "model": agent.model,
-            "effort": agent.effort, "own_skills": bool(agent.options.get("bundled_skills", adopted)),
-            "setting": setting(config, arm),
-        }
-        for position, (arm, agent) in enumerate(zip(config.conditions, agents, strict=True))
-    ]  # fmt: skip
-    tasks = [
-        dict(task)
-        | {
-            "task": task.name, "position": position, "substrate_digest": task.substrate_digest,
-            "settings_digest": task.settings_digest or None,
-        }
-        for position, task in enumerate(plan.tasks)
-    ]  # fmt: skip
-    return {
-        "study": study, "arms": arms, "tasks": tasks, "trials": plan.trials, "excluded": plan.excluded,
-        "judged": list(judged),
-    }  # fmt: skip
-
-
-def headline(config: "StudyConfig") -> tuple[str | None, str | None]:
-    """Return treatment and control: as declared, else the last condition and the nearest before it that
-    differs in one setting at most."""
-    if config.contrast:
-        return config.contrast.treatment, config.contrast.control
-    *before, last = config.conditions
-    for arm in reversed(before):
-        if len(differing(config, last, arm)) < 2:
-            return last.name, arm.name
-    return None, None
-
-
-def differing(config: "StudyConfig", one: "Condition", other: "Condition") -> "list[ArmSetting]":
-    """Return the settings in which two arms differ."""
-    after = config.settings(other)
-    return [name for name, value in config.settings(one).items() if value != after[name]]
-
-
-def setting(config: "StudyConfig", arm: "Condition") -> str:
-    """Return everything of an arm but its Skill, JSON: arms with the same one differ in the Skill alone."""
-    return json.dumps({k: v for k, v in config.settings(arm).items() if k != "skill"})
-
-
-def build_document(build: "JudgedBuild") -> Row:
-    """Return a build with the answers of gates and people as tables.sql reads it."""
-    record, notes, layers = build.record, build.review_notes, build.layers
-    row = record.model_dump() | {
-        "build": record.name,
-        "source_digest": record.source.tree_digest,
-        "options": json.dumps(record.options, sort_keys=True),
-        "assay": None if record.assay is None else json.dumps(record.assay, sort_keys=True),
-    }
-    manifests = [
-        manifest.model_dump()
-        | {
-            "build": record.name,
-            "waivers": notes.get(manifest.variant),
-            "layers": ", ".join(layers.get(manifest.variant, ())),
-        }
-        for manifest in (record.source, *record.variants)
-    ]
-    results = [
-        dict(result)
-        | {"findings": [dict(finding) | {"id": finding.id} for finding in result.findings]}
-        for result in build.results
-    ]
-    decisions = [
-        state.decision.model_dump()
-        | state._asdict()
-        | {"adjudication": state.decision.adjudication, "decision": None}
-        for state in build.decisions
-    ]
-    return {
-        "build": record.name, "row": row, "manifests": manifests, "results": results, "decisions": decisions,
-        "waivers": [waiver.model_dump() | {"stale": stale} for waiver, stale in build.waivers],
-        "items": [one.model_dump() | {"answer": one.answer, "outcome": one.outcome} for one in build.items],
-    }  # fmt: skip
 
 
 def unit_rows(folder: StudyFolder, tasks: Iterable[str]) -> tuple[list[Row], list[Row]]:

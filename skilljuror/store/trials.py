@@ -40,7 +40,7 @@ from skilljuror.logs.base import FoundSource, LogKind
 from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import parser, read
 from skilljuror.store.checks import read_checks
-from skilljuror.store.connect import database_to_fill, open_write
+from skilljuror.store.connect import database_to_fill, open_write, resolve_quotes
 from skilljuror.store.logs import BATCH_BYTES, NO_RUN
 from skilljuror.store.rows import (
     NOTHING_FURTHER,
@@ -50,14 +50,12 @@ from skilljuror.store.rows import (
     as_json,
     definition_rows,
     part_rows,
-    resolve_quotes,
     size_of,
-    summary_of,
     unread_row,
     without_quotes,
 )
 from skilljuror.store.study_files import put_answers, read_builds, unit_rows
-from skilljuror.store.writer import Store
+from skilljuror.store.writer import Store, summary_of
 
 
 class ReadTrial(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from skilljuror.base.results import (
     UnloggedTrial,
     Verdict,
 )
-from skilljuror.store.rows import as_json
+from skilljuror.store.rows import FileChanges, IngestSummary, as_json
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.base.build import VariantManifest
@@ -31,7 +32,9 @@ if TYPE_CHECKING:  # ingest of logs loads no pydantic
         JudgedBuild,
         SampledUse,
     )
-    from skilljuror.base.study import StudyPlan, TrialRecord
+    from skilljuror.base.study import ArmSetting, Condition, StudyConfig, StudyPlan, TrialRecord
+
+Row = dict[str, Any]
 
 _SECTIONS = dict(
     section.split("\n", 1)
@@ -88,8 +91,6 @@ class Store:
 
     def put_plan(self, plan: "StudyPlan", judged: "Iterable[JudgedAttribute]" = ()) -> None:
         """Replace the plan: study, tasks, their attributes (a model's judgements included), conditions, trials."""
-        from skilljuror.store.study_files import plan_document
-
         self.put("plan", [plan_document(plan, judged)])
 
     def put_builds(
@@ -99,8 +100,6 @@ class Store:
     ) -> None:
         """Write builds with the answers of gates and people, and Skills that are offered unchanged; each
         build replaces an earlier one of its name."""
-        from skilljuror.store.study_files import build_document
-
         names = [build.record.name for build in builds]
         if double := sorted({name for name in names if names.count(name) > 1}):
             raise StoreError(
@@ -293,3 +292,157 @@ class Store:
         relation = self._connection.table(table)
         columns = dict(zip(relation.columns, map(str, relation.types), strict=True))
         return json.dumps({name: types.get(kind, kind) for name, kind in columns.items()})
+
+
+def plan_document(plan: "StudyPlan", judged: "Iterable[JudgedAttribute]" = ()) -> Row:
+    """Return a plan as tables.sql reads it."""
+    config = plan.config
+    treatment, control = headline(config)
+    roles = {treatment: "treatment", control: "control"}
+    adopted = not any(task.environment_digest for task in plan.tasks)
+    agents = [config.agent_of(arm) for arm in config.conditions]
+    study = dict(config) | {
+        "study": config.name, "skilljuror_version": plan.skilljuror_version, "config_digest": plan.config_digest,
+        "treatment": treatment, "control": control, "harness": config.harness.name, "agent": config.agent.name,
+        "model": config.agent.model, "effort": config.agent.effort, "config": config.model_dump_json(),
+    }  # fmt: skip
+    arms = [
+        {
+            "condition": arm.name, "position": position, "variant": arm.offers, "role": roles.get(arm.name),
+            "disclosure": arm.disclosure or config.disclosure, "agent": agent.name, "model": agent.model,
+            "effort": agent.effort, "own_skills": bool(agent.options.get("bundled_skills", adopted)),
+            "setting": setting(config, arm),
+        }
+        for position, (arm, agent) in enumerate(zip(config.conditions, agents, strict=True))
+    ]  # fmt: skip
+    tasks = [
+        dict(task)
+        | {
+            "task": task.name, "position": position, "substrate_digest": task.substrate_digest,
+            "settings_digest": task.settings_digest or None,
+        }
+        for position, task in enumerate(plan.tasks)
+    ]  # fmt: skip
+    return {
+        "study": study, "arms": arms, "tasks": tasks, "trials": plan.trials, "excluded": plan.excluded,
+        "judged": list(judged),
+    }  # fmt: skip
+
+
+def headline(config: "StudyConfig") -> tuple[str | None, str | None]:
+    """Return treatment and control: as declared, else the last condition and the nearest before it that
+    differs in one setting at most."""
+    if config.contrast:
+        return config.contrast.treatment, config.contrast.control
+    *before, last = config.conditions
+    for arm in reversed(before):
+        if len(differing(config, last, arm)) < 2:
+            return last.name, arm.name
+    return None, None
+
+
+def differing(config: "StudyConfig", one: "Condition", other: "Condition") -> "list[ArmSetting]":
+    """Return the settings in which two arms differ."""
+    after = config.settings(other)
+    return [name for name, value in config.settings(one).items() if value != after[name]]
+
+
+def setting(config: "StudyConfig", arm: "Condition") -> str:
+    """Return everything of an arm but its Skill, JSON: arms with the same one differ in the Skill alone."""
+    return json.dumps({k: v for k, v in config.settings(arm).items() if k != "skill"})
+
+
+def build_document(build: "JudgedBuild") -> Row:
+    """Return a build with the answers of gates and people as tables.sql reads it."""
+    record, notes, layers = build.record, build.review_notes, build.layers
+    row = record.model_dump() | {
+        "build": record.name,
+        "source_digest": record.source.tree_digest,
+        "options": json.dumps(record.options, sort_keys=True),
+        "assay": None if record.assay is None else json.dumps(record.assay, sort_keys=True),
+    }
+    manifests = [
+        manifest.model_dump()
+        | {
+            "build": record.name,
+            "waivers": notes.get(manifest.variant),
+            "layers": ", ".join(layers.get(manifest.variant, ())),
+        }
+        for manifest in (record.source, *record.variants)
+    ]
+    results = [
+        dict(result)
+        | {"findings": [dict(finding) | {"id": finding.id} for finding in result.findings]}
+        for result in build.results
+    ]
+    decisions = [
+        state.decision.model_dump()
+        | state._asdict()
+        | {"adjudication": state.decision.adjudication, "decision": None}
+        for state in build.decisions
+    ]
+    return {
+        "build": record.name, "row": row, "manifests": manifests, "results": results, "decisions": decisions,
+        "waivers": [waiver.model_dump() | {"stale": stale} for waiver, stale in build.waivers],
+        "items": [one.model_dump() | {"answer": one.answer, "outcome": one.outcome} for one in build.items],
+    }  # fmt: skip
+
+
+_STATUSES = """
+SELECT status, if(status = 'error', path, NULL), reason, count(*)
+FROM sources WHERE path IN (SELECT unnest($paths::VARCHAR[])) GROUP BY ALL ORDER BY 4 DESC, 1, 2, 3
+"""
+_SELECTED = """
+CREATE OR REPLACE TEMP TABLE selected AS
+SELECT run FROM readings WHERE digest IN (SELECT digest FROM files WHERE path IN (SELECT unnest($paths::VARCHAR[])))
+UNION SELECT trajectory FROM trajectories WHERE source IN (SELECT unnest($paths::VARCHAR[]))
+"""
+_COUNTS = """
+SELECT
+    (SELECT count(*) FROM trajectories WHERE trajectory IN (FROM selected)),
+    (SELECT count(*) FROM unlogged_trials WHERE trial IN (FROM selected)),
+    (SELECT coalesce(sum(steps + sub_steps), 0) FROM trajectories WHERE trajectory IN (FROM selected)),
+    (SELECT count(DISTINCT skill) FROM events WHERE trajectory IN (FROM selected)),
+    (SELECT count(*) FROM events WHERE trajectory IN (FROM selected)),
+    (SELECT count(*) FROM kept_runs WHERE trajectory IN (FROM selected))
+"""
+_UNKNOWN_TOOLS = """
+SELECT tool, CAST(sum(calls) AS BIGINT) AS calls, count(*) FILTER (WHERE len(skills) > 0)
+FROM unknown_tools WHERE trajectory IN (FROM selected) GROUP BY tool ORDER BY calls DESC, tool
+"""
+
+
+def summary_of(
+    store: Store, paths: Sequence[str], trials: int = 0, counts: FileChanges | None = None
+) -> IngestSummary:
+    """Return what is stored of some files."""
+    statuses = store.rows(_STATUSES, {"paths": list(paths)})
+    store.rows(_SELECTED, {"paths": list(paths)})
+    ((runs, unlogged, steps, skills, events, kept),) = store.rows(_COUNTS)
+    files: Counter[str] = Counter()
+    for status, _, _, count in statuses:
+        files[status] += count
+    return IngestSummary(
+        trials=trials,
+        parsed=files["parsed"] + files["part"],
+        duplicates=files["duplicate"],
+        skipped=files["skipped"],
+        errors=files["error"],
+        trajectories=runs,
+        unlogged=unlogged,
+        steps=steps,
+        skills=skills,
+        events=events,
+        unread=tuple(
+            (reason, count)
+            for status, _, reason, count in statuses
+            if reason is not None and status not in {"error", "part"}
+        ),
+        failures=tuple(
+            sorted((path, reason or "unknown") for _, path, reason, _ in statuses if path)
+        ),
+        remade=False,
+        unknown_tools=tuple(store.rows(_UNKNOWN_TOOLS)),
+        kept=kept,
+        **(counts or FileChanges())._asdict(),
+    )

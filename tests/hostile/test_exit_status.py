@@ -216,7 +216,7 @@ def has_workers(pid):
 def test_what_a_killed_write_left_is_gone_after_the_next(tmp_path):
     """A killed report left a hidden file of the size of the page each time."""
     script = (
-        "import os, sys\nfrom pathlib import Path\nfrom skilljuror import files\n"
+        "import os, sys\nfrom pathlib import Path\nfrom skilljuror.base import files\n"
         "os.fsync = lambda handle: os._exit(9)\n"
         "files.write_atomic(Path('report.html'), 'half')\n"
     )

@@ -21,8 +21,6 @@ SKILL = "/root/.claude/skills/tides/SKILL.md"
 PACKAGE = """
 from skilljuror.base.trajectory import AgentTraits
 from skilljuror.logs.assembly import RecordParser, RecordReader
-from skilljuror.base.trajectory import AgentTraits, ToolResult
-from skilljuror.logs.assembly.builders import MAIN
 from skilljuror.logs.base import Parser
 from skilljuror.logs.records import parse_head
 

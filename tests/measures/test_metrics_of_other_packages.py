@@ -22,7 +22,7 @@ from tests.support.studies import make_study
 
 PACKAGE = """
 from skilljuror.measures.metrics import Definition, defines, to_measures
-from skilljuror.measures.metrics.base import Definition, defines, to_measures
+from skilljuror.measures.metrics import Definition, defines, to_measures
 from skilljuror.base.results import Measure
 
 
@@ -110,13 +110,6 @@ def test_a_study_file_names_it_and_the_command_line_may_name_more(buoys, tmp_pat
     assert measured(tmp_path / "out") == nulls
     ingest_trials(tmp_path / "out", options=MeasureOptions(metrics=(f"{buoys}:watch", "outcome")))
     assert measured(tmp_path / "out") == nulls
-
-
-def test_a_study_file_without_it_has_the_digest_it_always_had(tmp_path):
-    """Plans that were frozen before the field existed can be gone on with."""
-    path = make_study(tmp_path, trials=1, variants={"a": None})
-    run_study(path, tmp_path / "out")
-    assert "metrics" not in (tmp_path / "out" / "plan.json").read_text(encoding="utf-8")
 
 
 def test_the_report_and_notebooks_know_its_unit(buoys, tmp_path):

@@ -126,7 +126,7 @@ def test_the_texts_of_a_run_of_any_name_are_found(tmp_path):
 def test_a_log_that_is_gone_is_told(study, tmp_path):
     with duckdb.connect(str(study / "study.duckdb")) as database:
         database.execute("UPDATE trajectories SET source = '/gone.jsonl'")
-        database.execute("UPDATE seen SET path = '/gone.jsonl'")
+        database.execute("UPDATE files SET path = '/gone.jsonl'")
     (text,) = StudyDesk(study).queue("Ann", False)[0].texts
     assert text.heading == "the log cannot be read"
     assert "is missing or has changed" in text.text

@@ -14,8 +14,8 @@ from skilljuror.harness.harbor import engine_requirements, refuse_too_many, requ
 from skilljuror.harness.tasks import changed_substrate, copies_skills
 from skilljuror.report.forecast import forecast
 from skilljuror.store.questions import run
-from skilljuror.store.study_files import headline
 from skilljuror.store.trials import ingest_trials
+from skilljuror.store.writer import headline
 from skilljuror.study.plan import changed_fields, freeze, load_study, prepared
 from skilljuror.study.run import run_study
 from tests.support.cli_process import call

@@ -24,7 +24,6 @@ from skilljuror.base.files import (
 from skilljuror.base.study import (
     AgentProgram,
     Budget,
-    BuildChoice,
     StudyConfig,
     StudyPlan,
     TrialRecord,
@@ -988,16 +987,6 @@ def test_a_study_that_does_not_ask_says_how_to_measure(tmp_path):
     said = page(out)
     assert "has not been measured" in said
     assert "<code>skilljuror assay STUDY --keep</code>" in said
-
-
-def test_an_unasked_assay_leaves_the_plan_of_earlier_versions_as_it_was():
-    fields = {"name": "s", "tasks": [{"path": "t"}], "conditions": [{"name": "c"}]}
-    assert StudyConfig.model_validate(fields).model_dump()["build"] == {}
-    asked = StudyConfig.model_validate(fields | {"build": {"assay": 2, "mine": [1]}})
-    assert asked.model_dump()["build"] == {"assay": 2, "mine": [1]}
-    assert StudyConfig.model_validate_json(asked.model_dump_json()) == asked
-    assert asked.build.options == {"mine": [1]}
-    assert BuildChoice.model_validate({"assay": True}).assay == 1
 
 
 def test_a_misspelt_field_is_guessed(tmp_path):

@@ -35,7 +35,7 @@ from skilljuror.study.trial import (
 from tests.support import fabricated_records as fake
 from tests.support.claude_logs import assistant, row, tool_result, tool_use, user, write_lines
 from tests.support.harbor_trials import TRIAL
-from tests.support.harbor_venv import HARBOR, needs_harbor
+from tests.support.harbor_venv import OPTIONS, needs_harbor
 from tests.support.harness_tasks import make_job, make_task, write_tree
 from tests.support.model_server import Fault, Step, model_server, shell
 from tests.support.places import GOLDENS, ROOT
@@ -489,7 +489,7 @@ def test_such_a_log_is_an_error_row_and_an_unknown_cost(tmp_path, monkeypatch, f
 
 SCRIPT = ROOT / "tests" / "support" / "retrying_agent.py"
 NO_ANSWER = ("unscored", None, "no_answer")
-IN_HARBOR = {"name": "harbor", "options": {"program": str(HARBOR)}, "timeout_sec": 30}
+IN_HARBOR = {"name": "harbor", "options": OPTIONS, "timeout_sec": 30}
 
 
 def agent(address, *, retries=0):

@@ -191,9 +191,7 @@ def test_a_line_of_one_thing_over_and_over_is_changed_soon(unit):
     assert changed
 
 
-@pytest.mark.parametrize(
-    "module", ["layouts.verify", "study.run", "store.ingest.ingest", "cli.app"]
-)
+@pytest.mark.parametrize("module", ["layouts.verify", "study.run", "store.trials", "cli.app"])
 def test_ordinary_commands_do_not_import_the_mutations(module):
     code = f"import sys, skilljuror.{module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
