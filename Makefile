@@ -73,7 +73,7 @@ live: $(STAMP) harbor .live/.installed ## real agents (2 GB, once) in studies, a
 	@touch $@
 
 oracle: .venv-oracle/.installed ## our prediction-powered inference against the libraries of others
-	.venv-oracle/bin/python -m pytest -q -rs tests/measures/stats/test_prediction_powered.py
+	.venv-oracle/bin/python -m pytest -q -rs tests/measures/test_prediction_powered.py
 
 bench: $(STAMP) ## how fast logs are read, against a bare JSON decoder, and a model is asked, against its own speed
 	@$(BIN)/python -m compileall -q skilljuror benchmarks

@@ -210,7 +210,9 @@ def _call_events(
         yield from skill_call_events(analysed, run)
         return
     if analysed.accesses:
-        found = [*_access_events(analysed, run), *search_events(analysed, run)]
+        found = [
+            *_access_events(analysed, run), *_listed_skills(analysed, run), *search_events(analysed, run),
+        ]  # fmt: skip
         found.sort(key=lambda one: one[0])
         told: set[tuple[str, str, str]] = set()
         for position, event in found:
@@ -254,6 +256,24 @@ def _access_events(analysed: AnalysedCall, run: RunContext) -> Iterator[Placed]:
             run, location, access.kind, access.via, evidence, of=analysed, order=resolved.order,
             missing=missing, text=access.text,
         )  # fmt: skip
+
+
+def _listed_skills(analysed: AnalysedCall, run: RunContext) -> Iterator[Placed]:
+    """A listing per Skill whose folder heads a part of `ls -R` of its parent, as the demo's agent runs it."""
+    for order, access in enumerate(analysed.accesses):
+        if access.kind != "list" or not access.shown:
+            continue
+        bases = analysed.call.workdir or run.cwd, access.path
+        for heading in (line[:-1] for line in analysed.output.lines if line.endswith(":")):
+            folders = (join(base, heading) for base in bases)
+            below = [one for one in folders if one and one.rpartition("/")[0] == access.path]
+            location = run.catalog.locate(below[0]) if below else None
+            if location is not None and location.skill and location.resource == ".":
+                evidence = ReadEvidence("none", None, ok=True, witness="both")
+                yield _event(
+                    run, location, "list", access.via, evidence, of=analysed, order=order,
+                    text=access.text,
+                )  # fmt: skip
 
 
 def _evidence(
