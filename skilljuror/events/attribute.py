@@ -498,6 +498,10 @@ _HEADING = re.compile(r"^(?:File: )?(?P<path>[^:\s`'\"{}<>|()]{1,500}\.\w{1,10})
 _BELOW_HEADING = re.compile(r"^\s*(?:L|Line )?(?P<number>\d{1,7})[:-] ?(?P<text>.*)$")
 
 
+_NUMBER = re.compile(r"(\d{1,7})[:-]")
+_ASKS_FOR_NUMBERS = re.compile(r"(?<!\S)(?:-\w*n\w*|--line-number)(?!\S)|^rg\b")
+
+
 def search_events(analysed: AnalysedCall, run: RunContext) -> Iterator[Placed]:
     """One event per file with lines printed by a search; for searches whose output the agent does
     not see (`grep … SKILL.md > found.txt`), the file named."""
@@ -541,9 +545,14 @@ def _covers(searched: ResourceLocation, place: ResourceLocation) -> bool:
 def _in_one_file(
     search: ResolvedAccess, output: CallOutput, run: RunContext
 ) -> ReadEvidence | None:
-    """A search in one file prints no path: matches of its text."""
+    """A search in one file prints no path: its line numbers (`grep -n`), or matches of its text."""
     match = output.match(search.key, run.line_index)
     if match is not None:
+        lines = [line for line in output.lines if line.strip()]
+        numbers = [int(number[1]) for line in lines if (number := _NUMBER.match(line))]
+        if len(numbers) == len(lines) and _ASKS_FOR_NUMBERS.search(search.access.text):
+            ranges = merged_ranges((number, number) for number in numbers)
+            return ReadEvidence("partial", ranges, True, "both")
         return ReadEvidence("partial", match.ranges, True, "both", quote=match.first[:120])
     unknown = search.key not in run.line_index.files and not output.error_for(search.access.path)
     return ReadEvidence("partial", None, ok=True) if unknown else None
