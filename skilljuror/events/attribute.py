@@ -550,8 +550,12 @@ def _in_one_file(
     if match is not None:
         lines = [line for line in output.lines if line.strip()]
         numbers = [int(number[1]) for line in lines if (number := _NUMBER.match(line))]
-        if len(numbers) == len(lines) and _ASKS_FOR_NUMBERS.search(search.access.text):
-            ranges = merged_ranges((number, number) for number in numbers)
+        ranges = merged_ranges((number, number) for number in numbers)
+        unshifted = (
+            merged_ranges([*ranges, *match.ranges]) == ranges
+        )  # not those of a part piped to grep
+        asked = _ASKS_FOR_NUMBERS.search(search.access.text)
+        if asked and unshifted and len(numbers) == len(lines):
             return ReadEvidence("partial", ranges, True, "both")
         return ReadEvidence("partial", match.ranges, True, "both", quote=match.first[:120])
     unknown = search.key not in run.line_index.files and not output.error_for(search.access.path)
