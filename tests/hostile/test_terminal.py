@@ -92,7 +92,7 @@ COMMANDS = {
     "events": [["events", f"logs{NAME}", f"gone{NAME}"]],
 }  # fmt: skip
 """What is asked of every command; a command that is new needs words here."""
-QUIET = {"verify", "waive"}
+QUIET = {"advise", "verify", "waive"}
 """Commands that have nothing of a stranger's to say here."""
 SAMPLE = {"query", "show"}
 """Commands of the fast tier."""
