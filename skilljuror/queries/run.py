@@ -56,12 +56,14 @@ NAMES_OF = {
     "treatment": "SELECT condition FROM conditions ORDER BY position",
     "trial": "SELECT run FROM all_runs UNION SELECT trial FROM verdicts ORDER BY ALL",
     "variant": "SELECT DISTINCT variant FROM variants ORDER BY ALL",
+    "with": "SELECT condition FROM conditions ORDER BY position",
 }
 """A parameter of this name names one of these; where there is none at all, the answer is empty."""
 TYPES = {
     "BIGINT": "a whole number",
     "BOOLEAN": "true or false",
     "DATE": "a date, such as 2026-03-05",
+    "DOUBLE": "a number, such as 0.5",
     "INTEGER": "a whole number",
 }
 """Types that the SQL of a question casts its parameters to."""

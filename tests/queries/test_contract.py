@@ -162,6 +162,12 @@ def test_a_name_that_is_not_there_lists_those_that_are(small, name, param, value
         ("usage", "days", "x", "parameter days is 'x'; use a whole number"),
         ("usage", "until", "soon", "parameter until is 'soon'; use a date, such as 2026-03-05"),
         ("usage_by_version", "weekly", "ja", "parameter weekly is 'ja'; use true or false"),
+        (
+            "task_difficulty",
+            "with_below",
+            "50%",
+            "parameter with_below is '50%'; use a number, such as 0.5",
+        ),
     ],
 )
 def test_a_value_of_another_type_names_the_parameter(small, name, param, value, said):

@@ -36,7 +36,9 @@ from skilljuror.store.runs import run_columns
 
 DIGEST = "d" * 64
 SUBSTRATE = "-".join(["d" * 16] * 3)
-VARIANTS = {"no-skill": None, "baseline": "baseline", "pd": "pd", "flat-files": "flat-files"}
+VARIANTS = {
+    "no-skill": None, "origin": "origin", "baseline": "baseline", "pd": "pd", "flat-files": "flat-files",
+}  # fmt: skip
 
 
 def plan(
