@@ -1,8 +1,8 @@
 -- question: Which tasks of a pilot study are hard enough, without a Skill and with the source at hand?
 -- section: RQ2
 -- grain: one row is one task and one pair of arms that differ in the Skill alone: without one, and with the source
--- columns: task, verdict, without_arm, without_trials, without_passes, without_rate, with_arm, with_trials, with_passes,
---   with_rate, reason
+-- columns: task, verdict, without_arm, without_trials, without_passes, without_rate, with_arm, with_trials,
+--   with_passes, with_rate, reason
 -- arms: without_arm, with_arm
 -- params: with=null, without_below=0.2, with_below=0.5
 -- read: The limits are those of SkillGenBench; a rate at its limit is too easy. A rate over few trials is a guess: look
