@@ -32,7 +32,7 @@ rated AS (
     SELECT
         a.*,
         count(r.strict) FILTER (r.usable) AS trials,
-        count(*) FILTER (r.usable AND r.strict) AS passes,
+        if(trials = 0, NULL, count(*) FILTER (r.usable AND r.strict)) AS passes,
         passes / nullif(trials, 0) AS rate,
         CASE
             WHEN trials > 0 THEN NULL

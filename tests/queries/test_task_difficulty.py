@@ -9,7 +9,7 @@ from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 
 ARMS = ("no-skill", "origin", "pd")
-UNSCORED = {"reward": None, "status": "unscored", "reason": "no_answer"}
+UNSCORED: dict[str, object] = {"reward": None, "status": "unscored", "reason": "no_answer"}
 TASKS = {  # passes of 5 trials in each arm; None: no model answered any
     "hard": (0, 2, 5),
     "a-fifth": (1, 0, 0),
@@ -66,7 +66,7 @@ def test_a_rate_at_its_limit_is_too_easy_and_no_trials_are_no_rate(tmp_path):
     shown = {task: [rows[task][f"{arm}_{one}"] for arm in ("without", "with") for one in columns] for task in rows}  # fmt: skip
     assert shown["hard"] == [5, 0, 0.0, 5, 2, 0.4]
     assert shown["a-fifth"] == [5, 1, 0.2, 5, 0, 0.0]
-    assert shown["silent-easy"] == [0, 0, None, 5, 5, 1.0]
+    assert shown["silent-easy"] == [0, None, None, 5, 5, 1.0]
     assert rows["silent-easy"]["reason"] == rows["silent-easy"][NOT_USABLE] == silent
 
 
