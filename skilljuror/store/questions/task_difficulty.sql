@@ -6,7 +6,8 @@
 -- arms: without_arm, with_arm
 -- params: with=null, without_below=0.2, with_below=0.5
 -- read: The limits are those of SkillGenBench; a rate at its limit is too easy. A rate over few trials is a guess: look
---   at passes and trials. Whether a task can be solved, `check --prove` shows, or an arm with a reference Skill.
+--   at passes and trials. Whether a task can be solved, `check --prove` shows, or an arm with a reference Skill. If the
+--   tasks were made from the Skill itself, `origin` offers that Skill: name the arm of its own sources with `with`.
 -- empty: The study has no arm without a Skill and none with the source as given (`variant: origin`); `--param with=ARM`
 --   names another.
 -- column verdict: hard enough, if both rates are below their limits; too easy, if one is not; else unknown

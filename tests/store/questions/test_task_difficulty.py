@@ -31,14 +31,16 @@ def study(folder, arms=ARMS, odd=()):
         task.model_copy(update={"judged_by": "trigger"}) if task.name == "unjudged" else task
         for task in plan.tasks
     ]
-    planned = [one for one in plan.trials if one.task not in dropped or one.condition != "origin"]
+    planned = [
+        trial for trial in plan.trials if trial.task not in dropped or trial.condition != "origin"
+    ]
     with open_write(path) as store:
         store.put_plan(plan.model_copy(update={"trials": tuple(planned), "tasks": tuple(tasks)}))
-        for one in planned:
-            passes = TASKS[one.task][ARMS.index(one.condition)]
-            end = UNSCORED if passes is None else {"reward": float(one.number <= passes)}
-            end = {"reward": 1.0, "substrate_digest": "other"} if one.trial in odd else end
-            store.put_trials([fake.trial(one.task, one.condition, one.number, **end)])
+        for trial in planned:
+            passes = TASKS[trial.task][ARMS.index(trial.condition)]
+            ending = UNSCORED if passes is None else {"reward": float(trial.number <= passes)}
+            ending = {"reward": 1.0, "substrate_digest": "other"} if trial.trial in odd else ending
+            store.put_trials([fake.trial(trial.task, trial.condition, trial.number, **ending)])
     return path
 
 
