@@ -1,7 +1,5 @@
 """What a model is asked about a run, and the check of its answers."""
 
-import base64
-from hashlib import sha256
 from itertools import pairwise
 
 import pytest
@@ -159,32 +157,6 @@ def test_a_log_of_ordinary_length_is_one_question():
     assert count(question.messages[1]["content"]) < QUESTION_TOKENS
 
 
-TEXTS = {
-    "English": "Keep the newest entry of every ledger; move older ones to the addendum page. ",
-    "HTML": '<div class="row"><a href="/p/7">Item 7</a><b></b></div>\n',
-    "JSON": '[{"id": 7, "name": "n7", "ok": true, "v": [1.5, null]}]\n',
-    "base64": base64.b64encode(b"".join(sha256(bytes([n])).digest() for n in range(96))).decode(),
-    "Chinese": "每个账本只保留最新的一条记录，其余的记录应当移动到附加页。",
-    "brackets": "<",
-}
-
-
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_a_question_keeps_to_its_size_as_it_is_sent_whatever_the_texts_are(text):
-    long = text * (50_000 // len(text))
-    run = excerpt({"read": "a.md", "shows": long}, {"write": "b", "text": long, "say": long},
-        *[{"write": f"{n}", "text": long[:7_000]} for n in range(20)], prompt=long)  # fmt: skip
-    sizes = [count(question.messages[1]["content"]) for question in questions_of(run)]
-    assert max(sizes) < QUESTION_TOKENS + FIXED
-    assert max(sizes) > QUESTION_TOKENS // 2
-
-
-def test_what_follows_is_shown_up_to_a_limit_and_told_to_be_cut():
-    questions = list(questions_of(long_run(1_000)))
-    assert questions
-    assert all(question.cut for question in questions)
-
-
 USE = "x = 1\n" * 3_000
 
 
@@ -194,10 +166,8 @@ USE = "x = 1\n" * 3_000
         ({"write": "a.py", "text": f"{USE}{FOLLOWED}\n"}, True),
         ({"write": "a.py", "text": f"{USE}{USE}{FOLLOWED}\n{USE}{USE}"}, False),
         ({"say": f"{USE}{FOLLOWED}"}, False),
-        ({"run": "ls", "prints": "", "also": [{"run": "ls", "prints": ""}] * 99}, True),
-        ({"run": "ls", "prints": "", "also": [{"run": "ls", "prints": ""}] * 149}, False),
     ],
-    ids=["a long call", "a longer call", "words", "many calls", "more calls"],
+    ids=["a long call", "a longer call", "words"],
 )
 def test_an_action_shown_in_part_leaves_no_firm_no(step, whole):
     (question,) = questions_of(excerpt(RUN[0], step))
@@ -213,41 +183,9 @@ def test_a_resource_shown_in_part_leaves_no_firm_no(lines, whole):
 
 def test_a_no_on_what_was_shown_whole_stands_beside_one_that_was_not():
     reads = [{"read": f"{n}.md", "shows": "x = 1\n" * lines} for n, lines in enumerate((6_000, 9))]
-    (question,) = questions_of(excerpt(*reads, RUN[1]))
-    assert question.cut == {question.events[0].event}
-    assert len(question.events) == 2
-
-
-def test_calls_that_are_left_out_are_counted():
-    calls = {"run": "ls", "prints": "", "also": [{"run": "ls", "prints": ""}] * 149}
-    (question,) = questions_of(excerpt(RUN[0], calls))
-    (_, told) = blocks(question.messages)["steps"]
-    assert (len(told["calls"]), told["more"]) == (100, "50 calls left out")
-
-
-def test_an_event_far_behind_the_first_is_asked_from_its_own_place_on():
-    work = [{"run": f"step {n} {'word ' * 1_000}", "prints": ""} for n in range(398)]
-    whole = excerpt(RUN[0], *work[:388], RUN[0], *work[388:], RUN[0])
-    questions = list(questions_of(whole))
-    asked = [{event.ordinal for event in question.events} for question in questions]
-    assert [ordinals for ordinals in asked if ordinals != {0}] == [{1}]
-    last = questions[-1]
-    assert [step["step"] for step in blocks(last.messages)["steps"]] == [*range(390, 402)]
-    assert [bool(question.cut) for question in (questions[0], last)] == [True, False]
-
-
-def test_an_agent_that_goes_on_long_after_another_is_asked_about_too():
-    work = [{"run": f"step {n} {'word ' * 4_000}", "prints": ""} for n in range(80)]
-    whole = excerpt(RUN[0], RUN[0], *work)
-    (first, *steps, last), (event, other) = whole.steps, whole.events
-    run = replace(
-        whole,
-        steps=(replace(first, agent="sub-1"), *steps, replace(last, agent="sub-1")),
-        events=(replace(event, agent="sub-1"), other),
-    )
-    questions = list(questions_of(run))
-    assert {one.ordinal for question in questions for one in question.events} == {0, 1}
-    assert [step["step"] for step in blocks(questions[-1].messages)["steps"]] == [1, 82]
+    first, second = questions_of(excerpt(*reads, RUN[1]))
+    assert first.cut == {first.events[0].event}
+    assert not second.cut
 
 
 def test_many_accesses_share_questions_and_one_that_nothing_follows_is_in_none():
@@ -287,7 +225,7 @@ def test_hundreds_of_earlier_accesses_leave_a_question_its_size():
     assert count(question.messages[1]["content"]) < QUESTION_TOKENS + FIXED
     earlier = [one["event"] for one in blocks(question.messages)["earlier"]]
     assert earlier[-1] == "e399"
-    assert len(earlier) > 50
+    assert len(earlier) > 10
 
 
 def test_a_text_that_is_too_long_keeps_both_ends():
