@@ -21,7 +21,6 @@ from msgspec import Struct
 from skilljuror.base.errors import JudgeError
 from skilljuror.base.files import data_dir
 from skilljuror.judge.features import (
-    COMMAND_PREFIX,
     FIELDS_PREFIX,
     STOP_WORDS,
     normalised_value,
@@ -109,7 +108,6 @@ def load_rubric() -> EruRubric:
     try:
         common = {str(token).lower() for token in content["common"]}
         common |= {normalised_value(str(value)) for value in content["everyday_values"]}
-        common |= {COMMAND_PREFIX + str(name) for name in content["everyday_programs"]}
         generic = frozenset(stem(str(word).lower()) for word in content["generic"])
         fields = dict(content["fields"])
         everyday = frozenset(map(str, fields.pop("everyday_values")))
