@@ -9,7 +9,6 @@ from collections import Counter
 import duckdb
 import pytest
 
-from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder
 from skilljuror.judge.study import BATCH_SECONDS, judge_study, label_sample
 from skilljuror.store import open_read
@@ -158,41 +157,6 @@ def test_a_database_that_missed_the_sample_gets_it_at_the_next_look(tmp_path):
     assert events_in(tmp_path) == [use.event for use in made.sample]
 
 
-@pytest.mark.slow
-def test_a_sample_that_others_kept_from_the_database_comes_with_the_next_look(tmp_path, caplog):
-    small_study(tmp_path)
-    reading = "import sys, duckdb; one = duckdb.connect(sys.argv[1], read_only=True); print('open', flush=True); input()"
-    holder = subprocess.Popen(
-        [sys.executable, "-c", reading, tmp_path / "study.duckdb"], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    with holder:
-        assert holder.stdout
-        assert holder.stdout.readline() == "open\n"
-        made = label_sample(tmp_path, size=5)
-        holder.communicate("\n")
-    assert "the next use or ingest stores it" in caplog.text
-    assert events_in(tmp_path) == []
-    assert label_sample(tmp_path) == made
-    assert events_in(tmp_path) == [use.event for use in made.sample]
-
-
 def events_in(study):
     sql = "SELECT event FROM label_sample ORDER BY position"
     return [row[0] for row in run(study / "study.duckdb", sql).rows]
-
-
-def test_a_study_without_a_database_says_how_to_make_one(tmp_path):
-    with pytest.raises(StudyError, match="skilljuror ingest"):
-        label_sample(tmp_path)
-
-
-def test_the_sample_is_rows_of_a_new_database_too(tmp_path):
-    ingest_logs(tmp_path, [GOLDENS])
-    made = label_sample(tmp_path, size=4)
-    StudyFolder(tmp_path).database.unlink()
-    ingest_logs(tmp_path, [])
-    rows = run(
-        tmp_path / "study.duckdb", "SELECT event, probability FROM label_sample ORDER BY position"
-    ).rows
-    assert rows == [(use.event, use.probability) for use in made.sample]

@@ -126,14 +126,6 @@ def test_what_changed_is_read_and_the_rest_is_as_if_it_were():
     )
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_the_same_after_long_series():
-    run_state_machine_as_test(
-        Series, settings=settings(max_examples=10, stateful_step_count=30, deadline=None)
-    )
-
-
 OPENED = """
 import sys
 from pathlib import Path
@@ -208,14 +200,6 @@ def test_what_is_opened_lies_in_the_digest_and_is_not_opened_again(goldens, tmp_
     assert {path for path in again if Path(path).name != "result.json"} == set()
 
 
-def test_a_small_ingest_opens_no_source_that_is_held(goldens, tmp_path):
-    ingest_logs(tmp_path / "s", [goldens])
-    one = tmp_path / "one.jsonl"
-    shutil.copy(READ, one)
-    done = opened_by_ingest(tmp_path / "s", one)
-    assert done == {str(one)}
-
-
 def test_a_file_that_became_shorter_keeps_what_it_gave_until_it_is_pruned(tmp_path):
     logs = ChangingLogs(tmp_path / "logs")
     logs.grow_head(0, 5)
@@ -262,31 +246,6 @@ def test_pruning_takes_at_once_what_the_files_hold(tmp_path, change):
     assert tables(tmp_path / "s", ()) == tables(tmp_path / "fresh", ())
 
 
-def test_what_nobody_may_read_is_not_pruned(tmp_path):
-    logs = ChangingLogs(tmp_path / "logs")
-    logs.grow_head(0, 2)
-    ingest_logs(tmp_path / "s", [logs.root])
-    before = tables(tmp_path / "s", {*REMEMBERED, "sources"})
-    logs.head(0).chmod(0)
-    if os.access(logs.head(0), os.R_OK):
-        pytest.skip("this user may read every file")
-    ingest_logs(tmp_path / "s", [logs.root], policy=ReadPolicy(prune=True))
-    assert tables(tmp_path / "s", {*REMEMBERED, "sources"}) == before
-
-
-def test_of_two_logs_of_one_run_the_later_path_counts_whichever_came_first(tmp_path):
-    logs = ChangingLogs(tmp_path / "logs")
-    logs.write_trial(1)
-    ingest_logs(tmp_path / "s", [logs.root])
-    logs.write_trial(0)
-    ingest_logs(tmp_path / "s", [logs.root])
-    ingest_logs(tmp_path / "fresh", [logs.root])
-    assert tables(tmp_path / "s") == tables(tmp_path / "fresh")
-    told: list[Progress] = []
-    ingest_logs(tmp_path / "s", [logs.root], progress=told.append)
-    assert told == [], "logs of one run that did not change are not read again"
-
-
 def test_a_run_is_read_again_without_its_neighbours(tmp_path):
     """The judge reads every run again; opening all sessions of a day for each would be quadratic."""
     text = (GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl").read_text(encoding="utf-8")
@@ -312,9 +271,3 @@ def test_only_the_groups_that_changed_are_read(tmp_path):
     summary = ingest_logs(tmp_path / "s", [logs.root], progress=told.append)
     assert told[-1].total == 2
     assert (summary.new, summary.changed, summary.unchanged, summary.gone) == (1, 1, 2, 0)
-
-
-def test_the_same_ingest_is_written_down_once(tmp_path):
-    for _ in range(3):
-        ingest_logs(tmp_path / "s", [READ])
-    assert len((tmp_path / "s" / "sources.jsonl").read_text().splitlines()) == 1

@@ -211,18 +211,6 @@ def test_large_files_links_and_pipes_are_one_line(tmp_path):
     ]
 
 
-def test_long_and_odd_texts_are_stored_short(tmp_path):
-    said = "E   " + "x" * 5_000 + "\nE   assert 'a' == 'b'"
-    test = {"name": "n" * 999, "status": "failed", "trace": said}
-    control = {"name": "\x1b[31mred\x00\n", "status": "passed"}
-    (row, other), _ = read_checks(verified(tmp_path, x__json=ctrf(test, control)), "t")
-    assert row.said is not None
-    assert (len(row.name), len(row.said) <= 300, row.said.splitlines()[-1]) == (
-        300, True, "assert 'a' == 'b'",
-    )  # fmt: skip
-    assert other.name == "\x1b[31mred\x00\n"
-
-
 @pytest.mark.parametrize(
     ("said", "label"),
     [

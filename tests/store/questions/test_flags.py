@@ -9,10 +9,8 @@ from msgspec import structs
 
 from skilljuror.base.results import OfferedRow
 from skilljuror.base.trajectory import Step
-from skilljuror.logs.assembly import REWOUND
-from skilljuror.logs.codex import SKILL_LIST_CUT
 from skilljuror.store import open_write
-from skilljuror.store.rows import analyse, without_quotes
+from skilljuror.store.rows import analyse
 from tests.support import fabricated_records as fake
 from tests.support.attribution_runs import run_of
 from tests.support.fabricated_studies import rows
@@ -220,20 +218,6 @@ def test_ends_without_a_result_or_a_log_are_circumstances(tmp_path):
     assert missing == {"alpha__baseline__1", "alpha__baseline__2"}
 
 
-def test_a_log_without_a_step_is_a_circumstance(tmp_path):
-    path = tmp_path / "study.duckdb"
-    trials = [fake.trial("alpha", "pd", n) for n in (1, 2)]
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"], trials=2))
-        store.put_trials(trials)
-        fake.put(store, [fake.run("t1", trial=trials[0].trial, steps=0)])
-        fake.put(store, [fake.run("t2", trial=trials[1].trial, steps=0, sub_steps=3)])
-    found = rows(path, "quality_flags", "flag", "kind", "trial")
-    assert [row for row in found if row[0] == "no_steps"] == [
-        ("no_steps", "circumstance", trials[0].trial)
-    ]
-
-
 def test_behaviour_is_flagged_and_is_no_contamination(tmp_path):
     path = tmp_path / "study.duckdb"
     trials = [fake.trial("alpha", "pd", n) for n in (1, 2)]
@@ -312,44 +296,6 @@ def test_a_skill_that_was_edited_is_flagged_once(tmp_path, after, edits, said):
     found = rows(path, "quality_flags", "flag", "kind", "detail")
     edited = [row[1:] for row in found if row[0] == "skill_edited"]
     assert edited == ([("behaviour", said)] if said else [])
-
-
-@pytest.mark.parametrize(
-    ("flag", "warning"), [("skill_list_cut", SKILL_LIST_CUT), ("session_rewound", REWOUND)]
-)
-@pytest.mark.parametrize("quotes", ["kept", "left out", "taken out"])
-def test_what_changes_the_treatment_is_flagged_with_or_without_quotes(
-    tmp_path, quotes, flag, warning
-):
-    path = tmp_path / "study.duckdb"
-    trial = fake.trial("alpha", "pd")
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"]))
-        store.put_trials([trial])
-        run = fake.run("t1", trial=trial.trial, warnings=(f"line 3: {warning}",))
-        fake.put(store, [without_quotes(run) if quotes == "left out" else run])
-        if quotes == "taken out":
-            store.remove_quotes()
-    found = rows(path, "quality_flags", "flag", "kind", "trial")
-    assert (flag, "circumstance", trial.trial) in found
-
-
-def test_a_search_opens_nothing(tmp_path):
-    path = tmp_path / "study.duckdb"
-    trials = [fake.trial("alpha", "pd", n) for n in (1, 2)]
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"], trials=2))
-        store.put_builds([fake.build("alpha")])
-        store.put_trials(trials)
-        for trial, kind in zip(trials, ("search", "read"), strict=True):
-            key = f"t{trial.number}"
-            fake.put(store, [fake.run(key, trial=trial.trial, events=[fake.event(key, kind=kind)])])
-    found = rows(path, "quality_flags", "flag", "trial")
-    assert [trial for flag, trial in found if flag == "skill_unread"] == [trials[0].trial]
-    columns = ("resource", "opened", "searched")
-    assert rows(path, "fanout_by_resource", *columns) == [("SKILL.md", 2, 1)]
-    assert ("csv-report", 1, 1) in rows(path, "skills_opened", "skill", "opened", "searched")
-    assert rows(path, "trajectories", "trajectory", "skills_opened") == [("t1", 0), ("t2", 1)]
 
 
 def test_skills_of_two_plugins_are_two_and_the_variants_is_its_folder(tmp_path):

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from skilljuror.base.build import FileDigest
-from skilljuror.base.errors import QueryError
 from skilljuror.base.results import CheckResult
 from skilljuror.base.review import Acceptance
 from skilljuror.report.computed import Answers
@@ -34,12 +33,6 @@ def test_mean_reward_is_a_mean_over_tasks_with_missing_as_nothing(whole):
     means = dict(rows(whole, "outcomes", "condition", "mean_reward"))
     assert means["no-skill"] == pytest.approx((0.5 + 0.25) / 2)
     assert means["pd"] == pytest.approx((1.0 + 0.5) / 2)
-
-
-def test_a_pass_given_runtime_needs_both(whole):
-    """pd: three passes, one of them after an exception; two clean trials."""
-    columns = ("runtime_successes", "strict_and_runtime", "strict_given_runtime")
-    assert rows(whole, "outcomes", *columns)[2] == (2, 2, 1.0)
 
 
 def test_coverage_names_every_end(study):
@@ -110,14 +103,6 @@ def test_task_deltas_compare_counts(whole):
         ("alpha", 2, 1, 0.5, "win"),
         ("beta", 1, 1, 0.0, "tie"),
     ]
-
-
-def test_any_two_conditions_may_be_contrasted(whole):
-    found = rows(
-        whole, "task_deltas", "task", "delta_passes", "result",
-        treatment="no-skill", control="pd",
-    )  # fmt: skip
-    assert found == [("alpha", -1, "loss"), ("beta", -1, "loss")]
 
 
 def test_win_tie_loss_names_the_tasks(whole):
@@ -231,11 +216,6 @@ def test_gain_by_skill_is_over_its_tasks(checked):
     ]
 
 
-def test_a_value_that_a_parameter_does_not_have_lists_those_that_it_has(checked):
-    with pytest.raises(QueryError, match=r"parameter level is 'checks'; use trial or check"):
-        run(checked, "gain", level="checks")
-
-
 def test_sensitivity_counts_by_other_rules(study):
     """Beta has one unsettled trial in each arm; alpha has none."""
     columns = ("rule", "tasks", "treatment_passes", "treatment_trials", "delta")
@@ -261,18 +241,6 @@ def test_sensitivity_counts_by_other_rules(study):
         ("tasks whose trials are all final", 1, 2, 2, 0.5),
         ("contaminated trials left out", 2, 3, 4, 0.25),
     ]
-
-
-def test_contaminated_trials_are_left_out_of_one_row_only(tmp_path):
-    """pd solves both tasks; on one of them it ran with the files of baseline."""
-    path = tmp_path / "study.duckdb"
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["a", "b"], ("baseline", "pd")))
-        store.put_trials([fake.trial(task, "baseline", reward=0.0) for task in "ab"])
-        store.put_trials([fake.trial("a", "pd"), fake.trial("b", "pd", variant="baseline")])
-    found = {row[0]: row[1:] for row in rows(path, "sensitivity", "rule", "tasks", "delta")}
-    assert found["planned frame"] == (2, 1.0)
-    assert found["contaminated trials left out"] == (1, 1.0)
 
 
 @pytest.mark.parametrize(("slots", "counted"), [(2, "46"), (3, "146"), (4, "1246"), (9, "123456")])
