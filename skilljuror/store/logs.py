@@ -491,7 +491,7 @@ class Ingest:
 
     def read_all(self, asked: Sequence[tuple[Sequence[Path], LogFilter]]) -> IngestSummary:
         """Read what changed under the paths; return a summary of the stored rows."""
-        self._store.put_metrics(definition_rows(self._options.metrics))
+        self._store.put("metrics", definition_rows(self._options.metrics))
         walked: dict[str, None] = {}
         counts = FileChanges()
         for paths, wanted in asked:
@@ -666,7 +666,7 @@ class Ingest:
                 path_text(one.source.path) for one in work.unread if one.damaged or not one.broken
             ]
             self._replace(work, paths, ())
-            self._store.put_sources([unread_row(one) for one in work.unread])
+            self._store.put("sources", [unread_row(one) for one in work.unread])
             self._put_files(work.files[None])
             gone = {"paths": work.gone}
             self._store.rows(f"UPDATE files SET digest = NULL WHERE {_WITHIN}", gone)  # noqa: S608
@@ -709,9 +709,9 @@ class Ingest:
         ]  # fmt: skip
         with store.transaction():
             self._replace(work, [file.path for file in files], [run.key for run in runs])
-            store.put_sources(sources)
-            store.put_runs([run.json for run in runs if run.key not in shorter])
-            store.put_unlogged([trial for _, _, rows in batch for trial in rows.unlogged])
+            store.put("sources", sources)
+            store.put("runs", [run.json for run in runs if run.key not in shorter])
+            store.put("unlogged", [trial for _, _, rows in batch for trial in rows.unlogged])
             self._put_files(files)
             readings = [
                 {

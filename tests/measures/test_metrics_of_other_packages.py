@@ -108,7 +108,7 @@ def test_the_report_and_notebooks_know_its_unit(buoys, tmp_path):
     values = {"baseline": (1.0, 0.0), "pd": (3.0, 1.0)}
     with open_write(tmp_path / "s" / "study.duckdb") as store:
         store.put_plan(fake.plan(["a", "b"], ("baseline", "pd")))
-        store.put_trials([fake.trial(task, name) for task in "ab" for name in values])
+        store.put("trials", [fake.trial(task, name) for task in "ab" for name in values])
         fake.put(store, [
             fake.run(f"{task}-{name}", trial=fake.name_of(task, name), values={"buoys": n, "any_buoy": f})
             for task in "ab"

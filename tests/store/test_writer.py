@@ -41,9 +41,9 @@ def fill(store: Store) -> None:
     said = Decision(item="uptake:t1#0", answer="yes", by="Ann", at="2026-01-02", seen="0")
     state = DecisionState(said, "finding", "pd", "size.shrunk:0", stale=True, counts=False)
     store.put_builds([fake.build("alpha", "fail")._replace(decisions=(state,))])
-    store.put_labels([said])
-    store.put_trials([fake.trial("alpha", "pd", rewards={"reward": 1.0, "style": 0.5})])
-    store.put_sources([SourceRow("logs/t1.jsonl", "parsed", "codex-rollout", size=9)])
+    store.put("labels", [said])
+    store.put("trials", [fake.trial("alpha", "pd", rewards={"reward": 1.0, "style": 0.5})])
+    store.put("sources", [SourceRow("logs/t1.jsonl", "parsed", "codex-rollout", size=9)])
     fake.put(store, [fake.run("t1", trial=name, events=events, values={"fanout": 2})])
     fake.put_verdicts(store, [fake.verdict(events[0])])
 

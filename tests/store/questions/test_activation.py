@@ -44,7 +44,7 @@ def study(
             name = fake.name_of(task, arm, number)
             reason = None if name in unscored else "no_verifier"
             end = {"status": "unscored", "reward": None, "reason": reason}
-            store.put_trials([fake.trial(task, arm, number, **end)])
+            store.put("trials", [fake.trial(task, arm, number, **end)])
             events = [fake.event(name, n, skill=one) for n, one in enumerate(opened.get(name, ()))]
             offered = [OfferedRow(name, one, False) for one in SKILLS if arm == "pd"]
             log = fake.replaced(

@@ -43,9 +43,9 @@ def study(path, ends, checks, *, tasks=("a",), primary="strict_pass", trials=3, 
     tests = [one for one in checks if one.item_group is None]
     with open_write(path) as store:
         store.put_plan(plan.model_copy(update={"config": config}))
-        store.put_trials(records)
+        store.put("trials", records)
         store.put_checks([record.trial for record in records], tests)
-        store.put_items([one for one in checks if one.item_group])
+        store.put("items", [one for one in checks if one.item_group])
     return path
 
 

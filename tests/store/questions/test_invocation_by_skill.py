@@ -72,7 +72,9 @@ def made_up(folder):
     with open_write(path) as store:
         store.put_plan(plan)
         store.put_builds([fake.build("alpha"), fake.build("beta")])
-        store.put_trials([fake.trial(one.task, one.condition, one.number) for one in plan.trials])
+        store.put(
+            "trials", [fake.trial(one.task, one.condition, one.number) for one in plan.trials]
+        )
         named = [(one.trial, one.trial) for one in plan.trials if one.number % 5]
         for key, trial in [*named, *((f"foreign-{n}", None) for n in range(20))]:
             events = [an_event(chance, key, n) for n in range(chance.choice([0, 1, 3, 8]))]

@@ -32,7 +32,7 @@ def planned(path, skills, log):
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"]))
         store.put_builds([build(skills)])
-        store.put_trials([trial])
+        store.put("trials", [trial])
         fake.put(store, [log(trial)])
 
 

@@ -256,7 +256,7 @@ def test_never_opened_lists_files_that_no_run_touched(tmp_path):
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"]))
         store.put_builds([fake.build("alpha")])
-        store.put_trials([trial])
+        store.put("trials", [trial])
         event = fake.event("t1")
         fake.put(store, [fake.run("t1", trial=trial.trial, events=[event])])
     columns = ("condition", "skill", "resource", "runs")

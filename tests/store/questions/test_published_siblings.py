@@ -44,9 +44,9 @@ def pairs(store, rows, arms=ARMS, tasks=("t",), **fields):
         task.model_copy(update={"source_digest": f"{n:064x}"}) for n, task in enumerate(plan.tasks)
     )
     store.put_plan(plan.model_copy(update={"config": config, "tasks": named}))
-    store.put_trials([
-        fake.trial(task, arm, **fields.get(task, {})) for task in tasks for arm in arms
-    ])
+    store.put(
+        "trials", [fake.trial(task, arm, **fields.get(task, {})) for task in tasks for arm in arms]
+    )
     store.put_checks([], [
         CheckResult(fake.name_of(*cell), "ctrf.json", f"test_{n}", outcome, award=float(outcome == "passed"), label=label)
         for cell, of_cell in rows.items() for n, (outcome, label) in enumerate(of_cell)
@@ -152,7 +152,7 @@ def modes(tmp_path_factory):
             )
             rewards = [1.0] * solved + [0.5] * partial + [None] * broken
             rewards += [0.0] * (1000 - len(rewards))
-            store.put_trials([
+            store.put("trials", [
                 fake.trial("t", arm, n, reward=reward, status="timeout" if reward is None else "scored")
                 for n, reward in enumerate(rewards, 1)
             ])  # fmt: skip
