@@ -46,7 +46,6 @@ from skilljuror.logs.discovery import (
     folder_source_around,
     is_gone,
     names_of,
-    with_content,
 )
 from skilljuror.logs.read import parser, read
 from skilljuror.measures.metrics import families
@@ -412,8 +411,6 @@ class ReadPolicy(Struct, frozen=True):
 
     again: bool = False
     """Read everything again."""
-    verify: bool = False
-    """Compare files by content, not only by size and time."""
     prune: bool = False
     """Forget missing files, and runs that files no longer contain."""
 
@@ -588,16 +585,8 @@ class Ingest:
     def _recall(
         self, known: Mapping[str, StoredFile], reader: str, path: str, facts: FileFacts
     ) -> tuple[FileFacts, FoundSource | None]:
-        """Return the facts of a file, with its content's digest if requested or known, and its stored source."""
+        """Return the facts of a file and its stored source."""
         row = known.get(path)
-        if self._policy.verify:
-            facts = with_content(path, facts)
-        elif (
-            row
-            and facts[:3] == row.facts[:3]
-            and (row.content or "").startswith(facts.content or "")
-        ):
-            facts = row.facts
         is_same = row is not None and row.reader == reader and row.facts == facts
         return facts, row.found if row and is_same else None
 
