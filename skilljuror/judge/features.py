@@ -22,8 +22,8 @@ SHORTEST_PHRASE = 2
 """Words of the shortest phrase that a source can offer."""
 CACHED_LINE_CHARS = 300
 """Characters of the longest line whose features are cached: many runs open the same resources."""
-ENTRY_PREFIX, HEADING_PREFIX, FIELDS_PREFIX = "name:", "## ", "together "
-"""Prefixes of the features of an entry of a listing, a heading, and fields that occur together."""
+ENTRY_PREFIX, HEADING_PREFIX = "name:", "## "
+"""Prefixes of the features of an entry of a listing and of a heading."""
 
 WeightedFeature = tuple[str, int]
 """(feature, weight)."""
@@ -336,11 +336,8 @@ def position_of(line: str, feature: str) -> int:
     if is_number(feature):
         matches = _NUMBER.finditer(line)
         return next((m.start() for m in matches if feature in dict(number_features(m.group(1)))), 0)
-    if feature.startswith(FIELDS_PREFIX):
-        pattern = feature.split()[1].replace("_", "[_-]")
-    else:
-        words = tokenize(feature.removeprefix(ENTRY_PREFIX))
-        pattern = r"[\W_]{1,9}".join(map(re.escape, words))
+    words = tokenize(feature.removeprefix(ENTRY_PREFIX))
+    pattern = r"[\W_]{1,9}".join(map(re.escape, words))
     match = re.search(pattern, line, re.IGNORECASE)
     return match.start() if match else 0
 
@@ -388,12 +385,6 @@ class FeatureIndex:
                     self._index(feature)
                 self.weights[feature] = max(weight, self.weights.get(feature, 0))
                 self._quotes.setdefault((source, feature), line)
-
-    def add_decisive(self, source: Hashable, features: Iterable[tuple[str, str]]) -> None:
-        """Add (feature, line) pairs of decisive weight that are searched for elsewhere."""
-        for feature, line in features:
-            self.weights[feature] = DECISIVE_WEIGHT
-            self._quotes.setdefault((source, feature), line)
 
     def add_names(self, features: Sequence[str]) -> None:
         """Add names without a source, common or not; they have no weight."""

@@ -31,7 +31,7 @@ def test_a_yes_is_worth_its_name():
 
 def test_most_uptake_is_found_and_a_false_yes_is_rare():
     pairs = [(label, judged) for label, judged in compared() if judged == "yes"]
-    assert sum(label == "yes" for label, _ in pairs) >= 29
+    assert sum(label == "yes" for label, _ in pairs) >= 28
     assert sum(label != "yes" for label, _ in pairs) <= 0.02 * len(pairs)
 
 
