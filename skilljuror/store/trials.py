@@ -447,10 +447,11 @@ def search_leaks(
 def _row(
     trajectory: str, kind: ProtectedKind, counted: Sequence[tuple[_Source, dict[int, _Place]]]
 ) -> LeakSearch:
-    searched, found = (
-        [set().union(*(part(row) for row in counted if row[0].null is null)) for null in (False, True)]
-        for part in (lambda row: row[0].prints.digests, lambda row: row[1])
-    )  # fmt: skip
+    searched: tuple[set[int], set[int]] = set(), set()  # of the task, and of another one
+    found: tuple[set[int], set[int]] = set(), set()
+    for source, matches in counted:
+        searched[source.null].update(source.prints.digests)
+        found[source.null].update(matches)
     mine = [(source.path, matches) for source, matches in counted if matches and not source.null]
     firsts = [next(iter(matches.values())) for _, matches in mine]
     agent, step, excerpt = min(firsts, key=lambda place: place[1], default=(None, None, ""))
