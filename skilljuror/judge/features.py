@@ -146,6 +146,9 @@ _SPAN = re.compile(r"`([^`\n]{1,80})`")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _EXTENSION = re.compile(r"[A-Za-z0-9_)-]\.[A-Za-z][A-Za-z0-9]{0,5}$")
 _DIGEST = re.compile(r"[0-9a-f]{7,64}|[0-9A-F]{7,64}")
+_HUMP = re.compile(r"([a-z])([A-Z])")
+_LETTERS = re.compile(r"[a-z]{4,}")
+_COMPANY_CHARS = 300
 _HEADING = re.compile(r"\s*+(?:[+>*]\s*+)?#{1,6}\s+\S")
 
 
@@ -179,6 +182,7 @@ def _extract(line: str, code: bool, common: frozenset[str]) -> Iterator[Weighted
         yield title, min(len(words), 2)
     yield from settings(line)
     yield from names_and_numbers(line, common)
+    yield from _named_numbers(line, common)
 
 
 def _meaningful(words: list[str], common_pairs: frozenset[str]) -> list[bool]:
@@ -209,6 +213,26 @@ def names_and_numbers(line: str, common: frozenset[str] = frozenset()) -> Iterat
     for number in numbers(line):
         if normalised_value(number) not in common:
             yield from number_features(number)
+
+
+def _named_numbers(line: str, common: frozenset[str]) -> Iterator[WeightedFeature]:
+    """Four-digit numbers with a word of the line: "ramp of 137.5" and MAX_RAMP = 137.5."""
+    telling = {
+        feature
+        for number in numbers(line)
+        if normalised_value(number) not in common
+        for feature, weight in number_features(number)
+        if weight > 1
+    }
+    words = company(line) if telling else ()
+    yield from ((f"{number} {word}", 1) for number in sorted(telling) for word in words)
+
+
+def company(line: str) -> list[str]:
+    """Return the words of a line, and of names in it, without a plural's ending."""
+    apart = _HUMP.sub(r"\1 \2", line[:_COMPANY_CHARS]).lower()
+    words = dict.fromkeys(word.removesuffix("s") for word in _LETTERS.findall(apart))
+    return [word for word in words if word not in STOP_WORDS]
 
 
 def tokens_of(line: str) -> list[str]:
@@ -334,6 +358,7 @@ def path_features(line: str) -> Iterator[str]:
 def position_of(line: str, feature: str) -> int:
     """Return the 0-based column of a feature on a line; 0 where it cannot be found."""
     if is_number(feature):
+        feature = feature.split()[0]
         matches = _NUMBER.finditer(line)
         return next((m.start() for m in matches if feature in dict(number_features(m.group(1)))), 0)
     words = tokenize(feature.removeprefix(ENTRY_PREFIX))
@@ -445,8 +470,15 @@ class FeatureIndex:
         for token in tokens_of(line):
             yield from self._in_token(token)
         written = numbers(line)
-        for number in written:
-            yield from (name for name, _ in number_features(number) if name in self.weights)
+        known = [
+            name
+            for number in written
+            for name, _ in number_features(number)
+            if name in self.weights
+        ]
+        yield from known
+        named = (f"{name} {word}" for name in known for word in company(line))
+        yield from (name for name in named if name in self.weights)
         has_value = not self._setting_values.isdisjoint(words) or any(
             f"{float(number.replace(',', '')):g}" in self._setting_values for number in written
         )

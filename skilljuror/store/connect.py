@@ -121,14 +121,10 @@ def _comments() -> Iterator[str]:
     for line in SQL.splitlines():
         if created := _OBJECT.match(line):
             kind, table = created.groups()
-            yield f"COMMENT ON {kind} {table} IS {_quoted(before.removeprefix('-- '))}"
+            yield f"COMMENT ON {kind} {table} IS {quoted(before.removeprefix('-- '))}"
         elif column := _COLUMN.match(line):
-            yield f"COMMENT ON COLUMN {table}.{column[1]} IS {_quoted(column[2])}"
+            yield f"COMMENT ON COLUMN {table}.{column[1]} IS {quoted(column[2])}"
         before = line
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 class QueryResult(NamedTuple):
@@ -424,33 +420,19 @@ def database_to_fill(path: Path) -> Iterator[Path]:
     kill leaves the old one unchanged, and the next ingest resumes with the new one. Raises StoreError if
     a database is in use or access is denied.
     """
-    if _is_ready(path):
+    if path.exists() and is_current(path):
         yield path
         return
     new = path.with_name(f"{path.name}.new")
-    if not _is_ready(new):
-        _remove(new)
+    log, log_of_new = (one.with_name(f"{one.name}.wal") for one in (path, new))  # a killed writer's
+    if not (new.exists() and is_current(new)):
+        new.unlink(missing_ok=True)
+        log_of_new.unlink(missing_ok=True)
     yield new
     if path.exists():
         path.replace(path.with_name(f"{path.name}.old"))
-        _log_of(path).unlink(missing_ok=True)
+        log.unlink(missing_ok=True)
     new.replace(path)
-
-
-def _is_ready(path: Path) -> bool:
-    if not path.exists():
-        return False
-    return is_current(path)
-
-
-def _remove(path: Path) -> None:
-    for left in (path, _log_of(path)):
-        left.unlink(missing_ok=True)
-
-
-def _log_of(path: Path) -> Path:
-    """DuckDB's write-ahead log, left by a killed writer."""
-    return path.with_name(f"{path.name}.wal")
 
 
 _NOTE = (
@@ -470,15 +452,8 @@ def resolve_quotes(study: Path, options: MeasureOptions) -> MeasureOptions:
             field="projects",
         )
     if keeps_quotes(study) and not options.quotes:
-        _remove_quotes(folder.database)
+        if folder.database.is_file() and is_current(folder.database):
+            with open_write(folder.database) as store:
+                store.remove_quotes()
         write_atomic(folder.no_quotes, _NOTE)
     return replace(options, quotes=keeps_quotes(study))
-
-
-def _remove_quotes(database: Path) -> None:
-    """Remove quotes from a database of this version; other versions are regenerated anyway."""
-    if not database.is_file():
-        return
-    if is_current(database):
-        with open_write(database) as store:
-            store.remove_quotes()
