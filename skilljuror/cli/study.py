@@ -36,7 +36,7 @@ MAX_BLOCK = 12
 """Most trials of the first block to print."""
 MAX_OUTCOMES = 40
 """Most rows of rewards to print."""
-PROOF_RULES = ("repeated", "stuffed", "checks", "trace")
+PROOF_RULES = ("repeated", "stuffed", "checks")
 EVENT_FIELDS = (
     "trajectory", "source", "file", "line", "call_id", "agent", "step", "skill", "resource",
     "class", "kind", "via", "ok", "content_exposed", "lines", "witness", "phantom", "bundled",
@@ -212,9 +212,6 @@ def check(
         str | None,
         Option("--skills", metavar="DIR", help="Skill to compare, {task} for a task's name."),
     ] = None,
-    assay: Annotated[
-        bool, Option("--assay", help="Count how many planted leaks are found.")
-    ] = False,
     prove: Annotated[
         bool, Option("--prove", help="Run: solution three times, empty run, stuffed run.")
     ] = False,
@@ -222,16 +219,15 @@ def check(
 ) -> Answer:
     """Test a study's tasks by running them, or look for leaks in task folders without a run.
 
-    STUDY.yaml: the solution must pass, an empty run must not; and which Skills agents list.
+    STUDY.yaml: the solution must pass, an empty run must not.
     TASK: its parts, and whether its Skill holds text of its solution or verifier.
-    --prove: also repeat the solution, write the strings of the tests into the files that the task names (stuffed),
-    and list which tests name which acceptance criterion.
+    --prove: also repeat the solution, and write the strings of the tests into the files that the task names (stuffed).
     """
     from skilljuror.study.check import check_study, check_tasks, prove_folders
 
     if any(path.suffix in {".yaml", ".yml"} for path in paths):
-        if len(paths) > 1 or skills or assay:
-            raise UsageError("name one study file without --skills and --assay, or task folders")
+        if len(paths) > 1 or skills:
+            raise UsageError("name one study file without --skills, or task folders")
         with progress() as listener:
             summary = check_study(paths[0], prove=prove, jobs=jobs, progress=listener)
         return Answer(summary, _check_blocks(summary, prove), int(summary.failed))
@@ -240,7 +236,7 @@ def check(
         with progress() as listener:
             proofs = prove_folders(paths, jobs=jobs, progress=listener)
     with progress() as listener:
-        checked = check_tasks(paths, skills, assay=assay, progress=listener)
+        checked = check_tasks(paths, skills, progress=listener)
     payload = {**to_plain(checked), "proofs": to_plain(proofs.tasks)} if proofs else checked
     status = 1 if proofs and proofs.failed else checked.status
     return Answer(payload, _task_blocks(checked, proofs), status)
@@ -266,15 +262,12 @@ def _check_blocks(summary: Any, prove: bool) -> Iterator[Block]:
             yield Indented(task.solution_output, "  [solution] ", "  ")
         if task.output is not None:
             yield Indented(task.output or "no output", "  [verifier] ", "  ")
-        if task.proof and task.proof.trace:
-            yield records(task.proof.trace, "criterion, test, empty: empty run, solution, text")
-    yield from labelled("agent", summary.listings)
     yield from labelled("leak", summary.leaks)
 
 
 def _proof_cells(proof: Any) -> list[str | None]:
     """The reason of each rule, after its verdict unless that is ok; None without runs."""
-    rules = {rule.rule: rule for rule in proof.rules} if proof else {}
+    rules = {rule.rule: rule for rule in proof}
     return [
         rule
         and (rule.reason if rule.verdict in {"ok", "note"} else f"{rule.verdict}: {rule.reason}")
@@ -289,26 +282,17 @@ def _task_blocks(checked: Any, proofs: Any) -> Iterator[Block]:
         yield from _check_blocks(proofs, True)
     rows = []
     for task in checked.tasks:
-        counts = task.leak.verdict in {"fail", "review"} and task.leak.places
-        most = task.leak.places[0] if counts else None
-        where = f"{most.task_file}, {most.skill_file}" if most else ""
+        counts = task.leak.verdict in {"fail", "review"} and task.leak.runs
+        where = f"{task.leak.task_files[0]}, {task.leak.skill_files[0]}" if counts else ""
         problems = "; ".join(task.problems)
         rows.append((task.task, task.verdict, task.leak.runs, task.null, where, problems))
     yield Table(("task", "verdict", "leak", "null", "most in", "missing or unknown"), rows)
     leaks = [task.leak.verdict for task in checked.tasks]
-    null = (
-        f"; with another task's (null) {checked.null_failed} and {checked.null_reviewed} of {checked.pairs} pairs"
-        if checked.pairs
-        else ""
-    )
     yield (
         "leak = runs of 12 words that a Skill shares with solution/ and tests/, not with the rest of the task:"
         f" {leaks.count('fail')} of {len(leaks)} fail ({FAIL} or more), {leaks.count('review')} need a person"
-        f" ({REVIEW} or more){null}"
+        f" ({REVIEW} or more)"
     )
-    if checked.assay:
-        found = [(row.lines, row.planted, row.reviewed, row.failed) for row in checked.assay]
-        yield Table(("lines planted", "tasks", "found, 4 runs", "found, 20 runs"), found)
 
 
 def plan(

@@ -659,7 +659,7 @@ def _leak(bundle: Bundle, skills: Path, task: Path | None) -> dict[str, str | No
         return {"leak": None, "leak_reason": "no task"}
     leak = leak_verdict(skills, task, generated=True)
     if leak.verdict in {"fail", "unknown"} or (leak.verdict == "review" and not leak.reason):
-        at = f" in {leak.places[0].skill_file}" if leak.places else ""
+        at = f" in {leak.skill_files[0]}" if leak.skill_files else ""
         reason = leak.reason or f"{leak.runs} runs of solution and verifier{at}"
         return {"leak": leak.verdict, "leak_reason": reason}
     texts = " ".join(blob.text or "" for blob in bundle.files.values())
