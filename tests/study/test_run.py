@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import tempfile
@@ -28,7 +27,6 @@ from skilljuror.base.study import (
     StudyPlan,
     TrialRecord,
 )
-from skilljuror.base.workers import Progress
 from skilljuror.harness.base import trial_record
 from skilljuror.harness.local import LocalHarness
 from skilljuror.harness.sandbox import bwrap_problem
@@ -42,7 +40,6 @@ from skilljuror.store.trials import ingest_trials
 from skilljuror.study.plan import agent_digest, freeze, load_study
 from skilljuror.study.run import (
     Spending,
-    _seconds,
     count_outcomes,
     exclusive_run,
     run_in_batch,
@@ -486,23 +483,6 @@ def test_a_module_in_the_working_directory_breaks_nothing(tmp_path):
     assert (said.split(), errors) == (["4", "False"], "")
 
 
-def test_every_trial_is_told_with_the_time_that_is_left(tmp_path):
-    told: list[Progress] = []
-    run_study(make_study(tmp_path, trials=2), tmp_path / "out", progress=told.append)
-    notes = [one.note for one in told if one.stage == "run" and one.done]
-    assert len(notes) == 4
-    assert all(re.search(r": scored, about \d+ s left$", note) for note in notes[:-1])
-    assert notes[-1].endswith(": scored")
-
-
-@pytest.mark.parametrize("start", ["1970-01-01T00:00:00+00:00", "soon", "2127-01-01T00:00:00Z"])
-def test_a_trial_of_unknown_length_gives_no_estimate(finished, start):
-    """Harbor's results may lack a start, and a harness of one's own may write anything."""
-    record = read_record(TrialRecord, StudyFolder(finished[1]).trial_record("tea__a__1"))
-    assert len(list(_seconds(record))) == 1
-    assert list(_seconds(record.model_copy(update={"started_at": start}))) == []
-
-
 @needs_bwrap
 def test_two_versions_of_a_skill_are_a_study(tmp_path):
     """Each arm gets its own, and ingest knows what each could open."""
@@ -838,10 +818,16 @@ def test_what_an_agent_used_counts_also_where_its_trial_broke_off(tmp_path, monk
     study, out = make_study(tmp_path, trials=1, variants={"a": None}, agent=agent), tmp_path / "out"
     assert run_study(study, out).statuses == {"error": 1}
     spent = Spending(StudyFolder(out), Budget(minutes=1, dollars=1))
-    assert (spent.minutes > 0, spent.dollars > 0, spent.unpriced) == (True, True, {})
+    assert (spent.minutes > 0, spent.dollars > 0, spent.notes()) == (True, True, [])
     shutil.rmtree(out / "trials/tea__a__1/raw/agent")
     spent = Spending(StudyFolder(out), Budget(dollars=1))
-    assert (spent.dollars, spent.unpriced) == (0.0, {"no_trajectory": 1})
+    assert (spent.dollars, spent.notes()) == (
+        0.0,
+        [
+            "budget.dollars: the cost of 1 attempts is unknown (no_trajectory 1); each is counted as 0,"
+            " because no other is known"
+        ],
+    )
 
 
 def test_an_unknown_cost_is_said_and_is_no_zero(talking):
@@ -896,7 +882,7 @@ def test_what_an_attempt_spent_that_was_stopped_counts(tmp_path, monkeypatch):
     record = read_record(TrialRecord, folder.attempt(trial, number) / "trial.json")
     assert (record.status, record.exception) == ("error", "RunStoppedError")
     spent = Spending(folder, Budget(minutes=1, dollars=1))
-    assert (spent.minutes > 0, spent.dollars > 0, spent.unpriced) == (True, True, {})
+    assert (spent.minutes > 0, spent.dollars > 0, spent.notes()) == (True, True, [])
 
 
 def test_an_attempt_that_was_killed_is_of_unknown_length_and_cost(talking):
