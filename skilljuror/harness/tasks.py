@@ -234,14 +234,42 @@ def baked_skills(folder: Path, meta: dict[str, Any]) -> Iterator[str]:
 
 def copies_skills(line: str) -> bool:
     """Whether a Dockerfile line copies the task's own Skill into the image."""
+    return _without_skills(line) != line
+
+
+def _without_skills(line: str) -> str:
+    """A Dockerfile line without the task's own Skill; "" if it copies nothing else."""
     try:
         words = shlex.split(line, comments=True)
     except ValueError:
-        return False
+        return line
     if not words or words[0].upper() not in {"COPY", "ADD"}:
-        return False
-    sources = [posixpath.normpath(word.lstrip("/")) for word in words[1:-1] if word[:2] != "--"]
-    return any(source.split("/")[0] == BAKED_SKILLS for source in sources)
+        return line
+    places = [word for word in words[1:] if not word.startswith("--")]
+    kept = [
+        word
+        for word in places[:-1]
+        if posixpath.normpath(word.lstrip("/")).split("/")[0] != BAKED_SKILLS
+    ]
+    if kept == places[:-1]:
+        return line
+    flags = [word for word in words[1:] if word.startswith("--")]
+    return " ".join([words[0], *flags, *kept, places[-1]]) if kept else ""
+
+
+def copy_environment_folder(task_dir: Path, target: Path) -> None:
+    """Copy a task's environment/ to a new folder, without its own Skill and what copies it into an image."""
+    source = task_dir / "environment"
+
+    def skills(folder: str, names: list[str]) -> list[str]:
+        return [BAKED_SKILLS] if Path(folder) == source and BAKED_SKILLS in names else []
+
+    shutil.copytree(source, target, symlinks=True, ignore=skills, dirs_exist_ok=True)
+    if (target / "Dockerfile").is_file():
+        code = {"encoding": "utf-8", "errors": "surrogateescape"}
+        lines = (target / "Dockerfile").read_text(**code).splitlines()
+        kept = [left for line in lines if (left := _without_skills(line)) or not line]
+        own_file(target, "Dockerfile").write_text("\n".join(kept) + "\n", **code)
 
 
 def _check_contamination(conditions: Sequence[Condition], folder: Path) -> None:

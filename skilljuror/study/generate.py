@@ -7,7 +7,6 @@ Skill does not give it away.
 """
 
 import re
-import shutil
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
@@ -52,7 +51,7 @@ from skilljuror.harness.tasks import (
     BAKED_SKILLS,
     TASK_PARTS,
     can_name_trials,
-    copies_skills,
+    copy_environment_folder,
     task_name,
     task_settings,
 )
@@ -525,23 +524,12 @@ def write_task(order: Order, target: Path) -> None:
         environment = staging / "environment"
         environment.mkdir()
         if order.task:
-            _copy_environment(order.task / "environment", environment)
+            copy_environment_folder(order.task, environment)
         dockerfile = environment / "Dockerfile"
         if dockerfile.is_file() and f"environment/{SOURCE}/" in " ".join(files):
             with dockerfile.open("a", encoding="utf-8") as opened:
                 opened.write(f"\nCOPY {SOURCE} ./{SOURCE}/\n")
         write_bundle(files, staging)
-
-
-def _copy_environment(source: Path, target: Path) -> None:
-    def skills(folder: str, names: list[str]) -> list[str]:
-        return [BAKED_SKILLS] if Path(folder) == source and BAKED_SKILLS in names else []
-
-    shutil.copytree(source, target, symlinks=True, ignore=skills, dirs_exist_ok=True)
-    if (dockerfile := target / "Dockerfile").is_file():
-        lines = dockerfile.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-        kept = "".join(line for line in lines if not copies_skills(line))
-        dockerfile.write_text(kept, encoding="utf-8")
 
 
 def _settings(task: Path) -> str:

@@ -40,14 +40,12 @@ def test_a_folder_that_nobody_may_enter(words, tmp_path):
 
 STUDY = "name: odd\ntasks: [{path: tea}]\nconditions: [{name: bare}]\n"
 WRONG_STUDIES = {
-    "100,000 brackets": ("[" * 100_000, "nested deeper"),
-    "1,500 nested lists": ("[" * 1_500 + "]" * 1_500, "nested deeper"),
-    "1,500 nested lists in a field": (STUDY + "build: {x: " + "[" * 1_500 + "]" * 1_500 + "}", "nested deeper"),
-    "1,500 nested mappings": ("{a: " * 1_500 + "1" + "}" * 1_500, "nested deeper"),
+    "100,000 brackets": ("[" * 100_000, "nested too deeply"),
+    "1,500 nested lists": ("[" * 1_500 + "]" * 1_500, "nested too deeply"),
+    "1,500 nested lists in a field": (STUDY + "build: {x: " + "[" * 1_500 + "]" * 1_500 + "}", "nested too deeply"),
+    "1,500 nested mappings": ("{a: " * 1_500 + "1" + "}" * 1_500, "nested too deeply"),
     "a date that is none": ("name: 2020-13-45\n", "month"),
     "a number of 5,000 digits": (STUDY + "seed: " + "1" * 5_000, "digits"),
-    "a NUL in a path": (STUDY.replace("tea", '"a\\0b"'), "NUL"),
-    "half a character in a path": (STUDY.replace("tea", '"\\ud800"'), "NUL"),
 }  # fmt: skip
 
 
