@@ -14,7 +14,7 @@ import tarfile
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from datetime import date
 from itertools import chain
 from pathlib import Path
@@ -168,7 +168,7 @@ def placed(folders: Mapping[str, dict[str, Blob]], base: Path) -> Iterator[None]
                     file=str(target),
                 )
         for parent in parents:
-            undo.callback(suppress(OSError)(parent.rmdir))  # if it is empty
+            undo.callback(shutil.rmtree, parent, ignore_errors=True)
         for path in new:
             undo.callback(shutil.rmtree, base / path, ignore_errors=True)
             (base / path).parent.mkdir(parents=True, exist_ok=True)

@@ -451,17 +451,11 @@ def test_folders_of_any_depth_are_judged_in_time(told):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", ["many files", "no time"])
-def test_what_is_read_after_the_agent_has_one_budget(told, limit):
-    trial = told[limit]
+def test_what_is_read_after_the_agent_has_one_budget(told):
+    trial = told["many files"]
     assert trial["reward"] == 1.0
-    assert trial["judged"][-3:] == (["6"] if limit == "many files" else ["4"]) + [
-        "input.txt",
-        "out.txt",
-    ]
-    assert trial["left out"][0].endswith(
-        "more than 5 files and folders" if limit == "many files" else "reading took -1 s"
-    )
+    assert trial["judged"][-3:] == ["6", "input.txt", "out.txt"]
+    assert trial["left out"][0].endswith("more than 5 files and folders")
 
 
 @pytest.mark.slow
