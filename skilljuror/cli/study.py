@@ -50,7 +50,7 @@ def init(
         list[Path] | None, Option("--task", metavar="DIR", help="Task folder; repeatable.")
     ] = None,
     tasks_dir: Annotated[
-        Path | None, Option("--tasks", metavar="DIR", help="Folder of tasks, Harbor or task.md.")
+        Path | None, Option("--tasks", metavar="DIR", help="Folder of tasks.")
     ] = None,
     skillsbench: Annotated[
         Path | None,
@@ -73,18 +73,6 @@ def init(
     evals: Annotated[
         Path | None, Option("--evals", metavar="SKILL", help="Skill whose evals/ are the tasks.")
     ] = None,
-    repo: Annotated[
-        Path | None, Option("--repo", metavar="DIR", help="Git repository that the task works on.")
-    ] = None,
-    commit: Annotated[
-        str | None, Option("--commit", metavar="SHA", help="Its commit, in full.")
-    ] = None,
-    requirement: Annotated[
-        Path | None, Option("--requirement", metavar="FILE", help="What the repository must do.")
-    ] = None,
-    tests: Annotated[
-        Path | None, Option("--tests", metavar="DIR", help="Its verifier; default: a rubric.")
-    ] = None,
     generated: Annotated[
         Path | None, Option("--generated", metavar="DIR", help="Folder of `generate` to compare.")
     ] = None,
@@ -92,13 +80,12 @@ def init(
 ) -> Answer:
     """Write a first study file with a comment for every field.
 
-    --evals, --repo, and folders with a task.md become tasks/ beside it.
+    --evals become tasks/ beside it.
     """
-    from skilljuror.study.init_study import StudySource, init_study, repository
+    from skilljuror.study.init_study import StudySource, init_study
 
     source = StudySource(
-        tuple(tasks or ()), tasks_dir, skillsbench, skill, revisions, sections, evals,
-        repository(repo, commit, requirement, tests), generated,
+        tuple(tasks or ()), tasks_dir, skillsbench, skill, revisions, sections, evals, generated,
     )  # fmt: skip
     new = init_study(source, out)
     excluded = sum(new.excluded.values())

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from skilljuror.base.errors import StudyError, UsageError
 from skilljuror.base.files import StudyFolder, read_rows, replacement
 from skilljuror.base.results import Generation
-from skilljuror.base.skill import Blob
 from skilljuror.base.study import (
     NUMBER,
     Condition,
@@ -39,18 +38,8 @@ from skilljuror.layouts.build.given_skills import GivenSkills
 from skilljuror.layouts.build.scopes import flat_page
 from skilljuror.layouts.layouts.without_section import PREFIX, titles_of
 from skilljuror.skill.bundles import load_bundle
+from skilljuror.study.evals import TASKS, placed, relative, tasks_of_evals
 from skilljuror.study.plan import freeze, load_study
-from skilljuror.study.task_sources import (
-    TASK_MD,
-    TASKS,
-    RepositorySource,
-    TaskDraft,
-    placed,
-    relative,
-    task_of_package,
-    task_of_repository,
-    tasks_of_evals,
-)
 
 NO_SKILL, CREDENTIAL, REFUSED = "no Skill", "external credential", "refused by the plan"
 NO_INPUT = "missing input"
@@ -145,8 +134,6 @@ class StudySource(Struct, frozen=True):
     """Whether to leave out each section of it in an arm of its own, instead of comparing layouts."""
     evals: Path | None = None
     """A Skill's folder whose own evals are the tasks."""
-    repository: RepositorySource | None = None
-    """A repository at a commit, which is the task."""
     generated: Path | None = None
     """Folder of `generate`, whose Skills are compared with no Skill and with the tasks' own."""
 
@@ -165,17 +152,6 @@ class NewStudy(Struct, frozen=True):
     harness: str
 
 
-def repository(
-    repo: Path | None, commit: str | None, requirement: Path | None, tests: Path | None
-) -> RepositorySource | None:
-    """Return the repository that options name; None without any. Raises UsageError if one is missing."""
-    if repo and commit is not None and requirement:
-        return RepositorySource(repo, commit, requirement, tests)
-    if repo or commit is not None or requirement or tests:
-        raise UsageError("--repo, --commit and --requirement go together; --tests needs them")
-    return None
-
-
 def init_study(source: StudySource, out: Path) -> NewStudy:
     """Write a study file; an equal existing one stays.
 
@@ -185,11 +161,9 @@ def init_study(source: StudySource, out: Path) -> NewStudy:
     base = out.parent
     if not base.is_dir():
         raise StudyError(f"{str(out)!r}: folder {str(base)!r} not found; create it first")
-    drafts, skills, unfit = _converted(source, base)
+    skills, drafts = tasks_of_evals(source.evals, base) if source.evals else ({}, [])
     folders = {f"{TASKS}/{draft.name}": draft.content() for draft in drafts} | skills
-    converted = [*(base / TASKS / draft.name for draft in drafts), *unfit]
     lacks = {draft.name: (NO_INPUT, draft.lacks) for draft in drafts if draft.lacks}
-    lacks |= {path.name: (REFUSED, reason) for path, reason in unfit.items()}
     with placed(folders, base):
         if source.evals:
             source = replace(source, skill=base / next(iter(skills)))
@@ -197,7 +171,7 @@ def init_study(source: StudySource, out: Path) -> NewStudy:
         skill = relative(source.skill, base) if source.skill and not source.revisions else None
         entries = [
             TaskEntry(path=relative(folder, base), skills=skill)
-            for folder in _folders(source, converted)
+            for folder in _folders(source, [base / TASKS / draft.name for draft in drafts])
         ]
         exclude = [
             Exclusion(task=task_name(base / entry.path), category=found[0], reason=found[1])
@@ -230,11 +204,9 @@ def init_study(source: StudySource, out: Path) -> NewStudy:
 
 def _check(source: StudySource) -> None:
     """Raise UsageError for conflicting options and for a Skill without SKILL.md."""
-    several = (source.tasks, source.tasks_dir, source.skillsbench, source.evals, source.repository)
+    several = (source.tasks, source.tasks_dir, source.skillsbench, source.evals)
     if len([way for way in several if way]) != 1:
-        raise UsageError(
-            "name the tasks in one way: --task, --tasks, --skillsbench, --evals or --repo"
-        )
+        raise UsageError("name the tasks in one way: --task, --tasks, --skillsbench or --evals")
     if (source.skillsbench or source.evals) and source.skill:
         raise UsageError(
             "--skillsbench and --evals bring their own Skills; to use --skill, name the tasks"
@@ -255,27 +227,6 @@ def _check(source: StudySource) -> None:
         )
 
 
-def _converted(
-    source: StudySource, base: Path
-) -> tuple[list[TaskDraft], dict[str, dict[str, Blob]], dict[Path, str]]:
-    """Tasks to write below the study file's folder; the Skill that they are about, by its path from there; and
-    packages that cannot be tasks, with the reason."""
-    if source.evals:
-        skills, drafts = tasks_of_evals(source.evals, base)
-        return drafts, skills, {}
-    if source.repository:
-        return [task_of_repository(source.repository, base)], {}, {}
-    drafts, unfit = [], {}
-    found = source.tasks_dir.glob(f"*/{TASK_MD}") if source.tasks_dir else ()
-    for file in sorted(found, key=os.fsencode):
-        if not (file.parent / "task.toml").exists():
-            try:
-                drafts.append(task_of_package(file.parent, base))
-            except UsageError as error:
-                unfit[file.parent] = error.message
-    return drafts, {}, unfit
-
-
 def _folders(source: StudySource, converted: Sequence[Path]) -> Sequence[Path]:
     """List the task folders, sorted by the bytes of their names."""
     if source.tasks:
@@ -285,7 +236,7 @@ def _folders(source: StudySource, converted: Sequence[Path]) -> Sequence[Path]:
     folders = sorted((*ready, *converted), key=lambda folder: os.fsencode(folder.name))
     if not folders:
         raise StudyError(
-            f"{str(top)!r} has no task; a task is a folder with a task.toml, or with a {TASK_MD}",
+            f"{str(top)!r} has no task; a task is a folder with a task.toml",
             file=str(top),
         )
     return folders
@@ -374,8 +325,7 @@ def _text(
     if source.skillsbench:
         name = "skillsbench"
     else:
-        requirement = source.repository and source.repository.requirement.with_suffix("")
-        named = requirement or source.skill or source.tasks_dir or source.tasks[0]
+        named = source.skill or source.tasks_dir or source.tasks[0]
         name = re.sub(r"[^a-z0-9]+", "-", named.absolute().name.lower()).strip("-") or "study"
     about = AS_IN_THE_PAPER if source.skillsbench else OF_LAYOUTS
     if source.generated:

@@ -1,44 +1,33 @@
-"""Task folders made once from other sources: a Skill's own evals (evals/evals.json of the Agent Skills guide, and
-its trigger queries), a repository at a commit with a requirement, packages with a task.md.
+"""Task folders made once from a Skill's own evals: evals/evals.json of the Agent Skills guide, and its trigger queries.
 
-All of them are written, or none. Sources are hostile: they are read as bundles are, nothing in them is followed
-or run, and whatever cannot be a task is refused in one line with its file and field.
+All of them are written, or none. A Skill is hostile: it is read as bundles are, nothing in it is followed or run,
+and whatever cannot be a task is refused in one line with its file and field.
 """
 
-import io
 import json
 import posixpath
 import re
 import shutil
-import tarfile
 import tempfile
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from datetime import date
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.base.errors import BundleError, StudyError, UsageError
+from skilljuror.base.errors import StudyError
 from skilljuror.base.files import digest_tree, sha256
 from skilljuror.base.review import MAX_ITEMS, RUBRIC_FILE, TaskRubric
-from skilljuror.base.skill import Blob, class_of, is_root_name
+from skilljuror.base.skill import Blob, class_of
 from skilljuror.base.study import TRIGGER_FILE, TaskTrigger
 from skilljuror.skill.bundles import load_bundle, write_bundle
-from skilljuror.skill.bundles.folder import read_folder
-from skilljuror.skill.bundles.revision import TreeFile, tree_at
 from skilljuror.skill.markdown.block_index import slug
-from skilljuror.skill.markdown.frontmatter import frontmatter_end, parse_frontmatter
 from skilljuror.skill.units.critical_tokens import critical_tokens
 
 MAX_TASKS = 1_000
 """Evals and queries of a Skill."""
-MAX_REQUIREMENT = 1_000_000
-"""Bytes of the requirement of a repository."""
-
 TASKS, SKILLS = "tasks", "skills"
 """Folders of converted tasks and their Skills beside the study file."""
 SOURCE_FILE = "source.json"
@@ -55,53 +44,6 @@ _SPLIT = {"should_trigger": True, "should_not_trigger": False}
 """Names of the two lists of trigger queries, where they are parted."""
 _DISTINCTIVE = ("num:", "code:", "path:", "flag:")
 """Critical tokens that tell one text from another."""
-TASK_MD = "task.md"
-_SAME = {"sandbox": "environment", "oracle": "solution"}
-"""Table in task.md -> table in task.toml: two spellings occur, `sandbox:` with a heading `## prompt`, and
-`environment:` with a bare body."""
-_FOLDERS = {"verifier": "tests", "oracle": "solution"}
-"""Folder of a package -> folder of a task."""
-_TABLES = ("task", "metadata", "agent", "verifier", "environment", "solution")
-_PLAIN = ("schema_version", "version", "source", "artifacts")
-_NOT_RUNNABLE = (
-    "agents", "roles", "scenes", "steps", "user", "benchflow", "multi_step_reward_strategy",
-)  # fmt: skip
-"""Keys of packages with several agents, turns or steps, which no harness here runs."""
-_PROMPT = re.compile(r"^## prompt[ \t]*$", re.MULTILINE)
-_ROLES = re.compile(r"^## ((?:role|scene):\S+|user-persona)", re.MULTILINE)
-ARCHIVE = "repo.tar"
-_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_AGENT_SKILLS = re.compile(r"(?:^|.*/)\.[a-z0-9_-]+/skills?/")
-"""Folders in which agents look for a repository's own Skills, such as .claude/skills."""
-REPOSITORY_DOCKERFILE = f"FROM python:3.12\nWORKDIR /app\nADD {ARCHIVE} /app/\n"
-TEST = """\
-#!/bin/bash
-# Reward 1 if every test passes.
-logs="${LOGS_DIR:-/logs}/verifier"
-if python3 -m pytest -q --junitxml="$logs/junit.xml" "${TESTS_DIR:-/tests}"; then r=1; else r=0; fi
-echo $r > "$logs/reward.txt"
-"""
-RUBRIC = """\
-{
- "name": "requirement",
- "items": [
-  {"id": "requirement", "text": "The repository meets every requirement of the instruction."}
- ]
-}
-"""
-
-
-class RepositorySource(Struct, frozen=True):
-    """A repository, one of its commits, and what is asked of it."""
-
-    path: Path
-    """A folder in a git repository on this machine."""
-    commit: str
-    """Full hash of the commit."""
-    requirement: Path
-    """Text of the task."""
-    tests: Path | None = None
-    """The verifier: a folder with test.sh, or with test_*.py for pytest; None: a rubric judges the work."""
 
 
 class TaskDraft(Struct, frozen=True):
@@ -109,18 +51,21 @@ class TaskDraft(Struct, frozen=True):
 
     name: str
     files: dict[str, Blob]
-    """Path in the folder -> content; the settings and the origin are added."""
-    settings: dict[str, Any]
-    """Content of task.toml."""
+    """Path in the folder -> content; the settings, the origin and a Dockerfile are added."""
+    source: str
+    """evals or trigger."""
     origin: dict[str, Any]
-    """Content of source.json: kind, path, digest, commit, and what the kind adds."""
+    """Content of source.json: path, digest, Skill and item."""
     lacks: str | None = None
     """Why the task cannot be run as it is, for its exclusion."""
 
     def content(self) -> dict[str, Blob]:
         """Every file of the folder."""
-        origin = json.dumps(self.origin, indent=1, ensure_ascii=False) + "\n"
-        added = {"task.toml": to_toml(self.settings), SOURCE_FILE: origin}
+        origin = {"kind": self.source, **self.origin}
+        added = {
+            "task.toml": f'schema_version = "1.4"\n\n[metadata]\nsource = "{self.source}"\n',
+            SOURCE_FILE: json.dumps(origin, indent=1, ensure_ascii=False) + "\n",
+        }
         if not any(path.startswith("environment/") for path in self.files):
             added["environment/Dockerfile"] = DOCKERFILE
         return self.files | {path: Blob(text.encode()) for path, text in added.items()}
@@ -175,33 +120,6 @@ def placed(folders: Mapping[str, dict[str, Blob]], base: Path) -> Iterator[None]
             Path(staging, path).rename(base / path)
         yield
         undo.pop_all()
-
-
-def to_toml(table: Mapping[str, Any]) -> str:
-    """Return a mapping as TOML, without its nulls."""
-
-    def text(value: Any) -> str:
-        if isinstance(value, Mapping):
-            return f"{{{', '.join(pairs(value))}}}"
-        if isinstance(value, list | tuple):
-            return f"[{', '.join(text(item) for item in value if item is not None)}]"
-        if isinstance(value, date):  # and times
-            return value.isoformat()
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-    def name(key: str) -> str:
-        return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else text(key)
-
-    def pairs(table: Mapping[str, Any]) -> list[str]:
-        return [f"{name(key)} = {text(value)}" for key, value in table.items() if value is not None]
-
-    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
-    lines = pairs({key: value for key, value in table.items() if key not in tables})
-    for key, inner in tables.items():
-        lines += ["", f"[{name(key)}]", *pairs(inner)]
-    toml = "\n".join(lines).lstrip("\n") + "\n"
-    tomllib.loads(toml)
-    return toml
 
 
 class _EvalSkill(Struct, frozen=True):
@@ -292,8 +210,8 @@ def _drafts_of(skill: _EvalSkill, path: str, base: Path) -> Iterator[TaskDraft]:
                 "instruction.md": Blob(f"{text.rstrip()}\n".encode()),
                 f"tests/{TRIGGER_FILE}": Blob(_as_json(trigger)),
             },
-            settings={"schema_version": "1.4", "metadata": {"source": "trigger"}},
-            origin={"kind": "trigger", **origin, "item": field},
+            source="trigger",
+            origin={**origin, "item": field},
         )
 
 
@@ -366,8 +284,8 @@ def _eval_task(
             f"tests/{RUBRIC_FILE}": Blob(_as_json(rubric)),
             **{f"environment/{path}": blob for path, blob in inputs.items()},
         },
-        settings={"schema_version": "1.4", "metadata": {"source": "evals"}},
-        origin={"kind": "evals", **origin, "item": field, "of_skill": own},
+        source="evals",
+        origin={**origin, "item": field, "of_skill": own},
         lacks=f"{field}.files: {', '.join(missing)} not found in the Skill" if missing else None,
     )
 
@@ -436,172 +354,3 @@ def _place(path: str, listed: str, prompt: str, taken: dict[str, Blob]) -> str:
     short = path.split(f"{folder}/", 1)[-1] if folder else path.removeprefix(f"{EVALS}/")
     place = named or short
     return path if place in taken else place
-
-
-def task_of_repository(source: RepositorySource, base: Path) -> TaskDraft:
-    """Return a repository at a commit as a task: its files in an archive, a requirement as the instruction.
-    Raises UsageError with the option and fix."""
-    repo, short = repr(str(source.path)), source.commit[:12]
-    if "://" in str(source.path) or ":/" in str(source.path):
-        raise UsageError(
-            f"--repo {repo} is an address; clone it, and name the folder", field="repo"
-        )
-    if not _SHA.fullmatch(source.commit):
-        raise UsageError(
-            f"--commit {source.commit!r} is not a full hash of 40 or 64 hexadecimal digits; git rev-parse"
-            " REVISION prints it",
-            field="commit",
-        )
-    kept, stripped = list[TreeFile](), set[str]()
-    try:
-        tree = [*tree_at(source.path, source.commit)]
-    except BundleError as error:
-        raise UsageError(
-            f"--repo {repo}: commit {short} cannot be read: {error.message}", field="commit"
-        ) from error
-    for file in tree:
-        if folder := _AGENT_SKILLS.match(file.path):
-            stripped.add(folder[0].rstrip("/"))
-        elif is_root_name(file.path):
-            raise UsageError(
-                f"--repo {repo}: {file.path} at {short} would be visible to an arm without a Skill; choose a"
-                " commit without it",
-                file=file.path, field="repo",
-            )  # fmt: skip
-        else:
-            kept.append(file)
-    archive = _archive(kept)
-    return TaskDraft(
-        name=slug(source.requirement.stem, empty="requirement"),
-        files={
-            "instruction.md": Blob(_requirement(source.requirement)),
-            "environment/Dockerfile": Blob(REPOSITORY_DOCKERFILE.encode()),
-            f"environment/{ARCHIVE}": Blob(archive),
-            **_verifier(source.tests),
-        },
-        settings={"schema_version": "1.4", "metadata": {"source": "repository"}},
-        origin={
-            "kind": "repository",
-            "path": relative(source.path, base),
-            "digest": sha256(archive),
-            "commit": source.commit,
-            "stripped": sorted(stripped),
-        },
-    )
-
-
-def _archive(files: Sequence[TreeFile]) -> bytes:
-    """A tar that depends on paths, modes and contents alone."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for file in files:
-            member = tarfile.TarInfo(file.path)
-            member.mode = 0o755 if file.executable else 0o644
-            if file.link:
-                member.type, member.linkname = tarfile.SYMTYPE, file.data.decode()
-                archive.addfile(member)
-            else:
-                member.size = len(file.data)
-                archive.addfile(member, io.BytesIO(file.data))
-    return buffer.getvalue()
-
-
-def _requirement(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > MAX_REQUIREMENT:
-            raise refused(path, "requirement", f"is larger than {MAX_REQUIREMENT} bytes")
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "is not UTF-8"
-        raise refused(path, "requirement", f"{why}; name a text file") from error
-    return f"{text_at(text, path, 'requirement').rstrip()}\n".encode()
-
-
-def _verifier(folder: Path | None) -> dict[str, Blob]:
-    if folder is None:
-        return {f"tests/{RUBRIC_FILE}": Blob(RUBRIC.encode())}
-    files, _ = read_folder(folder)
-    tests = {f"tests/{path}": blob for path, blob in files.items()}
-    if "tests/test.sh" in tests:
-        return tests
-    if not any(re.search(r"(?:^|/)test_[^/]*\.py$", path) for path in files):
-        raise refused(folder, "tests", "has neither test.sh nor a test_*.py; add one")
-    return tests | {"tests/test.sh": Blob(TEST.encode(), executable=True)}
-
-
-def task_of_package(folder: Path, base: Path) -> TaskDraft:
-    """Return the task of a folder with a task.md: its front matter is the settings, its body the instruction.
-    Raises StudyError and BundleError with file, field and fix."""
-    try:
-        files, _ = read_folder(folder)
-    except BundleError as error:
-        raise refused(folder, "(files)", error.message) from error
-    file = folder / TASK_MD
-    lines = text_at(files[TASK_MD].text, file, "(whole file)").splitlines()
-    fields, problem = parse_frontmatter(lines)
-    if problem:
-        problem = f"{problem}; it holds the settings, between two lines '---'"
-        raise refused(file, "front matter", problem)
-    settings = _settings(fields, file)
-    body = "\n".join(lines[frontmatter_end(lines) :])
-    if role := _ROLES.search(body):
-        raise refused(file, f"## {role[1]}", "roles and scenes are not runnable here")
-    prompt = text_at(_PROMPT.split(body, maxsplit=1)[-1].strip(), file, "body")
-    kept, left_out = dict[str, Blob](), list[str]()
-    tops = {path.split("/")[0] for path in files}
-    for old, new in _FOLDERS.items():
-        if {old, new} <= tops:
-            raise refused(folder, f"{old}/", f"both {old}/ and {new}/ are there; keep one")
-    for path, blob in files.items():
-        top, _, rest = path.partition("/")
-        top = _FOLDERS.get(top, top)
-        if top in {"environment", *_FOLDERS.values()} and rest:
-            kept[f"{top}/{rest}"] = blob
-        elif path != TASK_MD:
-            left_out.append(path)
-    if "tests/test.sh" not in kept:
-        problem = "is missing; only verifiers of type test-script run here"
-        raise refused(folder, "verifier/test.sh", problem)
-    return TaskDraft(
-        name=folder.resolve().name,
-        files={"instruction.md": Blob(f"{prompt}\n".encode()), **kept},
-        settings=settings,
-        origin={
-            "kind": TASK_MD,
-            "path": relative(folder, base),
-            "digest": digest_tree(folder),
-            "commit": None,
-            "left_out": left_out,
-        },
-    )
-
-
-def _settings(fields: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """The content of task.toml."""
-    for key in _NOT_RUNNABLE:
-        if fields.get(key):
-            raise refused(file, key, "several agents, turns or steps are not runnable here")
-    for old, new in _SAME.items():
-        if old in fields and new in fields:
-            raise refused(file, old, f"both {old!r} and {new!r} are given; keep one")
-    known = {*_TABLES, *_PLAIN, *_SAME, *_NOT_RUNNABLE}
-    if unknown := sorted(set(fields) - known):
-        problem = f"is unknown; choose one of {', '.join((*_PLAIN, *_TABLES))}"
-        raise refused(file, unknown[0], problem)
-    tables = {_SAME.get(key, key): fields[key] for key in fields if key not in _NOT_RUNNABLE}
-    for key in _TABLES:
-        if not isinstance(tables.get(key) or {}, dict):
-            raise refused(file, key, f"is a {type(tables[key]).__name__}; write a mapping")
-    kind = (tables.get("verifier") or {}).get("type", "test-script")
-    if kind != "test-script":
-        raise refused(file, "verifier.type", f"{kind!r} does not run here; use test-script")
-    without_hosts = [
-        key
-        for key in ("agent", "verifier", "environment")
-        if (table := tables.get(key) or {}).get("network_mode") == "allowlist"
-        and not table.get("allowed_hosts")
-    ]
-    if without_hosts:
-        problem = "is missing; network_mode allowlist requires hosts"
-        raise refused(file, f"{without_hosts[0]}.allowed_hosts", problem)
-    return {key: value for key, value in tables.items() if value is not None}
