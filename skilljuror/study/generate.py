@@ -7,7 +7,6 @@ Skill does not give it away.
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path, PurePosixPath
@@ -53,7 +52,6 @@ from skilljuror.harness.tasks import (
     can_name_trials,
     copy_environment_folder,
     task_name,
-    task_settings,
 )
 from skilljuror.layouts.llm.rewrite import RewriteAnswer
 from skilljuror.skill.bundles import load_bundle, write_bundle
@@ -92,8 +90,6 @@ _INVALID = ("frontmatter-missing", "frontmatter-invalid", "frontmatter-long", "s
 _IN_ANSWER = re.compile(r"(?:^|/)generated-(?:skills|tasks)[/:]|^answer[/:]")
 """A file of the answer in the lists of files that were not read."""
 _FIXED = ("trials_per_cell", "tasks", "conditions")
-_WITHHELD = ("verifier", "solution")
-"""Tables of task.toml that an order for an agent leaves out."""
 _PARTS = (*(part for part in TASK_PARTS if part != "environment"), "solution/solve.sh")
 _ORDER = """\
 Write Agent Skills that help another agent with {what}. Do not do the work itself.
@@ -536,19 +532,9 @@ def _settings(task: Path) -> str:
     """A task's task.toml without the tables of its verifier and solution."""
     text = (task / "task.toml").read_text(encoding="utf-8")
     tables = re.split(r"(?m)^(?=\s*\[)", text)
-    kept = "".join(one for one in tables if not re.match(r"\s*\[+\s*(?:verifier|solution)\b", one))
-    wanted = {name: one for name, one in task_settings(task).items() if name not in _WITHHELD}
-    try:
-        same = tomllib.loads(kept) == wanted
-    except tomllib.TOMLDecodeError:
-        same = False
-    if not same:
-        raise StudyError(
-            f"{str(task / 'task.toml')!r}: cannot leave out [verifier] and [solution]; write them as"
-            " tables of their own",
-            file=str(task / "task.toml"),
-        )
-    return kept
+    return "".join(
+        table for table in tables if not re.match(r"\s*\[+\s*(?:verifier|solution)\b", table)
+    )
 
 
 def answer_of(record: TrialRecord, raw: Path, order: Order) -> Bundle:
