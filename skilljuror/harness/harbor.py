@@ -52,6 +52,7 @@ from skilljuror.harness.base import (
     TrialJob,
     free_disk,
     key_values,
+    read_options,
     skills_listing,
     skills_root,
     trial_record,
@@ -67,7 +68,6 @@ from skilljuror.logs.harbor import (
     skill_digest,
 )
 
-OPTIONS = ("environment", "environment_config", "environment_options", "program")
 DOCKER = "docker"
 OURS = ("command", "scripted")
 """Agents that run as our programs; all others are Harbor's."""
@@ -522,30 +522,35 @@ def digest_of(skill: Path) -> str:
 # The harness
 
 
+class HarborOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of the harness."""
+
+    environment: str = DOCKER
+    """An environment of Harbor, or one's own as module:Class."""
+    environment_config: dict[str, Any] = {}
+    """Fields of Harbor's environment."""
+    environment_options: dict[str, Any] = {}
+    """Keyword arguments of that environment."""
+    program: str | None = None
+    """The `harbor` to run; default: the one on PATH."""
+
+
 class HarborHarness:
     """Runs Harbor, in any environment of it."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
-        given = dict(options or {})
-        self.environment_config: dict[str, Any] = given.get("environment_config", {})
-        for field, names, choices in (
-            ("harness.options", given, OPTIONS),
-            ("harness.options.environment_config", self.environment_config, ENVIRONMENT_FIELDS),
-        ):
-            what = "option" if names is given else "field"
-            for name in names:
-                if name not in choices:
-                    raise UsageError(
-                        f"{field}: unknown {what} {name!r}; choose one of {', '.join(choices)}",
-                        field=field,
-                    )
-        self.environment: str = given.get("environment", DOCKER)
-        self.environment_options: dict[str, Any] = given.get("environment_options", {})
-        self.option: str | None = given.get("program")
+        self.options = read_options("harness.options", options or {}, HarborOptions)
+        self.environment = self.options.environment
+        for name in self.options.environment_config.keys() - {*ENVIRONMENT_FIELDS}:
+            field = "harness.options.environment_config"
+            raise UsageError(
+                f"{field}: unknown field {name!r}; choose one of {', '.join(ENVIRONMENT_FIELDS)}",
+                field=field,
+            )
 
     def prepare(self) -> str:
         """Return the isolation of trials: docker, podman, … Raises HarnessError."""
-        find_harbor(self.option)
+        find_harbor(self.options.program)
         if self.environment == DOCKER:
             require_engine()
         return self.environment
@@ -556,9 +561,11 @@ class HarborHarness:
 
     def machine_requirements(self, tasks: Sequence[Path]) -> Iterator[Requirement]:
         """Harbor's version and, for Docker, the engine's disk and CPUs."""
-        yield Requirement("harbor", True, find_harbor(self.option).version)
+        yield Requirement("harbor", True, find_harbor(self.options.program).version)
         if self.environment == DOCKER:
-            yield from engine_requirements(tasks, self.environment_config.get("override_cpus"))
+            yield from engine_requirements(
+                tasks, self.options.environment_config.get("override_cpus")
+            )
 
     def own_agent(self, choice: AgentChoice) -> AgentProgram | None:
         """Return one of Harbor's agents; None for ours: scripted, command, module:attribute."""
@@ -614,7 +621,7 @@ class HarborHarness:
     def run_batch(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
         """Yield trials that ended in earlier runs, then all others as they end. A returned trial is
         removed from its job when the next is requested."""
-        program, kept = find_harbor(self.option), set()
+        program, kept = find_harbor(self.options.program), set()
         for job in earlier_jobs(batch.folder, batch.jobs):
             if self.environment == DOCKER:
                 remove_leftovers(job.trials)
@@ -633,8 +640,8 @@ class HarborHarness:
         first = {job.task.name: job for job in pending}
         tasks = {name: prepare_task(job, batch.folder / "tasks") for name, job in first.items()}
         kind = "import_path" if ":" in self.environment else "type"
-        place = {kind: self.environment, "kwargs": self.environment_options}
-        environment = {**self.environment_config, **place}
+        place = {kind: self.environment, "kwargs": self.options.environment_options}
+        environment = {**self.options.environment_config, **place}
         job = write_job(batch.folder, pending, tasks, environment, batch.at_once)
         running = RunningJob(job, program, batch.scratch, batch.lock)
         try:

@@ -464,8 +464,6 @@ def _copy_folder(environment: Path, folder: Path, root: Path, guest: str) -> Non
             shutil.copystat(path, host_path(root, place))
 
 
-UNSUPPORTED = ("refuse", "ignore")
-"""Choices of a study for such tasks."""
 _COMPOSE = ("docker-compose.yaml", "docker-compose.yml")
 _FETCHES = re.compile(
     r"\b(?:apt|apt-get|apk|dnf|yum)\s[^#\n]*\b(?:install|update|add)\b"

@@ -98,7 +98,8 @@ def adopt(jobs: Sequence[Path], map_file: Path, target: Path) -> tuple[str, ...]
         _write(target, plan, trials, skills, map_file)
     checksums = defaultdict[str, set[str]](set)
     for trial in trials:
-        checksums[trial.task] |= {trial.result.task_checksum} - {None, ""}
+        if trial.result.task_checksum:
+            checksums[trial.task].add(trial.result.task_checksum)
     changed = sorted(task for task, found in checksums.items() if len(found) > 1)
     if changed:
         notes.append(
@@ -308,7 +309,7 @@ def _write(
             write_bundle(bundle.files, folder.variant(task, str(variant)))
         sources = []
         for trial, planned in zip(trials, plan.trials, strict=True):
-            result, bundle = trial.result, skills.get((trial.task, trial.condition))
+            result, offered = trial.result, skills.get((trial.task, trial.condition))
             record = TrialRecord(
                 trial=planned.trial,
                 task=planned.task,
@@ -322,7 +323,7 @@ def _write(
                 config_digest=plan.config_digest,
                 substrate_digest=tasks[planned.task].substrate_digest,
                 variant=variants[planned.condition],
-                variant_digest=bundle.digest if bundle else None,
+                variant_digest=offered.digest if offered else None,
                 skill_root=None,
                 **record_fields(result),
             )

@@ -361,23 +361,22 @@ def run_all(
     spent = Spending(run.folder, config.budget, with_packaged(config.prices))
     rules = StopRules(run.folder, config.stop_after_unanswered)
 
-    def trials_in_workers() -> Iterator[TrialRecord]:
+    def trials_in_workers() -> Generator[TrialRecord, None, None]:
         with worker_pool(min(jobs, len(pending)) or 1, stop=stop_trial, in_process=False) as pool:
             work = partial(run_trial, setup)
             for _, record in pool.map_unordered(work, spent.affordable(pending), queued=1):
                 yield record
                 rules.check(record)
 
-    def trials_in_batches(harness: BatchHarness) -> Iterator[TrialRecord]:
+    def trials_in_batches(harness: BatchHarness) -> Generator[TrialRecord, None, None]:
         blocks = [pending]  # with a budget, one batch per block
         if config.budget != Budget():
             blocks = [list(block) for _, block in groupby(pending, lambda job: job.trial.block)]
         for batch in spent.affordable(blocks):
             yield from run_in_batch(harness, setup, batch, jobs=jobs, ended=rules.check)
 
-    batched = isinstance(harness, BatchHarness)
-    records = trials_in_batches(harness) if batched else trials_in_workers()
-    with closing(records):
+    batched = trials_in_batches(harness) if isinstance(harness, BatchHarness) else None
+    with closing(batched or trials_in_workers()) as records:
         for done, record in enumerate(records, planned - len(pending) + 1):
             spent.count(record.trial)
             run.listener(Progress("run", done, planned, f"{record.trial}: {record.status}"))

@@ -61,7 +61,7 @@ def test_a_study_file_that_is_none(text, told, tmp_path):
 def test_a_study_file_as_deep_as_people_write(tmp_path):
     deep = "[" * 40 + "]" * 40
     (tmp_path / "study.yaml").write_text(STUDY + f"harness: {{options: {{x: {deep}}}}}\n")
-    assert "unknown option 'x'" in complaint(call("run", "study.yaml", cwd=tmp_path))
+    assert "unknown field `x`" in complaint(call("run", "study.yaml", cwd=tmp_path))
 
 
 @pytest.mark.parametrize("raised", ["RecursionError", "MemoryError", "RuntimeError(\"can't start new thread\")"])  # fmt: skip

@@ -261,7 +261,10 @@ def test_a_study_file_of_somebody_else_is_not_replaced(tmp_path):
         ),
         ({"build": {"gates": ["grumpy"]}}, "unknown gate 'grumpy'"),
         ({"agent": {"name": "nobody"}}, "unknown agent 'nobody'"),
-        ({"harness": {"options": {"isolation": "x"}}}, "harness.options.isolation: unknown 'x'"),
+        (
+            {"harness": {"options": {"isolation": "x"}}},
+            "harness.options: unknown isolation 'x'; choose from auto, bwrap",
+        ),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_its_file_before_anything_is_written(
