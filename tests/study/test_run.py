@@ -29,8 +29,8 @@ from skilljuror.base.study import (
 from skilljuror.harness.base import trial_record
 from skilljuror.harness.local import LocalHarness
 from skilljuror.harness.sandbox import bwrap_problem
-from skilljuror.layouts.build.assay import AssaySettings, assay, keep_assays
-from skilljuror.layouts.build.build import build_source, load_build
+from skilljuror.layouts.build.assay import AssaySettings, assay
+from skilljuror.layouts.build.build import load_build
 from skilljuror.layouts.build.manifests import offered_by
 from skilljuror.report import report_study
 from skilljuror.report.forecast import forecast
@@ -938,42 +938,6 @@ def test_the_builds_are_measured_before_the_trials_run_and_the_report_says_so(
         "Under policy strict, which judged these variants, this audit would have caught 100.0 % of "
     )
     assert said in page(base / "out")
-
-
-def test_a_second_run_measures_nothing_again(unchanged, tmp_path):
-    shutil.copytree(unchanged[0], tmp_path / "copy")
-    told = []
-    study, out = tmp_path / "copy" / "study.yaml", tmp_path / "copy" / "out"
-    run_study(study, out, progress=lambda sign: told.append(sign.stage))
-    assert "assay" not in told
-    edit_study(study, build={"assay": 2})
-    with pytest.raises(StudyError, match=r"a different plan; changed fields: build\.assay"):
-        run_study(study, out)
-
-
-def test_a_build_that_was_measured_beforehand_keeps_its_assay(tmp_path):
-    study, out = make_study(tmp_path, variants=ARMS, trials=1, build={"assay": 1}), tmp_path / "out"
-    build = StudyFolder(out).build("tea")
-    build_source(tmp_path / "brew", build, variants=["baseline"])
-    (record,) = keep_assays({build: None}, AssaySettings(sites=3)).values()
-    run_study(study, out)
-    assert load_build(build) == record
-
-
-def test_variants_that_say_nothing_to_change_are_said_to_measure_nothing(tmp_path):
-    """The baseline of a one-file skill is its source; there is nothing to plant a change into."""
-    study, out = make_study(tmp_path, variants=ARMS, trials=1, build={"assay": 1}), tmp_path / "out"
-    run_study(study, out)
-    assert "this audit was not tested: no drift could be planted" in page(out)
-
-
-def test_a_study_that_does_not_ask_says_how_to_measure(tmp_path):
-    study, out = make_study(tmp_path, variants=ARMS, trials=1), tmp_path / "out"
-    run_study(study, out)
-    assert load_build(StudyFolder(out).build("tea")).assay is None
-    said = page(out)
-    assert "has not been measured" in said
-    assert "<code>skilljuror assay STUDY --keep</code>" in said
 
 
 def test_a_misspelt_field_is_guessed(tmp_path):
