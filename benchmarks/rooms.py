@@ -25,9 +25,9 @@ ENTRANCES = {
 def modules(package: Path) -> dict[str, ast.Module]:
     """Dotted name -> syntax tree of every module."""
     return {
-        ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): (
-            ast.parse(path.read_text(encoding="utf-8"))
-        )
+        ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(
+            ".__init__"
+        ): (ast.parse(path.read_text(encoding="utf-8")))
         for path in sorted(package.rglob("*.py"))
         if "_data" not in path.parts
     }
@@ -98,7 +98,10 @@ def measure(package: Path, *, mermaid: bool) -> None:
 
 
 def print_tables(
-    rooms: dict[str, Counter[str]], arrows: dict[str, Counter[str]], graph: dict[str, set[str]], order: list[str]
+    rooms: dict[str, Counter[str]],
+    arrows: dict[str, Counter[str]],
+    graph: dict[str, set[str]],
+    order: list[str],
 ) -> None:
     """Print a row a room, and a row an entrance."""
     columns = ("files", "lines", "records", "functions")

@@ -521,9 +521,6 @@ def ingest(
         ),
     ] = None,
     again: Annotated[bool, Option("--again", help="Read unchanged files too.")] = False,
-    verify: Annotated[
-        bool, Option("--verify", help="Compare files by content, not by size and time.")
-    ] = False,
     prune: Annotated[
         bool, Option("--prune", help="Remove runs whose files are gone or shorter.")
     ] = False,
@@ -564,7 +561,7 @@ def ingest(
         notes = adopt(paths or [], arms, study)
     own = (not paths or arms is not None) and StudyFolder(study).planned
     of_logs = {
-        "since": since, "format": formats, "again": again, "verify": verify, "prune": prune,
+        "since": since, "format": formats, "again": again, "prune": prune,
         "projects": projects,
     }  # fmt: skip
     for option, given in of_logs.items():
@@ -583,7 +580,7 @@ def ingest(
 
             summary = ingest_logs(
                 study, chosen, wanted=LogFilter(moment, formats or ()), options=options,
-                policy=ReadPolicy(again, verify, prune), jobs=jobs, progress=listener,
+                policy=ReadPolicy(again, prune), jobs=jobs, progress=listener,
             )  # fmt: skip
     named = {str(path.resolve()) for path in chosen if path.is_file()}
     unread = any(path in named for path, _ in summary.failures)

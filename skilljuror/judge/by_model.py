@@ -5,9 +5,10 @@ cache them. Texts of logs are in blocks of data. A yes counts only with quotes t
 """
 
 import json
+import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Generic, Literal, TypeVar
 
@@ -31,17 +32,11 @@ QUESTION_TOKENS = 48_000
 their vocabulary needs a quarter more."""
 OVERLAP_TOKENS = 4_000
 """Tokens of steps repeated from the previous question, within QUESTION_TOKENS."""
-FOLLOWING_TOKENS = 240_000
-"""Maximum tokens of the steps after an access, over all questions."""
-TASK, SHOWN, CALL, WORDS, STEP = 8_000, 32_000, 24_000, 12_000, 48_000
-"""Maximum characters of a task, of an access's shown text, of a call, of an agent's words and of a whole
-step; halved, repeatedly, if they exceed their part of a question."""
-EARLIER = 600
-"""Maximum characters of the shown text of an access that is not to be judged; halved alike."""
-LEAST_SHARE = 128
-"""Smallest share of these characters: one in this many."""
-MOST_CALLS = 100
-"""Maximum calls of one step; agents make about ten."""
+TASK, SHOWN, CALL, WORDS, STEP, EARLIER = 8_000, 32_000, 24_000, 12_000, 48_000, 600
+"""Maximum characters of a task, of an access's shown text, of a call, of an agent's words, of all calls of a step, and
+of the shown text of an access that is not to be judged."""
+LEFT_OUT = "characters left out"
+"""Marks a text without its middle."""
 SHORTEST_QUOTE = 8
 """Minimum characters of a quote that is not a whole line: shorter ones are in too many places."""
 LONGEST_QUOTE = 400
@@ -274,130 +269,81 @@ class Question(Struct, frozen=True):
             {"role": "user", "content": "\n".join(parts)},
         ]
 
-    def without(self, decided: Collection[str]) -> "Question | None":
-        """Return the question without decided events, which become earlier accesses; None if no event
-        is left."""
-        left = [event for event in self.events if event.event not in decided]
-        if len(left) == len(self.events):
-            return self
-        if not left:
-            return None
+    def without(self, decided: Collection[str]) -> "Question":
+        """Return the question without decided events, which become earlier accesses."""
+        left = tuple(event for event in self.events if event.event not in decided)
         names = {event.name for event in left}
-        moved = [_earlier_value(event, 1) for event in self.events if event.event in decided]
+        moved = [_event_value(event, EARLIER) for event in self.events if event not in left]
         return replace(
-            self,
+            self, events=left, earlier=(*self.earlier, *moved),
             accesses=tuple(value for value in self.accesses if value["event"] in names),
-            earlier=(*self.earlier, *moved),
-            events=tuple(left),
-            cut=self.cut & {event.event for event in left},
-        )
-
-
-class _Part(Struct, Generic[T], frozen=True):
-    """A task, a step or an access as part of a question."""
-
-    record: T
-    value: Any
-    """Its JSON value."""
-    share: int
-    """Divisor of its maximum characters."""
-    tokens: int
-    """Tokens of the value."""
+        )  # fmt: skip
 
 
 def questions_of(
     run: RunExcerpt, budget: int = QUESTION_TOKENS, overlap: int = OVERLAP_TOKENS
 ) -> Iterator[Question]:
-    """Yield the questions about the events of a run, in order; none for an event without later steps."""
-    task = _fitted(run.task, lambda task, share: clipped(task, TASK // share), budget // 8)
-    steps = [_fitted(step, _step_value, budget * 3 // 8) for step in run.steps]
-    for_earlier = budget // 8 if len(run.events) + len(run.others) > 1 else 0
-    for_events = budget // 2 - for_earlier
-    waiting = [_fitted(event, _event_value, for_events) for event in run.events]
+    """Yield the questions about the events of a run, in order; none for an event without later steps.
+
+    Half of the budget is for the accesses to judge and the earlier ones, the rest for the task and the steps.
+    """
+    task = clipped(run.task, TASK)
+    steps = [_part(step, _step_value(step)) for step in run.steps]
+    waiting = [_part(event, _event_value(event)) for event in run.events]
     while waiting:
-        batch = list(_within(waiting, for_events)) or waiting[:1]
-        earlier = _earlier(run, [part.record for part in batch], for_earlier)
-        asked: set[str] = set()
-        for question in _questions_about(batch, steps, task, earlier, budget, overlap):
-            asked.update(event.event for event in question.events)
-            yield question
-        late = [
-            event
-            for event in batch
-            if event.record.event not in asked and any(_follows(step, event) for step in steps)
+        batch = list(_within(waiting, budget * 3 // 8)) or waiting[:1]
+        waiting = waiting[len(batch) :]
+        events = [part.record for part in batch]
+        first = {event.agent: event.step for event in reversed(events)}
+        last = {event.agent: event.ordinal for event in events}
+        before = [
+            _part(event, _event_value(event, EARLIER))
+            for event in sorted((*run.others, *run.events), key=lambda event: -event.ordinal)
+            if event not in events and event.ordinal < last.get(event.agent, 0)
         ]
-        if not asked:
-            late = [event for event in late if event is not batch[0]]
-        waiting = late + waiting[len(batch) :]
-
-
-def _fitted(record: T, tell: Callable[[T, int], Any], room: int) -> _Part[T]:
-    """A record, cut to `room` tokens."""
-    share = 1
-    while (part := _part(record, tell, share)).tokens > room and share < LEAST_SHARE:
-        share *= 2
-    return part
-
-
-def _part(record: T, tell: Callable[[T, int], Any], share: int) -> _Part[T]:
-    value = tell(record, share)
-    return _Part(record, value, share, count(as_data("told", value)))
-
-
-def _questions_about(
-    events: Sequence[_Part[AskedEvent]],
-    steps: Sequence[_Part[RunStep]],
-    task: _Part[str],
-    earlier: Sequence[_Part[AskedEvent]],
-    budget: int,
-    overlap: int,
-) -> Iterator[Question]:
-    """Questions about events that fit into one, over the steps from the first of them on."""
-    first = {part.record.agent: part.record.step for part in reversed(events)}
-    following = [
-        s for s in steps if s.record.index >= first.get(s.record.agent, s.record.index + 1)
-    ]
-    shown = list(_within(following, FOLLOWING_TOKENS))
-    beyond = following[len(shown) :]
-    room = budget - task.tokens - sum(part.tokens for part in (*events, *earlier))
-    for window in _windows(shown, room, overlap):
-        asked = [event for event in events if any(_follows(step, event) for step in window)]
-        if asked:
-            hidden = [step for step in window if not _is_whole(step)] + beyond
+        earlier = [*_within(before, budget // 8)][::-1]
+        room = budget - count(as_data("told", task))
+        room -= sum(part.tokens for part in (*batch, *earlier))
+        following = [step for step in steps if step.record.index >= first.get(step.record.agent, math.inf)]  # fmt: skip
+        for window in _windows(following, room, overlap):
+            asked = [
+                event for event in batch if any(_follows(step.record, event.record) for step in window)
+            ]  # fmt: skip
             cut = frozenset(
                 event.record.event
                 for event in asked
-                if len(event.record.shown) > SHOWN // event.share
-                or any(_follows(step, event) for step in hidden)
+                if not event.whole
+                or any(not step.whole and _follows(step.record, event.record) for step in window)
             )
-            yield Question(
-                task.value, tuple(step.value for step in window), tuple(event.value for event in asked),
-                tuple(part.value for part in earlier), tuple(event.record for event in asked), cut,
-            )  # fmt: skip
+            if asked:
+                yield Question(
+                    task, tuple(step.value for step in window), tuple(event.value for event in asked),
+                    tuple(part.value for part in earlier), tuple(event.record for event in asked), cut,
+                )  # fmt: skip
 
 
-def _earlier(run: RunExcerpt, asked: Sequence[AskedEvent], room: int) -> list[_Part[AskedEvent]]:
-    """All earlier accesses of the same agents, cut until they fit; the last ones if they never do."""
-    last = {event.agent: event.ordinal for event in asked}
-    ids = {event.event for event in asked}
-    before = [
-        event
-        for event in sorted((*run.others, *run.events), key=lambda event: event.ordinal)
-        if event.event not in ids and event.ordinal < last.get(event.agent, 0)
-    ]
-    share = 1
-    while True:
-        parts = [_part(event, _earlier_value, share) for event in before]
-        if sum(part.tokens for part in parts) <= room or share == LEAST_SHARE:
-            return list(_within(parts[::-1], room))[::-1]
-        share *= 2
+class _Part(Struct, Generic[T], frozen=True):
+    """A step or an access as part of a question."""
+
+    record: T
+    value: dict[str, Any]
+    """Its JSON value."""
+    whole: bool
+    """Whether nothing of it is left out."""
+    tokens: int
+    """Tokens of the value."""
 
 
-def _follows(step: _Part[RunStep], event: _Part[AskedEvent]) -> bool:
-    return step.record.agent == event.record.agent and step.record.index > event.record.reached
+def _part(record: T, value: dict[str, Any]) -> _Part[T]:
+    told = as_data("told", value)
+    return _Part(record, value, LEFT_OUT not in told, count(told))
 
 
-def _within(parts: Sequence[_Part[T]], room: int) -> Iterator[_Part[T]]:
+def _follows(step: RunStep, event: AskedEvent) -> bool:
+    return step.agent == event.agent and step.index > event.reached
+
+
+def _within(parts: Iterable[_Part[T]], room: int) -> Iterator[_Part[T]]:
     for part in parts:
         room -= part.tokens
         if room < 0:
@@ -422,35 +368,21 @@ def _windows(
         yield window
 
 
-def _step_value(step: RunStep, share: int) -> dict[str, Any]:
-    most = _most(step, share)
+def _step_value(step: RunStep) -> dict[str, Any]:
+    most = min(CALL, STEP // max(len(step.calls), 1))
     value: dict[str, Any] = {"agent": step.agent, "step": step.index}
     if step.words:
-        value["words"] = clipped(step.words, WORDS // share)
+        value["words"] = clipped(step.words, WORDS)
     if step.calls:
         value["calls"] = [
-            {"tool": clipped(call.tool, most), "call": clipped(call.text, most), "worked": call.ok,
-             "output": call.output[:most]}
-            for call in step.calls[:MOST_CALLS]
+            {"tool": call.tool, "call": clipped(call.text, most), "worked": call.ok, "output": call.output}
+            for call in step.calls
         ]  # fmt: skip
-    if len(step.calls) > MOST_CALLS:
-        value["more"] = f"{len(step.calls) - MOST_CALLS} calls left out"
     return value
 
 
-def _most(step: RunStep, share: int) -> int:
-    """Maximum characters of each call of a step."""
-    return min(CALL, STEP // min(max(len(step.calls), 1), MOST_CALLS)) // share
-
-
-def _is_whole(part: _Part[RunStep]) -> bool:
-    """Whether a step is complete in the question."""
-    step, most = part.record, _most(part.record, part.share)
-    texts = all(len(call.text) <= most for call in step.calls)
-    return texts and len(step.words) <= WORDS // part.share and len(step.calls) <= MOST_CALLS
-
-
-def _event_value(event: AskedEvent, share: int) -> dict[str, Any]:
+def _event_value(event: AskedEvent, most: int = SHOWN) -> dict[str, Any]:
+    """An access, with at most so many characters of what it showed."""
     return {
         "event": event.name,
         "agent": event.agent,
@@ -459,15 +391,9 @@ def _event_value(event: AskedEvent, share: int) -> dict[str, Any]:
         "resource": event.resource,
         "access": event.kind,
         "worked": event.ok,
-        "call": clipped(event.call, CALL // share),
-        "shown": clipped(event.shown, SHOWN // share),
+        "call": clipped(event.call, min(CALL, most)),
+        "shown": clipped(event.shown, most),
     }
-
-
-def _earlier_value(event: AskedEvent, share: int) -> dict[str, Any]:
-    most = EARLIER // share
-    short = {"call": clipped(event.call, most // 4), "shown": clipped(event.shown, most)}
-    return _event_value(event, share) | short
 
 
 def clipped(text: str, most: int) -> str:
@@ -476,7 +402,7 @@ def clipped(text: str, most: int) -> str:
         return text
     head = most * 2 // 3
     tail = most - head
-    return f"{text[:head]}\n[{len(text) - most} characters left out]\n{text[-tail:]}"
+    return f"{text[:head]}\n[{len(text) - most} {LEFT_OUT}]\n{text[-tail:]}"
 
 
 # The answers.
@@ -595,22 +521,20 @@ def outcome_of(answer: Answer, event: AskedEvent, run: RunExcerpt) -> Outcome:
 def merged(parts: Sequence[Outcome], cut: bool) -> Outcome:
     """Merge the outcomes of several questions about one event: yes if any is yes, no if all are no
     and nothing was cut, else the first reason for unknown, unusable answers first."""
-    order = (UptakeCategory.UNPARSED, UptakeCategory.UNVERIFIED_QUOTE)
-    tests: tuple[Callable[[Outcome], bool], ...] = (
-        lambda part: part.label == "yes",
-        *(lambda part, reason=reason: part.category == reason for reason in order),
-        lambda part: part.label == "unknown",
-    )
-    for test in tests:
-        for part in parts:
-            if test(part):
-                return part
-    if cut:
+    first = (UptakeCategory.UNPARSED, UptakeCategory.UNVERIFIED_QUOTE)
+
+    def rank(part: Outcome) -> int:
+        if part.category in first:
+            return 1 + first.index(part.category)
+        return {"yes": 0, "unknown": 3, "no": 4}[part.label]
+
+    best = min(parts, key=rank)
+    if best.label == "no" and cut:
         return replace(
-            parts[0], label="unknown", category=UptakeCategory.INSUFFICIENT_CONTEXT,
+            best, label="unknown", category=UptakeCategory.INSUFFICIENT_CONTEXT,
             evidence="the question did not include all shown text and later actions",
         )  # fmt: skip
-    return parts[0]
+    return best
 
 
 def _action(answer: Answer, event: AskedEvent, run: RunExcerpt) -> tuple[str, RunStep, int] | None:
@@ -680,7 +604,7 @@ def ask_about(
     refused = ""
     for whole in questions:
         question = whole.without(taken_up)
-        if question is None:
+        if not question.events:
             continue
         said = _ask(client, question, run)
         answers += said.answers

@@ -243,7 +243,7 @@ def judge_rubrics(
         judging.write(complete=complete)
         if folder.database.is_file():
             with open_write(folder.database) as store:
-                store.put_items(item_results(folder))
+                store.put("items", item_results(folder))
     spent = client.spent_usd if client and client.price else None
     return RubricSummary(tuple(_summary(folder)), tuple(judging.unread), spent)
 

@@ -334,6 +334,6 @@ def _store_sample(database: Path, sample: Sequence[SampledUse]) -> None:
         return
     try:
         with open_write(database, wait=SAMPLE_WAIT_SECONDS) as store:
-            store.put_label_sample(sample)
+            store.put("label_sample", sample)
     except InUseError as error:
         LOG.warning("%s; the sample is saved, and the next use or ingest stores it", error)

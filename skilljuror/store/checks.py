@@ -1,18 +1,14 @@
 """Read what a trial's verifier reported, test by test.
 
-Reports are CTRF (*.json), JUnit XML (*.xml), `reward-details.json` (Harbor's Reward Kit) and `checks.json`
-(`{"checks": [{"id", "outcome", "points", "criterion", "said"}]}`) directly in the verifier's folder; other files
-there are ignored. Of a traceback only the lines of the assertion are kept, never the verifier's source.
+Reports are CTRF (*.json), `reward-details.json` (Harbor's Reward Kit), and, without one of these, JUnit XML (*.xml)
+directly in the verifier's folder; other files there are ignored. Of a traceback only the lines of the assertion are kept, never the verifier's source.
 """
 
-import os
 import re
-import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
-from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
+from xml.etree.ElementTree import ParseError, fromstring
 
 from msgspec import Meta, Raw, Struct, ValidationError, field
 from msgspec.json import decode
@@ -29,11 +25,8 @@ MAX_ROWS = 10_000
 """Rows of a trial."""
 MAX_TEXT = 300
 """Characters of a name or text."""
-_HEAD = 4_096
-"""First bytes, in which a report that is too large differs from other large files."""
 _ORIGIN = 120
 """Characters of a line that explains a value."""
-_MAX_ELEMENTS = 20 * MAX_ROWS
 _Points = Annotated[float, Meta(ge=0, le=1e9)]
 
 
@@ -59,18 +52,6 @@ class _Ctrf(Struct):
     results: _Tests
 
 
-class _Check(Struct):
-    id: str
-    outcome: Literal["passed", "failed", "error", "skipped"]
-    points: _Points = 1.0
-    criterion: str | None = None
-    said: str | None = None
-
-
-class _Checks(Struct):
-    checks: list[_Check]
-
-
 class _Criterion(Struct):
     name: str
     value: Annotated[float, Meta(ge=0, le=1)]
@@ -90,88 +71,54 @@ class _Refused(Exception):
 def read_checks(raw: Path, trial: str) -> tuple[tuple[CheckResult, ...], tuple[SourceRow, ...]]:
     """Return the rows of a trial's reports, and why some were not used. One that cannot be read leaves the
     trial without rows, because a share of the others would be wrong. A row's source is its file, after
-    steps/NAME/ in a step of a multi-step task."""
-    reports: dict[str, list[CheckResult]] = {}
-    left: list[SourceRow] = []
+    steps/NAME/ in a step of a multi-step task. A name that a report repeats gets " #2" and so on."""
+    rows: list[CheckResult] = []
+    refused: list[SourceRow] = []
     try:
-        files = [*_files(raw)]
+        steps = plain_folder(raw, "steps")
+        parts = ["", *(f"steps/{step.name}/" for step in sorted(steps.iterdir() if steps else ()))]
+        folders = [(part, plain_folder(raw, f"{part}verifier")) for part in parts]
+        files = [(part, path) for part, folder in folders if folder for path in [*sorted(folder.glob("*.json")), *sorted(folder.glob("*.xml"))]]  # fmt: skip
     except OSError as error:
         reason = f"test reports: cannot be read: {error.strerror}"
         return (), (SourceRow(path_text(raw / "verifier"), "error", reason=reason),)
-    for source, path in files:
+    for part, path in files:
+        seen: Counter[str] = Counter()
+        if path.suffix == ".xml" and rows:
+            continue  # the same tests again
         try:
-            rows = _read(path)
-            if sum(map(len, reports.values())) + len(rows) > MAX_ROWS:
+            for row in _read(path):
+                seen[row.name] += 1
+                name = f"{row.name} #{seen[row.name]}" if seen[row.name] > 1 else row.name
+                rows.append(replace(row, trial=trial, source=part + path.name, name=name))
+            if len(rows) > MAX_ROWS:
                 raise _Refused(f"more than {MAX_ROWS} tests in a trial")
         except _Refused as error:
-            left.append(SourceRow(path_text(path), "error", reason=f"test report: {error}"))
-            continue
-        twins = [one for one, others in reports.items() if _functions(rows) == _functions(others)]
-        if twins and path.suffix == ".xml":
-            reason = f"test report: the same tests as {twins[0]}"
-            left.append(SourceRow(path_text(path), "duplicate", reason=reason))
-        elif rows:
-            reports[source] = [replace(row, trial=trial, source=source) for row in rows]
-    if any(row.status == "error" for row in left):
-        reports.clear()
-    return tuple(row for rows in reports.values() for row in rows), tuple(left)
-
-
-def _functions(rows: Sequence[CheckResult]) -> set[str]:
-    """Names of tests without the parameters of their cases, which some reporters join."""
-    return {re.split(r"\[| #\d", row.name)[0] for row in rows}
-
-
-def _files(raw: Path) -> Iterator[tuple[str, Path]]:
-    """(source, path) of every *.json, then every *.xml, in the verifier's folders."""
-    steps = plain_folder(raw, "steps")
-    parts = ["", *(f"steps/{step.name}/" for step in sorted(steps.iterdir() if steps else ()))]
-    for part in parts:
-        folder = plain_folder(raw, f"{part}verifier")
-        paths = [
-            one
-            for one in sorted(folder.iterdir() if folder else ())
-            if one.is_symlink() or not one.is_dir()
-        ]
-        for suffix in (".json", ".xml"):
-            yield from ((part + path.name, path) for path in paths if path.suffix == suffix)
+            reason = f"test report: {error}"
+            refused.append(SourceRow(path_text(path), "error", reason=reason))
+    return () if refused else tuple(rows), tuple(refused)
 
 
 def _read(path: Path) -> list[CheckResult]:
-    """Rows of a file; none if it is no report. A name that is repeated gets " #2" and so on."""
-    mark, reader = _JUNIT if path.suffix == ".xml" else _NAMED.get(path.name, _CTRF)
-    data = _bytes(path, mark)
+    """Rows of a file; none if it is no report."""
+    if path.is_symlink():
+        raise _Refused("a link")
+    if not path.is_file():
+        return []
+    if (size := path.stat().st_size) > MAX_FILE:
+        raise _Refused(f"{size} bytes are more than {MAX_FILE}")
     try:
-        rows = reader(data) if mark.search(data) else []
+        data = path.read_bytes()
+        mark, reader = _READERS.get(path.name) or _READERS[path.suffix]
+        return reader(data) if mark.search(data) else []
+    except OSError as error:
+        raise _Refused(error.strerror) from None
     except ValidationError as error:
-        if not re.search(r"(?:tests|checks|criteria)\[", str(error)):
+        if not re.search(r"(?:tests|criteria)\[", str(error)):
             return []  # JSON of another kind
         raise _Refused(str(error)) from None
     except (ValueError, RecursionError, ParseError) as error:
         raise _Refused(str(error)) from None
-    seen: Counter[str] = Counter()
-    for number, row in enumerate(rows):
-        seen[row.name] += 1
-        if (count := seen[row.name]) > 1:
-            rows[number] = replace(row, name=f"{row.name} #{count}")
-    return rows
-
-
-def _bytes(path: Path, mark: re.Pattern[bytes]) -> bytes:
-    """Content of a regular file; none of one that is too large and no report."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        raise _Refused("a link" if path.is_symlink() else error.strerror) from None
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise _Refused("not a regular file")
-        if status.st_size <= MAX_FILE:
-            return file.read(MAX_FILE)
-        if mark.search(file.read(_HEAD)):
-            raise _Refused(f"{status.st_size} bytes are more than {MAX_FILE}")
-        return b""
 
 
 _BROKEN = ("setup_", "teardown_")
@@ -179,7 +126,6 @@ _STATUSES: dict[str, CheckOutcome] = {
     "passed": "passed", "failed": "failed", "skipped": "skipped", "pending": "skipped",
     "failure": "failed", "error": "error", "other": "error",
 }  # fmt: skip
-"""Words of CTRF, and elements of JUnit below a test."""
 
 
 def _ctrf(data: bytes) -> list[CheckResult]:
@@ -194,14 +140,6 @@ def _ctrf(data: bytes) -> list[CheckResult]:
         broken = test.status == "failed" and phase.startswith(_BROKEN)
         outcome = "error" if broken else _STATUSES[test.status]
         rows.append(_row(test.name, outcome, *_assertion(outcome, test.trace, test.message)))
-    return rows
-
-
-def _own(data: bytes) -> list[CheckResult]:
-    rows = []
-    for one in decode(data, type=_Checks).checks:
-        row = _row(one.id, one.outcome, one.said, points=one.points)
-        rows.append(replace(row, criterion=_short(one.criterion) or row.criterion))
     return rows
 
 
@@ -227,32 +165,15 @@ def _reward_kit(data: bytes) -> list[CheckResult]:
     return rows
 
 
-class _Bounded(TreeBuilder):
-    """Builds a small tree without a DTD, and so without entities."""
-
-    left = _MAX_ELEMENTS
-
-    def doctype(self, *_: object) -> None:
-        raise _Refused("it has a DOCTYPE")
-
-    def start(self, tag: str, attrs: dict[str, str]) -> Element:
-        self.left -= 1
-        if not self.left:
-            raise _Refused(f"more than {_MAX_ELEMENTS} elements")
-        return super().start(tag, attrs)
-
-
 def _junit(data: bytes) -> list[CheckResult]:
-    parser = XMLParser(target=_Bounded())
-    parser.feed(data)
     rows = []
-    for suite in parser.close().iter("testsuite"):
+    for suite in fromstring(data).iter("testsuite"):
         for case in suite.findall("testcase"):
-            found = next((one for one in case if one.tag in _STATUSES), None)
-            outcome = "passed" if found is None else _STATUSES[found.tag]
+            end = next((part for part in case if part.tag in _STATUSES), None)
+            outcome = "passed" if end is None else _STATUSES[end.tag]
             group, name = case.get("classname", ""), case.get("name", "")
             name = _node(group, name) if suite.get("name") == "pytest" else f"{group}::{name}"
-            text, message = (None, None) if found is None else (found.text, found.get("message"))
+            text, message = (None, None) if end is None else (end.text, end.get("message"))
             rows.append(_row(name.removeprefix("::"), outcome, *_assertion(outcome, text, message)))
     return rows
 
@@ -264,14 +185,12 @@ def _node(group: str, name: str) -> str:
     return "::".join(("/".join(parts[:end]) + ".py", *parts[end:], name))
 
 
-_Reader = tuple[re.Pattern[bytes], Callable[[bytes], list[CheckResult]]]
-_JUNIT: _Reader = re.compile(rb"<testsuites?[\s>]"), _junit
-_CTRF: _Reader = re.compile(rb'"tests"\s*:\s*\['), _ctrf
-_NAMED: dict[str, _Reader] = {
-    "checks.json": (re.compile(rb'"checks"\s*:\s*\['), _own),
+_READERS = {
+    ".json": (re.compile(rb'"tests"\s*:\s*\['), _ctrf),
+    ".xml": (re.compile(rb"<testsuites?[\s>]"), _junit),
     "reward-details.json": (re.compile(rb'"criteria"\s*:\s*\['), _reward_kit),
 }
-"""A mark in the file of every kind of report, and its reader."""
+"""A mark in the file of a kind of report, and its reader."""
 
 
 def _assertion(outcome: CheckOutcome, trace: str | None, message: str | None) -> tuple[str, str]:

@@ -46,7 +46,6 @@ from skilljuror.logs.discovery import (
     folder_source_around,
     is_gone,
     names_of,
-    with_content,
 )
 from skilljuror.logs.read import parser, read
 from skilljuror.measures.metrics import families
@@ -412,8 +411,6 @@ class ReadPolicy(Struct, frozen=True):
 
     again: bool = False
     """Read everything again."""
-    verify: bool = False
-    """Compare files by content, not only by size and time."""
     prune: bool = False
     """Forget missing files, and runs that files no longer contain."""
 
@@ -491,7 +488,7 @@ class Ingest:
 
     def read_all(self, asked: Sequence[tuple[Sequence[Path], LogFilter]]) -> IngestSummary:
         """Read what changed under the paths; return a summary of the stored rows."""
-        self._store.put_metrics(definition_rows(self._options.metrics))
+        self._store.put("metrics", definition_rows(self._options.metrics))
         walked: dict[str, None] = {}
         counts = FileChanges()
         for paths, wanted in asked:
@@ -588,16 +585,8 @@ class Ingest:
     def _recall(
         self, known: Mapping[str, StoredFile], reader: str, path: str, facts: FileFacts
     ) -> tuple[FileFacts, FoundSource | None]:
-        """Return the facts of a file, with its content's digest if requested or known, and its stored source."""
+        """Return the facts of a file and its stored source."""
         row = known.get(path)
-        if self._policy.verify:
-            facts = with_content(path, facts)
-        elif (
-            row
-            and facts[:3] == row.facts[:3]
-            and (row.content or "").startswith(facts.content or "")
-        ):
-            facts = row.facts
         is_same = row is not None and row.reader == reader and row.facts == facts
         return facts, row.found if row and is_same else None
 
@@ -666,7 +655,7 @@ class Ingest:
                 path_text(one.source.path) for one in work.unread if one.damaged or not one.broken
             ]
             self._replace(work, paths, ())
-            self._store.put_sources([unread_row(one) for one in work.unread])
+            self._store.put("sources", [unread_row(one) for one in work.unread])
             self._put_files(work.files[None])
             gone = {"paths": work.gone}
             self._store.rows(f"UPDATE files SET digest = NULL WHERE {_WITHIN}", gone)  # noqa: S608
@@ -709,9 +698,9 @@ class Ingest:
         ]  # fmt: skip
         with store.transaction():
             self._replace(work, [file.path for file in files], [run.key for run in runs])
-            store.put_sources(sources)
-            store.put_runs([run.json for run in runs if run.key not in shorter])
-            store.put_unlogged([trial for _, _, rows in batch for trial in rows.unlogged])
+            store.put("sources", sources)
+            store.put("runs", [run.json for run in runs if run.key not in shorter])
+            store.put("unlogged", [trial for _, _, rows in batch for trial in rows.unlogged])
             self._put_files(files)
             readings = [
                 {

@@ -439,7 +439,7 @@ CREATE TABLE files (
     size BIGINT NOT NULL,  -- Bytes; of a folder, of all its files.
     mtime_ns BIGINT NOT NULL,  -- Last change, nanoseconds since the epoch; of a folder, that of any of its files.
     inode UBIGINT NOT NULL,  -- Inode number.
-    content VARCHAR,  -- sha256 of a folder's tree, or with `ingest --verify` of a file's content.
+    content VARCHAR,  -- sha256 of a folder's tree; null for a file.
     reader VARCHAR NOT NULL,  -- Digest of the code and options used to read it; empty if it must be read again.
     format VARCHAR,  -- Format that matches it.
     session VARCHAR,  -- Session in its first bytes.

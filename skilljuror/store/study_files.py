@@ -100,11 +100,11 @@ def put_answers(store: Store, folder: StudyFolder, plan: "StudyPlan | None" = No
     with store.transaction():
         if plan is not None:
             store.put_plan(plan, read_rows(JudgedAttribute, folder.task_attributes))
-        store.put_labels(label_rows(folder))
-        store.put_label_sample(sampled_uses(folder))
+        store.put("labels", label_rows(folder))
+        store.put("label_sample", sampled_uses(folder))
         if folder.planned:
             store.put("codes", code_rows(folder))
-            store.put_items(item_results(folder))
+            store.put("items", item_results(folder))
 
 
 def refresh(place: Path, builds: Iterable[Path] | None = None, wait: float = 0.0) -> None:

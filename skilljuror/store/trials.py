@@ -1,12 +1,12 @@
 """A study's own trials: read one again, or ingest all; and search their inputs for text that an arm must not see."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.base.errors import StudyError, TrajectoryError
@@ -277,11 +277,11 @@ def ingest_trials(
         attempts, acceptances, refused = _read_attempts(folder)
         put_answers(store, folder, plan)
         store.put_attempts(attempts, acceptances)
-        store.put_sources(refused)
-        store.put_metrics(definitions)
+        store.put("sources", refused)
+        store.put("metrics", definitions)
         store.put_builds(read_builds(folder.builds, names), given_manifests(folder, names))
         store.put("given_skills", given_rows(folder, plan))
-        store.put_generations(read_rows(Generation, folder.generation))
+        store.put("generations", read_rows(Generation, folder.generation))
         store.put("skill_leaks", study_leaks(folder))
         store.put_units(*unit_rows(folder, names))
         paths, done, ended, size = [row.path for row in refused], 0, 0, 0
@@ -317,10 +317,10 @@ def _store_trials(store: Store, rows: Sequence[_TrialRows]) -> list[str]:
     with store.transaction():
         store.forget_trials([row.trial for row in rows if row.record is None])
         store.forget([row.trial for row in rows if not row.logged])
-        store.put_trials([row.record for row in rows if row.record is not None])
+        store.put("trials", [row.record for row in rows if row.record is not None])
         store.put_checks([row.trial for row in rows], [one for row in rows for one in row.checks])
-        store.put_sources(sources)
-        store.put_runs([row.run for row in rows if row.run])
+        store.put("sources", sources)
+        store.put("runs", [row.run for row in rows if row.run])
     return [source.path for source in sources]
 
 
@@ -398,89 +398,76 @@ class _Arm(Struct, frozen=True):
     """Fingerprints of all sources."""
 
 
-class _Seen(Struct):
-    """Matches of one source."""
-
-    digests: set[int] = field(default_factory=set)
-    named: set[int] = field(default_factory=set)
-    """Those in texts that name the file."""
-    first: tuple[str, int, str] | None = None
-    """(agent, step, excerpt) of the first match."""
-    first_named: tuple[str, int, str] | None = None
-
-    def counted(self, source: _Source) -> tuple[set[int], tuple[str, int, str] | None]:
-        """Matches that prove the file was shown, and the first one."""
-        whole = source.proves_itself and 2 * len(self.digests) >= len(source.prints.digests)
-        return (self.digests, self.first) if whole else (self.named, self.first_named)
-
-
-class _Shown(Struct, frozen=True):
-    """A text that reached an agent."""
-
-    agent: str
-    step: int
-    text: str
-    asked: str
-    """The call's request."""
-    written: int
-    """Number of steps in which the agent may have written it."""
+_Place = tuple[str, int, str]
+"""Agent, step and excerpt of a match."""
 
 
 def search_leaks(
     study: Path, task: str, variant: str | None, run: Trajectory
 ) -> tuple[LeakSearch, ...]:
-    """Search a trial; return one row per kind of text, or none without protected texts on record."""
+    """Search a trial; return one row per kind of text, or none without protected texts on record.
+
+    What the agent may have written itself before a text was shown is no match.
+    """
     arm = _arm(study, task, variant)
-    seen = _search(arm, run) if arm.sources else {}
-    kinds = dict.fromkeys(source.kind for source in arm.sources if not source.null)
-    return tuple([_row(run.trajectory, kind, arm, seen) for kind in kinds])
-
-
-def _search(arm: _Arm, run: Trajectory) -> dict[int, _Seen]:
-    seen: dict[int, _Seen] = {}
-    written = _Written(run.steps)
-    for shown in _shown(run):
-        words = tokenize(shown.text)
+    every: list[dict[int, _Place]] = [{} for _ in arm.sources]
+    named: list[dict[int, _Place]] = [{} for _ in arm.sources]
+    written: set[int] = set()
+    done = 0
+    for agent, step, text, asked, before in _shown(run) if arm.sources else ():
+        words = tokenize(text)
         hits = list(arm.prints.places(words))
-        own = written.until(shown.written) if hits else frozenset()
-        for at, digest in hits:
-            if digest not in own:
-                excerpt = " ".join(words[at : at + _EXCERPT])
-                _note(arm, seen, shown, digest, excerpt)
-    return seen
+        if hits and before > done:
+            for own in chain.from_iterable(map(_texts_of, run.steps[done:before])):
+                mine = tokenize(own)
+                written.update(run_digest(mine[at : at + RUN]) for at in range(len(mine) - RUN + 1))
+            done = before
+        naming: dict[int, bool] = {}
+        shown = ((at, digest) for at, digest in hits if digest not in written)
+        for at, digest, number in (
+            (*one, number) for one in shown for number in arm.owners[one[1]]
+        ):
+            place, source = (agent, step, " ".join(words[at : at + _EXCERPT])), arm.sources[number]
+            every[number].setdefault(digest, place)
+            if number not in naming:
+                naming[number] = source.is_named(asked) or source.is_named(text)
+            if naming[number]:
+                named[number].setdefault(digest, place)
+    counted = [
+        (source, found if source.proves_itself and 2 * len(found) >= len(source.prints.digests) else by_name)
+        for source, found, by_name in zip(arm.sources, every, named, strict=True)
+    ]  # fmt: skip
+    kinds = dict.fromkeys(source.kind for source in arm.sources if not source.null)
+    return tuple([
+        _row(run.trajectory, kind, [row for row in counted if row[0].kind == kind])
+        for kind in kinds
+    ])
 
 
-def _note(arm: _Arm, seen: dict[int, _Seen], shown: _Shown, digest: int, excerpt: str) -> None:
-    """Record a shown fingerprint for every source that contains it."""
-    place = shown.agent, shown.step, excerpt
-    for number in arm.owners[digest]:
-        one, source = seen.setdefault(number, _Seen()), arm.sources[number]
-        one.digests.add(digest)
-        one.first = one.first or place
-        named = digest in one.named or source.is_named(shown.asked) or source.is_named(shown.text)
-        if named:
-            one.named.add(digest)
-            one.first_named = one.first_named or place
-
-
-class _Written:
-    """Text written by the agents of a run, computed on demand."""
-
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self._steps = steps
-        self._done = 0
-        self._digests: set[int] = set()
-
-    def until(self, count: int) -> set[int]:
-        """Fingerprints of text written in the first `count` steps."""
-        for step in self._steps[self._done : count]:
-            for text in _texts_of(step):
-                words = tokenize(text)
-                self._digests.update(
-                    run_digest(words[at : at + RUN]) for at in range(len(words) - RUN + 1)
-                )
-        self._done = max(self._done, count)
-        return self._digests
+def _row(
+    trajectory: str, kind: ProtectedKind, counted: Sequence[tuple[_Source, dict[int, _Place]]]
+) -> LeakSearch:
+    searched: tuple[set[int], set[int]] = set(), set()  # of the task, and of another one
+    found: tuple[set[int], set[int]] = set(), set()
+    for source, matches in counted:
+        searched[source.null].update(source.prints.digests)
+        found[source.null].update(matches)
+    mine = [(source.path, matches) for source, matches in counted if matches and not source.null]
+    firsts = [next(iter(matches.values())) for _, matches in mine]
+    agent, step, excerpt = min(firsts, key=lambda place: place[1], default=(None, None, ""))
+    return LeakSearch(
+        trajectory=trajectory,
+        kind=kind,
+        searched=len(searched[0]),
+        found=len(found[0]),
+        contaminated=len(found[0]) >= LEAST,
+        sources=tuple([path for path, _ in sorted(mine, key=lambda one: -len(one[1]))]),
+        agent=agent,
+        step=step,
+        excerpt=excerpt,
+        null_searched=len(searched[1]) or None,
+        null_found=len(found[1]) if searched[1] else None,
+    )
 
 
 def _texts_of(step: Step) -> Iterator[str]:
@@ -491,58 +478,20 @@ def _texts_of(step: Step) -> Iterator[str]:
         yield from (str(value) for value in call.arguments.values())
 
 
-def _shown(run: Trajectory) -> Iterator[_Shown]:
+def _shown(run: Trajectory) -> Iterator[tuple[str, int, str, str, int]]:
+    """(agent, step, text, request, steps before it) of every text that reached an agent."""
     for message in run.messages:
         of_agent = message.kind == "prompt" and message.agent != "main"
         if message.kind != "summary" and not of_agent and not message.inherited:
-            yield _Shown(message.agent, message.step, message.text, message.path or "", 0)
+            yield message.agent, message.step, message.text, message.path or "", 0
     for number, step in enumerate(run.steps, 1):
         for call in step.calls:
             if call.result is not None:
                 asked = " ".join(map(str, (call.command, call.path, call.workdir, call.arguments)))
-                yield _Shown(step.agent, step.index, call.result.text, asked, number)
+                yield step.agent, step.index, call.result.text, asked, number
     for message in run.messages:  # a history that a sub-agent was given, with words of its parent
         if message.inherited:
-            yield _Shown(message.agent, message.step, message.text, "", len(run.steps))
-
-
-def _row(trajectory: str, kind: ProtectedKind, arm: _Arm, seen: dict[int, _Seen]) -> LeakSearch:
-    found, null = _Found(), _Found()
-    for number, source in enumerate(arm.sources):
-        if source.kind == kind:
-            (null if source.null else found).add(source, seen.get(number))
-    agent, step, excerpt = found.first or (None, None, "")
-    return LeakSearch(
-        trajectory=trajectory,
-        kind=kind,
-        searched=len(found.searched),
-        found=len(found.digests),
-        contaminated=len(found.digests) >= LEAST,
-        sources=tuple([path for path, _ in found.sources.most_common()]),
-        agent=agent,
-        step=step,
-        excerpt=excerpt,
-        null_searched=len(null.searched) or None,
-        null_found=len(null.digests) if null.searched else None,
-    )
-
-
-class _Found(Struct):
-    """Results for the sources of one kind."""
-
-    searched: set[int] = field(default_factory=set)
-    digests: set[int] = field(default_factory=set)
-    sources: Counter[str] = field(default_factory=Counter)
-    first: tuple[str, int, str] | None = None
-
-    def add(self, source: _Source, seen: _Seen | None) -> None:
-        self.searched |= source.prints.digests
-        digests, first = seen.counted(source) if seen else (set(), None)
-        if digests:
-            self.digests |= digests
-            self.sources[source.path] = len(digests)
-            if self.first is None or (first is not None and first[1] < self.first[1]):
-                self.first = first
+            yield message.agent, message.step, message.text, "", len(run.steps)
 
 
 @lru_cache(maxsize=8)

@@ -13,12 +13,8 @@ import duckdb
 from skilljuror.base.errors import StoreError
 from skilljuror.base.results import (
     CheckResult,
-    Generation,
-    Ingested,
     JudgeCalls,
-    SourceRow,
     UnitUse,
-    UnloggedTrial,
     Verdict,
 )
 from skilljuror.store.rows import FileChanges, IngestSummary, as_json
@@ -27,10 +23,8 @@ if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.base.build import VariantManifest
     from skilljuror.base.review import (
         Acceptance,
-        Decision,
         JudgedAttribute,
         JudgedBuild,
-        SampledUse,
     )
     from skilljuror.base.study import ArmSetting, Condition, StudyConfig, StudyPlan, TrialRecord
 
@@ -120,15 +114,6 @@ class Store:
         self.put("units", units)
         self.put("unit_places", places)
 
-    def put_generations(self, rows: Iterable[Generation]) -> None:
-        """Replace the rows of generated Skills."""
-        self.put("generations", rows)
-
-    def put_trials(self, trials: "Sequence[TrialRecord | str]") -> None:
-        """Write finished trials, or their JSON."""
-        if trials:
-            self.put("trials", trials)
-
     def put_attempts(
         self,
         attempts: "Sequence[tuple[int, TrialRecord]]",
@@ -141,37 +126,6 @@ class Store:
     def put_checks(self, trials: Sequence[str], checks: Sequence[CheckResult]) -> None:
         """Replace what the verifiers of some trials reported, test by test."""
         self.put("checks", checks, trials)
-
-    def put_items(self, items: Sequence[CheckResult]) -> None:
-        """Replace the items of all rubrics."""
-        self.put("items", items)
-
-    def put_labels(self, labels: "Sequence[Decision]") -> None:
-        """Replace all labels by people."""
-        self.put("labels", labels)
-
-    def put_label_sample(self, uses: "Sequence[SampledUse]") -> None:
-        """Replace the uses sampled for labelling, in order."""
-        self.put("label_sample", uses)
-
-    def put_sources(self, sources: Sequence[SourceRow]) -> None:
-        """Write sources."""
-        if sources:
-            self.put("sources", sources)
-
-    def put_metrics(self, definitions: Sequence[Mapping[str, Any]]) -> None:
-        """Write the definitions of measures."""
-        self.put("metrics", definitions)
-
-    def put_runs(self, runs: Iterable[Ingested | str]) -> None:
-        """Write runs, or their JSON; a run replaces its earlier rows, and the last of two with one name counts."""
-        if rows := list(runs):
-            self.put("runs", rows)
-
-    def put_unlogged(self, trials: Sequence[UnloggedTrial]) -> None:
-        """Write foreign trials without a log, except those with a run in the database."""
-        if trials:
-            self.put("unlogged", trials)
 
     def put_judged(
         self,

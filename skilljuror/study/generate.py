@@ -314,7 +314,7 @@ def _recorded(
         ingest_trials(study.root)
     else:
         with database_to_fill(study.database) as database, open_write(database) as store:
-            store.put_generations([*before, *rows])
+            store.put("generations", [*before, *rows])
     return tuple(rows)
 
 

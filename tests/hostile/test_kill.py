@@ -183,7 +183,7 @@ def test_the_same_again_is_as_if_nothing_had_happened(name, stages, tmp_path):
         assert _state(folder, timed) == expected
 
 
-CAMPAIGN = "ingest logs --study study --verify --prune"
+CAMPAIGN = "ingest logs --study study --again --prune"
 ROUNDS = 24
 """Kills of an ingest of logs that change before each."""
 
@@ -206,7 +206,7 @@ def test_after_any_kills_a_pruning_ingest_of_changing_logs_holds_what_a_fresh_on
         if number % 4 == 3:
             whole = _finished(CAMPAIGN, tmp_path)
             shutil.rmtree(tmp_path / "fresh", ignore_errors=True)
-            fresh = _finished("ingest logs --study fresh --verify", tmp_path)
+            fresh = _finished("ingest logs --study fresh", tmp_path)
             assert (whole.returncode, b"Traceback" in whole.stderr) == (fresh.returncode, False)
             held, expected = tables(tmp_path / "study", ()), tables(tmp_path / "fresh", ())
             assert {name for name in expected if held[name] != expected[name]} == set()

@@ -1,11 +1,9 @@
 """The cascade over a study: proof first, a model for the rest, and what is kept when it stops."""
 
-import json
 import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -59,11 +57,6 @@ def rows(study, judge, columns="event, label, category"):
     return run(study / "study.duckdb", sql, judge=judge).rows
 
 
-def stop_at(number, script=reader):
-    """A server that fails from one request on."""
-    return lambda body, before: 403 if before >= number else script(body, before)
-
-
 def test_what_is_proved_stays_and_the_model_settles_the_rest(goldens):
     with model_server(reader) as (address, requests):
         summary = judge(goldens, address, check_yes=0)
@@ -90,16 +83,6 @@ def test_what_is_proved_stays_and_the_model_settles_the_rest(goldens):
     assert shares["usd_per_asked"] == pytest.approx(shares["usd_spent"] / shares["asked"])
     saved = shares["decided_free"] * shares["usd_per_asked"]
     assert shares["usd_saved_estimate"] == pytest.approx(saved)
-
-
-def test_every_question_on_uptake_has_the_cascade_as_a_judge_of_its_own(study):
-    with model_server(reader) as (address, _):
-        judge(study, address)
-    (uptake,) = run(study / "study.duckdb", "uptake", judge=CASCADE).records()
-    assert (uptake["events"], uptake["yes"], uptake["open"]) == (6, 6, 0)
-    assert uptake["eru_low"] == uptake["eru_rate"] == uptake["eru_high"] == 1
-    (before,) = run(study / "study.duckdb", "uptake", judge=TRACING).records()
-    assert (before["yes"], before["open"]) == (0, 6)
 
 
 @pytest.mark.parametrize(
@@ -163,16 +146,6 @@ def test_what_was_answered_is_never_asked_again(study):
     assert second.paid_usd == 0
 
 
-def test_a_price_that_is_not_known_is_null_and_never_nothing(study):
-    with model_server(reader) as (address, _):
-        choice = ModelChoice("openai/nobodys-own", address, {"api_key": "dummy"}, 20)
-        summary = judge_with_model(study, ModelOptions(choice))
-        assert summary.paid_usd is None
-        assert summary.shares["usd_spent"] is summary.shares["usd_saved_estimate"] is None
-        with pytest.raises(UsageError, match="needs the price"):
-            judge_with_model(study, ModelOptions(choice, budget_usd=1))
-
-
 def test_a_false_quote_and_an_unusable_answer_are_counted_apart_and_are_no_no(study):
     def careless(body, before):
         shop = blocks(body["messages"])["task"][-2]
@@ -193,15 +166,6 @@ def test_a_false_quote_and_an_unusable_answer_are_counted_apart_and_are_no_no(st
     assert summary.shares["unparsed_share"] == pytest.approx(1 / 6)
     assert summary.problem is not None
     assert "no usable answer on 1 of 6 events asked" in summary.problem
-
-
-def test_a_server_that_fails_stops_with_one_line_and_what_was_judged_is_kept(study):
-    with model_server(stop_at(3)) as (address, _), pytest.raises(ModelError) as stopped:
-        judge(study, address, threads=1)
-    assert "\n" not in stopped.value.message
-    assert 0 < len(rows(study, CASCADE)) <= 3
-    kept = [json.loads(line) for line in (study / "calls.jsonl").read_text().splitlines()]
-    assert len(kept) == 3
 
 
 def test_started_again_after_a_failure_it_pays_nothing_twice(study):
@@ -267,19 +231,6 @@ def test_a_log_that_is_gone_is_named_and_the_rest_is_judged(study, tmp_path):
     assert len(rows(study, CASCADE)) == 5
 
 
-def test_runs_are_asked_side_by_side(study):
-    together = threading.Barrier(4, timeout=20)
-
-    def slow(body, before):
-        if before < 4:
-            together.wait()
-        return reader(body, before)
-
-    with model_server(slow) as (address, requests):
-        judge(study, address, threads=4)
-    assert len(requests) == 6
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_kill_in_the_middle_of_500_judgements_loses_no_answer(tmp_path):
@@ -317,9 +268,3 @@ def test_kill_in_the_middle_of_500_judgements_loses_no_answer(tmp_path):
         tables(tmp_path / "killed", left_out)["verdicts"]
         == tables(tmp_path / "whole", left_out)["verdicts"]
     )
-
-
-def test_the_free_judge_alone_is_what_it_was(study):
-    summary = judge_study(study)
-    assert summary.judge == TRACING
-    assert run(study / "study.duckdb", "cascade").rows == []

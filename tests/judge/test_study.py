@@ -9,14 +9,13 @@ from collections import Counter
 import duckdb
 import pytest
 
-from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder
 from skilljuror.judge.study import BATCH_SECONDS, judge_study, label_sample
 from skilljuror.store import open_read
-from skilljuror.store.logs import ingest_logs, logged_runs
+from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
 from tests.support.fabricated_studies import small_study
-from tests.support.ingested import READ, tables
+from tests.support.ingested import tables
 from tests.support.places import GOLDENS
 from tests.support.studies import until
 
@@ -33,7 +32,6 @@ class Slow(TracingJudge):
             print(trial, file=log)
         return super().judge(trial, trajectory, events, manifest)
 """
-RUNS = 38_000
 
 
 @pytest.fixture(scope="module")
@@ -90,21 +88,6 @@ def test_a_question_is_answered_while_a_judge_works_and_the_judge_waits_for_it(s
     assert held == len(asked.read_text().split())
 
 
-def test_a_run_is_looked_up_by_its_key(tmp_path):
-    ingest_logs(tmp_path, [READ])
-    with duckdb.connect(str(tmp_path / "study.duckdb")) as database:
-        database.execute(
-            "INSERT INTO trajectories SELECT * REPLACE ('run-' || range AS trajectory)"
-            f" FROM trajectories, range({RUNS})".replace("SELECT *", "SELECT trajectories.*")
-        )
-    names = [f"run-{number}" for number in range(0, RUNS, 10)]
-    begun = time.process_time()
-    found = logged_runs(tmp_path / "study.duckdb", names)
-    assert time.process_time() - begun < 0.001 * len(names)
-    assert list(map(found.__contains__, names)) == [True] * len(names)
-    assert {one.source for one in found.values()} == {str(READ)}
-
-
 def test_what_a_judge_said_before_gives_way_to_what_it_says_now(study):
     judge_study(study)
     before = tables(study)["verdicts"]
@@ -120,23 +103,6 @@ def test_a_sample_comes_from_every_condition_and_every_answer(tmp_path):
     drawn = Counter((use.condition, use.answer) for use in made.sample)
     assert {condition for condition, _ in drawn} == {"baseline", "pd"}
     assert {answer for _, answer in drawn} == {"yes", "no", "unknown"}
-
-
-def test_probabilities_are_those_of_the_strata(tmp_path):
-    small_study(tmp_path)
-    made = label_sample(tmp_path, size=7)
-    drawn = Counter((use.condition, use.answer) for use in made.sample)
-    everything = label_sample_of_all(tmp_path)
-    there = Counter((use.condition, use.answer) for use in everything.sample)
-    assert {use.probability for use in everything.sample} == {1.0}
-    for use in made.sample:
-        stratum = (use.condition, use.answer)
-        assert use.probability == pytest.approx(drawn[stratum] / there[stratum])
-
-
-def label_sample_of_all(study):
-    StudyFolder(study).label_sample.unlink()
-    return label_sample(study, size=1000)
 
 
 def test_it_is_drawn_once(tmp_path):
@@ -158,41 +124,6 @@ def test_a_database_that_missed_the_sample_gets_it_at_the_next_look(tmp_path):
     assert events_in(tmp_path) == [use.event for use in made.sample]
 
 
-@pytest.mark.slow
-def test_a_sample_that_others_kept_from_the_database_comes_with_the_next_look(tmp_path, caplog):
-    small_study(tmp_path)
-    reading = "import sys, duckdb; one = duckdb.connect(sys.argv[1], read_only=True); print('open', flush=True); input()"
-    holder = subprocess.Popen(
-        [sys.executable, "-c", reading, tmp_path / "study.duckdb"], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    with holder:
-        assert holder.stdout
-        assert holder.stdout.readline() == "open\n"
-        made = label_sample(tmp_path, size=5)
-        holder.communicate("\n")
-    assert "the next use or ingest stores it" in caplog.text
-    assert events_in(tmp_path) == []
-    assert label_sample(tmp_path) == made
-    assert events_in(tmp_path) == [use.event for use in made.sample]
-
-
 def events_in(study):
     sql = "SELECT event FROM label_sample ORDER BY position"
     return [row[0] for row in run(study / "study.duckdb", sql).rows]
-
-
-def test_a_study_without_a_database_says_how_to_make_one(tmp_path):
-    with pytest.raises(StudyError, match="skilljuror ingest"):
-        label_sample(tmp_path)
-
-
-def test_the_sample_is_rows_of_a_new_database_too(tmp_path):
-    ingest_logs(tmp_path, [GOLDENS])
-    made = label_sample(tmp_path, size=4)
-    StudyFolder(tmp_path).database.unlink()
-    ingest_logs(tmp_path, [])
-    rows = run(
-        tmp_path / "study.duckdb", "SELECT event, probability FROM label_sample ORDER BY position"
-    ).rows
-    assert rows == [(use.event, use.probability) for use in made.sample]

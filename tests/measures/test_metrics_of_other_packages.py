@@ -6,8 +6,6 @@ import pytest
 import yaml
 
 import skilljuror
-from skilljuror.base.errors import UsageError
-from skilljuror.measures.metrics import families
 from skilljuror.report import report_study
 from skilljuror.store import open_write
 from skilljuror.store.logs import ingest_logs
@@ -92,14 +90,6 @@ def test_logs_are_measured_by_it_in_every_worker(buoys, tmp_path, jobs):
     ]
 
 
-def test_ingesting_again_without_it_takes_its_numbers_out(buoys, tmp_path):
-    log = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
-    ingest_logs(tmp_path / "s", [log], options=MeasureOptions(metrics=(f"{buoys}:watch",)))
-    assert len(measured(tmp_path / "s")) == 2
-    ingest_logs(tmp_path / "s", [log])
-    assert measured(tmp_path / "s") == []
-
-
 def test_a_study_file_names_it_and_the_command_line_may_name_more(buoys, tmp_path):
     path = make_study(tmp_path, trials=1, variants={"a": None})
     plan = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -118,7 +108,7 @@ def test_the_report_and_notebooks_know_its_unit(buoys, tmp_path):
     values = {"baseline": (1.0, 0.0), "pd": (3.0, 1.0)}
     with open_write(tmp_path / "s" / "study.duckdb") as store:
         store.put_plan(fake.plan(["a", "b"], ("baseline", "pd")))
-        store.put_trials([fake.trial(task, name) for task in "ab" for name in values])
+        store.put("trials", [fake.trial(task, name) for task in "ab" for name in values])
         fake.put(store, [
             fake.run(f"{task}-{name}", trial=fake.name_of(task, name), values={"buoys": n, "any_buoy": f})
             for task in "ab"
@@ -158,15 +148,3 @@ def test_a_bad_one_is_refused_in_one_line(buoys, tmp_path, name, said):
     line = complaint(done)
     assert said in line
     assert repr(name) in line
-
-
-def test_a_bad_one_in_a_study_file_is_refused_before_anything_is_run(tmp_path):
-    path = make_study(tmp_path, trials=1, variants={"a": None})
-    path.write_text(path.read_text(encoding="utf-8") + "\nmetrics: [nobody]\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"study.*unknown metric 'nobody'; choose one of"):
-        run_study(path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_registered_one_may_be_named_and_is_taken_once():
-    assert list(families(("outcome", "outcome"))) == list(families())

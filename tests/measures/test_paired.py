@@ -1,7 +1,6 @@
 """Paired deltas and verdicts."""
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilljuror.measures.paired import (
@@ -46,13 +45,6 @@ def test_headline_of_the_paper():
     assert within(half_width(delta.z), "6.0")
 
 
-def test_small_vector():
-    delta = paired_delta(*SMALL)
-    assert (delta.delta, delta.sd) == pytest.approx((15.0, 59.72157622389639))
-    assert delta.z is not None
-    assert half_width(delta.z) == pytest.approx(58.52606924940026)
-
-
 def test_tasks_without_both_arms_are_dropped_from_both_and_listed():
     control = {"a": [1, 0], "b": [1], "c": []}
     treatment = {"a": [1, 1], "c": [1], "d": [0]}
@@ -92,16 +84,6 @@ def test_one_task_has_a_delta_and_no_interval():
     assert paired_delta({}, {}).delta is None
 
 
-def test_unequal_trials_keep_equal_task_weight():
-    delta = paired_delta({"a": [0], "b": [0, 0, 0]}, {"a": [1], "b": [0, 0, 1]})
-    assert delta.delta == pytest.approx(100 * (1 + 1 / 3) / 2)
-
-
-def test_other_units_are_not_scaled():
-    delta = paired_delta({"a": [1.0], "b": [2.0]}, {"a": [4.0], "b": [4.0]}, unit="resources")
-    assert (delta.delta, delta.unit) == (2.5, "resources")
-
-
 def test_one_task_alone_may_carry_the_delta():
     spread = leave_one_out(paired_delta(*SMALL))
     assert spread is not None
@@ -130,15 +112,6 @@ outcomes = st.lists(st.integers(0, 1), min_size=1, max_size=4)
 arms = st.dictionaries(st.sampled_from("abcdef"), outcomes, min_size=2)
 
 
-@settings(deadline=None)
-@given(arms, arms)
-def test_swapping_the_arms_changes_the_sign_only(control, treatment):
-    there, back = paired_delta(control, treatment), paired_delta(treatment, control)
-    assert there.dropped == back.dropped
-    if there.delta is not None and back.delta is not None:
-        assert there.delta == pytest.approx(-back.delta)
-
-
 def trials(passes, *, of=5, contaminated=(), unfinished=()):
     """Task -> (passes of control, passes of treatment); (task, arm) -> contaminated or open trials."""
     rows = []
@@ -165,11 +138,6 @@ def test_equal_differences_are_undetermined_however_floats_write_them():
     assert (delta.t, delta.z, delta.sd) == (None, None, 0.0)
     shown = equivalence(delta, 50.0)
     assert (shown.verdict, shown.interval) == ("undetermined", None)
-
-
-def test_a_difference_of_small_values_keeps_its_spread():
-    delta = paired_delta({"a": [1e-9], "b": [1e-9]}, {"a": [3e-9], "b": [2e-9]}, unit="USD")
-    assert delta.sd == pytest.approx(2**-0.5 * 1e-9)
 
 
 def test_an_open_trial_leaves_it_undetermined_though_the_difference_is_clear():
@@ -244,8 +212,3 @@ def test_the_interval_of_equivalence_is_students_over_tasks():
     assert shown.interval is not None
     assert half_width(shown.interval) == pytest.approx(2.353363 * delta.se)  # t(3), 90 %
     assert repr(shown).startswith("better (margin 10, 90 % interval +73.2 to +96.8, 40 of 40 ")
-
-
-def test_half_of_the_planned_trials_are_enough():
-    spoilt = {(task, "treatment"): 2 for task in "abcd"}
-    assert found(trials(GOOD, of=4, contaminated=spoilt)).refusal == ""

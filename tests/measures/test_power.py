@@ -1,8 +1,6 @@
 """Tests over tasks, adjusted p values and power: against scipy, by hand, and how often they cry wolf."""
 
 import itertools
-import math
-from collections import Counter
 from statistics import fmean, stdev
 
 import numpy as np
@@ -16,22 +14,11 @@ from skilljuror.measures.power import (
     EXACT_TASKS,
     anova,
     detectable_effect,
-    false_discovery_rates,
     holm,
     sign_flip,
     sign_test,
     variance_parts,
 )
-
-
-def test_detectable_effect_has_the_power_it_states():
-    from scipy import stats
-
-    made = detectable_effect(1.0, 30)
-    assert made.effect is not None
-    shifted = stats.nct(29, made.effect * 30**0.5)
-    critical = stats.t.ppf(0.975, 29)
-    assert 1 - shifted.cdf(critical) == pytest.approx(0.8, abs=0.01)
 
 
 @pytest.mark.parametrize(("tasks", "trials", "simulated"), [(20, 5, 18), (40, 5, 12), (84, 5, 8.3)])
@@ -76,21 +63,6 @@ def test_holm_by_hand():
     assert holm([0.01, 0.04, 0.03]) == pytest.approx((0.03, 0.06, 0.06))
 
 
-@given(st.lists(st.floats(0, 1), max_size=8))
-def test_holm_never_helps_and_keeps_the_order(p_values):
-    adjusted = holm(p_values)
-    assert all(p <= q <= 1 for p, q in zip(p_values, adjusted, strict=True))
-    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
-    assert [adjusted[i] for i in order] == sorted(adjusted)
-
-
-def test_false_discovery_rates_never_fall():
-    """0.01 * 3 / 1; 0.03 * 3 / 2 is more than 0.04 * 3 / 3."""
-    found = false_discovery_rates([0.01, None, 0.04, 0.03])
-    assert found == [pytest.approx(0.03), None, pytest.approx(0.04), pytest.approx(0.04)]
-    assert false_discovery_rates([None]) == [None]
-
-
 def test_variance_parts_by_hand():
     """Deltas 1 and 0; s² of 0.5 in every arm with a mixed result."""
     found = variance_parts({"a": [0, 0], "b": [1, 0]}, {"a": [1, 1], "b": [0, 1]}, 100.0)
@@ -122,29 +94,8 @@ def test_one_task_or_one_trial_parts_no_variance(control, treatment):
     assert variance_parts(control, treatment) is None
 
 
-def test_variance_parts_are_those_that_made_the_data():
-    draw = np.random.default_rng(5)
-    level, effect = draw.normal(size=4000), 0.5 * draw.normal(size=4000)
-    arms = [
-        {str(task): list(mean + draw.normal(size=3)) for task, mean in enumerate(means)}
-        for means in (level, level + effect)
-    ]
-    found = variance_parts(arms[0], arms[1])
-    assert found is not None
-    assert found.between == pytest.approx(0.25, abs=0.05)
-    assert found.within == pytest.approx(2.0, abs=0.05)
-
-
 def test_sign_test_of_the_paper():
     assert sign_test(23, 15).p == pytest.approx(0.2559, abs=5e-5)
-
-
-@given(st.integers(0, 60), st.integers(0, 60))
-def test_the_sign_test_is_twice_the_smaller_tail(wins, losses):
-    decided = wins + losses
-    tail = sum(math.comb(decided, k) for k in range(min(wins, losses) + 1))
-    assert sign_test(wins, losses).p == pytest.approx(min(1.0, 2 * tail / 2**decided))
-    assert sign_test(wins, losses) == sign_test(losses, wins)
 
 
 @settings(deadline=None)
@@ -158,30 +109,11 @@ def test_exact_flips_agree_with_enumeration(deltas):
     assert sign_flip(deltas).p == pytest.approx(sum(reached) / len(signs))
 
 
-def test_fractions_that_differ_in_the_last_bit_still_tie():
-    tenths = [0.1, 0.2, 0.3, -0.6]
-    assert sign_flip(tenths).p == sign_flip([1, 2, 3, -6]).p == 1.0
-
-
 def test_many_tasks_are_sampled_with_a_seed_and_never_give_zero():
     many = [1.0] * (EXACT_TASKS + 1)
     assert sign_flip(many, seed=1) == sign_flip(many, seed=1)
     assert sign_flip([1.0] * 60).p == pytest.approx(1 / 10_001)
     assert "sampled" in sign_flip(many).method
-
-
-def test_sampled_is_close_to_the_exact_distribution():
-    deltas = [3, -1, 2, 2, -1, 1, 4, -2, 1, 1, -3, 2, 1, -1, 5, -4, 2, 1, -2, 3]
-    sums = Counter({0: 1})
-    for delta in deltas:
-        sums = sum((Counter({s + delta: n, s - delta: n}) for s, n in sums.items()), Counter())
-    exact = sum(n for s, n in sums.items() if abs(s) >= abs(sum(deltas))) / 2 ** len(deltas)
-    assert sign_flip(deltas).p == pytest.approx(exact, abs=0.015)
-
-
-def test_zeros_carry_no_sign():
-    assert sign_flip([0.0, 0.0, 1.0]).tasks == 1
-    assert sign_flip([0.0, 0.0]).p == sign_flip([]).p == 1.0
 
 
 def summed(values):

@@ -103,13 +103,6 @@ def test_a_judge_that_errs_in_one_arm_alone_is_found_out():
     assert 0 < min(corrected.tuning) < max(corrected.tuning) < 1
 
 
-def test_all_labelled_is_what_people_say():
-    rows = [("a", "yes", "no"), ("a", "no", "no"), ("b", "yes", "yes"), ("c", "unknown", "yes")]
-    made = corrected_rate([JudgedItem(task, judge, truth) for task, truth, judge in rows])
-    assert made.value == pytest.approx(2 / 3), "what people leave open stays outside the rate"
-    assert (made.items, made.labels, made.clusters) == (4, 4, 3)
-
-
 def test_a_judge_that_says_the_same_of_all_is_not_used():
     rng = np.random.default_rng(4)
     truth = [word(rng.random() < 0.3) for _ in range(200)]
@@ -160,15 +153,6 @@ def test_a_rate_and_its_interval_stay_within_0_and_1_and_a_difference_within_1()
     nothing = [item._replace(judge="no") for item in judge]
     ends = there(judged_difference(nothing, judge).interval)
     assert -1 <= ends.low < 0 < ends.high == 1
-
-
-def test_nothing_decided_is_no_rate():
-    made = judged_rate([JudgedItem("a", "unknown"), JudgedItem("b", "unknown")])
-    assert (made.value, made.se, made.interval) == (None, None, None)
-    assert judged_rate([]).value is None
-    alone = judged_rate([JudgedItem("a", "yes"), JudgedItem("a", "no")])
-    assert (alone.value, alone.interval) == (0.5, None), "one task has no spread"
-    assert repr(alone) == "0.5, 0 of 2 items labelled, 1 tasks"
 
 
 @pytest.mark.slow

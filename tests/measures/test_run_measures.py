@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from skilljuror.base.errors import resolve
 from skilljuror.base.results import Price, TrialContext
-from skilljuror.base.texts import PRICES, cost, price_of
+from skilljuror.base.texts import cost, price_of
 from skilljuror.base.trajectory import (
     OfferedSkill,
     Resource,
@@ -21,8 +21,8 @@ from skilljuror.base.trajectory import (
 )
 from skilljuror.measures import run_measures
 from skilljuror.measures.metrics import METRICS, definitions
-from skilljuror.measures.run_measures import BINS, THIRDS, part_of, step_bytes, step_texts
-from tests.support.metric_contexts import call, contexts, event, record, run, step, trajectory
+from skilljuror.measures.run_measures import step_bytes, step_texts
+from tests.support.metric_contexts import contexts, event, record, run, step, trajectory
 
 EMPTY = TrialContext(trial="t")
 FAMILIES = sorted(METRICS)
@@ -69,11 +69,6 @@ def test_shares_and_flags_stay_in_the_unit_interval(context):
     for measure in (row for family in FAMILIES for row in measured(family, context)):
         if measure.value is not None and DEFINITIONS[measure.metric].unit in {"share", "flag"}:
             assert 0 <= measure.value <= 1, measure
-
-
-def test_nothing_known_gives_nulls_only():
-    values = {row.metric: row.value for family in FAMILIES for row in measured(family, EMPTY)}
-    assert set(values.values()) == {None}
 
 
 def test_every_metric_is_in_the_catalog_and_no_other():
@@ -210,12 +205,6 @@ def test_names_of_one_model_find_one_price(name):
     assert price_of(name, None) == GPT
 
 
-def test_a_cloud_name_finds_the_vendors_price():
-    cloud = price_of("us.anthropic.claude-haiku-4-5-20251001-v1:0", None)
-    assert cloud is not None
-    assert cloud == price_of("claude-haiku-4-5", None)
-
-
 def test_a_price_is_never_borrowed_from_another_model():
     assert price_of("gpt-5.4-huge", None) is None
     assert (
@@ -231,13 +220,6 @@ def test_a_given_price_list_replaces_the_packaged_one():
     assert efficiency(usage, prices=(mine,), model="own")["price_date", ""].value == 20260101
     for name in ("cost_usd", "price_date"):
         assert efficiency(usage, prices=(mine,))[name, ""].reason == "no_price"
-
-
-def test_packaged_prices_are_dated_and_plausible():
-    assert len({price.model for price in PRICES}) == len(PRICES)
-    for price in PRICES:
-        assert price.cache_read < price.input <= price.cache_write < price.output
-        assert price.as_of
 
 
 def test_minutes_are_the_agents_execution_and_missing_when_it_never_started():
@@ -268,44 +250,6 @@ def of_events(*events, steps=3):
     return process(TrialContext("t", trajectory=run_, events=events))
 
 
-def test_share_of_skill_related_steps():
-    rows = process(run(10, skill=(0, 4, 9)))
-    assert rows["skill_steps", ""].value == 3
-    assert rows["skill_step_share", ""].value == pytest.approx(0.3)
-
-
-def test_no_skill_is_zero_and_no_step_is_null():
-    assert process(run(4))["skill_step_share", ""].value == 0
-    assert process(run(0))["skill_step_share", ""].reason == "no_steps"
-
-
-@pytest.mark.parametrize("kind", ["edit", "write", "mention"])
-def test_authoring_and_naming_are_no_use(kind):
-    rows = of_events(event(1, kind))
-    assert rows["skill_steps", ""].value == rows["fanout", ""].value == 0
-    assert rows["events", kind].value == 1
-    assert rows["resource_events", ""].value == 0
-
-
-def test_step_zero_is_no_step_but_counts_for_fanout():
-    rows = of_events(event(0, "activate", via="injected"))
-    assert rows["skill_steps", ""].value == 0
-    assert rows["fanout", ""].value == 1
-
-
-def test_a_listing_makes_a_step_skill_related_and_adds_no_resource():
-    rows = of_events(event(2, "list", resource=".", resource_class="data"))
-    assert (rows["skill_steps", ""].value, rows["fanout", ""].value) == (1, 0)
-
-
-def test_one_resource_however_often_and_another_of_a_plugin():
-    rows = of_events(event(1), event(2), event(3, "activate"))
-    assert rows["fanout", ""].value == 1
-    rows = of_events(event(1), event(3, "activate", skill="plugin:csv"))
-    assert rows["fanout", ""].value == 2
-    assert rows["fanout_support", ""].value == 0
-
-
 SUPPORT = {"resource": "references/x.md", "resource_class": "support"}
 CODE = {"resource": "scripts/run.py", "resource_class": "code"}
 
@@ -327,31 +271,6 @@ CODE = {"resource": "scripts/run.py", "resource_class": "code"}
 def test_support_script_and_helper_are_independent_flags(kind, fields, flags):
     rows = of_events(event(1, kind, **fields))
     assert tuple(rows[n, ""].value for n in ("support_read", "script_exec", "helper_use")) == flags
-
-
-def test_sub_agents_stand_under_their_own_key():
-    steps = [step(1), step(2), step(1, agent="sub-1")]
-    context = TrialContext("t", trajectory=trajectory(steps), events=(event(1, agent="sub-1"),))
-    rows = process(context)
-    assert (rows["skill_steps", ""].value, rows["skill_steps", "sub"].value) == (0, 1)
-    assert (rows["events", "read"].value, rows["events", "sub:read"].value) == (0, 1)
-
-
-def test_skills_of_the_agent_program_are_left_out():
-    assert of_events(event(1, bundled=True))["resource_events", ""].value == 0
-
-
-def test_phantoms_and_failures_are_counted_apart():
-    rows = of_events(event(1, phantom=True, ok=False, content_exposed="none"))
-    assert rows["fanout", ""].value == 0
-    assert rows["phantom_events", ""].value == rows["failed_events", ""].value == 1
-
-
-def test_text_share_counts_words_arguments_and_results_in_bytes():
-    steps = [step(1, text="", calls=(call("cat SKILL.md", "é" * 10),)), step(2, text="x" * 33)]
-    context = TrialContext("t", trajectory=trajectory(steps), events=(event(1),))
-    assert step_texts(steps[0]) == ["", "cat SKILL.md", "é" * 10]
-    assert process(context)["skill_text_share", ""].value == pytest.approx(0.5)
 
 
 def test_token_share_needs_every_step_counted():
@@ -389,11 +308,6 @@ def test_the_token_share_is_made_of_two_sums_of_one_scope():
 def test_the_sums_are_null_where_the_share_is(steps, counts, reason):
     rows = process(TrialContext("t", trajectory=run(steps).trajectory, step_tokens=counts))
     assert {(rows[name, ""].value, rows[name, ""].reason) for name in SUMS} == {(None, reason)}
-
-
-def test_without_a_log_nothing_is_known():
-    rows = process(TrialContext("t"))
-    assert {rows[name, ""].reason for name in SUMS} == {"no_trajectory"}
 
 
 TEXT = st.text(st.characters(), max_size=20)
@@ -434,46 +348,10 @@ def test_bytes_are_those_of_the_texts(said, calls):
 
 
 # Steps, Skill positions, their thirds, their bins, distributed.
-VECTORS = [
-    (10, (0, 1), (0, 0), (1, 3), 0),
-    (10, (0, 4, 9), (0, 1, 2), (1, 9, 19), 1),
-    (10, (), (), (), None),
-    (1, (0,), (1,), (10,), 0),
-    (3, (0, 1), (0, 1), (3, 10), 1),
-    (40, (0, 13, 26, 39), (0, 1, 1, 2), (0, 6, 13, 19), 1),
-]
 
 
 def timing(context):
     return {(row.metric, row.key): row for row in run_measures.timing(context)}
-
-
-@pytest.mark.parametrize(("steps", "skill", "thirds", "bins", "distributed"), VECTORS)
-def test_thirds_and_bins(steps, skill, thirds, bins, distributed):
-    assert tuple(part_of(i, steps, THIRDS) for i in skill) == thirds
-    rows = timing(run(steps, skill))
-    by_bin = [rows["skill_steps_in_bin", f"{i:02}"].value for i in range(BINS)]
-    assert by_bin == [bins.count(i) for i in range(BINS)]
-    by_third = [rows["skill_steps_in_third", str(i)].value for i in range(THIRDS)]
-    assert by_third == [thirds.count(i) for i in range(THIRDS)]
-    assert rows["distributed", ""].value == distributed
-
-
-@settings(deadline=None)
-@given(st.integers(1, 500), st.integers(1, 60), st.data())
-def test_parts_are_ordered_symmetric_and_in_range(steps, parts, data):
-    position = data.draw(st.integers(0, steps - 1))
-    part = part_of(position, steps, parts)
-    assert 0 <= part < parts
-    assert position == 0 or part_of(position - 1, steps, parts) <= part
-    midpoint_on_edge = (parts * (2 * position + 1)) % (2 * steps) == 0
-    assert part_of(steps - 1 - position, steps, parts) == parts - 1 - part + midpoint_on_edge
-
-
-def test_first_step_and_its_midpoint():
-    rows = timing(run(10, (4, 9)))
-    assert rows["first_skill_step", ""].value == 5
-    assert rows["first_skill_position", ""].value == pytest.approx(0.45)
 
 
 def test_never_is_censored_and_step_zero_is_told_apart():
@@ -482,16 +360,6 @@ def test_never_is_censored_and_step_zero_is_told_apart():
     before = TrialContext("t", trajectory=run(5).trajectory, events=(event(0, "activate"),))
     assert timing(before)["first_skill_step", ""].reason == "before_first_step"
     assert timing(before)["distributed", ""].reason == "not_exposed"
-
-
-def test_short_runs_are_flagged():
-    assert timing(run(2))["fewer_than_three_steps", ""].value == 1
-    assert timing(run(3))["fewer_than_three_steps", ""].value == 0
-
-
-def test_an_event_at_a_step_that_the_log_lacks_has_no_position():
-    context = TrialContext("t", trajectory=trajectory(), events=(event(7),))
-    assert timing(context)["exposed", ""].value == 0
 
 
 def invocation(*events, steps=9, **fields):
@@ -513,39 +381,6 @@ def invocation(*events, steps=9, **fields):
 )
 def test_invoked_is_an_activation_or_a_read_of_the_root_with_content(kind, fields, invoked):
     assert invocation(event(2, kind, **fields))["skill_invoked", ""].value == invoked
-
-
-def test_mode_step_and_seconds_of_the_first_invocation():
-    steps = [step(1, at=100.0), step(2, at=130.0)]
-    run_ = trajectory(steps, started_at=90.0)
-    events = (event(2, "activate", via="skill-tool"), event(2, via="shell"))
-    context = TrialContext("t", trajectory=run_, events=events)
-    rows = {(row.metric, row.key): row.value for row in run_measures.invocation(context)}
-    assert rows["invocation_mode", "skill-tool"] == 1
-    assert rows["invocation_mode", "shell"] == 0
-    assert (rows["invocation_step", ""], rows["invocation_seconds", ""]) == (2, 40)
-
-
-def test_never_invoked_is_censored():
-    assert invocation()["invocation_step", ""].reason == "never"
-
-
-def test_a_return_visit_is_in_a_later_third():
-    support = {"resource": "x.md", "resource_class": "support"}
-    rows = invocation(event(1), event(2), event(4, **support), event(9, **support))
-    assert rows["return_visits", ""].value == 1
-
-
-def test_a_return_after_an_injection_before_the_first_step():
-    rows = invocation(event(0, "activate", via="injected"), event(5))
-    assert rows["return_visits", ""].value == 1
-
-
-def test_offered_skills_that_were_never_opened():
-    manifest = SkillManifest(skills=("csv", "pdf"))
-    rows = invocation(event(1, skill="csv"), event(2, skill="plugin:pdf"), manifest=manifest)
-    assert rows["offered_skills", ""].value == 2
-    assert rows["offered_never_opened", ""].value == 1
 
 
 def test_the_log_tells_what_was_offered_where_no_manifest_does():

@@ -40,7 +40,7 @@ def test_trials_of_a_task_that_one_arm_has_are_not_counted(tmp_path):
     left = tuple(one for one in plan.trials if one.trial != fake.name_of("c", "baseline"))
     with open_write(tmp_path / "study.duckdb") as store:
         store.put_plan(plan.model_copy(update={"trials": left}))
-        store.put_trials([fake.trial(one.task, one.condition) for one in left])
+        store.put("trials", [fake.trial(one.task, one.condition) for one in left])
         values = {"agent_minutes": 2.0, "agent_steps": 4.0}
         fake.put(store, [fake.run(one.trial, trial=one.trial, values=values) for one in left])
     with open_read(tmp_path / "study.duckdb") as reader:
@@ -103,7 +103,7 @@ def test_arms_with_other_tasks_are_compared_over_the_tasks_of_both(tmp_path):
     trials = [one for one in plan.trials if (one.task, one.condition) != ("b", "pd")]
     with open_write(tmp_path / "study.duckdb") as store:
         store.put_plan(plan.model_copy(update={"trials": tuple(trials)}))
-        store.put_trials([fake.trial(one.task, one.condition) for one in trials])
+        store.put("trials", [fake.trial(one.task, one.condition) for one in trials])
         minutes = {("a", "baseline"): 1.0, ("b", "baseline"): 9.0, ("a", "pd"): 3.0}
         fake.put(store, [
             fake.run(one.trial, trial=one.trial, values={"agent_minutes": minutes[one.task, one.condition]})

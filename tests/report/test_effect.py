@@ -32,7 +32,7 @@ def study(path, arms=ARMS, *, open_trial="", conditions=()):
     config = plan.config.model_copy(update={"conditions": conditions, "contrast": contrast})
     with open_write(path) as store:
         store.put_plan(plan.model_copy(update={"config": config}))
-        store.put_trials([
+        store.put("trials", [
             trial(task, one, number, open_trial)
             for task, one, number in product(PASSES, conditions, (1, 2))
         ])  # fmt: skip
@@ -175,7 +175,7 @@ def test_p_holds_with_and_without_contaminated_trials(tmp_path):
         path = tmp_path / f"{name}.duckdb"
         with open_write(path) as store:
             store.put_plan(plan.model_copy(update={"config": config}))
-            store.put_trials(rows)
+            store.put("trials", rows)
         with open_read(path) as reader:
             delta = primary_contrast(Answers(reader))
         assert delta is not None

@@ -25,7 +25,7 @@ def of(
     ]
     with open_write(path) as store:
         store.put_plan(plan)
-        store.put_trials(records)
+        store.put("trials", records)
     with open_read(path) as reader:
         return headline(Answers(reader))
 
@@ -97,7 +97,7 @@ def test_an_open_trial_silences_the_headline(tmp_path, fields):
     trials[0] = fake.trial("a", "baseline", reward=None, **fields)
     with open_write(path) as store:
         store.put_plan(fake.plan(["a", "b"], ("baseline", "pd")))
-        store.put_trials(trials)
+        store.put("trials", trials)
     with open_read(path) as reader:
         found = headline(Answers(reader))
     assert not found.quotable
@@ -111,7 +111,7 @@ def test_a_timeout_without_reward_is_final(tmp_path):
     late = fake.trial("a", "baseline", reward=None, status="timeout")
     with open_write(path) as store:
         store.put_plan(fake.plan(["a"], ("baseline", "pd")))
-        store.put_trials([late, fake.trial("a", "pd")])
+        store.put("trials", [late, fake.trial("a", "pd")])
     with open_read(path) as reader:
         assert headline(Answers(reader)).quotable
 
@@ -120,7 +120,7 @@ def test_one_condition_has_nothing_to_compare(tmp_path):
     path = tmp_path / "study.duckdb"
     with open_write(path) as store:
         store.put_plan(fake.plan(["a"], ("baseline",)))
-        store.put_trials([fake.trial("a", "baseline")])
+        store.put("trials", [fake.trial("a", "baseline")])
     with open_read(path) as reader:
         found = headline(Answers(reader))
     assert found.delta is None
@@ -181,7 +181,7 @@ def test_rewards_may_lead(tmp_path):
     ]
     with open_write(path) as store:
         store.put_plan(plan.model_copy(update={"config": config}))
-        store.put_trials(trials)
+        store.put("trials", trials)
     with open_read(path) as reader:
         found = headline(Answers(reader))
     assert found.number.startswith("pd minus baseline: +33.3 pp in mean reward (95 %")

@@ -24,7 +24,9 @@ def made(folder, tasks, ended, *, trials=2, values=None):
     cells = list(product(names, ARMS, range(1, trials + 1)))
     with open_write(folder / "study.duckdb") as store:
         store.put_plan(plan)
-        store.put_trials([_trial(cell, ended(*cell)) for cell in cells if ended(*cell) is not None])
+        store.put(
+            "trials", [_trial(cell, ended(*cell)) for cell in cells if ended(*cell) is not None]
+        )
         fake.put(store, [
             fake.run(fake.name_of(*cell), trial=fake.name_of(*cell), values=values(*cell))
             for cell in cells if values is not None and values(*cell) is not None

@@ -122,7 +122,7 @@ def test_roots_that_were_cut_off_in_one_arm_are_told(tmp_path, pd, baseline, wor
     trials = [fake.trial("alpha", arm) for arm in arms]
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"]))
-        store.put_trials(trials)
+        store.put("trials", trials)
         fake.put(store, [
             fake.run(one.trial, trial=one.trial, values={"root_shown": arms[one.condition]})
             for one in trials
@@ -136,7 +136,7 @@ def test_the_dates_of_the_prices_behind_a_cost_are_named(tmp_path):
     path = tmp_path / "study.duckdb"
     with open_write(path) as store:
         store.put_plan(fake.plan(["a"], ("pd",)))
-        store.put_trials([fake.trial("a", "pd")])
+        store.put("trials", [fake.trial("a", "pd")])
         values = {"cost_usd": 0.5, "price_date": 20261101.0}
         fake.put(store, [fake.run("x", trial="a__pd__1", values=values)])
     with open_read(path) as reader:

@@ -46,7 +46,7 @@ def study(folder, passes, *, trials=2, arms=ARMS, changed="", digest=fake.DIGEST
             for number in range(1, trials + 1)
             if (count is not None or number > 1) and (task, arm) not in lacks
         ]
-        store.put_trials([
+        store.put("trials", [
             fake.trial(
                 task, arm, number, reward=float(number <= (count or 0)), variant_digest=None,
                 substrate_digest=next(one.substrate_digest for one in tasks if one.name == task),
@@ -225,7 +225,7 @@ def test_arms_with_fewer_tasks_are_counted(tmp_path, one):
     kept = tuple(one for one in plan.trials if one.condition == "baseline" or one.task == "a")
     with open_write(two) as store:
         store.put_plan(plan.model_copy(update={"trials": kept}))
-        store.put_trials([fake.trial(one.task, one.condition, one.number) for one in kept])
+        store.put("trials", [fake.trial(one.task, one.condition, one.number) for one in kept])
     report, found = compared(one=one, two=two)
     assert (found["two", "baseline"]["tasks"], found["two", "pd"]["tasks"]) == (3, 1)
     assert found["two", "pd"]["verdict"] == "undetermined: one task gives no interval"
@@ -235,7 +235,7 @@ def test_arms_with_fewer_tasks_are_counted(tmp_path, one):
 def test_contaminated_trials_are_named(tmp_path, one):
     two = study(tmp_path / "two", {"a": (1, 2), "b": (0, 2), "c": (1, 1)})
     with open_write(two) as store:
-        store.put_trials([fake.trial("c", "pd", 1, variant="baseline", reward=1.0)])
+        store.put("trials", [fake.trial("c", "pd", 1, variant="baseline", reward=1.0)])
     _, found = compared(one=one, two=two)
     assert "1 of 6 trials of pd is contaminated (other_variant)" in found["two", "pd"]["verdict"]
 

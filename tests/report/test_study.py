@@ -24,7 +24,7 @@ def measured(folder, metric, **arms):
     tasks = list(next(iter(arms.values())))
     with open_write(folder / "study.duckdb") as store:
         store.put_plan(fake.plan(tasks, tuple(arms)))
-        store.put_trials([fake.trial(task, name) for name in arms for task in tasks])
+        store.put("trials", [fake.trial(task, name) for name in arms for task in tasks])
         runs = [
             fake.run(f"log-{task}-{name}", trial=fake.name_of(task, name), values={metric: value})
             for name, arm in arms.items()

@@ -148,19 +148,22 @@ def made(
         store.put_plan(plan.model_copy(update={"trials": tuple(planned), "config": config}))
         store.put_builds([_build(task) for task in TASKS])
         store.put_units(*_units())
-        store.put_trials([_record(study, *cell) for cell in cells])
+        store.put("trials", [_record(study, *cell) for cell in cells])
         runs = [_run(study, *cell, odd=odd) for cell in cells]
         fake.put(store, runs)
         events = [event for one in runs for event in one.events]
         fake.put_verdicts(
             store, [fake.verdict(one, "no" if one.ordinal == 1 else "yes") for one in events]
         )
-        store.put_items([
-            fake.rubric_item(
-                task, arm, number, float(not _is_odd(study, task, arm, number) or odd < 100)
-            )
-            for task, arm, number in cells
-        ])
+        store.put(
+            "items",
+            [
+                fake.rubric_item(
+                    task, arm, number, float(not _is_odd(study, task, arm, number) or odd < 100)
+                )
+                for task, arm, number in cells
+            ],
+        )
     return folder / "study.duckdb"
 
 

@@ -48,7 +48,7 @@ def make(folder, passes, *, spoilt=(), unsettled=0, models=None):
     ]  # fmt: skip
     with open_write(folder / "study.duckdb") as store:
         store.put_plan(fake.plan(list(passes), ("baseline", "pd"), 5))
-        store.put_trials(records)
+        store.put("trials", records)
         fake.put(store, measured)
     return folder
 
@@ -127,7 +127,7 @@ def test_a_contaminated_arm_is_named_with_the_result_without_it(tmp_path):
     """Both passes of pd on d are spoilt: 2 of 5 to 0 of 3 there, against 1 of 5."""
     folder = make(tmp_path / "demo", DEMO)
     with open_write(folder / "study.duckdb") as store:
-        store.put_trials([fake.trial("d", "pd", n, substrate_digest="another") for n in (1, 2)])
+        store.put("trials", [fake.trial("d", "pd", n, substrate_digest="another") for n in (1, 2)])
     summary = build_report(folder / "study.duckdb", folder / "report")
     assert summary.title == (
         "Inconclusive: it is not shown whether pd is better or worse than baseline;"

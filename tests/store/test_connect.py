@@ -54,18 +54,6 @@ def test_wrong_sql_is_one_line(path, sql):
     assert "\n" not in caught.value.message
 
 
-def test_a_failed_query_leaves_the_reader_usable(path):
-    with open_read(path) as reader:
-        with pytest.raises(QueryError):
-            reader.rows("SELECT 1 / 'x'::INTEGER")
-        assert reader.rows("SELECT $x AS x", {"x": 3}).records() == [{"x": 3}]
-
-
-def test_a_frame_has_the_rows(path):
-    with open_read(path) as reader:
-        assert reader.frame("SELECT study FROM study")["study"].tolist() == ["fabricated"]
-
-
 @pytest.mark.parametrize("end", ["", ";", "\n;\n; -- é ;", " -- ;", "\n/* ; */ ;"])
 def test_a_parquet_file_is_all_that_can_be_written(path, tmp_path, end):
     target = tmp_path / "it's.parquet"
@@ -118,15 +106,6 @@ def other_schema(path, good: bytes) -> None:
         connection.execute("UPDATE made_by SET schema_sha256 = 'other'")
 
 
-def newer_storage(path, good: bytes) -> None:
-    path.write_bytes(good[:12] + b"\xff\x7f" + good[14:])
-
-
-def same_table_name(path, _: bytes) -> None:
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE TABLE made_by (b INTEGER)")
-
-
 UNUSABLE = {
     "text": lambda path, good: make(path, b"hello" * 5000),
     "empty": lambda path, good: make(path, b""),
@@ -135,8 +114,6 @@ UNUSABLE = {
     "folder": lambda path, good: path.mkdir(),
     "sqlite": sqlite,
     "foreign": foreign,
-    "same_table_name": same_table_name,
-    "newer_storage": newer_storage,
     "other_schema": other_schema,
 }
 
@@ -205,28 +182,6 @@ def test_reading_while_writing_in_one_process_says_so(path):
         open_read(path),
     ):
         pass
-
-
-def test_two_readers_may_read_at_once(path):
-    with open_read(path) as first, open_read(path) as second:
-        assert first.rows("FROM study").rows == second.rows("FROM study").rows
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from skilljuror.store import open_write
-from tests.support import fabricated_records as fake
-with open_write(Path(sys.argv[1])) as store:
-    fake.put(store, [fake.run("t1")])
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_a_kill_after_a_batch_loses_nothing(path):
-    subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
-    with open_read(path) as reader:
-        assert reader.rows("SELECT trajectory FROM trajectories").rows == [("t1",)]
 
 
 def test_numbers_are_added_in_one_order(tmp_path):

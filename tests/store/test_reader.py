@@ -5,8 +5,6 @@ import sys
 
 import pytest
 
-from skilljuror.store.connect import duckdb_interrupts_raised
-
 LONG = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
 BEGIN = """\
 import signal, sys, threading, time
@@ -37,10 +35,3 @@ def test_a_ctrl_c_stops_a_question(tmp_path, place):
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("stopped\n", "")
-
-
-def test_what_duckdb_says_of_a_ctrl_c_is_one_and_other_faults_stay():
-    with pytest.raises(KeyboardInterrupt), duckdb_interrupts_raised():
-        raise RuntimeError("Query interrupted")
-    with pytest.raises(RuntimeError, match="deep"), duckdb_interrupts_raised():
-        raise RecursionError("deep")

@@ -336,9 +336,9 @@ def test_a_changed_leak_needs_another_waiver(tmp_path):
 
 SOLVED = {"solution/solve.sh": "echo done > out.txt\n"}
 HEAD = '#!/bin/bash\nout="$APP_DIR/out.txt"; logs="$LOGS_DIR/verifier"\n'
-CHECKS = """says() { if "${@:2}"; then echo "{\\"id\\": \\"$1\\", \\"outcome\\": \\"passed\\"}"
-  else echo "{\\"id\\": \\"$1\\", \\"outcome\\": \\"failed\\"}"; fi; }
-list() { local IFS=,; echo "{\\"checks\\": [$*]}" > "$logs/checks.json"; }
+CHECKS = """says() { if "${@:2}"; then echo "{\\"name\\": \\"$1\\", \\"status\\": \\"passed\\"}"
+  else echo "{\\"name\\": \\"$1\\", \\"status\\": \\"failed\\"}"; fi; }
+list() { local IFS=,; echo "{\\"results\\": {\\"tests\\": [$*]}}" > "$logs/ctrf.json"; }
 done_() { [ "$(cat "$out" 2>/dev/null)" = done ]; }
 done_; echo $((1 - $?)) > "$logs/reward.txt"
 """

@@ -29,12 +29,15 @@ def pilot(tmp_path):
     """alpha: +100 points, beta: 0; baseline takes 2 minutes and 0.5 dollars, pd 4 and an unknown sum."""
     with open_write(tmp_path / "pilot" / "study.duckdb") as store:
         store.put_plan(fake.plan([ALPHA, BETA], ("baseline", "pd")))
-        store.put_trials([
-            fake.trial(ALPHA, "baseline", reward=0.0, agent_seconds=120.0),
-            fake.trial(ALPHA, "pd", agent_seconds=240.0),
-            fake.trial(BETA, "baseline", agent_seconds=120.0),
-            fake.trial(BETA, "pd", agent_seconds=240.0),
-        ])
+        store.put(
+            "trials",
+            [
+                fake.trial(ALPHA, "baseline", reward=0.0, agent_seconds=120.0),
+                fake.trial(ALPHA, "pd", agent_seconds=240.0),
+                fake.trial(BETA, "baseline", agent_seconds=120.0),
+                fake.trial(BETA, "pd", agent_seconds=240.0),
+            ],
+        )
         costs: dict[str, float | str | None] = {"cost_usd": "no_price", "cost_usd_logged": 0.5}
         fake.put(
             store,
@@ -155,7 +158,7 @@ def test_a_pilot_of_other_size_is_no_promise(study, pilot):
     """Two pilot trials a cell: the spread between trials of a task shrinks with the trials planned."""
     with open_write(pilot / "study.duckdb") as store:
         store.put_plan(fake.plan([ALPHA, BETA], ("baseline", "pd"), trials=2))
-        store.put_trials([
+        store.put("trials", [
             fake.trial(ALPHA, "baseline", 1, reward=0.0), fake.trial(ALPHA, "baseline", 2, reward=0.0),
             fake.trial(ALPHA, "pd", 1), fake.trial(ALPHA, "pd", 2),
             fake.trial(BETA, "baseline", 1), fake.trial(BETA, "baseline", 2, reward=0.0),
@@ -176,7 +179,7 @@ def test_a_pilot_of_other_size_is_no_promise(study, pilot):
 
 def test_a_study_of_rewards_rests_on_the_spread_of_rewards(study, pilot):
     with open_write(pilot / "study.duckdb") as store:
-        store.put_trials([fake.trial(ALPHA, "baseline", reward=0.5)])
+        store.put("trials", [fake.trial(ALPHA, "baseline", reward=0.5)])
     edit_study(study, primary_outcome="reward")
     effect, *_ = forecast(study, pilot).figures
     assert effect.value == pytest.approx(detectable_effect(35.35534, 2).effect)

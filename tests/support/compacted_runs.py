@@ -67,7 +67,7 @@ def asked(
         if plan:
             store.put_plan(plan)
             names = [run.trajectory.trial.split("__") for run in runs]
-            store.put_trials([fake.trial(task, arm, int(n)) for task, arm, n in names])
+            store.put("trials", [fake.trial(task, arm, int(n)) for task, arm, n in names])
         if units:
             store.put_units(*units)
         fake.put(store, runs)

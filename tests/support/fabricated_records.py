@@ -290,8 +290,8 @@ def _gate(
 
 def put(store: Store, runs: Iterable[Ingested]) -> None:
     """Put runs as a worker hands them over."""
-    store.put_runs(list(runs))
-    store.put_metrics(definition_rows())
+    store.put("runs", list(runs))
+    store.put("metrics", definition_rows())
 
 
 def put_verdicts(store: Store, verdicts: Iterable[Verdict]) -> None:

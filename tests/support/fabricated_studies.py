@@ -51,12 +51,13 @@ def small_study(folder: Path, *, whole: bool = False) -> Path:
     with open_write(path) as store:
         store.put_plan(plan)
         store.put_builds([fake.build(ALPHA), fake.build(BETA, "review")])
-        store.put_trials(_trials())
+        store.put("trials", _trials())
         runs = _runs()
         if whole:
-            store.put_trials([
-                fake.trial(BETA, "pd", 2, status="error", reward=None, exception="OSError")
-            ])
+            store.put(
+                "trials",
+                [fake.trial(BETA, "pd", 2, status="error", reward=None, exception="OSError")],
+            )
             accepted = [fake.name_of(BETA, condition, 2) for condition in ("baseline", "pd")]
             at = "2026-01-02T03:04:05+00:00"
             store.put_attempts(

@@ -44,7 +44,7 @@ def judged_study(folder: Path, *, judge=None) -> tuple[Path, dict[str, str]]:
                 ))  # fmt: skip
     with open_write(path) as store:
         store.put_plan(plan)
-        store.put_trials([trial for trial, _ in runs])
+        store.put("trials", [trial for trial, _ in runs])
         fake.put(store, [made for _, made in runs])
         fake.put_verdicts(store, verdicts)
     return path, truths

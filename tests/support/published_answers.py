@@ -41,7 +41,7 @@ def study(folder: Path) -> Path:
         for condition in CONDITIONS:
             trials = list(_trials(condition))
             runs = list(_runs(condition, trials))
-            store.put_trials(trials)
+            store.put("trials", trials)
             fake.put(store, runs)
             fake.put_verdicts(store, list(_verdicts(condition, runs)))
     return path

@@ -117,7 +117,7 @@ def made_up(folder):
                 found.append(analyse(record.trial, log, record, offered, known))
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"], trials=30))
-        store.put_trials(records)
+        store.put("trials", records)
         fake.put(store, found)
     return path
 

@@ -34,7 +34,7 @@ def scripted_study(folder: Path) -> Path:
     with open_write(path) as store:
         store.put_plan(fake.plan(tasks))
         store.put_builds([fake.build(task) for task in tasks])
-        store.put_trials(trials)
+        store.put("trials", trials)
         fake.put(store, runs)
         fake.put_verdicts(store, [fake.verdict(event) for event in events])
     return path
@@ -59,11 +59,14 @@ def observed_logs(folder: Path) -> Path:
     )
     verdict = fake.verdict(events[1], source_quote=SECRET, action_quote=SECRET)
     with open_write(path) as store:
-        store.put_sources([
-            SourceRow(f"/home/{SECRET}/a.jsonl", "parsed", "codex-rollout", size=10),
-            SourceRow(f"/home/{SECRET}/b.bin", "error", reason=f"{SECRET}: line 3 is cut off"),
-            SourceRow(f"/home/{SECRET}/c.txt", "skipped", reason=HARMLESS),
-        ])
+        store.put(
+            "sources",
+            [
+                SourceRow(f"/home/{SECRET}/a.jsonl", "parsed", "codex-rollout", size=10),
+                SourceRow(f"/home/{SECRET}/b.bin", "error", reason=f"{SECRET}: line 3 is cut off"),
+                SourceRow(f"/home/{SECRET}/c.txt", "skipped", reason=HARMLESS),
+            ],
+        )
         for key, found in (("run-1", events), ("run-2", ())):
             run = fake.run(key, events=found, source=f"/home/{SECRET}/a.jsonl", warnings=(SECRET,))
             offered = (OfferedRow(key, "pdf-tools", False), OfferedRow(key, "never-used", False))
@@ -94,7 +97,7 @@ def hostile_study(folder: Path) -> Path:
     with open_write(path) as store:
         store.put_plan(fake.plan(tasks, ("baseline", "pd")))
         store.put_builds([JudgedBuild(record, results)])
-        store.put_trials(trials)
+        store.put("trials", trials)
         for trial in trials:
             key = f"{EVIL}{trial.trial}"
             events = [fake.event(key, 0, skill=EVIL, resource=EVIL, quote=EVIL)]

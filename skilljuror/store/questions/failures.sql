@@ -5,8 +5,8 @@
 -- arms: condition
 -- read: Labels come from the words of the assertion alone, by rules. One trial can fail many tests for one reason:
 --   compare the numbers of trials, too.
--- empty: No usable trial has a failed test, or no verifier wrote a report (CTRF, JUnit XML, reward-details.json or
---   checks.json) in its log folder.
+-- empty: No usable trial has a failed test, or no verifier wrote a report (CTRF, JUnit XML or
+--   reward-details.json) in its log folder.
 -- column label: asset: a demanded file is absent or unreadable; runtime: code did not run, or the test itself broke;
 --   interface: another key, column, argument, type or shape; numeric: a comparison of two numbers; rule: any other
 --   comparison; unclassified: no rule fits

@@ -228,7 +228,9 @@ def trials(folder, skill, *, digest=None):
         store.put_builds([JudgedBuild(record, []) for record in records])
         tasks = ("alpha", "beta")
         names = [fake.name_of(task, "pd") for task in tasks]
-        store.put_trials([fake.trial(task, "pd", variant_digest=pd.tree_digest) for task in tasks])
+        store.put(
+            "trials", [fake.trial(task, "pd", variant_digest=pd.tree_digest) for task in tasks]
+        )
         read = fake.event(names[0], 1, resource="references/format.md", resource_class="support")
         costs = [{"agent_minutes": 5.0 * number, "cost_usd": 0.5 * number} for number in (1, 2)]
         fake.put(

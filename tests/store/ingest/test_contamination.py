@@ -4,12 +4,11 @@ import json
 import textwrap
 
 import pytest
-from msgspec import structs
 
 from skilljuror.base.files import StudyFolder
 from skilljuror.base.texts import texts_below
-from skilljuror.base.trajectory import Message, Step
-from skilljuror.layouts.build.protected_texts import fingerprints_of, save_fingerprints
+from skilljuror.base.trajectory import Message
+from skilljuror.layouts.build.protected_texts import save_fingerprints
 from skilljuror.skill.generated.templates import fill_template
 from skilljuror.store.questions import run
 from skilljuror.store.rows import MeasureOptions
@@ -141,11 +140,6 @@ def test_what_the_agent_wrote_itself_was_not_shown_to_it(study):
     assert found(study, None, run_of(read, wrote))["solution"].contaminated
 
 
-def test_an_agents_words_are_not_searched(study):
-    said = structs.replace(run_of(ran("ls", "x")), steps=(Step("main", 1, 2, text=REFERENCE),))
-    assert not any(row.contaminated for row in found(study, None, said).values())
-
-
 def test_another_tasks_text_is_the_null(study):
     page = (EXAMPLES / "skills/signal-lab/tone-search/references/windows.md").read_text()
     row = found(study, None, run_of(ran("cat x", page)))["skill"]
@@ -216,16 +210,6 @@ def test_an_arm_is_searched_for_the_part_of_a_skill_that_it_does_not_offer(tmp_p
         assert kinds == ({"skill"} if shown in leaks else set()), shown
 
 
-def test_fingerprints_are_the_same_whoever_takes_them(study, tmp_path):
-    again = StudyFolder(tmp_path)
-    save_fingerprints(
-        again, "rotor-hum", EXAMPLES / "tasks/rotor-hum", EXAMPLES / "skills/signal-lab"
-    )
-    kept = fingerprints_of(study, "rotor-hum").read_bytes()
-    assert fingerprints_of(tmp_path, "rotor-hum").read_bytes() == kept
-    assert " ".join(REFERENCE.lower().split()[10:14]).encode() not in kept
-
-
 AGENT = """
 import json, os, subprocess, sys
 logs, command = sys.argv[1:]
@@ -265,13 +249,3 @@ def test_a_study_tells_which_of_its_trials_are_contaminated(tmp_path):
     ingest_trials(out, options=MeasureOptions(quotes=False))
     assert run(database, excerpts).rows == [(0,)]
     assert run(database, contaminations).rows
-
-
-def test_a_study_that_has_begun_without_fingerprints_takes_them(tmp_path):
-    file = make_study(tmp_path, trials=1)
-    out = tmp_path / "out"
-    run_study(file, out)
-    kept = fingerprints_of(out, "tea")
-    kept.unlink()
-    run_study(file, out)
-    assert kept.is_file()

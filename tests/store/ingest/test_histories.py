@@ -61,15 +61,6 @@ def test_a_fork_alone_knows_its_copies_and_keeps_them_as_context(fork, tmp_path)
     assert counted(tmp_path / "study", tmp_path / "logs") == [OWN]
 
 
-def test_what_a_fork_repeats_is_text_that_its_agent_has_read(tmp_path):
-    log = read_one(codex_fork(tmp_path).fork, "codex-rollout")
-    assert [(one.index, one.text) for one in log.steps] == [(1, "Cone 6.")]
-    assert log.inherited == 2
-    context = [one.text for one in log.messages if one.inherited]
-    assert any("1222 C" in text for text in context)
-    assert [one.text for one in log.messages if not one.inherited] == ["Why?"]
-
-
 def test_a_sub_agent_that_gets_its_parent_s_history_did_not_make_it(tmp_path):
     copied, numbered = tmp_path / "copied", tmp_path / "numbered"
     spawned = {"session_id": EARLIER, "parent_thread_id": EARLIER}
@@ -99,9 +90,3 @@ def test_where_no_record_says_what_is_copied_the_tokens_are_unknown(tmp_path):
     log = read_one(write_lines(tmp_path / "rollout-2.jsonl", dated(rows, 10)), "codex-rollout")
     assert (len(log.steps), log.usage) == (1, None)
     assert "does not say where the history" in log.warnings[0]
-
-
-def test_a_fork_that_adds_nothing_is_no_run(tmp_path):
-    rows = [codex_meta(LATER, forked_from_id=EARLIER), codex_meta(EARLIER), *FIRST_TURN]
-    write_lines(tmp_path / f"rollout-2-{LATER}.jsonl", dated(rows, 10))
-    assert counted(tmp_path / "study", tmp_path) == []

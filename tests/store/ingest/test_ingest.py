@@ -14,7 +14,7 @@ from skilljuror.store.questions import run
 from tests.support.changing_logs import ChangingLogs
 from tests.support.cli_process import call
 from tests.support.ingested import CALL, READ, tables
-from tests.support.places import CORPUS, GOLDENS
+from tests.support.places import GOLDENS
 
 CLAIMED = {"info": {"mini_version": "2.4.6"}, "messages": "cut"}
 """A document that a signature claims and whose messages are none."""
@@ -70,34 +70,6 @@ def test_a_longer_capture_replaces_the_shorter_one(log, tmp_path):
     assert statuses(tmp_path / "s") == {"short.jsonl": "duplicate", "long.jsonl": "parsed"}
 
 
-@pytest.mark.parametrize("log", [READ, CALL], ids=lambda path: path.parent.name)
-def test_a_prefix_that_comes_later_is_a_duplicate(log, tmp_path):
-    ingest_logs(tmp_path / "s", [shutil.copy(log, tmp_path / "long.jsonl")])
-    before = steps(tmp_path / "s")
-    again = ingest_logs(tmp_path / "s", [cut(log, tmp_path / "short.jsonl", 12)])
-    assert steps(tmp_path / "s") == before
-    assert statuses(tmp_path / "s") == {"short.jsonl": "duplicate", "long.jsonl": "parsed"}
-    assert again.duplicates == 1
-
-
-def test_a_shorter_copy_of_a_part_has_a_row(tmp_path):
-    logs = ChangingLogs(tmp_path / "logs")
-    logs.grow_head(0, 2)
-    logs.grow_agent(0, 0, 1)
-    left = logs.agent(0, 0)
-    logs.move(0)
-    ingest_logs(tmp_path / "s", [logs.root])
-    logs.grow_agent(0, 0, 3)
-    for study in ("s", "fresh"):
-        ingest_logs(tmp_path / study, [logs.root])
-        rows = run(tmp_path / study / "study.duckdb", "SELECT path, status FROM sources").rows
-        assert dict(rows) == {
-            str(logs.head(0)): "parsed",
-            str(logs.agent(0, 0)): "part",
-            str(left): "duplicate",
-        }
-
-
 def test_a_native_log_that_comes_later_takes_the_place_of_its_conversion(tmp_path):
     session = json.loads(READ.read_text().splitlines()[0])["payload"]["id"]
     step = {"step_id": 1, "source": "agent", "message": "hello"}
@@ -146,27 +118,6 @@ def test_the_file_of_every_event_has_a_row(tmp_path):
     assert ingested(prune=True) == {str(head): ("parsed", None)}
 
 
-def test_parts_count_as_files_that_were_read(tmp_path):
-    logs = ChangingLogs(tmp_path / "logs")
-    logs.grow_head(0, 2)
-    logs.grow_agent(0, 0, 2)
-    summary = ingest_logs(tmp_path / "s", [logs.root])
-    assert (summary.parsed, summary.new, summary.unread) == (2, 2, ())
-    counted = run(tmp_path / "s" / "study.duckdb", "source_counts").rows
-    assert [row[:4] for row in counted] == [
-        ("parsed", "claude-session", None, 1), ("part", "claude-session", None, 1),
-    ]  # fmt: skip
-
-
-def test_a_file_that_holds_another_run_now_leaves_nothing_of_the_first(tmp_path):
-    log = Path(shutil.copy(READ, tmp_path / "log.jsonl"))
-    ingest_logs(tmp_path / "s", [log])
-    shutil.copy(CALL, log)
-    ingest_logs(tmp_path / "s", [log])
-    ingest_logs(tmp_path / "fresh", [log])
-    assert tables(tmp_path / "s") == tables(tmp_path / "fresh")
-
-
 def test_a_claimed_file_that_cannot_be_read_is_a_row_and_the_rest_goes_on(tmp_path):
     """One odd log in a folder fails only a strict ingest; a log that was named fails any."""
     logs = tmp_path / "logs"
@@ -204,16 +155,6 @@ def test_several_calls_leave_what_one_leaves(numbers, at, files, tmp_path_factor
     ingest_logs(study, order[at:])
     found, expected = tables(study), files()
     assert {name for name in expected if found[name] != expected[name]} == set()
-
-
-@pytest.mark.shared
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real logs is not here")
-def test_real_captures_in_two_calls_leave_what_one_leaves(tmp_path):
-    logs = sorted((CORPUS / "claude-session-jsonl").glob("*/[0-4]*/full.jsonl"))[:16]
-    ingest_logs(tmp_path / "one", logs)
-    ingest_logs(tmp_path / "two", logs[1::2])
-    ingest_logs(tmp_path / "two", logs[::2])
-    assert tables(tmp_path / "two") == tables(tmp_path / "one")
 
 
 def test_the_outcome_of_a_foreign_trial_stands_beside_its_log(tmp_path):

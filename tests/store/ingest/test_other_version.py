@@ -20,7 +20,7 @@ from skilljuror.store.questions import run
 from skilljuror.store.study_files import refresh, store_builds
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
-from tests.support.cli_process import call, complaint
+from tests.support.cli_process import call
 from tests.support.ingested import READ, tables
 from tests.support.places import GOLDENS
 from tests.support.studies import make_study
@@ -33,13 +33,6 @@ CLAUDE = GOLDENS / "claude-session" / "skill-call" / "raw.jsonl"
 def another_schema(path):
     with duckdb.connect(str(path)) as connection:
         connection.execute("UPDATE made_by SET schema_sha256 = 'another'")
-
-
-def earlier_scheme(path):
-    """Versions were numbered once, in a table of their own."""
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE TABLE schema_history (version INTEGER)")
-        connection.execute("DROP TABLE made_by")
 
 
 def foreign(path):
@@ -58,7 +51,6 @@ def missing(path):
 
 OTHERS = {
     "another schema": another_schema,
-    "earlier scheme": earlier_scheme,
     "foreign": foreign,
     "damaged": damaged,
 }
@@ -114,27 +106,12 @@ def test_whatever_logs_were_ingested_are_read_again(spoil, logs, tmp_path):
     assert tables(study) == tables(logs)
 
 
-def test_two_workers_make_it_the_same(logs, tmp_path):
-    study = copied(logs, tmp_path, another_schema)
-    ingest_logs(study, [READ])
-    assert tables(study) == tables(logs)
-
-
 @others
 def test_a_study_is_made_again_from_its_folder(spoil, trials, tmp_path):
     study = copied(trials, tmp_path, spoil)
     assert ingest_trials(study).remade
     assert without_place(study) == without_place(trials)
     assert not ingest_trials(study).remade
-
-
-@others
-def test_the_old_database_is_kept_beside_the_new_one(spoil, logs, tmp_path):
-    study = copied(logs, tmp_path, spoil)
-    old = (study / "study.duckdb").read_bytes()
-    ingest_logs(study, [READ])
-    assert (study / "study.duckdb.old").read_bytes() == old
-    assert not (study / "study.duckdb.new").exists()
 
 
 def test_dates_of_earlier_ingests_still_hold(tmp_path):
@@ -154,17 +131,6 @@ def test_dates_of_earlier_ingests_still_hold(tmp_path):
         "new.jsonl", "older.jsonl"
     }  # fmt: skip
     assert tables(study) == expected
-
-
-def test_what_has_gone_is_said(tmp_path):
-    log = tmp_path / "gone.jsonl"
-    shutil.copy(CLAUDE, log)
-    ingest_logs(tmp_path / "s", [log, READ])
-    another_schema(tmp_path / "s" / "study.duckdb")
-    log.unlink()
-    summary = ingest_logs(tmp_path / "s", [READ])
-    assert summary.failures == ((str(log), f"{str(log)!r} does not exist"),)
-    assert summary.trajectories == 1
 
 
 def test_the_command_says_what_it_did_and_what_is_not_in_it(logs, tmp_path):
@@ -219,13 +185,6 @@ def test_every_other_command_refuses_it_and_names_ingest(spoil, kind, logs, tria
         with pytest.raises(StoreError, match=r"run `skilljuror ingest`"):
             refused(study)
     assert (study / "study.duckdb").read_bytes() == before
-
-
-def test_the_refusal_is_one_line_and_exit_2(logs, tmp_path):
-    study = copied(logs, tmp_path, another_schema)
-    said = complaint(call("report", study))
-    assert "another version" in said
-    assert "skilljuror ingest" in said
 
 
 def test_what_an_assay_keeps_waits_in_the_builds_for_ingest(trials, tmp_path):

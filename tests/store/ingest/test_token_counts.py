@@ -1,9 +1,5 @@
 """Tokens counted on demand: exact, each text once, and filled in by ingesting again."""
 
-import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,12 +8,10 @@ from hypothesis import strategies as st
 
 from skilljuror.base import texts
 from skilljuror.measures.run_measures import step_texts
-from skilljuror.store import rows as token_counts
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
 from skilljuror.store.rows import MeasureOptions
 from tests.support import goldens, places
-from tests.support.cli_process import call
 from tests.support.tokenizer import published_encoding
 
 READ = goldens.raw("codex-rollout/skill-read")
@@ -74,58 +68,9 @@ def test_ingesting_again_with_the_flag_fills_what_was_not_counted(tmp_path):
     assert {reason for _, reason in whole_shares(tmp_path / "once")} <= {None, "no_steps"}
 
 
-def test_a_text_is_counted_once_however_often_it_comes():
-    (trajectory,) = goldens.trajectories("claude-session/skill-call")
-    token_counts._counts.clear()
-    first = token_counts.step_tokens(trajectory)
-    held = dict(token_counts._counts)
-    texts = {part for step in trajectory.steps for part in step_texts(step)}
-    assert len(held) == len(texts)
-    assert token_counts.step_tokens(trajectory) == first
-    assert token_counts._counts == held
-
-
-def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(token_counts, "CACHED_TEXTS", 3)
-    (trajectory,) = goldens.trajectories("codex-rollout/skill-read")
-    expected = {
-        (step.agent, step.index): sum(map(texts.count, step_texts(step)))
-        for step in trajectory.steps
-    }
-    assert token_counts.step_tokens(trajectory) == expected
-    assert 0 < len(token_counts._counts) <= 3
-
-
-def test_the_command_counts(tmp_path):
-    log = shutil.copy(READ, tmp_path / "log.jsonl")
-    done = call("ingest", log, "--study", tmp_path / "s", "--count-tokens", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["trajectories"] == 1
-    ((value, reason),) = whole_shares(tmp_path / "s")
-    assert value is not None
-    assert reason is None
-
-
-def test_a_worker_that_counts_nothing_loads_no_tokenizer(tmp_path):
-    script = (
-        "import sys; from pathlib import Path\n"
-        "from skilljuror.store.logs import ingest_logs\n"
-        f"ingest_logs(Path({str(tmp_path)!r}), [Path({str(READ)!r})])\n"
-        "print('tiktoken' in sys.modules)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["False"]
-
-
 @settings(deadline=None, max_examples=20)
 @given(before=st.text(max_size=20), blank=st.sampled_from(" \t\u00a0"), after=st.text(max_size=20))
 def test_long_blanks_do_not_overflow_the_tokenizer(before, blank, after):
     long = before + blank * (texts.LONG_BLANK + 7) + after
     encoder = published_encoding()
     assert abs(texts.count(long) - len(encoder.encode_ordinary(long))) <= 2
-
-
-def test_a_million_blanks_are_counted():
-    assert 5_000 < texts.count(" " * 1_000_000) < 20_000

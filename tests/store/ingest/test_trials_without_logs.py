@@ -5,19 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from msgspec import structs
 
-from skilljuror.base.errors import StudyError
-from skilljuror.logs.harbor import is_trial, read_result
-from skilljuror.report.page import build_report
-from skilljuror.report.trajectory import look_up
+from skilljuror.logs.harbor import read_result
 from skilljuror.store.logs import ReadPolicy, ingest_logs
 from skilljuror.store.questions import catalog, run
 from tests.support.cli_process import call
 from tests.support.ingested import READ, tables
-from tests.support.odd_json import spoil
 from tests.support.places import GOLDENS
 
 pytestmark = pytest.mark.slow
@@ -83,17 +76,6 @@ def test_what_a_log_would_tell_is_null_and_never_nothing(tmp_path):
     assert counted == [{"n": 0}]
 
 
-def test_a_result_that_says_little_leaves_nulls(tmp_path):
-    folder = trial(tmp_path / "t", NO_LOG, verifier_result=None, exception_info=None, agent_info={})
-    edit(folder, config={}, started_at=None, finished_at="never")
-    ingest_logs(tmp_path / "s", [folder])
-    (row,) = ask(tmp_path / "s", "SELECT * FROM unlogged_trials")
-    silent = ("agent", "agent_version", "model", "started_at", "finished_at", "reward", "exception")
-    assert [row[name] for name in (*silent, "message")] == [None] * 8
-    (ends,) = ask(tmp_path / "s", "observed_outcomes")
-    assert (ends["trials"], ends["scored"], ends["mean_reward"], ends["logged"]) == (1, 0, None, 0)
-
-
 def test_failed_trials_count_among_outcomes_and_are_neither_opened_nor_not(tmp_path):
     """One logged trial that opened a Skill (reward 1), two that failed before they left a log."""
     for number, reward in ((1, 0.0), (2, None)):
@@ -129,32 +111,6 @@ def test_no_other_question_knows_of_trials_without_a_log(tmp_path):
     assert two == three
 
 
-def test_the_frame_holds_them_as_unreadable(tmp_path):
-    ingest_logs(tmp_path, [LOGGED, NO_LOG])
-    rows = ask(tmp_path, "SELECT * FROM runs ORDER BY run")
-    assert [(row["readable"], row["final"], row["condition"]) for row in rows] == [
-        (True, True, "observed"),
-        (False, True, "observed"),
-    ]
-
-
-def test_a_report_of_failed_trials_alone(tmp_path):
-    ingest_logs(tmp_path, [NO_LOG])
-    built = build_report(tmp_path / "study.duckdb", tmp_path / "report")
-    assert built.observed
-    page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
-    assert "sea/tides" in page
-
-
-def test_reading_again_changes_nothing(tmp_path):
-    first = ingest_logs(tmp_path, [LOGGED, NO_LOG])
-    before = tables(tmp_path)
-    again = ingest_logs(tmp_path, [LOGGED, NO_LOG])
-    assert (first.new, again.unchanged) == (2, 2)
-    assert structs.replace(again, new=2, unchanged=0) == first
-    assert tables(tmp_path) == before
-
-
 def test_a_log_that_appears_takes_the_place_of_its_trial_until_it_is_pruned(tmp_path):
     folder = trial(tmp_path / "t", log=False)
     ingest_logs(tmp_path / "s", [folder])
@@ -170,15 +126,6 @@ def test_a_log_that_appears_takes_the_place_of_its_trial_until_it_is_pruned(tmp_
     assert tables(tmp_path / "s")["trajectories"] == with_log
     ingest_logs(tmp_path / "s", [folder], policy=ReadPolicy(prune=True))
     assert tables(tmp_path / "s") == alone
-
-
-def test_a_folder_that_holds_another_trial_now_leaves_nothing_of_the_first(tmp_path):
-    folder = trial(tmp_path / "t", log=False)
-    ingest_logs(tmp_path / "s", [folder])
-    edit(folder, id="another")
-    ingest_logs(tmp_path / "s", [folder])
-    assert tables(tmp_path / "s") == fresh(tmp_path, folder)
-    assert [row["trial"] for row in ask(tmp_path / "s", "observed_trials")] == ["another"]
 
 
 @pytest.mark.parametrize("order", [("with", "without"), ("without", "with")])
@@ -229,26 +176,6 @@ def test_logs_of_another_time_are_no_log_of_the_trial(tmp_path):
     assert "logs, but none with a run of its agent during the trial" in row["reason"]
 
 
-def test_one_model_is_one_row_with_and_without_a_log(tmp_path):
-    """The log says scripted-1, the result of the other trial openai/scripted-1."""
-    info = {"name": "codex", "version": "0.169.0", "model_info": None}
-    other = trial(tmp_path / "t", log=False, id="other", agent_info=info)
-    ingest_logs(tmp_path / "s", [LOGGED, other])
-    rows = ask(tmp_path / "s", "observed_outcomes")
-    assert [(row["model"], row["trials"]) for row in rows] == [("scripted-1", 2)]
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(chance=st.randoms(use_true_random=False))
-def test_results_of_wrong_types_are_rows_all_the_same(chance, tmp_path_factory):
-    base = tmp_path_factory.mktemp("wrong")
-    told = spoil(json.loads((NO_LOG / "result.json").read_bytes()), chance)
-    (base / "t").mkdir()
-    (base / "t" / "result.json").write_text(json.dumps(told), encoding="utf-8")
-    ingest_logs(base / "s", [base / "t"])
-    assert len(ask(base / "s", "observed_trials")) == is_trial(base / "t")
-
-
 def test_a_person_is_told_of_it_and_led_to_what_is_known(tmp_path):
     study = tmp_path / "study"
     done = call("ingest", NO_LOG, "--study", study)
@@ -259,17 +186,3 @@ def test_a_person_is_told_of_it_and_led_to_what_is_known(tmp_path):
     assert asked.returncode != 0
     assert f"trial {name!r} has no readable log (contains no log" in asked.stderr
     assert "observed_trials" in asked.stderr
-
-
-def test_a_trial_without_a_log_is_known_by_the_beginning_of_its_name(tmp_path):
-    study = tmp_path / "study"
-    ingest_logs(study, [LOGGED, trial(tmp_path / "t", log=False, id="other-1")])
-    logged = next(row["trial"] for row in ask(study, "observed_trials") if row["logged"])
-    with pytest.raises(StudyError, match="trial 'other-1' has no readable log"):
-        look_up(study, "oth")
-    assert look_up(study, str(logged)[:6]).name == logged
-    with pytest.raises(StudyError, match="not among the 1 trajectories"):
-        look_up(study, "nobody")
-    ingest_logs(study, [trial(tmp_path / "u", log=False, id="other-2")])
-    with pytest.raises(StudyError, match="2 observed_trials begin with 'oth': other-1, other-2"):
-        look_up(study, "oth")

@@ -15,10 +15,7 @@ from skilljuror.harness.tasks import task_attributes
 from skilljuror.measures.rates import wilson_interval
 from skilljuror.store import open_write
 from skilljuror.store.questions import NOT_USABLE, run
-from skilljuror.store.trials import ingest_trials
-from skilljuror.study.run import run_study
 from tests.support import fabricated_records as fake
-from tests.support.studies import PACKAGED, make_study
 
 SKILLS = ("csv-report", "unused")
 COUNTS = ("trials", "unknown", "hits", "misses", "false_alarms", "quiet")
@@ -47,7 +44,7 @@ def study(
             name = fake.name_of(task, arm, number)
             reason = None if name in unscored else "no_verifier"
             end = {"status": "unscored", "reward": None, "reason": reason}
-            store.put_trials([fake.trial(task, arm, number, **end)])
+            store.put("trials", [fake.trial(task, arm, number, **end)])
             events = [fake.event(name, n, skill=one) for n, one in enumerate(opened.get(name, ()))]
             offered = [OfferedRow(name, one, False) for one in SKILLS if arm == "pd"]
             log = fake.replaced(
@@ -130,24 +127,6 @@ def test_several_skills_have_a_row_each_and_one_together(tmp_path):
         0.5,
         "csv-report 1",
     ]
-
-
-def test_the_trials_of_a_packaged_skill_are_counted(tmp_path):
-    """Of two queries that a scripted agent answers with the Skill, one should not trigger it."""
-    scripted = {"agent": {"name": "scripted"}, "harness": {"name": "local"}}
-    names, arms = PACKAGED[:2], {"no_skill": None, "baseline": "baseline"}
-    file = make_study(tmp_path, packaged=names, variants=arms, trials=1, **scripted)
-    for name in names:
-        tests = tmp_path / "examples/tasks" / name / "tests"
-        (tests / "test.sh").unlink()
-        asked = TaskTrigger(should_trigger=name == names[0], skill="log-triage")
-        (tests / "trigger.json").write_text(asked.model_dump_json())
-    assert run_study(file, tmp_path / "out").statuses == {"no_verifier": 4}
-    ingest_trials(tmp_path / "out")
-    bare, baseline = run(tmp_path / "out/study.duckdb", "activation").records()
-    assert [baseline[name] for name in COUNTS] == [2, 0, 1, 0, 1, 0]
-    assert (baseline["precision"], baseline["recall"], baseline[NOT_USABLE]) == (0.5, 1.0, None)
-    assert [bare[name] for name in COUNTS] == [2, 0, 0, 1, 0, 1]
 
 
 def test_an_arm_without_the_skill_names_those_that_it_offers(tmp_path):

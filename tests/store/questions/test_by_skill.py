@@ -9,7 +9,7 @@ from skilljuror.base.results import OfferedRow
 from skilljuror.store import open_write
 from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
-from tests.support.fabricated_studies import rows, small_study
+from tests.support.fabricated_studies import rows
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 LISTED = (OfferedRow("", "plug:csv-report", False), OfferedRow("", "unused", False))
@@ -71,14 +71,6 @@ def test_opened_is_counted_of_the_runs_that_were_offered_it(path):
     ]
 
 
-def test_never_more_is_opened_than_offered(path, tmp_path):
-    for database in (path, small_study(tmp_path)):
-        found = run(database, "by_skill").records()
-        assert found
-        assert all(row["opened"] <= row["offered"] for row in found)
-        assert all(row["opened_unlisted"] <= row["unlisted"] for row in found)
-
-
 def test_uptake_failures_and_text_shown_stand_beside_it(path):
     """yes, no and not seen again: 1/3 to 2/3. 400 bytes three times: 1200, some 300 tokens."""
     columns = ("eru_low", "eru_high", "uses", "failed", "bytes_shown", "tokens_shown")
@@ -122,13 +114,6 @@ def test_since_is_a_date_or_how_long_ago(path):
         run(path, "by_skill", since="soon")
 
 
-def test_a_skill_that_is_not_there_lists_those_that_are(path):
-    with pytest.raises(
-        QueryError, match=r"skill 'csv-repot' is not in this study; did you mean 'csv-report'"
-    ):
-        run(path, "by_skill", skill="csv-repot")
-
-
 def test_usage_compares_a_period_with_the_one_before(path):
     """The last 6 days have b, c and e, which list the skill, and d, which does not; the 6 before have a."""
     found = {row["skill"]: row for row in run(path, "usage", days="6").records()}
@@ -143,15 +128,6 @@ def test_usage_compares_a_period_with_the_one_before(path):
     assert [(row["offered"], row["offered_before"], row["change"]) for row in earlier] == [
         (2, 0, None)
     ]
-
-
-def test_a_log_from_the_future_does_not_move_the_period(tmp_path):
-    with open_write(tmp_path / "study.duckdb") as store:
-        fake.put(store, [logged("a", 0, [{}]), logged("b", 1), logged("z", 27_000, [{}])])
-    (row, _) = run(tmp_path / "study.duckdb", "usage").records()
-    assert (row["skill"], row["offered"], row["opened"]) == ("plug:csv-report", 2, 1)
-    (row, _) = run(tmp_path / "study.duckdb", "usage", until="2100-02-03").records()
-    assert (row["offered"], row["opened"]) == (1, 1)
 
 
 def test_the_change_has_newcombes_interval(tmp_path):

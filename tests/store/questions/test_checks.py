@@ -5,13 +5,10 @@ from typing import Any
 import pytest
 
 from skilljuror.base.results import CheckResult
-from skilljuror.base.review import Acceptance
 from skilljuror.base.study import Condition
 from skilljuror.report.computed import Answers
 from skilljuror.report.headline import Headline, headline
-from skilljuror.report.page import build_report
 from skilljuror.store import open_read, open_write
-from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows
 
@@ -46,9 +43,9 @@ def study(path, ends, checks, *, tasks=("a",), primary="strict_pass", trials=3, 
     tests = [one for one in checks if one.item_group is None]
     with open_write(path) as store:
         store.put_plan(plan.model_copy(update={"config": config}))
-        store.put_trials(records)
+        store.put("trials", records)
         store.put_checks([record.trial for record in records], tests)
-        store.put_items([one for one in checks if one.item_group])
+        store.put("items", [one for one in checks if one.item_group])
     return path
 
 
@@ -73,16 +70,6 @@ def test_the_mode_of_an_end_is_the_first_that_fits(tmp_path):
     ]
     marks = dict(rows(path, "outcome_modes", "condition", "not_usable"))
     assert marks == {"baseline": "2 of 3 trials of baseline usable (1 missing)", "pd": None}
-
-
-def test_an_accepted_trial_without_a_reward_has_no_mode_of_failure(tmp_path):
-    path = study(
-        tmp_path / "study.duckdb", {"a__pd__1": {"reward": None, "status": "unscored"}}, []
-    )
-    with open_write(path) as store:
-        at = "2026-01-02T03:04:05+00:00"
-        store.put_attempts([], [Acceptance(trial="a__pd__1", reason="no test", by="Ann", at=at)])
-    assert ("pd", "unscored", 1) in rows(path, "outcome_modes", "condition", "mode", "trials")
 
 
 def test_failures_are_counted_by_label_and_without_unusable_trials(tmp_path):
@@ -214,31 +201,3 @@ def test_a_trial_without_checks_stops_the_headline_and_is_no_zero(tmp_path):
     assert "contrast_trials gives the reason of each" in found.advice
     reasons = rows(path, "contrast_trials", "trial", "final", "share", "share_reason")
     assert ("a__baseline__1", True, None, "no check results") in reasons
-
-
-def test_parts_of_an_effect_are_over_checks_too_and_wait_for_all_of_them(tmp_path):
-    for without, delta in (((), 1 / 6), (("a__baseline__1",), None)):
-        path = leading(tmp_path / f"{len(without)}.duckdb", without=without, control="flat-files")
-        asked = {row["part"]: row for row in run(path, "effect_parts").records()}
-        part = asked["disclosure and cues"]
-        assert part["delta_rate"] == (None if delta is None else pytest.approx(delta))
-        assert part["delta_rate_reason"] == (None if delta else "a trial has no share of points")
-        with open_read(path) as reader:
-            table = {row["part"]: row for row in Answers(reader)("effect").records()}
-        found = table["disclosure and cues"]["delta_rate"]
-        assert found == (None if delta is None else pytest.approx(delta))
-
-
-def test_a_report_shows_checks_only_where_there_are_some(tmp_path):
-    pages = []
-    for name, checks in (
-        ("none", []),
-        ("some", both("harmed <b>", (1, 1, 1), (0, 0, 0), label="rule")),
-    ):
-        folder = tmp_path / name
-        folder.mkdir()
-        made = build_report(study(folder / "study.duckdb", {}, checks), folder / "report")
-        pages.append(made.path.read_text(encoding="utf-8"))
-    titles = ("Which checks does the treatment earn", "Which kinds of failure")
-    assert [[title in page for title in titles] for page in pages] == [[False] * 2, [True] * 2]
-    assert "harmed &lt;b&gt;" in pages[1]

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilljuror.base.review import JudgedBuild, RubricVerdict
-from skilljuror.cli.output import command_line
 from skilljuror.measures.rates import MIN_TASKS, share
 from skilljuror.store import open_write
-from skilljuror.store.questions import query, run
+from skilljuror.store.questions import run
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
 
@@ -73,15 +72,6 @@ def items(build, *answers):
         )  # fmt: skip
         states.append(state.model_copy(update={"verdict": verdict, **fields}))
     return build._replace(items=tuple(states))
-
-
-def test_two_variants_of_88_tasks_are_968_items(tmp_path):
-    path = held(tmp_path, *(fake.build(f"task-{n}") for n in range(88)))
-    counted = rows(path, "rubric_counts", "variant", "item", "items", "judged")
-    counts = {row[:2]: row[2:] for row in counted}
-    assert counts["all", "all"] == (968, 0)
-    assert counts["baseline", "all"] == (352, 0)
-    assert counts["pd", "all"] == (616, 0)
 
 
 def test_what_people_let_stand_is_accepted_and_no_yes(tmp_path):
@@ -161,13 +151,6 @@ def test_policies_are_not_mixed(tmp_path):
     ]
 
 
-def test_a_variant_judged_again_as_it_is_is_no_harmless_edit(tmp_path):
-    counts = {"none": (6, 1), "rewrap": (4, 0)}
-    path = held(tmp_path, fake.assayed("a", counts, harmless=list(counts)))
-    assert rows(path, "gate_power", "kind", "planted", "flagged") == [("harmless", 4, 0)]
-    assert rows(path, "assay", "mutation", "planted") == [("none", 6), ("rewrap", 4)]
-
-
 def test_a_change_without_a_place_has_no_rate(tmp_path):
     path = held(tmp_path, fake.assayed("a", {"swap": (0, 0)}))
     columns = ("planted", "flagged_rate", "flagged_rate_reason", "rate_low", "rate_high")
@@ -175,12 +158,6 @@ def test_a_change_without_a_place_has_no_rate(tmp_path):
     assert rows(path, "gate_power", *columns) == [
         (0, None, "not applicable to these texts", None, None)
     ]
-
-
-def test_without_an_assay_there_is_no_row_and_a_word_on_how_to_get_one(study):
-    for question in ("assay", "gate_power"):
-        assert run(study, question).rows == []
-        assert f"`{command_line('assay', 'STUDY', '--keep')}`" in query(question).empty
 
 
 @settings(max_examples=15, deadline=None)
@@ -204,14 +181,3 @@ def test_the_interval_is_a_jackknife_over_sources(sources):
             assert ends == (None, None)
         else:
             assert ends == pytest.approx((expected.low, expected.high), abs=1e-4)
-
-
-def test_the_changes_of_few_sources_have_no_interval(tmp_path):
-    """125 changes of 3 sources are not 125 independent ones."""
-    counts = ((50, 48), (50, 41), (25, 25))
-    builds = [
-        fake.assayed(f"b{n}", {"swap": count}, source=f"s{n}") for n, count in enumerate(counts)
-    ]
-    columns = ("planted", "sources", "rate_low", "rate_low_reason", "rate_high")
-    path = held(tmp_path, *builds)
-    assert rows(path, "gate_power", *columns) == [(125, 3, None, "fewer than 8 sources", None)]

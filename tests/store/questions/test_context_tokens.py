@@ -2,7 +2,6 @@
 
 import pytest
 
-from skilljuror.base.errors import QueryError
 from tests.support import fabricated_records as fake
 from tests.support.compacted_runs import A, B, asked, logged
 from tests.support.fabricated_studies import rows
@@ -81,18 +80,6 @@ def test_a_log_with_totals_alone_has_no_split(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_split_that_exceeds_its_class_is_no_split(tmp_path):
-    """2,000 tokens arrive before step 1, whose request has 500 uncached ones."""
-    usage = [(500, 3500), (100, 3900), (100, 3900), (100, 3900)]
-    run = logged("one", [(0, A, {"shown_bytes": 8000})], usage=usage)
-    found = asked(tmp_path, [run], "context_tokens", "source", "tokens", "cached")
-    assert found == [
-        ("all input", 16000, 15200),
-        ("all but Skill text", 8000, None),
-        (A, 8000, None),
-    ]
-
-
 UNITS = {A: [("u1", 10), ("u2", 20)], B: [("u3", 30)]}
 UNIT_ROWS = (
     [
@@ -135,11 +122,6 @@ def test_units_are_summed_by_file_or_kind(mapped, by, parts):
     assert found[:2] == [("no-skill", "all input", 4000), ("no-skill", "all but Skill text", 4000)]
     assert found[2:4] == [("pd", "all input", 4000), ("pd", "all but Skill text", 3895)]
     assert found[4:] == [("pd", *part) for part in parts]
-
-
-def test_by_is_file_or_kind(mapped):
-    with pytest.raises(QueryError, match="by: choose file or kind"):
-        rows(mapped, "context_tokens", by="unit")
 
 
 def test_text_without_a_known_unit_costs_its_bytes(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from skilljuror.base.errors import QueryError
 from skilljuror.store import open_read, open_write
-from skilljuror.store.questions import FOLDER, catalog, frame, query, read_query, remarks_on, run
+from skilljuror.store.questions import catalog, query, read_query, remarks_on, run
 from tests.support import fabricated_records as fake
 from tests.support.every import every
 from tests.support.fabricated_studies import small_study
@@ -73,14 +73,6 @@ def test_results_are_ordered_and_parameters_bound(name):
     assert all(f"${param}" in sql for param in query(name).params)
 
 
-def test_a_frame_has_the_same_rows(small):
-    assert len(frame(small, "trials")) == len(run(small, "trials").rows)
-
-
-def test_free_sql_is_anything_that_is_not_a_name(small):
-    assert run(small, "SELECT $a AS a", a=1).rows == [(1,)]
-
-
 def test_an_unknown_question_lists_the_known_ones(small):
     with pytest.raises(QueryError, match="outcomes"):
         run(small, "outcome")
@@ -96,11 +88,6 @@ def test_a_file_without_a_head_is_named(tmp_path):
     path.write_text("SELECT 1", encoding="utf-8")
     with pytest.raises(QueryError, match=r"'bare\.sql'.*question"):
         read_query(path)
-
-
-def test_every_file_has_a_plain_name():
-    assert sorted(path.stem for path in FOLDER.glob("*.sql")) == NAMES
-    assert all(name == name.lower() for name in NAMES)
 
 
 def test_no_question_is_silent_on_logs_as_they_were_found(tmp_path):
@@ -129,10 +116,6 @@ def test_a_column_without_any_value_says_why_and_how_to_get_it(small):
     assert told.startswith("skill_token_share is empty: tokens were not counted.")
     assert "`skilljuror ingest --count-tokens --study STUDY`" in told
     assert remarks_on("SELECT NULL AS skill_token_share", found) == []
-
-
-def test_columns_that_may_be_empty_exist():
-    assert all(set(entry.nulls) <= set(entry.columns) for entry in catalog())
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ from msgspec import structs
 
 from skilljuror.base.results import OfferedRow
 from skilljuror.base.trajectory import Step
-from skilljuror.logs.assembly import REWOUND
-from skilljuror.logs.codex import SKILL_LIST_CUT
 from skilljuror.store import open_write
-from skilljuror.store.rows import analyse, without_quotes
+from skilljuror.store.rows import analyse
 from tests.support import fabricated_records as fake
 from tests.support.attribution_runs import run_of
 from tests.support.fabricated_studies import rows
@@ -48,7 +46,7 @@ def test_contamination_is_flagged(tmp_path, flag):
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"]))
         store.put_builds([fake.build("alpha")])
-        store.put_trials([trial])
+        store.put("trials", [trial])
         run = fake.run("t1", trial=trial.trial, events=[fake.event("t1")])
         fake.put(store, [fake.replaced(run, **LOGGED.get(flag, {}))])
     found = rows(path, "quality_flags", "flag", "kind", "trial")
@@ -85,7 +83,7 @@ def test_what_the_agent_chose_is_no_contamination(tmp_path, case):
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"]))
         store.put_builds([fake.build("alpha")])
-        store.put_trials([trial])
+        store.put("trials", [trial])
         run = fake.run("t1", trial=trial.trial, events=[fake.event("t1")])
         fake.put(store, [fake.replaced(run, **logged)])
     assert "contamination" not in {row[0] for row in rows(path, "quality_flags", "kind")}
@@ -115,7 +113,7 @@ def test_a_listed_skill_that_no_plan_offers_is_contamination_unless_accepted(
     with open_write(path) as store:
         store.put_plan(plan.model_copy(update={"config": config}))
         store.put_builds([fake.build("alpha")])
-        store.put_trials([trial])
+        store.put("trials", [trial])
         fake.put(store, [fake.replaced(fake.run("t1", trial=trial.trial), offered=tuple(listed))])
     found = rows(path, "quality_flags", "flag", "kind", "detail")
     said = "the log lists mod-making, which its condition does not offer"
@@ -163,7 +161,7 @@ def test_a_trial_that_another_model_answered_is_contaminated(
     config = plan.config.model_copy(update={"conditions": arms, "vary": vary})
     with open_write(path) as store:
         store.put_plan(plan.model_copy(update={"config": config}))
-        store.put_trials([fake.trial("alpha", one.condition, one.number) for one in plan.trials])
+        store.put("trials", [fake.trial("alpha", one.condition, one.number) for one in plan.trials])
         fake.put(store, [
             fake.run(name := fake.name_of("alpha", arm, number), trial=name, model=model)
             for arm, models in answered.items()
@@ -190,7 +188,7 @@ def test_the_model_of_a_run_gave_the_main_agent_most_answers(tmp_path):
     )
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"]))
-        store.put_trials([trial := fake.trial("alpha", "pd")])
+        store.put("trials", [trial := fake.trial("alpha", "pd")])
         fake.put(store, [analyse(name, log, trial, None)])
     assert rows(path, "trajectories", "model") == [(SONNET,)]
     found = rows(path, "quality_flags", "flag", "kind", "trial", "detail")
@@ -205,7 +203,7 @@ def test_ends_without_a_result_or_a_log_are_circumstances(tmp_path):
     ]
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"], conditions=["pd", "baseline"], trials=2))
-        store.put_trials(trials)
+        store.put("trials", trials)
         fake.put(store, [fake.run("t2", trial=trials[1].trial, complete=False)])
     found = rows(path, "quality_flags", "flag", "kind", "trial", "detail")
     name = trials[0].trial
@@ -220,20 +218,6 @@ def test_ends_without_a_result_or_a_log_are_circumstances(tmp_path):
     assert missing == {"alpha__baseline__1", "alpha__baseline__2"}
 
 
-def test_a_log_without_a_step_is_a_circumstance(tmp_path):
-    path = tmp_path / "study.duckdb"
-    trials = [fake.trial("alpha", "pd", n) for n in (1, 2)]
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"], trials=2))
-        store.put_trials(trials)
-        fake.put(store, [fake.run("t1", trial=trials[0].trial, steps=0)])
-        fake.put(store, [fake.run("t2", trial=trials[1].trial, steps=0, sub_steps=3)])
-    found = rows(path, "quality_flags", "flag", "kind", "trial")
-    assert [row for row in found if row[0] == "no_steps"] == [
-        ("no_steps", "circumstance", trials[0].trial)
-    ]
-
-
 def test_behaviour_is_flagged_and_is_no_contamination(tmp_path):
     path = tmp_path / "study.duckdb"
     trials = [fake.trial("alpha", "pd", n) for n in (1, 2)]
@@ -244,7 +228,7 @@ def test_behaviour_is_flagged_and_is_no_contamination(tmp_path):
     ]
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"], trials=2))
-        store.put_trials(trials)
+        store.put("trials", trials)
         fake.put(store, [fake.run("t1", trial=trials[0].trial, events=events, complete=False)])
         fake.put(store, [fake.run("t2", trial=trials[1].trial)])
     kinds = {row[0]: row[1] for row in rows(path, "quality_flags", "flag", "kind")}
@@ -285,7 +269,7 @@ def test_who_writes_and_uses_a_carried_file_as_told_does_nothing_odd(
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"]))
         store.put_builds([built._replace(record=record)])
-        store.put_trials([trial])
+        store.put("trials", [trial])
         fake.put(store, [fake.run("t1", trial=trial.trial, events=events)])
     found = {row[0] for row in rows(path, "quality_flags", "flag")}
     assert found & {"wrong_paths", "skill_edited", "other_variants_file"} == flags
@@ -306,50 +290,12 @@ def test_a_skill_that_was_edited_is_flagged_once(tmp_path, after, edits, said):
     trial = fake.trial("alpha", "pd", variant_digest=fake.DIGEST, variant_digest_after=after)
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"]))
-        store.put_trials([trial])
+        store.put("trials", [trial])
         events = [fake.event("t1", n, kind="edit") for n in range(edits)]
         fake.put(store, [fake.run("t1", trial=trial.trial, events=events)])
     found = rows(path, "quality_flags", "flag", "kind", "detail")
     edited = [row[1:] for row in found if row[0] == "skill_edited"]
     assert edited == ([("behaviour", said)] if said else [])
-
-
-@pytest.mark.parametrize(
-    ("flag", "warning"), [("skill_list_cut", SKILL_LIST_CUT), ("session_rewound", REWOUND)]
-)
-@pytest.mark.parametrize("quotes", ["kept", "left out", "taken out"])
-def test_what_changes_the_treatment_is_flagged_with_or_without_quotes(
-    tmp_path, quotes, flag, warning
-):
-    path = tmp_path / "study.duckdb"
-    trial = fake.trial("alpha", "pd")
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"]))
-        store.put_trials([trial])
-        run = fake.run("t1", trial=trial.trial, warnings=(f"line 3: {warning}",))
-        fake.put(store, [without_quotes(run) if quotes == "left out" else run])
-        if quotes == "taken out":
-            store.remove_quotes()
-    found = rows(path, "quality_flags", "flag", "kind", "trial")
-    assert (flag, "circumstance", trial.trial) in found
-
-
-def test_a_search_opens_nothing(tmp_path):
-    path = tmp_path / "study.duckdb"
-    trials = [fake.trial("alpha", "pd", n) for n in (1, 2)]
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"], trials=2))
-        store.put_builds([fake.build("alpha")])
-        store.put_trials(trials)
-        for trial, kind in zip(trials, ("search", "read"), strict=True):
-            key = f"t{trial.number}"
-            fake.put(store, [fake.run(key, trial=trial.trial, events=[fake.event(key, kind=kind)])])
-    found = rows(path, "quality_flags", "flag", "trial")
-    assert [trial for flag, trial in found if flag == "skill_unread"] == [trials[0].trial]
-    columns = ("resource", "opened", "searched")
-    assert rows(path, "fanout_by_resource", *columns) == [("SKILL.md", 2, 1)]
-    assert ("csv-report", 1, 1) in rows(path, "skills_opened", "skill", "opened", "searched")
-    assert rows(path, "trajectories", "trajectory", "skills_opened") == [("t1", 0), ("t2", 1)]
 
 
 def test_skills_of_two_plugins_are_two_and_the_variants_is_its_folder(tmp_path):
@@ -362,7 +308,7 @@ def test_skills_of_two_plugins_are_two_and_the_variants_is_its_folder(tmp_path):
     with open_write(path) as store:
         store.put_plan(plan.model_copy(update={"config": config}))
         store.put_builds([fake.build("alpha")])
-        store.put_trials([trial])
+        store.put("trials", [trial])
         events = [fake.event("t1", n, skill=name) for n, name in enumerate((*names, *plugins))]
         offered = tuple(OfferedRow("t1", name, False) for name in ("plug:csv-report", *plugins))
         run = fake.run("t1", trial=trial.trial, events=events)

@@ -42,7 +42,7 @@ def path(tmp_path):
             {"build": "mix", "unit": unit, "kind": "statement", "text": text, "tokens": 9}
             for unit, text in UNITS.items()
         ], [])  # fmt: skip
-        store.put_trials([
+        store.put("trials", [
             fake.trial("mix", arm, number, reward=float(number < (7 if arm == "pd" else 3)))
             for arm, number in names
         ])  # fmt: skip
@@ -162,7 +162,7 @@ def test_an_item_of_a_rubric_shows_the_value_that_stands_in_its_place(path):
     with open_write(path) as store:
         store.put_plan(plan.model_copy(update={"tasks": tasks}))
         store.put_checks([trial.trial for trial in plan.trials], [])
-        store.put_items([
+        store.put("items", [
             CheckResult(found, "evals", "unit", "passed", award=1.0, said="in kPa: 1000", judge="code", item_group="goal"),
             CheckResult(
                 found, "evals", "api", "failed", award=0.0, said="apiVersion: keda.sh/v1beta1 1000", judge="code", item_group="goal"

@@ -32,25 +32,6 @@ def observed(folder, events, offered=()):
     return path
 
 
-def ways(path):
-    """Skill -> the ways in which it was first invoked, with their counts."""
-    return {
-        row["skill"]: {way: row[name] for way, name in COLUMNS.items() if row[name]}
-        for row in run(path, "invocation_by_skill").records()
-    }
-
-
-def test_the_first_invocation_of_each_skill_names_its_way(tmp_path):
-    events = [
-        FAILED,
-        {"skill": "other", "via": "read-tool"},
-        {"kind": "read", "via": "python", "content_exposed": "partial", "agent": "helper"},
-        ACTIVATED,
-    ]
-    path = observed(tmp_path, events, [("csv-report", False), ("unused", False)])
-    assert ways(path) == {"csv-report": {"python": 1}, "other": {"read-tool": 1}, "unused": {}}
-
-
 @pytest.mark.parametrize(
     "fields",
     [
@@ -67,42 +48,6 @@ def test_the_first_invocation_of_each_skill_names_its_way(tmp_path):
 def test_what_is_no_invocation_is_a_touch(tmp_path, fields):
     path = observed(tmp_path, [fields], [("plugin:csv-report", False)])
     assert rows(path, "invocation_by_skill", *COUNTS) == [("plugin:csv-report", 1, 0, 0.0)]
-
-
-@pytest.mark.parametrize("kind", ["edit", "write", "mention"])
-def test_what_is_no_use_is_no_touch(tmp_path, kind):
-    assert rows(observed(tmp_path, [{"kind": kind}]), "invocation_by_skill", "skill") == []
-
-
-def test_a_rate_of_those_that_touched_it_is_none(tmp_path):
-    """The log lists nothing: whether other runs had the skill is not known."""
-    path = observed(tmp_path, [{}], None)
-    assert rows(path, "invocation_by_skill", *COUNTS) == [("csv-report", 1, 1, None)]
-
-
-def test_a_skill_of_the_variant_is_offered_though_no_log_lists_it(tmp_path):
-    path = tmp_path / "study.duckdb"
-    trials = [fake.trial("alpha", arm, n) for arm in ("no-skill", "pd") for n in (1, 2, 3)]
-    used = {"alpha__pd__1": [fake.event("alpha__pd__1", **ACTIVATED)]}
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"], trials=3))
-        store.put_builds([fake.build("alpha")])
-        store.put_trials(trials)
-        for one in trials:
-            if one.number < 3:  # the third left no log
-                log = fake.run(one.trial, trial=one.trial, events=used.get(one.trial, ()))
-                fake.put(store, [fake.replaced(log, offered=None)])
-    columns = ("condition", *COUNTS, "bundled", "by_skill_tool")
-    assert rows(path, "invocation_by_skill", *columns) == [
-        ("pd", "csv-report", 2, 1, 0.5, False, 1)
-    ]
-
-
-def test_a_skill_of_the_agent_itself_is_marked(tmp_path):
-    events = [{"skill": "own", "bundled": True}, {}]
-    path = observed(tmp_path, events, [("own", True), ("csv-report", False)])
-    found = dict(rows(path, "invocation_by_skill", "skill", "bundled"))
-    assert found == {"own": True, "csv-report": False}
 
 
 def an_event(chance, key, number):
@@ -127,7 +72,9 @@ def made_up(folder):
     with open_write(path) as store:
         store.put_plan(plan)
         store.put_builds([fake.build("alpha"), fake.build("beta")])
-        store.put_trials([fake.trial(one.task, one.condition, one.number) for one in plan.trials])
+        store.put(
+            "trials", [fake.trial(one.task, one.condition, one.number) for one in plan.trials]
+        )
         named = [(one.trial, one.trial) for one in plan.trials if one.number % 5]
         for key, trial in [*named, *((f"foreign-{n}", None) for n in range(20))]:
             events = [an_event(chance, key, n) for n in range(chance.choice([0, 1, 3, 8]))]
@@ -221,11 +168,3 @@ def test_the_counts_agree_with_a_second_way(database):
         rate = invoked / wanted["known"] if wanted["offered"] else None
         assert row["invocation_rate"] == (rate if rate is None else pytest.approx(rate))
     assert any(row["invoked"] for row in answers)
-
-
-def test_made_up_rows_show_every_way_and_every_arm(tmp_path):
-    answers = run(made_up(tmp_path), "invocation_by_skill").records()
-    assert all(any(row[name] for row in answers) for name in COLUMNS.values())
-    arms = list(dict.fromkeys(row["condition"] for row in answers))
-    assert arms == ["no-skill", "observed", "baseline", "pd"]
-    assert {row["invocation_rate"] is None for row in answers} == {True, False}

@@ -15,20 +15,6 @@ from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
 
 
-def test_process_means_are_over_readable_trials(whole):
-    columns = ("condition", "readable", "skill_step_share", "support_read_trials", "fanout")
-    assert rows(whole, "process", *columns) == [
-        ("no-skill", 3, 0.0, 0, 0.0),
-        ("baseline", 4, pytest.approx(0.1), 0, 1.0),
-        ("pd", 3, pytest.approx(0.3), 3, 2.0),
-    ]
-
-
-def test_a_share_that_nobody_counted_is_null(study):
-    columns = ("skill_token_share", "skill_token_share_pooled", "token_share_trials")
-    assert rows(study, "process", *columns) == [(None, None, 0)] * 3
-
-
 def test_the_pooled_token_share_weighs_tokens_and_the_mean_weighs_trials(tmp_path):
     """10 of 100 and 450 of 900 tokens: 460 of 1000, where the mean of 0.1 and 0.5 is 0.3."""
     path = tmp_path / "study.duckdb"
@@ -42,16 +28,6 @@ def test_the_pooled_token_share_weighs_tokens_and_the_mean_weighs_trials(tmp_pat
         fake.put(store, [fake.run(key, values=found) for key, found in values.items()])
     columns = ("skill_token_share", "skill_token_share_pooled", "token_share_trials")
     assert rows(path, "process", *columns) == [(pytest.approx(0.3), pytest.approx(0.46), 2)]
-
-
-def test_thirds_are_pooled_and_rates_name_their_denominator(whole):
-    columns = ("skill_steps", "early_share", "late_share", "exposed_trials", "distributed_rate",
-               "distributed_rate_all")  # fmt: skip
-    assert rows(whole, "timing", *columns) == [
-        (0, None, None, 0, None, 0.0),
-        (4, 1.0, 0.0, 4, 0.0, 0.0),
-        (9, pytest.approx(1 / 3), pytest.approx(1 / 3), 3, 1.0, 1.0),
-    ]
 
 
 def test_unknown_stays_outside_the_rate_and_inside_the_events(whole):
@@ -79,26 +55,6 @@ def test_an_unjudged_event_makes_the_mean_of_yes_null(tmp_path):
     assert rows(path, "uptake", *columns)[2] == ("pd", 4, 11, 10, None, 5 / 7)
 
 
-def test_two_judges_stand_side_by_side(tmp_path):
-    path = small_study(tmp_path, whole=True)
-    event = fake.event("log-alpha__pd__1", 0)
-    with open_write(path) as store:
-        fake.put_verdicts(store, [fake.verdict(event, "no", judge="other-2")])
-    assert len(rows(path, "uptake", "judge")) == 6
-    assert rows(path, "uptake", "judge", judge="other-2") == [("other-2",)] * 3
-
-
-def test_the_rate_excludes_unknown_where_it_matters(tmp_path):
-    """3 yes, 1 no, 1 unknown: 0.75, not 0.60."""
-    path = tmp_path / "study.duckdb"
-    events = [fake.event("t1", n) for n in range(5)]
-    labels = ["yes", "yes", "yes", "no", "unknown"]
-    with open_write(path) as store:
-        fake.put(store, [fake.run("t1", events=events)])
-        fake.put_verdicts(store, [fake.verdict(*pair) for pair in zip(events, labels, strict=True)])
-    assert rows(path, "uptake", "condition", "eru_rate", "mean_events") == [("observed", 0.75, 5.0)]
-
-
 def test_the_rate_of_a_judge_without_a_model_has_two_ends(tmp_path):
     """3 yes, 1 no, 2 not seen again, 1 not shown: 3/6 to 5/6, and no single number."""
     path = tmp_path / "study.duckdb"
@@ -117,24 +73,6 @@ def test_the_rate_of_a_judge_without_a_model_has_two_ends(tmp_path):
     with open_read(path) as reader:
         facts = dict(headline(Answers(reader)).facts)
     assert facts["Uptake (tracing-1)"].startswith("50 to 83 % of 6 uses; 2 shown but undecided")
-
-
-def test_uses_on_which_a_model_gave_no_usable_answer_leave_two_ends(tmp_path):
-    """3 yes and 7 answers of no use are no rate of 100 %."""
-    path = tmp_path / "study.duckdb"
-    events = [fake.event("t1", n) for n in range(10)]
-    with open_write(path) as store:
-        fake.put(store, [fake.run("t1", events=events)])
-        yes = [fake.verdict(event, "yes") for event in events[:3]]
-        no_use = [fake.verdict(event, "unknown", category="unparsed") for event in events[3:]]
-        fake.put_verdicts(store, yes + no_use)
-    columns = ("open", "eru_low", "eru_high", "eru_rate", "eru_rate_reason")
-    assert rows(path, "uptake", *columns) == [(7, 0.3, 1.0, None, "between_two_ends")]
-    assert rows(path, "resources", "eru_low", "eru_high", "eru_rate") == [(0.3, 1.0, None)]
-    with open_read(path) as reader:
-        facts = dict(headline(Answers(reader)).facts)
-    told = "30 to 100 % of 10 uses; 7 shown but undecided"
-    assert facts["Uptake (tracing-1)"] == told
 
 
 def test_every_reason_but_one_leaves_a_use_open_in_the_database_as_in_the_package(tmp_path):
@@ -253,10 +191,6 @@ def test_while_a_trial_is_open_no_kind_of_task_has_passes(study):
         assert row["delta_events"] == 2.0
 
 
-def test_strata_of_another_attribute(study):
-    assert rows(study, "strata", "attribute", attributes="workflow_type") == [("workflow_type",)]
-
-
 def test_the_exposure_curve_counts_arrivals_by_midpoint(tmp_path):
     """One of four units at step 1 of 10: its midpoint is at 0.05."""
     path = tmp_path / "study.duckdb"
@@ -308,14 +242,6 @@ def test_a_plugin_prefix_is_no_other_skill(tmp_path):
     assert rows(path, "skills_opened", "skill", "offered", "opened")[0] == ("csv-report", 1, 1)
 
 
-def test_a_failed_or_phantom_opening_opens_nothing(tmp_path):
-    path = tmp_path / "study.duckdb"
-    events = [fake.event("t1", 0, ok=False), fake.event("t1", 1, phantom=True, resource="x.md")]
-    with open_write(path) as store:
-        fake.put(store, [fake.run("t1", events=events)])
-    assert rows(path, "skills_opened", "opened", "uses", "failed")[0] == (0, 2, 1)
-
-
 def test_what_belongs_to_the_agent_itself_is_no_use(tmp_path):
     path = tmp_path / "study.duckdb"
     with open_write(path) as store:
@@ -330,7 +256,7 @@ def test_never_opened_lists_files_that_no_run_touched(tmp_path):
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"]))
         store.put_builds([fake.build("alpha")])
-        store.put_trials([trial])
+        store.put("trials", [trial])
         event = fake.event("t1")
         fake.put(store, [fake.run("t1", trial=trial.trial, events=[event])])
     columns = ("condition", "skill", "resource", "runs")
@@ -392,31 +318,3 @@ def test_one_measure_by_task(study):
     columns = ("task", "treatment_mean", "control_mean", "difference")
     found = rows(study, "measure_by_task", *columns, metric="fanout")
     assert found == [("alpha", 2.0, 1.0, 1.0), ("beta", 2.0, 1.0, 1.0)]
-
-
-def test_verdicts_of_one_trial(study):
-    found = rows(study, "verdicts_of", "event", "label", trial="log-alpha__pd__1")
-    assert found == [
-        ("log-alpha__pd__1#0", "yes"),
-        ("log-alpha__pd__1#1", "yes"),
-        ("log-alpha__pd__1#2", "unknown"),
-    ]
-
-
-def test_invocation_rate_is_of_readable_trials(whole):
-    columns = ("condition", "readable", "invoked", "invocation_rate", "reward_not_invoked")
-    assert rows(whole, "invocation", *columns)[0] == ("no-skill", 3, 0, 0.0, 0.5)
-
-
-def test_skills_of_two_plugins_are_two_and_a_search_is_no_opening(tmp_path):
-    path = tmp_path / "study.duckdb"
-    names = ("one:review", "two:review")
-    runs = [
-        fake.run("t1", events=[fake.event("t1", skill=names[0])]),
-        fake.run("t2", events=[fake.event("t2", skill=names[1], kind="search")]),
-    ]
-    with open_write(path) as store:
-        fake.put(store, [fake.replaced(run, offered=None) for run in runs])
-    columns = ("skill", "opened", "searched")
-    assert rows(path, "skills_opened", *columns) == [("one:review", 1, 0), ("two:review", 0, 1)]
-    assert {row[0] for row in rows(path, "by_skill", "skill")} == set(names)

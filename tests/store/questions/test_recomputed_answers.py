@@ -70,7 +70,7 @@ def test_efficiency(trials):
             store.put_plan(fake.plan(["a"], ("baseline",), len(trials)))
             for number, (minutes, passed) in enumerate(trials, start=1):
                 trial = fake.trial("a", "baseline", number, reward=float(passed))
-                store.put_trials([trial])
+                store.put("trials", [trial])
                 value = "never_started" if minutes is None else minutes
                 fake.put(store, [fake.unread(trial.trial, {"agent_minutes": value})])
         row = run(path, "efficiency").records()[0]

@@ -82,13 +82,3 @@ def test_the_items_are_units_where_there_is_a_map(tmp_path):
         ("no-skill", "file", 0, 0, None, None),
         ("pd", "unit", 1, 1, pytest.approx(1 / 3), 2),
     ]
-
-
-def test_without_a_compaction_there_is_nothing_to_say(tmp_path):
-    assert asked(tmp_path, [logged("one", [(1, A)])], "residency", "readable") == []
-
-
-def test_sub_agents_do_not_count(tmp_path):
-    runs = [logged("one", [(1, A, {"agent": "sub-1"})], [(2, (), ())])]
-    columns = ("compacted", "showed", "resident_share_reason")
-    assert asked(tmp_path, runs, "residency", *columns) == [(1, 0, "nothing_shown")]

@@ -47,9 +47,9 @@ def study(tmp_path_factory):
     ]
     with open_write(path) as store:
         store.put_plan(plan)
-        store.put_trials([fake.trial(*cell, n) for cell in AWARDS for n in (1, 2, 3)])
+        store.put("trials", [fake.trial(*cell, n) for cell in AWARDS for n in (1, 2, 3)])
         store.put_checks(["tea__pd__1"], [CheckResult("tea__pd__1", "ctrf.json", "t", "failed")])
-        store.put_items(rows)
+        store.put("items", rows)
     return path
 
 

@@ -8,7 +8,7 @@ from skilljuror.base.errors import QueryError, UsageError
 from skilljuror.store.connect import QueryResult
 from skilljuror.store.questions import run, side_by_side, study_names
 from tests.support.cli_process import call, complaint
-from tests.support.fabricated_studies import ALPHA, BETA, rows, small_study
+from tests.support.fabricated_studies import ALPHA, BETA, small_study
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +40,6 @@ def test_a_questions_own_study_is_the_name_in_the_study_file(place):
     assert [row[:2] for row in found.rows] == [("one", "fabricated"), ("two", "fabricated")]
 
 
-def test_rows_and_limits_are_over_the_whole_table(place):
-    done = call("query", "one", "two", "SELECT 1 AS n", "--fail-on-rows", "--limit", "1", cwd=place)
-    assert done.returncode == 1
-    assert "the first 1 of 2 rows" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -59,13 +53,6 @@ def test_rows_and_limits_are_over_the_whole_table(place):
 )
 def test_what_cannot_be_asked_is_one_line(place, words, told):
     assert told in complaint(call("query", *words, cwd=place))
-
-
-def test_what_is_missing_is_told_of_each_study(place, tmp_path):
-    done = call("query", "one", "two", "gate_power", cwd=place)
-    lines = [line for line in done.stderr.splitlines() if ": " in line]
-    assert [line.partition(": ")[0] for line in lines] == ["one", "two"]
-    assert "skilljuror" in lines[0]
 
 
 def test_answers_with_other_columns_are_no_table():
@@ -94,9 +81,3 @@ def test_a_question_of_some_tasks_leaves_the_others_out(place, question):
     assert run(path, question, tasks=ALPHA) != run(path, question)
     with pytest.raises(QueryError, match="task 'gamma' is not in this study"):
         run(path, question, tasks=f"{ALPHA} gamma")
-
-
-def test_passes_of_one_task(place):
-    path = place / "one" / "study.duckdb"
-    found = rows(path, "outcomes", "condition", "tasks", "planned", "strict_passes", tasks=ALPHA)
-    assert found == [("no-skill", 1, 2, 1), ("baseline", 1, 2, 1), ("pd", 1, 2, 2)]

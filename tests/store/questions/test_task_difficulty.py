@@ -40,7 +40,7 @@ def study(folder, arms=ARMS, odd=()):
             passes = TASKS[trial.task][ARMS.index(trial.condition)]
             ending = UNSCORED if passes is None else {"reward": float(trial.number <= passes)}
             ending = {"reward": 1.0, "substrate_digest": "other"} if trial.trial in odd else ending
-            store.put_trials([fake.trial(trial.task, trial.condition, trial.number, **ending)])
+            store.put("trials", [fake.trial(trial.task, trial.condition, trial.number, **ending)])
     return path
 
 

@@ -160,15 +160,3 @@ def test_a_week_in_which_nobody_opened_it_is_a_row_too(tmp_path):
         ("2026-03-09", 0, 2, 0, 0.0, "by_week", "no_run"),
         ("2026-03-02", 1, 0, 0, None, "by_week", None),
     ]
-
-
-def test_since_leaves_out_runs_and_not_the_knowledge_of_versions(two):
-    columns = ("version", "runs", "offered", "change_reason")
-    assert answer(two, *columns, since="2026-03-20") == [("v2", 8, 9, "no_open_rate")]
-
-
-def test_runs_without_a_time_are_counted_without_an_open_rate(tmp_path):
-    path = stored(tmp_path, [logged("a", None, "v1"), logged("b", 0, None)])
-    assert answer(path, "version", "runs", "first_seen", "open_reason") == [
-        ("v1", 1, None, "no_times")
-    ]
