@@ -18,7 +18,7 @@ from skilljuror.harness.base import Requirement, time_limit
 from skilljuror.measures.paired import NO_VARIATION
 from skilljuror.measures.power import VarianceParts, detectable_effect, variance_parts
 from skilljuror.report.computed import Answers, outcome_contrast, outcome_trials
-from skilljuror.report.headline import roots_shown
+from skilljuror.report.headline import say
 from skilljuror.store.connect import Reader, open_read
 from skilljuror.store.questions import run
 from skilljuror.store.writer import differing, headline, setting
@@ -153,7 +153,7 @@ def forecast(
         with open_read(folder.database) as reader:
             before = Pilot(pilot, reader)
             figures = _figures(plan, base, given, before)
-            if cut := roots_shown(before.answers):
+            if cut := say("roots_shown", answers=before.answers):
                 notes.append(f"{pilot}: {cut}; a layout that is not read whole is not that layout")
     differences = []
     for arm, other in combinations(config.conditions, 2):
