@@ -164,9 +164,9 @@ def names(text: str) -> tuple[str, ...]:
 def documentation(name: str) -> Query:
     """What a question, or a computed table, says of itself; the SQL of a computed table is that of
     the question it starts from."""
-    if name not in COMPUTED:
+    table = data("computed").get(name)
+    if table is None:
         return query(name)
-    table = data("computed")[name]
     arms, whole = names(table.get("arms", "")), names(table.get("whole", ""))
     mark = {NOT_USABLE: meaning_of_mark(whole)} if arms else {}
     return query(table["source"])._replace(
