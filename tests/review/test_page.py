@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import sys
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -435,7 +436,7 @@ def test_a_port_that_another_program_has(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port} .*in use"):
-            serve(Reviewing(desk, "ann", blind=False), print, port)
+            serve(Reviewing(cast(Any, desk), "ann", blind=False), print, port)
 
 
 def test_without_a_desktop_no_browser_takes_the_terminal(monkeypatch):
