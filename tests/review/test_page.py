@@ -206,7 +206,7 @@ def test_text_of_strangers_is_text_everywhere(client, desk):
         assert not {"img", "svg", "iframe"} & set(found.tags)
         assert not any(name.startswith("on") or name == "style" for name in found.attributes)
         assert not any(link.startswith("javascript") for link in found.links)
-        assert "49" not in page.text.replace("{{ 7*7 }}", "")
+        assert page.text.count("7*7") == page.text.count("{{ 7*7 }}") > 0
         assert "\u202e" not in page.text.replace(str(escape(HOSTILE)), "")
     client.post("/decide", id=HOSTILE, answer="yes")
     assert rows(desk)[0]["item"] == HOSTILE
