@@ -23,7 +23,7 @@ from skilljuror.measures.paired import (
 )
 from skilljuror.measures.power import DetectableEffect, detectable_effect, holm, sign_flip
 from skilljuror.report.trajectory import look_up
-from skilljuror.store.questions import catalog, frame, parquet, run
+from skilljuror.store.questions import catalog, export, frame, run
 
 Rows: TypeAlias = list[dict[str, Any]]
 Table: TypeAlias = Any
@@ -43,7 +43,6 @@ SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal
 ORDER BY kind, "table"
 """
 _COUNT = "SELECT count(*) FROM query_table($name)"
-_ALL_ROWS = "SELECT * FROM query_table($name)"
 _UNIT = "SELECT unit FROM metrics WHERE metric = $metric"
 
 
@@ -102,14 +101,11 @@ class StudyReader:
         return _table(("table", "kind", "rows", "comment"), rows)
 
     def export(self, folder: str | Path) -> list[Path]:
-        """Write every table, but no view, as a Parquet file with the database's types into `folder`.
-        Existing files are replaced. Returns the files."""
+        """Write every table and view as a Parquet file with the database's types, and dictionary.csv, into
+        `folder`, in place of an earlier export; return the files. Raises UsageError for a folder with
+        other content."""
         target = Path(folder)
-        names = [name for name, kind, _ in run(self._database, _TABLES).rows if kind == "table"]
-        files = {name: target / f"{name}.parquet" for name in names}
-        for name, path in files.items():
-            parquet(self._database, _ALL_ROWS, path, name=name)
-        return list(files.values())
+        return [target / f"{name}.parquet" for name in export(self._database, target)]
 
     def trials(self) -> Table:
         """One row per planned trial."""

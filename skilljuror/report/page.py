@@ -182,11 +182,11 @@ def breakable(text: str) -> "Markup":
     return Markup(re.sub(r"(?<=\w)([_/]+)(?=\w)", r"\1<wbr>", str(escape(text))))
 
 
-def _drawn(figure: Drawing, *, narrow: bool = False) -> "Markup":
+def _drawn(figure: Drawing) -> "Markup":
     """matplotlib has escaped every name in the picture."""
     from markupsafe import Markup
 
-    return Markup(figure.inline(narrow=narrow))
+    return Markup(figure.inline())
 
 
 def report_markdown(database: Path) -> str:
