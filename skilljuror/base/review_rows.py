@@ -68,9 +68,8 @@ def code_rows(folder: StudyFolder) -> list[Decision]:
 def label_rows(folder: StudyFolder) -> list[Decision]:
     """Return each person's latest label per event of a study."""
     rows = current_decisions(rows_of(Decision, folder.reviews))
-    return list(
-        {(row.by, row.item): row for row in rows if row.item.startswith("uptake:")}.values()
-    )
+    latest = {(row.by, row.item): row for row in rows if row.item.startswith("uptake:")}
+    return list(latest.values())
 
 
 def sampled_uses(folder: StudyFolder) -> tuple[SampledUse, ...]:

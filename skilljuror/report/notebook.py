@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from skilljuror.base.errors import QueryError, installed
 from skilljuror.base.files import StudyFolder
 from skilljuror.base.trajectory import Trajectory
-from skilljuror.measures.agreement import Agreement, agreement
+from skilljuror.measures.agreement import Agreement
 from skilljuror.measures.paired import (
     ArmRate,
     Equivalence,
@@ -22,6 +22,7 @@ from skilljuror.measures.paired import (
     equivalence,
 )
 from skilljuror.measures.power import DetectableEffect, detectable_effect, holm, sign_flip
+from skilljuror.report.computed import agreement_of
 from skilljuror.report.trajectory import look_up
 from skilljuror.store.questions import catalog, export, frame, run
 
@@ -191,10 +192,7 @@ class StudyReader:
         ]
         if not rows:
             raise QueryError(f"no event was labelled by both {first!r} and {second!r}")
-        return agreement(
-            [row["first_label"] for row in rows], [row["second_label"] for row in rows],
-            [row["task"] for row in rows], [row["weight"] for row in rows],
-        )  # fmt: skip
+        return agreement_of(rows)
 
     def _trials(self, a: str, b: str, metric: str, key: str) -> list[TrialValue]:
         """Return the planned trials of two conditions with their values of a measure. Raises QueryError

@@ -23,7 +23,6 @@ from skilljuror.base.review_rows import (
     rows_of,
 )
 from skilljuror.layouts.build.folder import REVIEWS, builds_at
-from skilljuror.layouts.build.scopes import scope_file
 from skilljuror.review.questions import (
     PREFIX,
     Question,
@@ -73,15 +72,11 @@ class StudyDesk:
             return []
 
     @cached_property
-    def _scopes(self) -> list[Question]:
-        return scope_questions(self._place)
-
-    @cached_property
     def _stores(self) -> list[Path]:
         """All files that may have answers, including those of a study's builds."""
-        of_builds = [build / REVIEWS for build in self._builds]
-        beside = [scope_file(self._place)] if self._scopes else []
-        return list(dict.fromkeys([*of_builds, *beside, StudyFolder(self._place).reviews]))
+        stores = [build / REVIEWS for build in self._builds]
+        stores += [store for each in self._questions.values() for store in each.stores.values()]
+        return list(dict.fromkeys([*stores, StudyFolder(self._place).reviews]))
 
     @cached_property
     def _questions(self) -> dict[str, Question]:
@@ -90,7 +85,7 @@ class StudyDesk:
             *finding_questions(self._place, self._builds),
             *rubric_questions(self._place, self._builds),
             *event_questions(self._place, sampled_events(self._place)),
-            *self._scopes,
+            *scope_questions(self._place),
             *item_questions(self._place),
             *harm_questions(self._place),
         ]
