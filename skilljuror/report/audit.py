@@ -329,7 +329,7 @@ def _property(text: str) -> str:
 
 def as_sarif(report: AuditReport) -> str:
     """SARIF 2.1.0, for code scanning."""
-    results = []
+    results: list[dict[str, Any]] = []
     for one in folded(report.judged.own):
         found, lost = one.finding, side_of(one.finding) == "source"
         uri = report.path_of("variant", "" if lost else found.file)

@@ -410,12 +410,10 @@ def gains(answers: Answers) -> Iterator[Row]:
         made = normalised_gain(before, after)
         reason = None if made.value is not None else "nothing was left to gain"
         yield (f"normalised gain in {OUTCOMES[outcome]}", made.tasks, made.value, reason, *ends(made, MIN_TASKS))  # fmt: skip
-    treatment, control = measure_arms(answers, "total_tokens")
-    both = treatment.keys() & control.keys()
-    after, before = (
-        {task: (fmean(arm[task]), 1.0) for task in both} for arm in (treatment, control)
-    )
-    ratio = per_pass(after, before)
+    arms_tokens = measure_arms(answers, "total_tokens")
+    shared = arms_tokens[0].keys() & arms_tokens[1].keys()
+    used, used_before = ({task: (fmean(arm[task]), 1.0) for task in shared} for arm in arms_tokens)
+    ratio = per_pass(used, used_before)
     value, held = ratio.value and ratio.value - 1, ratio.interval
     held = held and replace(held, low=held.low - 1, high=held.high - 1)
     overhead = Estimate(value, held, ratio.tasks)

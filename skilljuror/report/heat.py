@@ -153,8 +153,8 @@ def heat(study: Path, condition: str | None = None) -> Heat:
         first, *more = row["tasks"].split(", ")
         task = f"{first} and {len(more)} more" if more else first
         files[task, row["file"]] = folder.offered(first, variant) / row["file"]
-        known = row | {"task": task, "start": row["first_line"], "end": row["last_line"]}
-        units.append(UnitHeat(**{field: known[field] for field in UnitHeat.__struct_fields__}))
+        values = row | {"task": task, "start": row["first_line"], "end": row["last_line"]}
+        units.append(UnitHeat(**{field: values[field] for field in UnitHeat.__struct_fields__}))
     return Heat(name, tuple(units), files)
 
 

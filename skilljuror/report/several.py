@@ -111,9 +111,10 @@ def _arms(answers: Answers) -> Iterator[Row]:
         outcome, control = setup["primary_outcome"], setup["control"]
         if name == setup["treatment"] and (delta := outcome_contrast(answers, outcome, name, control)):  # fmt: skip
             value = None if delta.refusal else delta.delta
-            ends = (delta.t.low, delta.t.high) if delta.t and value is not None else (None, None)
+            held = delta.t if value is not None else None
+            low, high = (held.low, held.high) if held else (None, None)
             reason = delta.refusal or delta.no_interval or None
-            row |= _estimate("delta_rate", value, reason, *ends, 100)
+            row |= _estimate("delta_rate", value, reason, low, high, 100)
             row["verdict"] = str(verdict(delta, setup["margin"]))
         yield row
 

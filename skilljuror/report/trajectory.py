@@ -385,7 +385,7 @@ def unit_rows(runs: Sequence[RunDetails], anchors: Sequence[Anchors]) -> list[Si
     sights = [{unit.unit: unit for unit in details.units} for details in runs]
     alike: dict[tuple[tuple[Sight, ...], ...], list[str]] = defaultdict(list)
     for name in texts:
-        cells = []
+        cells: list[tuple[Sight, ...]] = []
         for units, of_run in zip(sights, anchors, strict=True):
             unit = units.get(name)
             if unit is None:
