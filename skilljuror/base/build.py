@@ -26,26 +26,19 @@ SEVERITIES: tuple[FindingSeverity, ...] = ("high", "medium", "low", "info")
 
 
 class Finding(Record):
-    """One thing a gate found; printed by `skilljuror audit --json`."""
+    """One thing a gate found; printed by `skilljuror audit --json`.
+
+    The columns of `findings` say what its fields mean."""
 
     rule: str
-    """Stable rule id; see `skilljuror audit --rules RULE`."""
     severity: FindingSeverity
-    """Risk: high decides the verdict, info never does."""
     file: str
-    """Path inside the variant, or inside the source for something missing."""
     line: int | None = None
-    """1-based line in `file`."""
     source_text: str | None = None
-    """The text in the source; None for something added."""
     variant_text: str | None = None
-    """The text in the variant; None for something missing."""
     inherited: bool = False
-    """True when the source already had it; inherited findings never decide a verdict."""
     message: str = ""
-    """One line for a person."""
     waived: str | None = None
-    """Why it is ignored and by whom; None for a finding that counts."""
 
     @property
     def id(self) -> str:
@@ -56,24 +49,19 @@ class Finding(Record):
 
 
 class GateResult(Record):
-    """The answer of one gate on one pair; a line of gates.jsonl."""
+    """The answer of one gate on one pair; a line of gates.jsonl.
+
+    The columns of `gate_results` say what its fields mean."""
 
     format_version: Literal[1] = 1
-    """Version of this record."""
     gate: str
-    """Name in the registry of gates."""
     variant: str
-    """Variant that was judged."""
     parent: str
-    """Variant or source that it was compared with."""
     policy: str
-    """Named policy: strict or edited."""
     verdict: GateVerdict
-    """pass, review (a person must look) or fail."""
     findings: tuple[Finding, ...] = ()
     """Everything found, worst first."""
     checked: dict[str, int] = Field(default_factory=dict)
-    """Number of things compared, by kind."""
 
 
 class AuditResult(Record):
@@ -204,56 +192,38 @@ PdWorth = Literal["none", "small"]
 
 
 class FileDigest(Record):
-    """One file of a bundle."""
+    """One file of a bundle.
+
+    The columns of `variant_files` say what its fields mean."""
 
     path: str
-    """Posix path."""
     sha256: str
-    """Digest of its bytes."""
     size: int
-    """Bytes."""
     resource_class: Literal["root", "support", "code", "data"]
-    """root (SKILL.md), support (other text), code (executable or importable), data."""
     executable: bool = False
-    """Execute bit."""
     lines: int | None = None
-    """Lines of text; None for binary."""
     tokens: int | None = None
-    """Tokens of text by the record's tokenizer; None for binary."""
 
 
 class VariantManifest(Record):
-    """One variant of a build: a bundle that carries the knowledge of the source in one layout."""
+    """One variant of a build: a bundle that carries the knowledge of the source in one layout.
+
+    The columns of `variants` say what its fields mean."""
 
     variant: str
-    """Name."""
     parent: str | None
-    """Variant it was made from; None for the source."""
     tree_digest: str
-    """sha256 over paths, execute bits and contents."""
     skills: tuple[str, ...]
-    """Names of the skill folders under variants/<variant>/."""
     files: tuple[FileDigest, ...]
     """Every file, paths relative to variants/<variant>/."""
     tokens: int
-    """Total tokens of its text."""
     root_lines: int
-    """Total lines of its SKILL.md files."""
     root_tokens: int
-    """Total tokens of its SKILL.md files."""
     verdict: GateVerdict | None
-    """Worst verdict of its gates; None for the source."""
     feasibility: Literal["ok", "over_read_limit", "over_context"] | None = None
-    """Whether an agent can read its flat file in one call (flat layouts only)."""
     pd_worth: PdWorth | None = None
-    """none where Progressive Disclosure has nothing to open on demand, small where it has little to gain: a
-    root of under 800 tokens, and no file opened on demand of more than 400 (pd only). Scripts are run, so
-    they do not count."""
     announced: tuple[str, ...] = ()
-    """Files that its pages embed and instruct the agent to create; none is on disk. Paths as in `files`."""
     expected_findings: tuple[str, ...] = ()
-    """Rules that a control breaks by design (placebo variants). Their findings are listed in
-    gates.jsonl but do not affect the verdict. "gate.*" means every rule of a gate."""
 
 
 class VariantRound(Record):
@@ -278,26 +248,23 @@ class VariantRound(Record):
 
 
 class BuildRecord(Record):
-    """Inputs, options and digests of a build, sufficient to verify it."""
+    """Inputs, options and digests of a build, sufficient to verify it.
+
+    The columns of `builds` say what its fields mean."""
 
     format_version: Literal[2] = 2
-    """Version of this record."""
     name: str
     """Slug of the source."""
     skilljuror_version: str
-    """Version of the package that built it."""
     code_digest: str | None = None
     """sha256 over the package's code, the libraries that read text and Python."""
     engine: str
-    """plan (deterministic), assign or rewrite."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """Options of the transforms, and of the model if one took part."""
     transforms: tuple[str, ...] = ()
     """Transforms in order of use: registered names or module:attribute."""
     gates: tuple[str, ...] = ()
     """Additional gates, as module:attribute."""
     tokenizer: str
-    """Name and version of the tokenizer used for every token count."""
     source: VariantManifest
     """The source as loaded."""
     variants: tuple[VariantManifest, ...]
@@ -311,4 +278,3 @@ class BuildRecord(Record):
     waivers: tuple[dict[str, str], ...] = ()
     """Always empty: waivers are in reviews.jsonl."""
     assay: dict[str, Any] | None = None
-    """Measured power of the gates on this build; None if not measured."""

@@ -26,6 +26,7 @@ output can carry them."""
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,13 +46,7 @@ class SkilljurorError(Exception):
         self.field = field
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.message, self.file, self.field))
-
-
-def _rebuild(
-    kind: type[SkilljurorError], message: str, file: str | None, field: str | None
-) -> SkilljurorError:
-    return kind(message, file=file, field=field)
+        return (partial(type(self), file=self.file, field=self.field), (self.message,))
 
 
 class UsageError(SkilljurorError):
@@ -223,12 +218,8 @@ def resolve(table: Mapping[str, str], name: str, what: str, protocol: Any = None
         plugin = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, SyntaxError, TypeError, ValueError) as error:
         raise UsageError(f"{what} {name!r} cannot be loaded: {error}; {choices}") from error
-    missing = [member for member in _members(protocol) if not hasattr(plugin, member)]
-    if missing:
+    names = {**protocol.__annotations__, **vars(protocol)} if protocol else {}
+    public = [name for name in names if name == "__call__" or not name.startswith("_")]
+    if missing := [name for name in public if not hasattr(plugin, name)]:
         raise UsageError(f"{what} {name!r} is not valid: missing {', '.join(missing)}; {choices}")
     return plugin
-
-
-def _members(protocol: Any) -> list[str]:
-    names = {**protocol.__annotations__, **vars(protocol)} if protocol else {}
-    return [name for name in names if name == "__call__" or not name.startswith("_")]

@@ -183,52 +183,6 @@ class UnitUse(Struct, frozen=True, gc=False):
     step: int
 
 
-Effect = Literal["failed", "error_gone", "wrote", "worked"]
-"""Effect of a call; error_gone: a command that failed before the call succeeds after it."""
-
-
-class LocalEffect(Struct, frozen=True, gc=False):
-    """Effect of an agent's call according to the log."""
-
-    trial: str
-    """Trial, or key of a foreign run."""
-    agent: str
-    """Whose call."""
-    step: int
-    """Step of the call."""
-    line: int
-    """Place of the call in the raw log."""
-    effect: Effect
-    """Effect."""
-    effect_step: int
-    """Step that shows it."""
-    quote: str | None = None
-    """Line of the result that shows it, or the path of the written file."""
-
-
-class RepeatedVerdict(Struct, frozen=True, gc=False):
-    """A model's answer about one event when asked again."""
-
-    event: str
-    """Id of the event."""
-    trial: str
-    """Trial or trajectory it belongs to."""
-    judge: str
-    """Name and version of the judge."""
-    probe: Literal["repeat", "order", "length"]
-    """The same question, with accesses reordered, or padded with neutral text."""
-    repeat: int
-    """Number of the repetition; 0 is the first question."""
-    label: UptakeLabel
-    """yes, no or unknown."""
-    category: UptakeCategory
-    """Why."""
-    model: str
-    """Model that was asked."""
-    prompt_sha256: str | None = None
-    """Digest of the question."""
-
-
 class JudgeCalls(Struct, frozen=True, gc=False):
     """Model calls made to judge one run.
 
@@ -474,35 +428,6 @@ class Ingested(Struct, frozen=True):
     """Its calls of unknown tools."""
     leaks: tuple[LeakSearch, ...] = ()
     """Searches for texts that it should not have seen."""
-
-
-class SeenFile(Struct, frozen=True, gc=False):
-    """A file that ingest examined, or a folder that is read as a whole."""
-
-    path: str
-    """Path as found."""
-    size: int
-    """Bytes; of a folder, of all its files."""
-    mtime_ns: int
-    """Last change, nanoseconds since the epoch; for a folder, the latest of its files."""
-    inode: int
-    """Inode number."""
-    content: str | None
-    """Digest of a folder's tree, or of a file if requested."""
-    reader: str
-    """Digest of the code and options it was read with; "" if it must be read again."""
-    format: str | None
-    """Format that claims it."""
-    session: str | None
-    """Session named in its first bytes."""
-    link: str | None
-    """Its position among the files of its session, JSON."""
-    problem: str | None
-    """Why it cannot be read."""
-    names: tuple[str, ...]
-    """Names that it shares with related files."""
-    read_with: str | None = None
-    """Digest of the group of files that it was read with."""
 
 
 def unknown_tools_note(tools: Sequence[tuple[str, int, int]]) -> str:

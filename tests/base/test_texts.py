@@ -86,7 +86,7 @@ def test_a_damaged_vocabulary_is_named(monkeypatch, tmp_path, damage):
     with pytest.raises(
         UsageError, match=r"vocabulary\.gz' is missing or damaged: install skilljuror"
     ):
-        texts._ranks()
+        texts._encoder.__wrapped__()
 
 
 # A text is known again by runs of its words, and nothing else is.

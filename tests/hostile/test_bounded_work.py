@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skilljuror.base import work_budget
-from skilljuror.base.work_budget import WorkBudgetExceeded
+from skilljuror.base import workers
+from skilljuror.base.workers import WorkBudgetExceeded
 from skilljuror.events.attribute import attribute
 from skilljuror.events.context import MOST_ACCESSES
 from skilljuror.judge.signals import load_rubric
@@ -93,8 +93,8 @@ def loop_for_ever():
 
 
 def test_work_ends_at_the_wall(monkeypatch):
-    monkeypatch.setattr(work_budget, "LEAST_SECONDS", 0.1)
-    with pytest.raises(WorkBudgetExceeded, match="seconds"), work_budget.work_budget(0):
+    monkeypatch.setattr(workers, "LEAST_SECONDS", 0.1)
+    with pytest.raises(WorkBudgetExceeded, match="seconds"), workers.work_budget(0):
         loop_for_ever()
     assert [*range(3)] == [0, 1, 2]  # the timer is off again
 
@@ -108,7 +108,7 @@ def test_a_log_that_takes_too_long_is_an_error_row_and_the_rest_goes_on(tmp_path
     def slow(run, manifest):
         return loop_for_ever() if run.trajectory == "bad" else attribute(run, manifest)
 
-    monkeypatch.setattr(work_budget, "LEAST_SECONDS", 0.2)
+    monkeypatch.setattr(workers, "LEAST_SECONDS", 0.2)
     monkeypatch.setattr(store_rows, "attribute", slow)
     monkeypatch.setattr(logs, "attribute", slow)
     groups = tuple(logs.group_captures(discover([tmp_path])))

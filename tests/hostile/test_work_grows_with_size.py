@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from skilljuror.base.work_budget import work_budget
+from skilljuror.base.workers import work_budget
 from skilljuror.events.attribute import attribute
 from skilljuror.events.commands import patch_accesses
 from skilljuror.events.python_calls import python_accesses

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from skilljuror.base import texts
 from skilljuror.measures.run_measures import step_texts
@@ -117,15 +115,3 @@ def test_a_worker_that_counts_nothing_loads_no_tokenizer(tmp_path):
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["False"]
-
-
-@settings(deadline=None, max_examples=20)
-@given(before=st.text(max_size=20), blank=st.sampled_from(" \t\u00a0"), after=st.text(max_size=20))
-def test_long_blanks_do_not_overflow_the_tokenizer(before, blank, after):
-    long = before + blank * (texts.LONG_BLANK + 7) + after
-    encoder = published_encoding()
-    assert abs(texts.count(long) - len(encoder.encode_ordinary(long))) <= 2
-
-
-def test_a_million_blanks_are_counted():
-    assert 5_000 < texts.count(" " * 1_000_000) < 20_000
