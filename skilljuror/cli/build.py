@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
-
-from typer import Argument, Option
+from typing import Any
 
 from skilljuror.base.errors import BundleError, SkilljurorError, UsageError
 from skilljuror.cli.output import (
@@ -67,33 +65,11 @@ class Policy(StrEnum):
 
 
 def build(
-    sources: Annotated[
-        list[Path],
-        Argument(metavar="SOURCE", help="Skill, folder of Skills, .skill or .zip file."),
-    ],
-    out: Annotated[Path, Option("--out", metavar="DIR", help="Build folder to write.")],
-    variants: Annotated[
-        str, Option("--variants", help="Layouts, comma-separated.")
-    ] = "origin,origin-flat,baseline,pd",
-    engine: Annotated[
-        str, Option("--engine", help="plan, assign (a model judges), rewrite (a model writes).")
-    ] = "plan",
-    model: Annotated[
-        str | None, Option("--model", help="Model for assign and rewrite, named as in litellm.")
-    ] = None,
-    api_base: ApiBase = None,
-    rounds: Annotated[
-        int | None,
-        Option("--rounds", metavar="N", min=1, help="Attempts per rewrite; default: 3."),
-    ] = None,
-    rubric: Annotated[
-        str | None,
-        Option("--rubric", metavar="MODEL", help="Model that rates rewrites by the rubric."),
-    ] = None,
-    gates: Gates = None,
-    assay: Annotated[bool, Option("--assay", help="Also assay the gates.")] = False,
-    jobs: Jobs = 1,
-) -> Answer:
+    sources: list[Path], out: Path, variants: str = "origin,origin-flat,baseline,pd",
+    engine: str = "plan", model: str | None = None, api_base: ApiBase = None,
+    rounds: int | None = None, rubric: str | None = None, gates: Gates = None,
+    assay: bool = False, jobs: Jobs = 1,
+) -> Answer:  # fmt: skip
     """Build layout variants of a Skill that hold the same knowledge.
 
     The gates check that each variant differs from the source in layout only.
@@ -256,47 +232,11 @@ def _usage(calls: dict[str, Any]) -> str:
 
 
 def audit(
-    source: Annotated[
-        str | None,
-        Argument(
-            metavar="SOURCE", help="Original: folder, zip or REV:PATH in git.", show_default=False
-        ),
-    ] = None,
-    variant: Annotated[
-        str | None,
-        Argument(
-            metavar="VARIANT", help="Changed version: folder, zip or REV:PATH.", show_default=False
-        ),
-    ] = None,
-    kind: Annotated[
-        Kind | None, Option("--kind", help="Layout the variant claims; default: none.")
-    ] = None,
-    policy: Annotated[Policy, Option("--policy", help="Severity policy.")] = Policy.edited,
-    gates: Gates = None,
-    details: Annotated[bool, Option("--details", help="List every finding with its id.")] = False,
-    form: Annotated[Form, Option("--format", help="Output format.")] = Form.text,
-    summary: Annotated[
-        Path | None,
-        Option("--summary", metavar="FILE", help="Also append the result as Markdown."),
-    ] = None,
-    accepted: Annotated[
-        str | None,
-        Option(
-            "--accepted",
-            metavar="REV",
-            help="Revision whose accepted findings count; default: SOURCE's.",
-        ),
-    ] = None,
-    accept: Annotated[
-        list[str] | None,
-        Option("--accept", metavar="ID", help="Accept a finding, or all; repeatable."),
-    ] = None,
-    reason: Reason = "",
-    by: By = None,
-    rules: Annotated[
-        bool, Option("--rules", help="Explain all rules, or the one named in place of SOURCE.")
-    ] = False,
-) -> Answer:
+    source: str | None = None, variant: str | None = None, kind: Kind | None = None,
+    policy: Policy = Policy.edited, gates: Gates = None, details: bool = False,
+    form: Form = Form.text, summary: Path | None = None, accepted: str | None = None,
+    accept: list[str] | None = None, reason: Reason = "", by: By = None, rules: bool = False,
+) -> Answer:  # fmt: skip
     """Check whether a changed Skill keeps the knowledge of the original.
 
     Prints one line per changed section. --accept writes .skilljuror/accepted.yaml, which counts once it is
@@ -413,15 +353,7 @@ def _in_repository(name: str) -> str:
     return place.relative_to(top).as_posix() if place.is_relative_to(top) else place.name
 
 
-def waive(
-    place: Annotated[Path, Argument(metavar="DIR", help="Build or study folder.")],
-    finding: Annotated[
-        str | None,
-        Argument(metavar="FINDING", help="Finding id, or trial; default: list open findings."),
-    ] = None,
-    reason: Reason = "",
-    by: By = None,
-) -> Answer:
+def waive(place: Path, finding: str | None = None, reason: Reason = "", by: By = None) -> Answer:
     """Accept a finding of a gate, a leak, or a trial's result, with a reason; or list open findings.
 
     An accepted finding stays listed as waived and no longer counts in the verdict. An accepted trial is not
@@ -464,17 +396,9 @@ def _open_table(rows: list[tuple[str, str, str, Any]]) -> Table:
 
 
 def assay(
-    builds: Annotated[list[Path], Argument(metavar="DIR", help="Build or study folders.")],
-    sites: Annotated[int, Option("--sites", min=1, help="Places per mutation and variant.")] = 2,
-    seed: Annotated[int, Option("--seed", help="Random seed for the places.")] = 0,
-    policy: Annotated[
-        Policy | None, Option("--policy", help="Severity policy; default: the build's.")
-    ] = None,
-    keep: Annotated[
-        bool, Option("--keep", help="Store results in build.json, for reports.")
-    ] = False,
-    jobs: Jobs = 1,
-) -> Answer:
+    builds: list[Path], sites: int = 2, seed: int = 0, policy: Policy | None = None,
+    keep: bool = False, jobs: Jobs = 1,
+) -> Answer:  # fmt: skip
     """Measure how many planted errors the gates catch.
 
     Plants drift, which the gates must catch, and harmless edits, which they must not, in accepted
@@ -523,13 +447,7 @@ def assay(
     )
 
 
-def verify(
-    build: Build,
-    source: Annotated[
-        str | None,
-        Option("--source", metavar="PATH", help="Trusted source: folder, zip or REV:PATH."),
-    ] = None,
-) -> Answer:
+def verify(build: Build, source: str | None = None) -> Answer:
     """Rebuild variants from their source and compare the files on disk."""
     from skilljuror.layouts.verify import verify_build
 
@@ -548,20 +466,9 @@ def verify(
 
 
 def rubric(
-    place: Annotated[Path, Argument(metavar="DIR", help="Build, folder of builds, or study.")],
-    model: Annotated[
-        str | None, Option("--model", help="Model that rates, named as in litellm.")
-    ] = None,
-    api_base: ApiBase = None,
-    budget: Budget = None,
-    tasks: Annotated[
-        Path | None,
-        Option(
-            "--tasks", metavar="STUDY.yaml", help="Study whose tasks to classify instead (RQ4)."
-        ),
-    ] = None,
-    threads: Threads = 16,
-) -> Answer:
+    place: Path, model: str | None = None, api_base: ApiBase = None, budget: Budget = None,
+    tasks: Path | None = None, threads: Threads = 16,
+) -> Answer:  # fmt: skip
     """Rate variants by the construction rubric, with a model.
 
     Without --model, list the ratings so far. The rubric asks whether a variant uses progressive
@@ -664,23 +571,9 @@ def _rubric_blocks(summary: Any, rows: list[dict[str, Any]], place: Path) -> Ite
 
 
 def advise(
-    skill: Annotated[str, Argument(metavar="SKILL", help="Skill: folder, zip or REV:PATH in git.")],
-    study: Annotated[
-        Path | None,
-        Option("--study", metavar="STUDY", help="Study with runs that opened the Skill."),
-    ] = None,
-    checks: Annotated[
-        bool, Option("--checks", help="Static checks of the text, without layouts.")
-    ] = False,
-    source: Annotated[
-        str | None,
-        Option("--source", metavar="DIR", help="With --checks: what the Skill was made from."),
-    ] = None,
-    task: Annotated[
-        Path | None,
-        Option("--task", metavar="DIR", help="With --checks: a task that the Skill is for."),
-    ] = None,
-) -> Answer:
+    skill: str, study: Path | None = None, checks: bool = False, source: str | None = None,
+    task: Path | None = None,
+) -> Answer:  # fmt: skip
     """Say which layout of a Skill to ship, and what only a study can tell.
 
     Builds the layouts in a temporary folder and compares the tokens that a run reads. With --checks: score eight

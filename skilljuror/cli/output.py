@@ -4,8 +4,6 @@ A command returns an `Answer`: a payload for machines, and blocks for people, wh
 shown.
 """
 
-import functools
-import inspect
 import os
 import shlex
 import shutil
@@ -17,7 +15,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
 from typer import Argument, Option
 
 from skilljuror.base.errors import SkilljurorError
@@ -127,48 +124,29 @@ class Answer(NamedTuple):
     """What stopped the command after this; with --json it is the one document."""
 
 
-def printing(command: Callable[..., Answer | None]) -> Callable[..., None]:
-    """Return a command with --json and --debug whose answer is printed, and decides the exit status."""
-
-    @functools.wraps(command)
-    def run(json: bool = False, debug: bool = False, **given: Any) -> None:
-        token = _AS_JSON.set(json)
-        try:
-            answer = command(**given)
-            if answer is not None:
-                _print_answer(answer)
-        finally:
-            _AS_JSON.reset(token)
-        if answer is not None and answer.status:
-            raise typer.Exit(answer.status)
-
-    signature = inspect.signature(command)
-    keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    common = [
-        inspect.Parameter(name, keyword, default=False, annotation=kind)
-        for name, kind in (("json", Json), ("debug", Debug))
-    ]
-    parameters = [*signature.parameters.values(), *common]
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {**command.__annotations__, "json": Json, "debug": Debug}
-    return run
+def print_answer(command: Callable[[], Answer | None], as_json: bool) -> int:
+    """Run a command, print its answer, and return the exit status."""
+    token = _AS_JSON.set(as_json)
+    try:
+        if (answer := command()) is None:
+            return 0
+        if not as_json:
+            for block in answer.blocks:
+                show(block)
+        elif answer.error is None and answer.payload is not WRITTEN:
+            print(json_text(to_plain(answer.payload)))
+        for line in answer.remarks:
+            print(line, file=sys.stderr)
+        if answer.error is not None:
+            raise answer.error
+        return answer.status
+    finally:
+        _AS_JSON.reset(token)
 
 
 def wants_json() -> bool:
     """Whether the running command was asked for JSON."""
     return _AS_JSON.get()
-
-
-def _print_answer(answer: Answer) -> None:
-    if not wants_json():
-        for block in answer.blocks:
-            show(block)
-    elif answer.error is None and answer.payload is not WRITTEN:
-        print(json_text(to_plain(answer.payload)))
-    for line in answer.remarks:
-        print(line, file=sys.stderr)
-    if answer.error is not None:
-        raise answer.error
 
 
 def show(block: Block) -> None:

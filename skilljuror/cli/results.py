@@ -6,9 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Argument, Option
+from typing import TYPE_CHECKING, Any
 
 from skilljuror.base.errors import QueryError, UsageError
 from skilljuror.cli.output import (
@@ -72,37 +70,10 @@ FORMAT_OF_SUFFIX = {f".{form}": form for form in (Format.csv, Format.json, Forma
 
 
 def query(
-    study: Study,
-    words: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="[STUDY...] NAME|SQL|FILE.sql|-",
-            help="Studies, then question, SQL, file or -; default: list.",
-        ),
-    ] = None,
-    form: Annotated[
-        Format | None, Option("--format", help="Output format; default: as --out, else a table.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        Option(
-            "--out", metavar="FILE", help="File: .csv, .json, .parquet; no question: new folder."
-        ),
-    ] = None,
-    param: Annotated[
-        list[str] | None,
-        Option("--param", metavar="NAME=VALUE", help="Parameter of the question; repeatable."),
-    ] = None,
-    limit: Annotated[
-        int | None, Option("--limit", min=0, metavar="N", help="Maximum number of rows.")
-    ] = None,
-    as_records: Annotated[
-        bool, Option("-x", "--records", help="Print rows as lines of column and value.")
-    ] = False,
-    fail_on_rows: Annotated[
-        bool, Option("--fail-on-rows", help="Exit with 1 if there is a row.")
-    ] = False,
-) -> Answer | None:
+    study: Study, words: list[str] | None = None, form: Format | None = None,
+    out: Path | None = None, param: list[str] | None = None, limit: int | None = None,
+    as_records: bool = False, fail_on_rows: bool = False,
+) -> Answer | None:  # fmt: skip
     """Answer a named question, or run read-only SQL.
 
     The answers of several studies are one table, its first column the name of the folder. A table too
@@ -254,18 +225,7 @@ def _write_result(result: Any, form: Format, out: Path | None) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def show(
-    study: Study,
-    trials: Annotated[
-        list[str],
-        Argument(metavar="TRIAL...", help="Trial or trajectory, or its unique prefix; or a task."),
-    ],
-    html: Annotated[
-        Path | None,
-        Option("--html", metavar="FILE", help="Write a page; several trials side by side."),
-    ] = None,
-    full: Annotated[bool, Option("--full", help="Do not shorten texts.")] = False,
-) -> Answer:
+def show(study: Study, trials: list[str], html: Path | None = None, full: bool = False) -> Answer:
     """Show a trajectory: steps, Skill resources and uptake. A task with --html shows a trial of each arm of
     the contrast, ended as most did."""
     from skilljuror.report.trajectory import look_up, look_up_case
@@ -365,21 +325,9 @@ def _cut(text: str, full: bool) -> str:
 
 
 def report(
-    studies: Annotated[
-        list[Path], Argument(metavar="STUDY...", help="Study folder; several become one table.")
-    ],
-    out: Annotated[
-        Path | None,
-        Option("--out", metavar="DIR", help="Report folder; default for one study: STUDY/report."),
-    ] = None,
-    no_quotes: Annotated[bool, Option("--no-quotes", help="Leave out quotes from logs.")] = False,
-    form: Annotated[
-        ReportFormat, Option("--format", help="markdown: print the head of it.")
-    ] = ReportFormat.html,
-    paper: Annotated[
-        bool, Option("--paper", help="Write the paper's tables too: Markdown, LaTeX, CSV.")
-    ] = False,
-) -> Answer | None:
+    studies: list[Path], out: Path | None = None, no_quotes: bool = False,
+    form: ReportFormat = ReportFormat.html, paper: bool = False,
+) -> Answer | None:  # fmt: skip
     """Write tables, figures and a self-contained report.html; of several studies, one table over the tasks
     that all of them have, and what else is matched."""
     from skilljuror.report import report_head, report_paper, report_study
@@ -436,28 +384,10 @@ def _report_several(
 
 
 def heat(
-    study: Study,
-    condition: Annotated[
-        str | None,
-        Option("--condition", metavar="NAME", help="Default: the contrast's treatment."),
-    ] = None,
-    by: Annotated[HeatGrain, Option("--by", help="One row per file or unit.")] = HeatGrain.file,
-    form: Annotated[
-        HeatFormat, Option("--format", help="lcov: for genhtml, Codecov and editors.")
-    ] = HeatFormat.table,
-    figure: Annotated[
-        Path | None,
-        Option("--figure", metavar="FILE", help="Write an SVG: files and lines, painted."),
-    ] = None,
-    fail_under: Annotated[
-        str | None,
-        Option(
-            "--fail-under",
-            metavar="seen=N,used=N",
-            help="Exit with 1 below these percentages of the units.",
-        ),
-    ] = None,
-) -> Answer | None:
+    study: Study, condition: str | None = None, by: HeatGrain = HeatGrain.file,
+    form: HeatFormat = HeatFormat.table, figure: Path | None = None,
+    fail_under: str | None = None,
+) -> Answer | None:  # fmt: skip
     """Show which parts of a Skill its runs were shown and used, by file or unit."""
     from skilljuror.report import heat as reports
 

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Argument, Option
+from typing import TYPE_CHECKING, Any
 
 from skilljuror.base.errors import SkilljurorError, UsageError, require
 from skilljuror.cli.output import (
@@ -39,35 +37,11 @@ if TYPE_CHECKING:
 
 
 def review(
-    place: Annotated[Path, Argument(metavar="DIR", help="Study, build or Skill folder.")],
-    item: Annotated[
-        str | None, Argument(metavar="ID", help="Question to show with its texts.")
-    ] = None,
-    listing: Annotated[
-        bool, Option("--list", help="List the questions, suspicious ones first.")
-    ] = False,
-    decide: Annotated[
-        list[str] | None,
-        Option("--decide", metavar="ID=ANSWER", help="Answer to a question; repeatable."),
-    ] = None,
-    why: Annotated[str, Option("--why", help="Reason for --decide.")] = "",
-    undo: Annotated[bool, Option("--undo", help="Withdraw your last answer.")] = False,
-    reviewer: Annotated[
-        str | None,
-        Option("--reviewer", metavar="NAME", help="Reviewer's name or pseudonym; default: you."),
-    ] = None,
-    blind: Annotated[bool, Option("--blind", help="Hide verdicts of gates and judges.")] = False,
-    export: Annotated[
-        Path | None, Option("--export", metavar="FILE", help="JSONL file to write answers to.")
-    ] = None,
-    import_: Annotated[
-        Path | None, Option("--import", metavar="FILE", help="JSONL file of answers to add.")
-    ] = None,
-    port: Annotated[
-        int, Option("--port", min=0, max=65535, help="Port of the page; default: a free one.")
-    ] = 0,
-    no_open: Annotated[bool, Option("--no-open", help="Open no browser.")] = False,
-) -> Answer | None:
+    place: Path, item: str | None = None, listing: bool = False,
+    decide: list[str] | None = None, why: str = "", undo: bool = False,
+    reviewer: str | None = None, blind: bool = False, export: Path | None = None,
+    import_: Path | None = None, port: int = 0, no_open: bool = False,
+) -> Answer | None:  # fmt: skip
     """Decide findings, rubric items, events and sections that need a person.
 
     Without an option, a page for deciding opens in the browser.
@@ -217,33 +191,11 @@ def _marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
 
 
 def judge(
-    study: Study,
-    files: Annotated[
-        list[Path] | None,
-        Argument(metavar="[FILE]...", help="With --rubric: rubric files; default: the tasks' own."),
-    ] = None,
-    rubric: Annotated[bool, Option("--rubric", help="Judge the work by rubrics instead.")] = False,
-    tasks: Annotated[
-        Path | None,
-        Option("--tasks", metavar="STUDY.yaml", help="With --rubric: study file of the run."),
-    ] = None,
-    name: Annotated[str, Option("--judge", help="Judge, or package.module:attribute.")] = "tracing",
-    again: Annotated[bool, Option("--again", help="Judge unchanged trials again.")] = False,
-    model: Annotated[
-        str | None, Option("--model", help="Model for undecided events; it is sent log texts.")
-    ] = None,
-    api_base: ApiBase = None,
-    budget_usd: Budget = None,
-    threads: Threads = 16,
-    check_yes: Annotated[
-        float,
-        Option("--check-yes", min=0, max=1, help="Share of yes verdicts that the model checks."),
-    ] = 0.1,
-    panel: Annotated[
-        str, Option("--panel", metavar="MODEL,…", help="More models, each judging on its own.")
-    ] = "",
-    jobs: Jobs = 2,
-) -> Answer:
+    study: Study, files: list[Path] | None = None, rubric: bool = False,
+    tasks: Path | None = None, name: str = "tracing", again: bool = False,
+    model: str | None = None, api_base: ApiBase = None, budget_usd: Budget = None,
+    threads: Threads = 16, check_yes: float = 0.1, panel: str = "", jobs: Jobs = 2,
+) -> Answer:  # fmt: skip
     """Label whether each opened resource led to visible work; or grade the work by rubrics.
 
     A rubric's items are decided by code, then by --model, then by people (`review`).

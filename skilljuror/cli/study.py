@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
 from skilljuror.base.errors import NeedsDecision, UsageError
 from skilljuror.cli.output import (
@@ -46,50 +46,12 @@ EVENT_FIELDS = (
 
 
 def init(
-    tasks: Annotated[
-        list[Path] | None, Option("--task", metavar="DIR", help="Task folder; repeatable.")
-    ] = None,
-    tasks_dir: Annotated[
-        Path | None, Option("--tasks", metavar="DIR", help="Folder of tasks, Harbor or task.md.")
-    ] = None,
-    skillsbench: Annotated[
-        Path | None,
-        Option(
-            "--skillsbench", metavar="DIR", help="SkillsBench checkout, with the paper's settings."
-        ),
-    ] = None,
-    skill: Annotated[
-        Path | None,
-        Option("--skill", metavar="DIR", help="Skill folder; default: each task's own."),
-    ] = None,
-    revisions: Annotated[
-        tuple[str, str] | None,
-        Option("--revisions", metavar="OLD NEW", help="Two git revisions of the Skill to compare."),
-    ] = None,
-    sections: Annotated[
-        bool,
-        Option("--sections", help="Leave out each section of the Skill in an arm of its own."),
-    ] = False,
-    evals: Annotated[
-        Path | None, Option("--evals", metavar="SKILL", help="Skill whose evals/ are the tasks.")
-    ] = None,
-    repo: Annotated[
-        Path | None, Option("--repo", metavar="DIR", help="Git repository that the task works on.")
-    ] = None,
-    commit: Annotated[
-        str | None, Option("--commit", metavar="SHA", help="Its commit, in full.")
-    ] = None,
-    requirement: Annotated[
-        Path | None, Option("--requirement", metavar="FILE", help="What the repository must do.")
-    ] = None,
-    tests: Annotated[
-        Path | None, Option("--tests", metavar="DIR", help="Its verifier; default: a rubric.")
-    ] = None,
-    generated: Annotated[
-        Path | None, Option("--generated", metavar="DIR", help="Folder of `generate` to compare.")
-    ] = None,
-    out: Annotated[Path, Option("--out", help="Study file to write.")] = Path("study.yaml"),
-) -> Answer:
+    tasks: list[Path] | None = None, tasks_dir: Path | None = None,
+    skillsbench: Path | None = None, skill: Path | None = None,
+    revisions: tuple[str, str] | None = None, sections: bool = False, evals: Path | None = None,
+    repo: Path | None = None, commit: str | None = None, requirement: Path | None = None,
+    tests: Path | None = None, generated: Path | None = None, out: Path = Path("study.yaml"),
+) -> Answer:  # fmt: skip
     """Write a first study file with a comment for every field.
 
     --evals, --repo, and folders with a task.md become tasks/ beside it.
@@ -116,35 +78,11 @@ def init(
 
 
 def generate(
-    inputs: Annotated[
-        list[str],
-        Argument(metavar="TASK...|SOURCE", help="Task folders, or a folder or REV:PATH."),
-    ],
-    by: Annotated[str, Option("--by", help="creator, prompt, outline or command.")],
-    out: Annotated[Path, Option("--out", metavar="DIR", help="Folder to write.")],
-    task: Annotated[
-        Path | None, Option("--task", metavar="DIR", help="Task that SOURCE is meant for.")
-    ] = None,
-    agent: Annotated[
-        str | None, Option("--agent", help="Agent of --by creator, such as codex.")
-    ] = None,
-    model: Annotated[str | None, Option("--model", help="Model of --by creator or prompt.")] = None,
-    api_base: ApiBase = None,
-    argv: Annotated[
-        str | None, Option("--argv", metavar="COMMAND", help="Command of --by command.")
-    ] = None,
-    of: Annotated[
-        str, Option("--of", help="skills, or tasks that need the Skill SOURCE.")
-    ] = "skills",
-    tokens: Annotated[
-        int | None, Option("--tokens", metavar="N", min=1, help="Most tokens of a Skill.")
-    ] = None,
-    trials: Annotated[
-        int, Option("--trials", metavar="N", min=1, help="Skills for each task.")
-    ] = 1,
-    budget: Budget = None,
+    inputs: list[str], by: str, out: Path, task: Path | None = None, agent: str | None = None,
+    model: str | None = None, api_base: ApiBase = None, argv: str | None = None,
+    of: str = "skills", tokens: int | None = None, trials: int = 1, budget: Budget = None,
     jobs: Jobs = 1,
-) -> Answer:
+) -> Answer:  # fmt: skip
     """Generate a Skill for each task, or from a source, and record where it came from.
 
     creator: an agent writes it in a study of its own (DIR/create.yaml, DIR/create), which sees no tests, no
@@ -205,21 +143,9 @@ def _after_generation(made: Any, request: Any) -> str:
 
 
 def check(
-    paths: Annotated[
-        list[Path], Argument(metavar="STUDY.yaml|TASK...", help="Study file, or task folders.")
-    ],
-    skills: Annotated[
-        str | None,
-        Option("--skills", metavar="DIR", help="Skill to compare, {task} for a task's name."),
-    ] = None,
-    assay: Annotated[
-        bool, Option("--assay", help="Count how many planted leaks are found.")
-    ] = False,
-    prove: Annotated[
-        bool, Option("--prove", help="Run: solution three times, empty run, stuffed run.")
-    ] = False,
+    paths: list[Path], skills: str | None = None, assay: bool = False, prove: bool = False,
     jobs: Jobs = 1,
-) -> Answer:
+) -> Answer:  # fmt: skip
     """Test a study's tasks by running them, or look for leaks in task folders without a run.
 
     STUDY.yaml: the solution must pass, an empty run must not; and which Skills agents list.
@@ -312,23 +238,9 @@ def _task_blocks(checked: Any, proofs: Any) -> Iterator[Block]:
 
 
 def plan(
-    study_file: StudyFile,
-    pilot: Annotated[
-        Path | None,
-        Option("--from", metavar="STUDY", help="Pilot study that was run and ingested."),
-    ] = None,
-    sd: Annotated[
-        float | None,
-        Option("--sd", min=0, help="Assumed SD of task differences, in percentage points."),
-    ] = None,
-    minutes: Annotated[
-        float | None, Option("--minutes", min=0, help="Assumed minutes per trial.")
-    ] = None,
-    dollars: Annotated[
-        float | None, Option("--dollars", min=0, help="Assumed US dollars per trial.")
-    ] = None,
-    live: Annotated[bool, Option("--live", help="Ask each model one question.")] = False,
-) -> Answer:
+    study_file: StudyFile, pilot: Path | None = None, sd: float | None = None,
+    minutes: float | None = None, dollars: float | None = None, live: bool = False,
+) -> Answer:  # fmt: skip
     """Show a study's trials, power, time, cost, and what it needs, before it runs."""
     from skilljuror.report.forecast import Assumptions, forecast
 
@@ -362,19 +274,9 @@ def _plan_blocks(outlook: Any) -> Iterator[Block]:
 
 
 def run(
-    study_file: StudyFile,
-    out: Annotated[Path | None, Option("--out", help="Study folder; default: out/<name>.")] = None,
-    jobs: Jobs = 1,
-    rerun: Annotated[
-        str | None,
-        Option(
-            "--rerun",
-            metavar="OUTCOMES",
-            help="Outcomes to rerun: unscored,no_answer,contaminated,error.",
-        ),
-    ] = None,
-    unblind: Annotated[bool, Option("--unblind", help="Print rewards by condition too.")] = False,
-) -> Answer:
+    study_file: StudyFile, out: Path | None = None, jobs: Jobs = 1, rerun: str | None = None,
+    unblind: bool = False,
+) -> Answer:  # fmt: skip
     """Run a study's trials, or resume where a run stopped.
 
     The records of trials that are rerun are kept.
@@ -436,10 +338,7 @@ def _outcome_blocks(outcomes: Any) -> Iterator[Block]:
         yield f"… and {len(outcomes) - len(rows)} more; use --json for all"
 
 
-def demo(
-    out: Annotated[Path, Option("--out", help="Study folder.")] = Path("out/demo"),
-    jobs: Jobs = 2,
-) -> Answer:
+def demo(out: Path = Path("out/demo"), jobs: Jobs = 2) -> Answer:
     """Run a whole example study offline, from build to report."""
     from skilljuror.base.errors import require
     from skilljuror.base.files import StudyFolder, data_dir
@@ -487,14 +386,7 @@ def demo(
     return Answer(summary, blocks)
 
 
-def events(
-    paths: Logs,
-    bundle: Annotated[
-        Path | None,
-        Option("--bundle", metavar="DIR", help="Folder of the offered Skills, if known."),
-    ] = None,
-    formats: Formats = None,
-) -> None:
+def events(paths: Logs, bundle: Path | None = None, formats: Formats = None) -> None:
     """List which Skill resources agents accessed, as JSON lines."""
     from skilljuror.layouts.build.manifests import offered_manifest
     from skilljuror.store.logs import events_of
@@ -527,54 +419,12 @@ def _print_problem(source: str, problem: str) -> None:
 
 
 def ingest(
-    study: Annotated[Path, Option("--study", metavar="DIR", help="Study folder.")],
-    paths: Annotated[
-        list[Path] | None,
-        Argument(metavar="PATH", help="Log files or folders; default: the study's trials."),
-    ] = None,
-    since: Annotated[
-        str | None,
-        Option("--since", metavar="WHEN", help="Only files changed since a date, or 7d."),
-    ] = None,
-    formats: Formats = None,
-    yes: Annotated[
-        bool, Option("--yes", help="Read agents' usual folders without asking.")
-    ] = False,
-    count_tokens: Annotated[
-        bool, Option("--count-tokens", help="Count the tokens of every step exactly (slow).")
-    ] = False,
-    metrics: Annotated[
-        list[str] | None,
-        Option(
-            "--metric", metavar="NAME", help="Extra metric, package.module:attribute; repeatable."
-        ),
-    ] = None,
-    again: Annotated[bool, Option("--again", help="Read unchanged files too.")] = False,
-    verify: Annotated[
-        bool, Option("--verify", help="Compare files by content, not by size and time.")
-    ] = False,
-    prune: Annotated[
-        bool, Option("--prune", help="Remove runs whose files are gone or shorter.")
-    ] = False,
-    strict: Annotated[
-        bool, Option("--strict", help="Exit 1 if any log could not be read.")
-    ] = False,
-    arms: Annotated[
-        Path | None,
-        Option(
-            "--arms",
-            metavar="MAP.yaml",
-            help="PATHs are finished Harbor jobs: which trials are which arm.",
-        ),
-    ] = None,
-    no_quotes: Annotated[
-        bool, Option("--no-quotes", help="Store no quotes of logs from now on.")
-    ] = False,
-    projects: Annotated[
-        bool, Option("--projects", help="Store the name of each run's folder and home.")
-    ] = False,
-    jobs: Jobs = 2,
-) -> Answer:
+    study: Path, paths: list[Path] | None = None, since: str | None = None,
+    formats: Formats = None, yes: bool = False, count_tokens: bool = False,
+    metrics: list[str] | None = None, again: bool = False, verify: bool = False,
+    prune: bool = False, strict: bool = False, arms: Path | None = None,
+    no_quotes: bool = False, projects: bool = False, jobs: Jobs = 2,
+) -> Answer:  # fmt: skip
     """Read a study's trials, or any agent logs, into a database.
 
     A log in a folder that cannot be read is listed and skipped.
