@@ -214,11 +214,10 @@ def copies(texts: Mapping[str, str], held: Mapping[str, str]) -> Iterator[tuple[
 AS_OF = "2026-11-20"
 """Date of the packaged list, read from the price table of litellm 1.106.2."""
 
-_KINDS = ("input", "cache_write", "cache_read", "output")
 with (Path(__file__).parent / "prices.csv").open(encoding="utf-8") as _rows:
     PRICES = tuple(
-        Price(row["model"], *(float(row[kind]) for kind in _KINDS), AS_OF)
-        for row in csv.DictReader(_rows)
+        Price(model, float(plain), float(written), float(read), float(output), AS_OF)
+        for model, plain, written, read, output in list(csv.reader(_rows))[1:]
     )
 """The packaged list. Cache writes without a price of their own cost as much as plain input."""
 

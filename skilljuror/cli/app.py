@@ -1,9 +1,10 @@
-"""The application: the commands with their options of commands.yaml, and typer's errors as UsageError."""
+"""The application: the commands with their options of commands.toml, and typer's errors as UsageError."""
 
 import functools
 import inspect
 import os
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -11,7 +12,6 @@ from typing import Annotated, Any, get_origin
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
-from yaml import safe_load
 
 from skilljuror.base import __version__
 from skilljuror.base.errors import UsageError
@@ -29,8 +29,8 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     study.events, review.judge, review.review, results.query, results.show, results.report,
     results.heat,
 )  # fmt: skip
-PANELS: dict[str, dict[str, dict[str, str]]] = safe_load(
-    (Path(__file__).parent / "commands.yaml").read_text(encoding="utf-8")
+PANELS: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
+    (Path(__file__).parent / "commands.toml").read_text(encoding="utf-8")
 )
 """Panel of the help -> command -> its parameters with their texts, and the example at the end of its help."""
 COMPLETION_REQUEST = "_SKILLJUROR_COMPLETE"
@@ -66,7 +66,7 @@ app = typer.Typer(
 _KEY = re.compile(
     r"(?P<flags>(?:-\w, )?--[\w-]+)?(?:^| |$)(?P<metavar>[^ \[].*?|\[[^.\d].*?)?(?: ?\[(?P<min>\d*)\.\.(?P<max>\d*)\])?"
 )
-"""Key of a parameter in commands.yaml: an option's flags, the name of its value, and its bounds."""
+"""Key of a parameter in commands.toml: an option's flags, the name of its value, and its bounds."""
 
 
 def _parameter(parameter: inspect.Parameter, texts: dict[str, str]) -> inspect.Parameter:
@@ -75,7 +75,7 @@ def _parameter(parameter: inspect.Parameter, texts: dict[str, str]) -> inspect.P
         return parameter
     key = next(iter(texts))
     if (parts := _KEY.fullmatch(key)) is None:
-        raise ValueError(f"commands.yaml: {key!r}")
+        raise ValueError(f"commands.toml: {key!r}")
     bounds = {name: int(parts[name]) for name in ("min", "max") if parts[name]}
     more = {"metavar": parts["metavar"] or None, "help": texts.pop(key), **bounds}
     flags = (parts["flags"] or "").split(", ")
