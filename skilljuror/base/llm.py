@@ -459,8 +459,8 @@ def complete(choice: ModelChoice, messages: Sequence[Message], response_format: 
         return Reply("", usage, None)
     first = reply.choices[0]
     further = getattr(first.message, "provider_specific_fields", None) or {}
-    text = str(first.message.content or further.get("refusal") or "")
-    return Reply(_redacted(choice, text), usage, first.finish_reason)
+    answer = str(first.message.content or further.get("refusal") or "")
+    return Reply(_redacted(choice, answer), usage, first.finish_reason)
 
 
 def _usage(reported: Any) -> Usage:

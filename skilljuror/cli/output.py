@@ -53,8 +53,6 @@ FOLDED_WIDTH = 24
 """Columns up to this width are not folded."""
 COLUMN_GAP = "   "
 """Space between two columns of a table."""
-MAX_TURNED_ROWS = 6
-"""Most rows of a table that is transposed because it is too wide."""
 LEGEND = {
     "ERU rate": "Effective Resource Uptake: share of decided uses that became visible work; an interval"
     " (low, high) if uses are open",
@@ -81,16 +79,12 @@ _AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
 
 
 class Table(NamedTuple):
-    """A table, followed by the legend of its words.
-
-    One that is too wide is transposed if it has few rows; otherwise, or with `records`, each row is
-    printed as lines of column and value.
-    """
+    """A table, followed by the legend of its words; one that is too wide is printed as lines of column and
+    value."""
 
     columns: Sequence[str]
     rows: Iterable[Sequence[Any]]
     title: str | None = None
-    records: bool = False
 
 
 class Indented(NamedTuple):
@@ -221,16 +215,34 @@ def legend_blocks(words: Iterable[str]) -> Iterator[Indented]:
 
 
 def _print_table(block: Table) -> None:
+    from rich import box
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            """Let the entry point handle a closed pipe."""
+            raise BrokenPipeError
+
     columns = [visible(name) for name in block.columns]
     body = [[_cell(value) for value in row] for row in block.rows]
     width = _line_width(PIPE_WIDTH)
     if block.title:
         print(block.title)
-    turned = [[name, *cells] for name, *cells in zip(columns, *body, strict=True)]
-    if not block.records and _fits(columns, body, width):
-        _console(width).print(_grid(columns, body))
-    elif not block.records and len(body) <= MAX_TURNED_ROWS and _fits(turned[0], turned[1:], width):
-        _console(width).print(_grid(turned[0], turned[1:]))
+    needed = [
+        min(max(cell_len(line) for cell in column for line in cell.split("\n")), FOLDED_WIDTH)
+        for column in zip(columns, *body, strict=True)
+    ]
+    if sum(needed) + len(COLUMN_GAP) * len(needed) - 1 <= width:
+        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+        for position, name in enumerate(columns):
+            right = bool(body) and all(_is_number(row[position]) for row in body)
+            grid.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+        for row in body:
+            grid.add_row(*(Text(cell) for cell in row))
+        Piped(width=width, highlight=False, color_system=None).print(grid)
     else:
         name_width = max(map(len, columns))
         for number, row in enumerate(body, 1):
@@ -257,42 +269,6 @@ def _print_indented(block: Indented) -> None:
 def _line_width(default: int) -> int:
     """Width of a line: COLUMNS, else the terminal's, else `default`."""
     return shutil.get_terminal_size((default, 24)).columns
-
-
-def _fits(columns: Sequence[str], body: Sequence[Sequence[str]], width: int) -> bool:
-    """Whether a table fits the width with its wide columns folded."""
-    from rich.cells import cell_len
-
-    needed = [
-        max(cell_len(line) for cell in column for line in cell.split("\n"))
-        for column in zip(columns, *body, strict=True)
-    ]
-    return sum(min(one, FOLDED_WIDTH) + len(COLUMN_GAP) for one in needed) - 1 <= width
-
-
-def _console(width: int) -> Any:
-    from rich.console import Console
-
-    class Piped(Console):
-        def on_broken_pipe(self) -> None:
-            """Let the entry point handle a closed pipe."""
-            raise BrokenPipeError
-
-    return Piped(width=width, highlight=False, color_system=None)
-
-
-def _grid(columns: Sequence[str], body: Sequence[Sequence[str]]) -> Any:
-    from rich import box
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for position, name in enumerate(columns):
-        right = bool(body) and all(_is_number(row[position]) for row in body)
-        grid.add_column(Text(name), justify="right" if right else "left", overflow="fold")
-    for row in body:
-        grid.add_row(*(Text(cell) for cell in row))
-    return grid
 
 
 def _cell(value: Any) -> str:

@@ -12,6 +12,7 @@ from typer import Argument
 
 from skilljuror.base.errors import NeedsDecision, UsageError
 from skilljuror.cli.output import (
+    WRITTEN,
     Answer,
     ApiBase,
     Block,
@@ -117,10 +118,11 @@ def _generated_blocks(summary: Any, request: Any) -> Iterator[Block]:
     ]  # fmt: skip
     if made:
         yield Table(("Skill", "tokens", "grounded", "carried", "compression", "leak"), rows)
-    refused = [skill for skill in summary.skills if skill.refused]
-    yield from labelled("refused", (f"{skill.skill}: {skill.refused}" for skill in refused))
-    leaks = [skill for skill in made if skill.leak and skill.leak_reason]
-    yield from labelled("leak", (f"{skill.skill}: {skill.leak_reason}" for skill in leaks))
+    for skill in summary.skills:
+        if skill.refused:
+            yield f"refused: {skill.skill}: {skill.refused}"
+        elif skill.leak and skill.leak_reason:
+            yield f"leak: {skill.skill}: {skill.leak_reason}"
     yield from labelled("note", summary.notes)
     if any(skill.scripted for skill in summary.skills):
         yield "A scripted policy wrote them, no language model."
@@ -161,11 +163,8 @@ def check(
         with progress() as listener:
             summary = check_study(paths[0], prove=prove, jobs=jobs, progress=listener)
         return Answer(summary, _check_blocks(summary, prove), int(summary.failed))
-    proofs = None
-    if prove:
-        with progress() as listener:
-            proofs = prove_folders(paths, jobs=jobs, progress=listener)
     with progress() as listener:
+        proofs = prove_folders(paths, jobs=jobs, progress=listener) if prove else None
         checked = check_tasks(paths, skills, assay=assay, progress=listener)
     payload = {**to_plain(checked), "proofs": to_plain(proofs.tasks)} if proofs else checked
     status = 1 if proofs and proofs.failed else checked.status
@@ -179,13 +178,19 @@ def _check_blocks(summary: Any, prove: bool) -> Iterator[Block]:
             f"{proved} of {len(summary.tasks)} tasks are proved: the solution earns 1 three times, an empty run and"
             " one that only writes the strings of the tests (stuffed) earn less."
         )
-        rows = [
-            (task.task, task.verdict, task.solution, task.empty, *_proof_cells(task.proof))
-            for task in summary.tasks
-        ]
-        yield Table(("task", "verdict", "solution", "empty run", *PROOF_RULES), rows)
-    else:
-        yield records(summary.tasks, "task, verdict, solution, empty: empty run")
+    rows = []
+    for task in summary.tasks:
+        rules = {rule.rule: rule for rule in task.proof.rules} if task.proof else {}
+        cells = {
+            name: rule.reason
+            if rule.verdict in {"ok", "note"}
+            else f"{rule.verdict}: {rule.reason}"
+            for name, rule in rules.items()
+        }
+        proof = [cells.get(name) for name in PROOF_RULES] if prove else []
+        rows.append((task.task, task.verdict, task.solution, task.empty, *proof))
+    columns = ("task", "verdict", "solution", "empty run", *(PROOF_RULES if prove else ()))
+    yield Table(columns, rows)
     for task in summary.tasks:
         yield from labelled(task.task, task.problems)
         if task.solution_output:
@@ -196,16 +201,6 @@ def _check_blocks(summary: Any, prove: bool) -> Iterator[Block]:
             yield records(task.proof.trace, "criterion, test, empty: empty run, solution, text")
     yield from labelled("agent", summary.listings)
     yield from labelled("leak", summary.leaks)
-
-
-def _proof_cells(proof: Any) -> list[str | None]:
-    """The reason of each rule, after its verdict unless that is ok; None without runs."""
-    rules = {rule.rule: rule for rule in proof.rules} if proof else {}
-    return [
-        rule
-        and (rule.reason if rule.verdict in {"ok", "note"} else f"{rule.verdict}: {rule.reason}")
-        for rule in map(rules.get, PROOF_RULES)
-    ]
 
 
 def _task_blocks(checked: Any, proofs: Any) -> Iterator[Block]:
@@ -296,14 +291,27 @@ def run(
 
 
 def _run_blocks(summary: Any, study_file: Path, folder: Path) -> Iterator[Block]:
+    def counted(counts: dict[str, int]) -> str:
+        return ", ".join(f"{name}: {count}" for name, count in counts.items()) or "–"
+
     rerun = f", {summary.rerun} of them rerun" if summary.rerun else ""
     yield (
         f"{summary.finished} of {summary.planned} trials finished in {folder}"
         f" ({summary.ran} run{rerun}, {summary.finished - summary.ran} finished before)"
     )
-    for status, count in sorted(summary.statuses.items()):
-        yield f"  {status}: {count}"
-    yield from _outcome_blocks(summary.outcomes)
+    yield from (f"  {status}: {count}" for status, count in sorted(summary.statuses.items()))
+    rows = [
+        (
+            *filter(None, (cell.task, cell.condition)), cell.trials, counted(cell.rewards),
+            counted(cell.exceptions),
+        )
+        for cell in summary.outcomes[:MAX_OUTCOMES]
+    ]  # fmt: skip
+    if rows:
+        named = ("task", "condition") if summary.outcomes[0].condition else ("task",)
+        yield Table((*named, "trials", "rewards", "exceptions"), rows)
+    if len(summary.outcomes) > len(rows):
+        yield f"… and {len(summary.outcomes) - len(rows)} more; use --json for all"
     yield from labelled("warning", summary.warnings)
     if summary.warnings:
         shown = command_line("show", folder, "TRIAL")
@@ -316,26 +324,6 @@ def _run_blocks(summary: Any, study_file: Path, folder: Path) -> Iterator[Block]
         yield f"stopped by {summary.stopped}; raise it in {study_file} and resume with: {resume}"
     else:
         yield f"next: {command_line('ingest', '--study', folder)}"
-
-
-def _outcome_blocks(outcomes: Any) -> Iterator[Block]:
-    """Rewards and exceptions, at most MAX_OUTCOMES rows."""
-
-    def counted(counts: dict[str, int]) -> str:
-        return ", ".join(f"{name}: {count}" for name, count in counts.items()) or "–"
-
-    rows = [
-        (
-            *filter(None, (cell.task, cell.condition)), cell.trials, counted(cell.rewards),
-            counted(cell.exceptions),
-        )
-        for cell in outcomes[:MAX_OUTCOMES]
-    ]  # fmt: skip
-    if rows:
-        named = ("task", "condition") if outcomes[0].condition else ("task",)
-        yield Table((*named, "trials", "rewards", "exceptions"), rows)
-    if len(outcomes) > len(rows):
-        yield f"… and {len(outcomes) - len(rows)} more; use --json for all"
 
 
 def demo(out: Path = Path("out/demo"), jobs: Jobs = 2) -> Answer:
@@ -386,7 +374,7 @@ def demo(out: Path = Path("out/demo"), jobs: Jobs = 2) -> Answer:
     return Answer(summary, blocks)
 
 
-def events(paths: Logs, bundle: Path | None = None, formats: Formats = None) -> None:
+def events(paths: Logs, bundle: Path | None = None, formats: Formats = None) -> Answer:
     """List which Skill resources agents accessed, as JSON lines."""
     from skilljuror.layouts.build.manifests import offered_manifest
     from skilljuror.store.logs import events_of
@@ -396,26 +384,22 @@ def events(paths: Logs, bundle: Path | None = None, formats: Formats = None) -> 
     for run in events_of(paths, manifest, formats or ()):
         for event in run.events:
             known = {"source": run.source, "class": event.resource_class}
-            fields = (
-                (name, known[name] if name in known else getattr(event, name))
+            row = {
+                name: known[name] if name in known else getattr(event, name)
                 for name in EVENT_FIELDS
-            )
-            print(json_text(dict(fields)))
+            }
+            print(json_text(row))
         if run.problem is not None:
             failed = True
-            _print_problem(run.source, run.problem)
+            error = {"kind": "TrajectoryError", "message": run.problem, "file": run.source}
+            if wants_json():
+                print(json_text({"error": {**error, "field": None, "exit_code": 1}}))
+            else:
+                place = "" if run.source in run.problem else f"{run.source!r}: "
+                message = f"{place}{run.problem}"
+                print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
         sys.stdout.flush()
-    if failed:
-        raise typer.Exit(1)
-
-
-def _print_problem(source: str, problem: str) -> None:
-    if wants_json():
-        error = {"kind": "TrajectoryError", "message": problem, "file": source, "field": None}
-        print(json_text({"error": {**error, "exit_code": 1}}))
-    else:
-        message = problem if source in problem else f"{source!r}: {problem}"
-        print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
+    return Answer(WRITTEN, (), int(failed))
 
 
 def ingest(
@@ -429,13 +413,16 @@ def ingest(
 
     A log in a folder that cannot be read is listed and skipped.
     """
-    from skilljuror.base.files import StudyFolder
+    from skilljuror.base.files import StudyFolder, parse_time
     from skilljuror.store.rows import MeasureOptions
 
     options = MeasureOptions(
         count_tokens, tuple(metrics or ()), quotes=not no_quotes, projects=projects
     )
-    moment = _timestamp(since)
+    try:
+        moment = parse_time(since).timestamp() if since else None
+    except ValueError as error:
+        raise UsageError(f"--since {error}", field="since") from error
     notes: tuple[str, ...] = ()
     if arms is not None:
         from skilljuror.study.adopt import adopt
@@ -446,10 +433,9 @@ def ingest(
         "since": since, "format": formats, "again": again, "verify": verify, "prune": prune,
         "projects": projects,
     }  # fmt: skip
-    for option, given in of_logs.items():
-        if own and given:
-            problem = f"--{option} applies to logs only; a study's own trials are always all read"
-            raise UsageError(problem, field=option)
+    if misplaced := [option for option, given in of_logs.items() if own and given]:
+        problem = f"--{misplaced[0]} applies to logs only; a study's own trials are always all read"
+        raise UsageError(problem, field=misplaced[0])
     chosen = [] if own else paths or _usual_folders(yes)
     with progress() as listener:
         if own:
@@ -536,14 +522,3 @@ def _usual_folders(yes: bool) -> list[Path]:
     if not typer.confirm("Read them into this study? They stay on this machine."):
         raise NeedsDecision("nothing was read")
     return folders
-
-
-def _timestamp(since: str | None) -> float | None:
-    from skilljuror.base.files import parse_time
-
-    if since is None:
-        return None
-    try:
-        return parse_time(since).timestamp()
-    except ValueError as error:
-        raise UsageError(f"--since {error}", field="since") from error

@@ -93,7 +93,7 @@ def test_the_panel_comes_after_the_model_and_what_it_leaves_unusable_ends_with_1
     assert [body["model"] in MODEL for body in requests[:4]] == [True, True, True, False]
     assert "yes 3, no 0, unknown 0" in done.stdout
     assert f"panel, {OTHER}: yes 0, no 0, unknown 3" in done.stdout
-    assert "  3 events asked in 9 calls: " in done.stdout
+    assert "\n3 events asked in 9 calls: " in done.stdout
     assert done.stdout.count("cost: $") == 2
     assert (told["model"], [one["model"] for one in told["panel"]]) == (MODEL, [OTHER])
 

@@ -99,7 +99,6 @@ def test_json_is_json_in_any_encoding(tmp_path):
 
 
 FULL = {
-    "the list of sources": (0, "sources.jsonl"),
     "the new database": (100, "study.duckdb.new"),
     "the database at its end": (1_000, "study.duckdb.new"),
 }
