@@ -60,7 +60,6 @@ class GateResult(Record):
     policy: str
     verdict: GateVerdict
     findings: tuple[Finding, ...] = ()
-    """Everything found, worst first."""
     checked: dict[str, int] = Field(default_factory=dict)
 
 
@@ -68,13 +67,10 @@ class AuditResult(Record):
     """The answer of every gate on one pair."""
 
     verdict: GateVerdict
-    """The worst verdict of the gates."""
     kind: str
     """Declared layout of the variant."""
     policy: str
-    """Named policy the verdicts follow."""
     results: tuple[GateResult, ...]
-    """One answer per gate, in the order of the registry."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -96,17 +92,13 @@ class AssayRow(Record):
     """Verdicts on the mutants of one kind."""
 
     mutation: str
-    """Name of the mutation."""
     drift: bool
     """Whether it changes what an agent must do, unlike a benign mutation."""
     mutants: int
-    """Mutants judged, without equivalent ones."""
     equivalent: int
     """Mutants equal to the original apart from white space, list markers and emphasis."""
     flagged: int
-    """Mutants with a verdict other than pass."""
     failed: int
-    """Mutants with the verdict fail."""
     rate: float | None
     """flagged / mutants; None without a mutant."""
     low: float | None
@@ -121,40 +113,30 @@ class AssaySlip(Record):
     """A mutant that the gates judged wrongly: drift that passed, or a benign change that did not."""
 
     mutation: str
-    """Name of the mutation."""
     variant: str
-    """Variant that was changed."""
     file: str
     """File that was changed; "" for all."""
     line: int
     """1-based line; 0 for a whole file."""
     before: str
-    """Original text."""
     after: str
-    """Changed text."""
     verdict: GateVerdict
-    """Verdict of the gates."""
     rules: tuple[str, ...] = ()
-    """Rules that raised a new finding."""
 
 
 class AssayReport(Record):
     """Measured power of the gates: how much drift they catch, and how many benign changes they flag."""
 
     format_version: Literal[1] = 1
-    """Version of this record."""
     name: str
     """Source whose variants were changed, or how many for a pooled report."""
     policy: str
     """Named policy the verdicts follow; comma-separated if there are several."""
     seed: int
-    """Seed for choosing sites."""
     sites: int
     """Maximum sites per mutation and variant."""
     rows: tuple[AssayRow, ...]
-    """One row per mutation, drift first."""
     slips: tuple[AssaySlip, ...] = ()
-    """Misjudged mutants."""
 
 
 # The sections of a Skill that an audit is about.
@@ -172,15 +154,12 @@ class SectionChange(NamedTuple):
     lost: bool
     """Whether only the source has it, so that `file` and `line` are of the source."""
     verdict: GateVerdict
-    """Worst verdict of its findings alone."""
     findings: tuple[Finding, ...]
-    """What was found in it, worst first."""
     counted: int
     """Duties of the source's section, or all its texts if it has no duty."""
     moved: int
     """Those that are in other files now."""
     noun: str
-    """What was counted: duties or texts."""
     moved_to: tuple[str, ...]
     """Those files, if the section was removed or most of it moved."""
 
@@ -215,7 +194,6 @@ class VariantManifest(Record):
     tree_digest: str
     skills: tuple[str, ...]
     files: tuple[FileDigest, ...]
-    """Every file, paths relative to variants/<variant>/."""
     tokens: int
     root_lines: int
     root_tokens: int
@@ -230,15 +208,11 @@ class VariantRound(Record):
     """One text that a model wrote for a variant, and its verdict; a line of rounds.jsonl."""
 
     variant: str
-    """The variant."""
     round: int
-    """Its number, from 1."""
     verdict: GateVerdict
-    """Worst verdict of its gates."""
     taken: bool
     """Whether it became the variant; the others are in rounds/<variant>/<round>/."""
     tree_digest: str
-    """sha256 over paths, execute bits and contents of its files."""
     answers: tuple[str, ...]
     """sha256 of the prompts of this round, in calls.jsonl; the last one gave the text."""
     findings: tuple[Finding, ...] = ()
@@ -254,7 +228,6 @@ class BuildRecord(Record):
 
     format_version: Literal[2] = 2
     name: str
-    """Slug of the source."""
     skilljuror_version: str
     code_digest: str | None = None
     """sha256 over the package's code, the libraries that read text and Python."""
@@ -266,15 +239,11 @@ class BuildRecord(Record):
     """Additional gates, as module:attribute."""
     tokenizer: str
     source: VariantManifest
-    """The source as loaded."""
     variants: tuple[VariantManifest, ...]
-    """Every variant built."""
     parts: dict[str, str] = Field(default_factory=dict)
     """sha256 of every other file of the build, so that this record covers all of it."""
     plans: dict[str, Any] = Field(default_factory=dict)
-    """variant -> Plan, as JSON."""
     issues: tuple[dict[str, Any], ...] = ()
-    """Issues found while the source was read."""
     waivers: tuple[dict[str, str], ...] = ()
     """Always empty: waivers are in reviews.jsonl."""
     assay: dict[str, Any] | None = None

@@ -103,11 +103,9 @@ class ModelAnswer(Struct, frozen=True):
     key: str
     """sha256 of model, address, parameters, messages, response format and repeat."""
     model: str
-    """Requested model."""
     text: str
     """The answer, without keys of the environment; a refusal in its own words."""
     prompt_sha256: str
-    """sha256 of the messages."""
     input_tokens: int | None = None
     """Prompt tokens neither read from nor written to a cache, if the server distinguishes them;
     None if not reported."""
@@ -116,15 +114,11 @@ class ModelAnswer(Struct, frozen=True):
     cost_usd: float | None = None
     """Cost at the dated list price; None if it is not known (never 0)."""
     finish: str | None = None
-    """Why the model stopped."""
     repeat: int = 0
     """Number of the repeat of the same question, from 0."""
     cache_read_tokens: int | None = None
-    """Prompt tokens read from a cache; None if not reported."""
     cache_write_tokens: int | None = None
-    """Prompt tokens written to a cache; None if not reported."""
     price_as_of: str | None = None
-    """Date of the price, YYYY-MM-DD; None without one."""
 
     @property
     def prompt_tokens(self) -> int | None:
@@ -138,22 +132,16 @@ class Reply(NamedTuple):
     """Result of a call."""
 
     text: str
-    """The answer, or the refusal in its own words."""
     usage: Usage
-    """Tokens of the four classes; None if not reported."""
     finish: str | None
-    """Why the model stopped."""
 
 
 class Attempt(NamedTuple, Generic[M]):
     """One attempt to get a valid answer."""
 
     value: M | None
-    """Parsed answer; None if invalid."""
     answer: ModelAnswer
-    """The answer itself."""
     problem: str
-    """Why it is invalid; "" if valid."""
 
 
 class SpendingCap:

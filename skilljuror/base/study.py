@@ -358,19 +358,13 @@ class StudyPlan(Record):
     """plan.json: the frozen plan."""
 
     format_version: Literal[2] = 2
-    """Version of this record."""
     skilljuror_version: str
-    """Version of the package that wrote it."""
     config: StudyConfig
-    """The study file as read."""
     config_digest: str
     """sha256 of the study file's content and the tasks' digests; a run resumes only if it is unchanged."""
     tasks: tuple[PlannedTask, ...]
-    """Tasks with digests."""
     trials: tuple[PlannedTrial, ...]
-    """Trials in running order."""
     excluded: tuple[ExcludedTask, ...] = ()
-    """Excluded tasks, in order of the study file."""
     agent_digest: str | None = None
     """sha256 of the agent's command and files; None before an agent is chosen. A run resumes only
     with the same program."""
@@ -443,9 +437,7 @@ class AgentProgram(Struct, frozen=True):
     """An agent as a program that a harness can start."""
 
     name: str
-    """Name of the agent."""
     version: str | None
-    """Its version."""
     files: tuple[Path, ...]
     """Files the program needs; copied into one folder of the sandbox."""
     argv: tuple[str, ...]
@@ -454,16 +446,13 @@ class AgentProgram(Struct, frozen=True):
     `{skills}` (its folder of Skills, absent in the no-skill arm) and `{seed}` are filled in. It
     starts in the task's working directory."""
     model: str | None = None
-    """Model, where it has one."""
     scripted: bool = False
-    """True for a policy without a language model."""
     usage_reason: str | None = None
     """Why tokens and cost are null, such as no_model."""
     keys: tuple[str, ...] = ()
     """Environment variables that hold its keys, such as OPENAI_API_KEY. Their values come from the
     environment of the run, reach only the agent's process, and are redacted from its output."""
     effort: str | None = None
-    """Requested reasoning effort, in the agent's own terms."""
     skills: str | None = SKILLS
     """Folder in which it looks for a user's Skills; `~` is its HOME. If None, the prompt names the path
     of each Skill."""
@@ -505,9 +494,7 @@ class Reward(Struct, frozen=True):
     """The verifier's answer."""
 
     value: float | None
-    """Reward in [0, 1]; None if there is no valid one."""
     rewards: dict[str, float] = field(default_factory=dict)
-    """Every finite reward by name."""
     problem: str | None = None
     """Why the trial is unscored, in one line."""
 
@@ -525,55 +512,38 @@ def chosen_reward(rewards: dict[str, float], name: str = REWARD) -> Reward:
 
 
 class HarborResult(Struct, frozen=True):
-    """A trial's result.json; None means unknown."""
+    """A trial's result.json; None means unknown, times are seconds since the epoch, UTC."""
 
     id: str
-    """Harbor's id of the trial."""
     trial_name: str
-    """Folder name of the trial."""
     task_name: str
     """Task, as "org/name" or a bare name."""
     task_checksum: str | None = None
-    """Harbor's digest of the task."""
     reward: float | None = None
-    """Reward that counts, in [0, 1]; None if there is no valid one."""
     rewards: dict[str, float] = field(default_factory=dict)
-    """Every reward by name."""
     problem: str | None = None
     """Why no reward counts, in one line."""
     verified: bool = False
-    """Whether the verifier finished."""
     exception: str | None = None
-    """Class of the exception; a trial can hold both an exception and a reward."""
     message: str | None = None
-    """First line of the exception's message."""
     agent: str | None = None
-    """Name of the agent."""
     agent_version: str | None = None
-    """Its version; None for "unknown"."""
     model: str | None = None
-    """Name of the model."""
     environment: str | None = None
     """Isolation of the trial: docker, daytona, … or an import path."""
     input_tokens: int | None = None
     """Input tokens, cached ones included; None also if all counts are 0."""
     cached_tokens: int | None = None
-    """Input tokens read from a cache."""
     output_tokens: int | None = None
-    """Output tokens."""
     cost_usd: float | None = None
-    """Cost, US dollars; an estimate from a price table for most agents."""
     started_at: float | None = None
-    """Seconds since the epoch, UTC."""
     finished_at: float | None = None
-    """Seconds since the epoch, UTC."""
     agent_window: tuple[float, float] | None = None
     """Start and end of the agent's execution, seconds since the epoch."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Duration of each phase that ended: environment_setup, agent_setup, agent_execution,
     verifier."""
     steps: tuple[str, ...] = ()
-    """Names of the steps of a multi-step task."""
 
     @property
     def status(self) -> TrialStatus:
