@@ -1,27 +1,7 @@
-"""The errors of skilljuror, one class per boundary.
+"""The errors of skilljuror, one class per boundary, and what every boundary needs: redaction, extras, plugins.
 
-    SkilljurorError                 anything we raise on purpose
-      UsageError                    the caller's request is invalid (exit 2)
-        BundleError                 a Skill bundle that cannot be read safely
-        StudyError                  a study file, plan or folder that is wrong
-        TransformError              a variant that cannot be built from this source
-        GateError                   a gate that cannot be run on this pair
-        TrajectoryError             a log that a format claims and that cannot be read
-        QueryError                  an unknown question or SQL that fails
-      HarnessError                  the machine could not run a trial (stops the run)
-      WorkerError                   a worker process that died
-      JudgeError                    a judge that gave no usable verdict
-      ModelError                    a language model that could not be reached or paid
-        UnusableAnswer              a model that answered in no form that can be used
-        QuestionRefused             a server that does not take this one question
-      StoreError                    the database is foreign or damaged
-        InUseError                  another process has the database open (exit 75)
-      MissingDependency             an optional part that is not installed
-      NeedsDecision                 a person must decide before going on (exit 3)
-
-A message names the thing (with its repr), says what was tried, lists the valid
-choices and ends with the fix. `file` and `field` are kept apart so that `--json`
-output can carry them."""
+A message names the thing (with its repr), says what was tried, lists the valid choices and ends with the fix.
+`file` and `field` are kept apart so that `--json` output can carry them."""
 
 import os
 import re

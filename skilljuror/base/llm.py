@@ -482,7 +482,7 @@ def _litellm() -> Any:
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
-    litellm.client_session = httpx.Client()  # one for all questions, which follows no redirect
+    litellm.client_session = httpx.Client()  # one for all questions
     atexit.register(litellm.client_session.close)
     return litellm
 

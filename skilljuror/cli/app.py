@@ -3,7 +3,6 @@
 import functools
 import inspect
 import os
-import re
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -63,10 +62,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-_KEY = re.compile(
-    r"(?P<flags>(?:-\w, )?--[\w-]+)?(?:^| |$)(?P<metavar>[^ \[].*?|\[[^.\d].*?)?(?: ?\[(?P<min>\d*)\.\.(?P<max>\d*)\])?"
-)
-"""Key of a parameter in commands.toml: an option's flags, the name of its value, and its bounds."""
 
 
 def _parameter(parameter: inspect.Parameter, texts: dict[str, str]) -> inspect.Parameter:
@@ -74,12 +69,14 @@ def _parameter(parameter: inspect.Parameter, texts: dict[str, str]) -> inspect.P
     if get_origin(parameter.annotation) is Annotated:
         return parameter
     key = next(iter(texts))
-    if (parts := _KEY.fullmatch(key)) is None:
-        raise ValueError(f"commands.toml: {key!r}")
-    bounds = {name: int(parts[name]) for name in ("min", "max") if parts[name]}
-    more = {"metavar": parts["metavar"] or None, "help": texts.pop(key), **bounds}
-    flags = (parts["flags"] or "").split(", ")
-    info = typer.Option(*flags, **more) if parts["flags"] else typer.Argument(**more)
+    info: Any = typer.Argument(metavar=key, help=texts[key])
+    if key.startswith("-"):
+        flag, *words = key.split(" ")
+        bounds = words.pop().strip("[]").split("..") if ".." in key else ["", ""]
+        least, most = (int(bound) if bound else None for bound in bounds)
+        metavar = " ".join(words) or None
+        info = typer.Option(flag, metavar=metavar, min=least, max=most, help=texts[key])
+    del texts[key]
     return parameter.replace(annotation=Annotated[parameter.annotation, info])
 
 

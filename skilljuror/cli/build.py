@@ -58,19 +58,19 @@ def build(
             "--variants is empty; name layouts, comma-separated, or leave it out", field="variants"
         )
     many = len(sources) > 1
-    chosen = {"variants": names, "gates": gates or ()}
+    chosen: dict[str, Any] = {"variants": names, "gates": gates or ()}
     calls = out.parent / f"{out.name}.calls.jsonl"
     make: Any = partial(build_named if many else build_source, **chosen)
     if asked := model_engine(engine, model, calls, api_base, Rewriting(rounds, rubric)):
         make, jobs = partial(build_with_model, engine=asked, **chosen), 1
     results: dict[str, Any] = {}
     with progress() as listener:
-        for name, result in (
-            build_many(sources, out, make, jobs) if many else [("", make(sources[0], out))]
-        ):
-            results[name or result.name] = result
-            if many:
-                listener(Progress("build", len(results), len(sources), name))
+        if not many:
+            record = make(sources[0], out)
+            results[record.name] = record
+        for name, result in build_many(sources, out, make, jobs) if many else ():
+            results[name] = result
+            listener(Progress("build", len(results), len(sources), name))
     errors = {
         name: result for name, result in results.items() if isinstance(result, SkilljurorError)
     }

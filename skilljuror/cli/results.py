@@ -103,7 +103,7 @@ def _form(form: Format | None, out: Path | None) -> Format:
     asked = {option: kind for option, kind in options.items() if kind is not None}
     if len(set(asked.values())) > 1:
         raise UsageError(f"{' and '.join(asked)} contradict each other; use one of them")
-    chosen = next(iter(asked.values()), "table")
+    chosen: Format = next(iter(asked.values()), "table")
     if out is not None and chosen == "table":
         raise UsageError(
             f"--out {str(out)!r} has no known suffix; use .csv, .json or .parquet, or add --format",

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -110,18 +109,3 @@ def test_a_root_in_another_encoding_is_called_that(encoding, tmp_path):
         assert "'tea/SKILL.md' is " in line
         assert "UTF-16" in line if encoding == "utf-16" else "not UTF-8" in line
         assert "no SKILL.md" not in line
-
-
-@pytest.mark.parametrize(
-    "name", ["tea/SKILL.md\0.txt", "tea/\0SKILL.md", "tea/.DS_Store\0/SKILL.md"]
-)
-def test_a_nul_in_the_name_of_a_member_is_refused(name, tmp_path):
-    """zipfile cuts the name there, so that it would be another file, a folder, or left out."""
-    with zipfile.ZipFile(tmp_path / "tea.zip", "w") as archive:
-        archive.writestr("tea/SKILL.md", SKILL)
-        member = zipfile.ZipInfo("placeholder")
-        member.filename = name
-        archive.writestr(member, "hidden")
-    with zipfile.ZipFile(tmp_path / "tea.zip") as archive:
-        assert name in {member.orig_filename for member in archive.infolist()}
-    assert "NUL" in complaint(call("build", "tea.zip", "--out", "o", cwd=tmp_path))
