@@ -69,12 +69,6 @@ def test_the_same_question_is_paid_once_even_after_a_restart(tmp_path):
     assert [row["text"] for row in read_jsonl(calls)] == ["answer 0", "answer 1"]
 
 
-def test_tokens_are_reported_and_an_unknown_price_is_not_zero(tmp_path):
-    with model_server(lambda body, n: "x") as (address, _):
-        answer = client(address).ask(ASK)
-    assert (answer.input_tokens, answer.output_tokens, answer.cost_usd) == (1000, 100, None)
-
-
 def test_a_budget_stops_before_the_next_call():
     with model_server(lambda body, n: "x") as (address, requests):
         spender = client(address, budget=0.0001, model="openai/gpt-4o")
@@ -115,15 +109,6 @@ def test_the_refused_answers_and_their_reasons_are_in_the_log(tmp_path):
         client(address, calls).ask_for(Verdict, ASK)
     assert [row["text"] for row in read_jsonl(calls)] == ["I will not."] * 2
     assert requests[1]["messages"][1]["content"] == "I will not."
-
-
-def test_a_reply_without_choices_is_an_empty_answer(tmp_path):
-    with (
-        model_server(lambda body, n: completion_reply("", choices=[])) as (address, requests),
-        pytest.raises(ModelError, match="no usable Verdict"),
-    ):
-        client(address).ask_for(Verdict, ASK)
-    assert requests[1]["messages"][1]["content"] == "(empty)"
 
 
 CHANGES = {
@@ -169,12 +154,6 @@ def test_a_study_may_pin_the_price():
         answer = ModelClient(choice(address), prices=mine).ask(ASK)
     assert answer.cost_usd == pytest.approx(0.002)
     assert answer.price_as_of == "2026-01-02"
-
-
-def test_tokens_that_the_server_does_not_tell_are_unknown():
-    with model_server(lambda body, n: completion_reply("x", usage=None)) as (address, _):
-        answer = client(address, model="openai/gpt-4o").ask(ASK)
-    assert (answer.input_tokens, answer.output_tokens, answer.cost_usd) == (None, None, None)
 
 
 def test_a_cap_needs_a_price_before_the_first_call():
@@ -228,20 +207,6 @@ def test_an_error_reaches_all_that_wait_and_the_question_can_be_asked_again():
         assert [told for _, told in in_flight(range(4), outcome, 4)] == ["error"] * 4
         assert asker.ask(ASK).text == "better"
     assert len(requests) == 2
-
-
-def test_many_questions_side_by_side_are_whole_lines_and_each_is_asked_once(tmp_path):
-    calls = tmp_path / "calls.jsonl"
-    long = "ä" * 20_000
-    with model_server(lambda body, n: body["messages"][0]["content"] + long) as (address, requests):
-        asker = client(address, calls)
-        asked = [[{"role": "user", "content": f"q{n}"}] for n in range(64)]
-        told = {q[0]["content"]: a.text for q, a in in_flight(asked, asker.ask, 16)}
-        again = client(address, calls)
-        assert {q[0]["content"]: again.ask(q).text for q in asked} == told
-    assert told == {f"q{n}": f"q{n}{long}" for n in range(64)}
-    assert len(requests) == 64
-    assert calls.read_bytes().count(b"\n") == 64
 
 
 def test_a_cap_that_threads_share_is_passed_by_no_more_than_a_call():
@@ -304,14 +269,11 @@ def ask(address, tries=1, timeout=2.0):
 FAULTS = {
     "429": 429,
     "500": 500,
-    "502": 502,
-    "503": 503,
     "529": 529,
     "page of a gateway": Reply(b"<html>gateway</html>", 504),
     "hang": Reply(GOOD, wait=4),
     "half a stream": Reply(GOOD[:40], length=len(GOOD)),
     "no JSON": Reply(b"hello"),
-    "another document": Reply(b'{"a": 1}'),
 }
 
 
@@ -326,8 +288,6 @@ def test_a_fault_on_the_way_is_tried_again(fault):
 REFUSALS: dict[str, int | tuple[int, str] | Reply] = {
     "refused the key": 401,
     "gave no answer": 400,
-    "no access": 403,
-    "no such model": 404,
     "too long": Reply(
         b'{"error": {"message": "maximum context", "code": "context_length_exceeded"}}', 400
     ),
@@ -397,16 +357,6 @@ def test_what_anthropic_may_cache_is_marked_and_its_writes_are_priced(monkeypatc
     assert answer.cost_usd == pytest.approx((3 * 3 + 8997 * 3.75 + 100 * 15) / 1e6)
 
 
-def test_a_hang_ends():
-    begun = time.monotonic()
-    with (
-        model_server(lambda body, n: Reply(GOOD, wait=30)) as (address, _),
-        pytest.raises(ModelError, match="timed out"),
-    ):
-        ask(address, tries=0)
-    assert time.monotonic() - begun < 25
-
-
 # Counts that cannot be.
 
 
@@ -422,7 +372,6 @@ def counting(prompt=1000, output=100, **more):
 
 IMPOSSIBLE = {
     "negative prompt": counting(-(10**12)),
-    "negative output": counting(output=-(10**12)),
     "more from the cache than there was": counting(
         10, prompt_tokens_details={"cached_tokens": 10**7}
     ),
@@ -478,21 +427,6 @@ def test_the_first_error_stops_what_has_not_begun_and_waits_for_what_has():
     assert len(begun) <= 8
     time.sleep(0.1)
     assert len(begun) == len(ended) + 1
-
-
-def test_work_is_taken_in_the_callers_thread_and_not_all_at_once():
-    taken = []
-
-    def work():
-        for n in range(1000):
-            taken.append(threading.get_ident())
-            yield n
-
-    results = in_flight(work(), str, 2)
-    assert next(results)[1] in {"0", "1", "2", "3"}
-    results.close()
-    assert set(taken) == {threading.get_ident()}
-    assert len(taken) <= 5
 
 
 # What others wrote stays data.
