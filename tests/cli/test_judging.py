@@ -110,16 +110,6 @@ def test_a_panel_that_fails_takes_nothing_from_the_model(study):
 
 
 @pytest.mark.slow
-def test_a_server_that_refuses_is_one_line_and_2(study):
-    with model_server(lambda body, n: (401, "no such key")) as (address, _):
-        done = judge(study, address)
-    assert done.returncode == 2
-    (line,) = [one for one in done.stderr.splitlines() if one.startswith("skilljuror: ")]
-    assert "refused the key" in line
-    assert "(asked about run-" in line
-
-
-@pytest.mark.slow
 def test_ctrl_c_waits_for_no_model(study):
     asked, over = threading.Event(), threading.Event()
 

@@ -11,7 +11,6 @@ from skilljuror import open_study
 from skilljuror.base.files import path_of, path_text
 from tests.support.cli_process import SKILL, call, complaint
 from tests.support.places import ROOT
-from tests.support.studies import run_example
 
 ODD = os.fsdecode(b"caf\xe9-\xff")
 SESSION = next((ROOT / "trajectories" / "codex-rollout").rglob("*.jsonl"))
@@ -75,18 +74,6 @@ def test_a_study_and_logs_with_such_names(logs, tmp_path):
 
 def rows(study, sql):
     return open_study(study).query(sql).to_dict("records")
-
-
-@pytest.mark.slow
-def test_a_study_with_trials_in_such_a_folder(tmp_path):
-    base = tmp_path / ODD
-    base.mkdir()
-    study = run_example(base)
-    done = call("ingest", "--study", study)
-    assert "3 files read" in done.stdout, done.stdout + done.stderr
-    assert json.loads(call("judge", study, "--json").stdout)["trajectories"] == 3
-    assert call("show", study, "alert-rules__pd__1").returncode == 0
-    assert call("report", study).returncode == 0
 
 
 def test_events_name_the_log(logs):
