@@ -90,6 +90,8 @@ def _register(command: Callable[..., Answer | None], texts: dict[str, str]) -> N
 
     example = texts.pop("example")
     parameters = [_parameter(one, texts) for one in inspect.signature(command).parameters.values()]
+    if texts:
+        raise ValueError(f"commands.toml: {command.__name__} has no parameter for {[*texts]}")
     parameters += [
         inspect.Parameter(
             name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False, annotation=kind
