@@ -9,6 +9,7 @@ import shlex
 import shutil
 import sys
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -53,26 +54,10 @@ FOLDED_WIDTH = 24
 """Columns up to this width are not folded."""
 COLUMN_GAP = "   "
 """Space between two columns of a table."""
-LEGEND = {
-    "ERU rate": "Effective Resource Uptake: share of decided uses that became visible work; an interval"
-    " (low, high) if uses are open",
-    "open": "content was shown, and the judge could not decide whether it was used",
-    "bundled": "the Skill belongs to the agent program itself",
-    "events": "accesses of agents to Skill resources, one resource in one call each",
-    "uses": "events, except those that only wrote or named the resource",
-    "phantom": "a path under the Skill's folder that the Skill does not have",
-    "fanout": "distinct resources that a run opened",
-    "content_exposed": "how much of the resource's text the agent was shown",
-    "over_read_limit": "too long for an agent to read at once (over 25,000 tokens)",
-    "over_context": "too long for an agent to hold (over 100,000 tokens)",
-}
+_LEGEND = tomllib.loads((Path(__file__).parent / "legend.toml").read_text(encoding="utf-8"))
+LEGEND: dict[str, str] = _LEGEND["words"]
 """Word of a table -> its meaning; categories of uptake have their own."""
-LEGEND_COLUMNS = {
-    "eru_rate": "ERU rate",
-    "eru_low": "ERU rate",
-    "mean_events": "events",
-    "feasibility": "over_read_limit",
-}
+LEGEND_COLUMNS: dict[str, str] = _LEGEND["columns"]
 """Column -> the word of the legend that explains it."""
 
 _AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
