@@ -23,7 +23,6 @@ from skilljuror.measures.paired import (
 )
 from skilljuror.measures.power import DetectableEffect, detectable_effect, holm, sign_flip
 from skilljuror.report.computed import agreement_of
-from skilljuror.report.trajectory import look_up
 from skilljuror.store.questions import catalog, export, frame, run
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -118,6 +117,8 @@ class StudyReader:
 
     def trajectory(self, trial: str) -> Trajectory | None:
         """Return one run with its texts from the raw log; None without a log."""
+
+        from skilljuror.report.trajectory import look_up  # reaches layouts and audit
 
         return look_up(self.path, trial).trajectory
 

@@ -29,8 +29,15 @@ from skilljuror.base.files import (
 )
 from skilljuror.base.results import SourceRow, UnloggedTrial
 from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
-from skilljuror.base.work_budget import WorkBudgetExceeded, work_budget
-from skilljuror.base.workers import Listener, Progress, infrequent_gc, map_ordered, silent
+from skilljuror.base.workers import (
+    Listener,
+    Progress,
+    WorkBudgetExceeded,
+    infrequent_gc,
+    map_ordered,
+    silent,
+    work_budget,
+)
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import FoundSource, SessionLink, Source

@@ -21,8 +21,6 @@ def test_a_reward_beside_an_exception_and_no_log():
     assert (result.reward, result.exception) == (1.0, "AgentTimeoutError")
     assert result.message == "Agent execution timed out after 6.0 seconds"
     assert result.agent_version is None
-    assert result.skills_loaded == ("tide-table",)
-    assert result.references_loaded == ()
     assert list(read(Source(NO_LOG), "harbor-trial")) == []
 
 
