@@ -307,7 +307,7 @@ def audit(
     from skilljuror.report.audit import FORMATS, as_markdown
     from skilljuror.review.waivers import ACCEPTED, accept_known, read_accepted
     from skilljuror.review.waivers import accept as write_accepted
-    from skilljuror.skill.bundles.revision import file_at, load_named, revision_of
+    from skilljuror.skill.revision import file_at, load_named, revision_of
 
     if rules:
         return _rules(source)
@@ -404,7 +404,7 @@ def _top(name: str) -> Path:
 
 def _in_repository(name: str) -> str:
     """Path of a bundle from the top of its repository; "." for the top."""
-    from skilljuror.skill.bundles.revision import revision_of
+    from skilljuror.skill.revision import revision_of
 
     named = revision_of(name)
     if named:

@@ -35,7 +35,7 @@ from skilljuror.base.study import (
 from skilljuror.base.texts import copies, texts_below
 from skilljuror.harness.base import Requirement
 from skilljuror.harness.sandbox import MEGABYTE, RESERVED, Limits, host_path, own_file, own_folder
-from skilljuror.skill.markdown.block_index import markdown_index, visible_text
+from skilljuror.skill.markdown import markdown_index, visible_text
 
 BAKED_SKILLS = "skills"
 """Folder under environment/ with a task's own Skill; no arm ever gets it directly."""

@@ -69,7 +69,7 @@ from skilljuror.harness.tasks import (
     strings_in,
     task_settings,
 )
-from skilljuror.skill.units.critical_tokens import critical_tokens
+from skilljuror.skill.critical_tokens import critical_tokens
 from skilljuror.store.checks import read_checks
 from skilljuror.store.trials import log_of
 from skilljuror.study.plan import (

@@ -27,12 +27,10 @@ from skilljuror.base.files import digest_tree, sha256
 from skilljuror.base.review import MAX_ITEMS, RUBRIC_FILE, TaskRubric
 from skilljuror.base.skill import Blob, class_of, is_root_name
 from skilljuror.base.study import TRIGGER_FILE, TaskTrigger
-from skilljuror.skill.bundles import load_bundle, write_bundle
-from skilljuror.skill.bundles.folder import read_folder
-from skilljuror.skill.bundles.revision import TreeFile, tree_at
-from skilljuror.skill.markdown.block_index import slug
-from skilljuror.skill.markdown.frontmatter import frontmatter_end, parse_frontmatter
-from skilljuror.skill.units.critical_tokens import critical_tokens
+from skilljuror.skill.bundles import load_bundle, read_folder, write_bundle
+from skilljuror.skill.critical_tokens import critical_tokens
+from skilljuror.skill.markdown import frontmatter_end, parse_frontmatter, slug
+from skilljuror.skill.revision import TreeFile, tree_at
 
 MAX_TASKS = 1_000
 """Evals and queries of a Skill."""
