@@ -155,7 +155,7 @@ def _read_members(
         name = member.orig_filename
         if any(is_skipped(part) for part in name.split("/")):
             issues.append(skipped_file(name))
-        elif not member.is_dir():
+        elif not name.endswith("/"):
             check_path(name)
             mode = member.external_attr >> 16 if member.create_system == _UNIX else 0
             if name in files or stat.S_IFMT(mode) not in {0, stat.S_IFREG}:
