@@ -6,7 +6,6 @@ tokens per message, attachments and attribution, so a session file is preferred.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from glob import escape
 from heapq import merge
@@ -39,7 +38,6 @@ from skilljuror.logs.assembly import (
 from skilljuror.logs.base import LogKind, SessionLink, Source, UsualFolder
 from skilljuror.logs.records import (
     IMAGE,
-    LONG_HEAD_BYTES,
     FileHead,
     as_count,
     as_dict,
@@ -51,7 +49,6 @@ from skilljuror.logs.records import (
     name_of_log,
     nested,
     parse_head,
-    read_head,
     seconds_of,
     text_between_tags,
     text_of,
@@ -79,7 +76,6 @@ _OWN_ERRORS = frozenset({"invalid_request", "max_output_tokens"})
 """Kinds of API errors that the request or the answer itself caused."""
 _COMMAND = re.compile(r"\s*<command-(?:name>|(?:message|args)>.*<command-name>)", re.DOTALL)
 """A slash command's record; other texts may quote one."""
-_ORPHAN = "user/tool_result without call"
 _LOCAL = (
     "<local-command-", "[Request interrupted", "<bash-", "<task-notification>", '{"task_id":',
 )  # fmt: skip
@@ -87,8 +83,6 @@ _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,5})(?:\n|\Z)")
 _REMINDER = "<system-reminder>"
 _STARTED = re.compile(r"Command running in background with ID: ([\w-]{1,100})")
 _NOTICE_EXIT = re.compile(r"<exit_code>(-?\d{1,5})</exit_code>")
-_POLLED = ("bash_id", "task_id", "shell_id", "shellId")
-"""Arguments that name the command of a poll."""
 _TYPES = frozenset({"user", "assistant", "attachment", "system", "progress"})
 _TYPE_FIRST = b'{"type":"'
 _PARENT = b'"parentUuid"'
@@ -250,10 +244,6 @@ class _MessageReader(RecordReader):
         self.metadata: Any = None
         """The harness's own copy of its tool result."""
         self._bodies = SkillBodies(run)
-        self._running: dict[str, CallBuilder] = {}
-        """Commands in the background by their ids."""
-        self._early_results: dict[str, tuple[int, Any, dict[str, Any]]] = {}
-        """Id of a call that has not appeared yet -> line, metadata and block of its result."""
 
     def add_assistant(self, message: dict[str, Any]) -> None:
         """Read one record of an API message: a block of text, thinking or a call."""
@@ -295,14 +285,6 @@ class _MessageReader(RecordReader):
         call = self.run.add_call(step, call_id, as_str(block, "name"), as_dict(block, "input"))
         if call.action == "skill":
             self._bodies.add_call(self.agent, call)
-        elif command := self._polled(call):
-            call.poll(command)
-        early = self._early_results.pop(call_id, None) if self._early_results and call_id else None
-        if early is not None:
-            self.run.skipped -= Counter([_ORPHAN])
-            line, self.run.line = self.run.line, early[0]
-            self._result(early[1], early[2])
-            self.run.line = line
 
     def add_user(self, message: dict[str, Any]) -> None:
         """Read tool results, prompts, Skill bodies and notes of the harness."""
@@ -329,19 +311,13 @@ class _MessageReader(RecordReader):
         self.run.add_message(self.agent, "other" if harness else "prompt", text, **place)
 
     def _result(self, metadata: Any, block: dict[str, Any]) -> None:
-        call_id = as_str(block, "tool_use_id")
-        call = self.run.find_call(call_id)
-        if call is None:
-            self.run.skip(_ORPHAN)
-            if call_id is not None:
-                self._early_results[call_id] = self.run.line, metadata, block
-            return
+        call = self.run.answered(block.get("tool_use_id"), "user/tool_result")
         result = call.result = read_result(self.run, call, block, metadata)
         if call.action == "shell":
             started = _STARTED.match(result.text)
             name = started[1] if started else as_str(metadata, "backgroundTaskId")
             if name:
-                self._running[name] = call
+                self.run.running[name] = call
                 clean = "" if started else result.clean
                 call.result = replace(result, clean=clean, exit_code=None, ok=None)
         elif call.action == "poll":
@@ -357,16 +333,8 @@ class _MessageReader(RecordReader):
         clean = next((output for output in outputs if output is not None), None)
         if clean is not None:
             call.result = replace(result, clean=clean)
-        command, code = self._polled(call), _NOTICE_EXIT.search(result.text)
-        if command is not None and code:
-            command.end_with(int(code[1]))
-
-    def _polled(self, call: CallBuilder) -> CallBuilder | None:
-        """The background command that a call polls."""
-        if call.action != "poll":
-            return None
-        names = (as_str(call.arguments, name) for name in _POLLED)
-        return next((self._running[name] for name in names if name in self._running), None)
+        code = _NOTICE_EXIT.search(result.text)
+        self.run.end_polled(call, int(code[1]) if code else None)
 
     def _text(self, text: str) -> None:
         if text.startswith(BODY_PREFIX):
@@ -640,8 +608,6 @@ class ClaudeSession(RecordParser):
         for index, path in files:
             if name_of_log(path) != own:
                 reader.read_parts([(index, path)])
-        if reader.session is None:
-            reader.note_session(session_record(read_head(source.path, LONG_HEAD_BYTES)))
 
     def session_link(self, source: Source) -> SessionLink | None:
         """A sub-agent's file belongs to its session. A session continues under the same name in

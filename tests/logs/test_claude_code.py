@@ -26,13 +26,6 @@ from tests.support.claude_logs import (
 )
 
 
-def test_an_answer_before_its_call_is_its_answer(tmp_path):
-    run = parsed(tmp_path, user(1, "hi"), user(2, [tool_result("c1", "early")]), user(3, [tool_result("c9")]),
-                 assistant(4, tool_use("c1"), tool_use("c2")), user(5, [tool_result("c2", "late")]))  # fmt: skip
-    assert results_by_call(run) == {"c1": "early", "c2": "late"}
-    assert run.skipped == {"user/tool_result without call": 1}
-
-
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_class_that_one_record_of_a_message_leaves_out_is_not_lost(tmp_path, reverse):
     usages = [
