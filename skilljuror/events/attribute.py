@@ -6,7 +6,6 @@ Two witnesses: what commands name, and what outputs show.
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,7 +29,7 @@ from skilljuror.events.catalog import (
     bare_skill_name,
     discover_catalog,
 )
-from skilljuror.events.context import MOST_ACCESSES, AnalysedCall, RunContext, build_run_context
+from skilljuror.events.context import AnalysedCall, RunContext, build_run_context
 from skilljuror.events.evidence import (
     DISAGREE,
     CallOutput,
@@ -53,7 +52,6 @@ from skilljuror.events.evidence import (
 
 _HIGHEST_LINE = 2**31 - 1
 """Maximum line number."""
-_CUT = f"the call names too many files; only the first {MOST_ACCESSES} are followed"
 _UNREAD = "the shell command is not understood to its end; what follows is left to its output"
 
 Position = tuple[int, int, int, int]
@@ -93,10 +91,7 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
         sharers.setdefault(id(analysed.result), []).append(analysed)
     for analysed in run.analysed_calls:
         together = sharers[id(analysed.result)] if analysed.result is not None else [analysed]
-        of_call = list(islice(_call_events(analysed, run, together), MOST_ACCESSES + 1))
-        placed += of_call[:MOST_ACCESSES]
-        if len(of_call) > MOST_ACCESSES:
-            run.cut.add(analysed.call.line)
+        placed += _call_events(analysed, run, together)
         analysed.cached_output = None
     ordered = _ordered(placed)
     events = tuple(
@@ -105,13 +100,8 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
     )
     given = manifest if manifest is not None and manifest.known else _discovered(run, events)
     unknown = tuple(unknown_tools(trajectory, ordered, run))
-    warnings = sorted([
-        *((line, _CUT) for line in run.cut),
-        *((line, _UNREAD) for line in run.unread),
-    ])
-    return Attribution(
-        events, given, unknown, tuple(f"at {line}: {text}" for line, text in warnings)
-    )
+    warnings = tuple(f"at {line}: {_UNREAD}" for line in sorted(run.unread))
+    return Attribution(events, given, unknown, warnings)
 
 
 def _ordered(placed: Sequence[Placed]) -> list[Placed]:
@@ -318,10 +308,6 @@ _LOADED_BEFORE = re.compile(
 _BODY_END = re.compile(
     r"\n[^\S\n]*(?:Base directory for this skill: |<skill_files>|</skill_content>)"
 )
-_SHORTEST_PROMPT = 40
-"""Minimum characters of a message that may contain a Skill's text."""
-_FEWEST_LINES = 3
-"""Minimum distinctive lines of a SKILL.md in such a message."""
 _APPENDED = "\nARGUMENTS: "
 """Before the arguments at the end of a body that does not say where they belong."""
 _NO_BODY = "no text of the body in the log"
@@ -341,8 +327,6 @@ def message_events(message: Message, run: RunContext) -> Iterator[Placed]:
         yield from _injected_file(message, run, "injected")
     elif message.kind == "tree":
         yield from _tree(message, run)
-    elif message.kind in {"prompt", "system", "other"} and run.catalog.known:
-        yield from _skill_text_in_prompt(message, run)
 
 
 def _skill_root(name: str, run: RunContext, path: str | None = None) -> ResourceLocation:
@@ -430,20 +414,6 @@ def _tree(message: Message, run: RunContext) -> Iterator[Placed]:
         location = replace(_skill_root(bare, run), resource=".")
         evidence = ReadEvidence("none", None, ok=True, witness="content", note=_NAMES_ONLY)
         yield _event(run, location, "list", "injected", evidence, of=message)
-
-
-def _skill_text_in_prompt(message: Message, run: RunContext) -> Iterator[Placed]:
-    """A prompt with the text of an offered SKILL.md activates it without a call."""
-    if len(message.text) < _SHORTEST_PROMPT:
-        return
-    matches = run.line_index.matches(TextLines.of(message.text.splitlines()))
-    for (skill, resource), match in matches.items():
-        half = match.lines * 2 >= run.line_index.files[skill, resource].filled
-        if is_root(resource) and half and match.distinctive >= _FEWEST_LINES:
-            bundled = skill in run.catalog.bundled
-            location = ResourceLocation(skill, resource, bundled)
-            evidence = _evidence_of_match(match, location, run, match.first[:120])
-            yield _event(run, location, "activate", "injected", evidence, of=message)
 
 
 def skill_call_events(analysed: AnalysedCall, run: RunContext) -> Iterator[Placed]:

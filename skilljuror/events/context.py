@@ -29,7 +29,6 @@ from skilljuror.events.access import (
     name_of,
 )
 from skilljuror.events.catalog import (
-    FileCopies,
     ResolvedAccess,
     ResourceLocation,
     SkillCatalog,
@@ -50,9 +49,6 @@ from skilljuror.events.python_calls import UNCERTAIN, accesses_of_script, python
 
 MAX_COMMAND = 300_000
 """Maximum characters of a command or code."""
-MOST_ACCESSES = 256
-"""Maximum accesses of one call, and resources that they resolve to; real calls have up to about
-twenty."""
 _LONGEST_PATH = 1000
 _PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file",
                    "relative_path")  # fmt: skip
@@ -62,20 +58,17 @@ _READS = re.compile(r"read|view|open|cat|fetch|load|show|get", re.IGNORECASE)
 
 
 class AccessResolver(Struct):
-    """Resolves calls in order, and remembers earlier scripts and copies."""
+    """Resolves calls in order, and remembers scripts that the agent wrote."""
 
     catalog: SkillCatalog
     cwd: str | None
     home: str | None
-    copies: FileCopies
     keeps_folder: bool = False
     """Each agent has one persistent shell, whose folder persists too."""
     scripts: dict[str, list[ResolvedAccess]] = field(default_factory=dict)
     """Path of a script written by the agent -> resources that it touches when run."""
     shell_folders: dict[str, str] = field(default_factory=dict)
     """Persistent shell -> its current folder inside a bundle."""
-    cut: set[int] = field(default_factory=set)
-    """Lines of calls with too many accesses."""
     unread: set[int] = field(default_factory=set)
     """Lines of calls whose shell text was not understood to its end."""
 
@@ -84,14 +77,10 @@ class AccessResolver(Struct):
         accesses = self._accesses(call, agent)
         if call.result is not None and "Shell cwd was reset to" in call.result.text[-500:]:
             self.shell_folders.pop(agent, None)
-        if len(accesses) > MOST_ACCESSES:
-            self.cut.add(call.line)
-            accesses = accesses[:MOST_ACCESSES]
-        return self.resolve(accesses, call.line), accesses
+        return self.resolve(accesses), accesses
 
-    def resolve(self, accesses: list[Access], line: int) -> list[ResolvedAccess]:
-        """Return accesses that are resources, and remember writes and copies. `line` is the call's
-        line in the log."""
+    def resolve(self, accesses: list[Access]) -> list[ResolvedAccess]:
+        """Return accesses that are resources, and remember written scripts."""
         resolved: list[ResolvedAccess] = []
         for access in accesses:
             for location in self._locations(access):
@@ -103,10 +92,7 @@ class AccessResolver(Struct):
             elif access.kind in {"write", "edit"}:
                 self._remember(access)
                 resolved += self._mentions(access, len(resolved))
-            if len(resolved) > MOST_ACCESSES:
-                self.cut.add(line)
-                break
-        return resolved[:MOST_ACCESSES]
+        return resolved
 
     # From a call to its accesses.
 
@@ -152,10 +138,10 @@ class AccessResolver(Struct):
         return accesses
 
     def _relevant(self, text: str, folder: str | None) -> bool:
-        """Whether a text may name a resource, a copy, or a script that touches one."""
+        """Whether a text may name a resource, or a script that touches one."""
         if self.catalog.named_in(text) or (folder and self.catalog.locate(folder + "/x")):
             return True
-        return any(name_of(path) in text for path in (*self.copies.originals, *self.scripts))
+        return any(name_of(path) in text for path in self.scripts)
 
     def _file_tool(self, call: ToolCall, folder: str | None) -> list[Access]:
         """Path of a file tool. Reads and listings must be in a bundle; searches and writes may
@@ -202,8 +188,6 @@ class AccessResolver(Struct):
         if access.kind != "list" and (access.glob or is_glob(path)):
             return self.catalog.expand(path)
         location = self.catalog.locate(path)
-        if location is None and access.kind in {"read", "search"}:
-            location = self.copies.locate(path)
         return [location] if location is not None and self._acceptable(access, location) else []
 
     def _acceptable(self, access: Access, location: ResourceLocation) -> bool:
@@ -218,10 +202,10 @@ class AccessResolver(Struct):
             return known if self.catalog.known else named_as_file
         return True
 
-    # What earlier calls wrote and copied.
+    # What earlier calls wrote.
 
     def _run(self, access: Access, order: int) -> Iterator[ResolvedAccess]:
-        """Accesses of running a script written or copied earlier."""
+        """Accesses of running a script written earlier."""
         for resolved in self.scripts.get(access.path, ()):
             used = replace(
                 resolved.access,
@@ -231,10 +215,6 @@ class AccessResolver(Struct):
                 note=f"run of {access.path}",
             )
             yield replace(resolved, access=used, order=order)
-        location = self.copies.locate(access.path)
-        if location and not location.folder:
-            ran = replace(access, kind="import", note="a copy of it was run")
-            yield ResolvedAccess(ran, location, order)
 
     def _mentions(self, access: Access, order: int) -> Iterator[ResolvedAccess]:
         """Modules named in code that is written but not run yet."""
@@ -244,9 +224,7 @@ class AccessResolver(Struct):
                 yield replace(inner, access=named, order=order)
 
     def _remember(self, access: Access) -> None:
-        """Remember the original of a copy, and a script's accesses."""
-        if access.source:
-            self.copies.add(access.path, access.source, self.cwd)
+        """Remember a script's accesses."""
         if not access.written or not self.catalog.named_in(access.written):
             return
         text, ending = access.written[:MAX_COMMAND], access.path.rpartition(".")[2]
@@ -256,12 +234,10 @@ class AccessResolver(Struct):
         elif ending == "py":
             touched = accesses_of_script(text, access.path, self.home)
         places = [
-            ResolvedAccess(inner, place, 0)
-            for inner in touched[:MOST_ACCESSES]
-            for place in self._locations(inner)
+            ResolvedAccess(inner, place, 0) for inner in touched for place in self._locations(inner)
         ]
         if places:
-            self.scripts[access.path] = places[:MOST_ACCESSES]
+            self.scripts[access.path] = places
 
 
 def typed_text(call: ToolCall) -> str:
@@ -330,8 +306,6 @@ class RunContext(Struct):
     """Texts of resources, from the manifest or the log."""
     unread: set[int] = field(default_factory=set)
     """Lines of calls whose shell text was not understood to its end."""
-    cut: set[int] = field(default_factory=set)
-    """Lines of calls with too many resources."""
 
 
 def build_run_context(
@@ -356,19 +330,17 @@ def build_run_context(
     _read_calls(trajectory, run)
     if not catalog.known:
         _learn(run)
-        copies = FileCopies(catalog)
-        resolver = AccessResolver(catalog, run.cwd, trajectory.home, copies, cut=run.cut)
+        resolver = AccessResolver(catalog, run.cwd, trajectory.home)
         for analysed in run.analysed_calls:
             if analysed.accesses:
-                analysed.resolved_accesses = resolver.resolve(analysed.accesses, analysed.call.line)
+                analysed.resolved_accesses = resolver.resolve(analysed.accesses)
     return run
 
 
 def _read_calls(trajectory: Trajectory, run: RunContext) -> None:
     resolver = AccessResolver(
-        run.catalog, run.cwd, trajectory.home, FileCopies(run.catalog),
-        keeps_folder=trajectory.traits.keeps_folder, cut=run.cut,
-        unread=run.unread,
+        run.catalog, run.cwd, trajectory.home,
+        keeps_folder=trajectory.traits.keeps_folder, unread=run.unread,
     )  # fmt: skip
     running: dict[tuple[str, str], AnalysedCall] = {}
     for step in trajectory.steps:

@@ -2,14 +2,20 @@
 
 import pytest
 
+from skilljuror.base.trajectory import ToolResult
+from skilljuror.events.commands import patch_accesses
+from skilljuror.events.evidence import screen_output
 from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,
+    PYTHON,
+    REFERENCES,
     ROOT,
     SCRIPT,
     SKILL,
     TAXES,
     events_of,
+    file_tool,
     ran,
     touched,
 )
@@ -103,10 +109,6 @@ def test_ways_to_run_a_script_are_one_event(command):
         f"python3 - <<'EOF'\nimport sys\nsys.path.append('{BUNDLE}/scripts')\nfrom total import x\nEOF",
         f"cd {BUNDLE}/scripts && python3 -c 'import total, json'",
         f"cat > a.py <<'EOF'\nimport sys\nsys.path.append('{BUNDLE}/scripts')\nimport total\nEOF\npython3 a.py",
-        f"cp {BUNDLE}/scripts/total.py . && python3 total.py",
-        f"cp {BUNDLE}/scripts/total.py t.py && ./t.py",
-        f"cp -r {BUNDLE}/scripts . && python3 scripts/total.py",
-        f"cat {BUNDLE}/scripts/total.py > mine.py; python3 mine.py",
     ],
 )
 def test_ways_to_use_code_without_running_it(command):
@@ -215,3 +217,49 @@ def test_a_listing_aimed_at_one_bundle(command):
 def test_authoring_is_no_use(command, kind, resource):
     (event,) = events_of(ran(command))
     assert (event.kind, event.resource, event.counts) == (kind, resource, False)
+
+
+@pytest.mark.parametrize(
+    ("call", "event"),
+    [
+        (ran(PYTHON.format(f"open('{REFERENCES}/taxes.md', 'a').write('x')")), ("edit", "references/taxes.md", "none")),
+        (ran(PYTHON.format(f"open('{REFERENCES}/taxes.md', 'w').write('x')")), ("write", "references/taxes.md", "none")),
+        (ran(PYTHON.format(f"from pathlib import Path\nPath('{REFERENCES}/taxes.md').write_text('x')")), ("write", "references/taxes.md", "none")),
+        (ran(PYTHON.format(f"import json\njson.load(open('{REFERENCES}/taxes.md'))")), ("read", "references/taxes.md", "none")),
+        (ran(f"grep -rn tax {BUNDLE}", f"{BUNDLE}/SKILL.md:1:tax"), ("search", "SKILL.md", "partial")),
+        (ran(f"grep -l tax {BUNDLE}", f"{BUNDLE}/SKILL.md"), ("list", ".", "none")),
+        (file_tool("search", ToolResult("SKILL.md", 3, True), path=BUNDLE, pattern="tax"), ("list", ".", "none")),
+        (file_tool("list", ToolResult("SKILL.md", 3, True), path=BUNDLE, pattern="*.md"), ("list", ".", "none")),
+        (file_tool("write", ToolResult("ok", 3, True), path=f"{BUNDLE}/SKILL.md", written="x"), ("write", "SKILL.md", "none")),
+        (file_tool("read", ToolResult("", 3, True), path=f"{BUNDLE}/SKILL.md"), ("read", "SKILL.md", "full")),
+        (file_tool("read", ToolResult("", 3, False, unchanged=True), path=f"{BUNDLE}/SKILL.md"), ("read", "SKILL.md", "none")),
+        (file_tool("read", ToolResult("3\tx", 3, True, first_line=3), path=f"{BUNDLE}/SKILL.md", start=3), ("read", "SKILL.md", "partial")),
+    ],
+)  # fmt: skip
+def test_kinds_of_events(call, event):
+    assert [(one.kind, one.resource, one.content_exposed) for one in events_of(call)] == [event]
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [(f"grep -rn tax {BUNDLE} > out.txt", ""), (f"ls {ROOT}", "ledger\nother")],
+)
+def test_what_shows_nothing_of_one_bundle_is_none(command, output):
+    assert events_of(ran(command, output)) == []
+
+
+def test_files_of_a_patch_in_order():
+    patch = "*** Begin Patch\n*** Update File: a.md\n@@\n-x\n+y\n*** Move to: b.md\n*** Add File: c.py\n+one\n+two\n*** Delete File: d\n*** End Patch"
+    assert [(one.path, one.kind, one.written) for one in patch_accesses(patch, "/w")] == [
+        ("/w/a.md", "edit", None),
+        ("/w/b.md", "write", ""),
+        ("/w/c.py", "write", "one\ntwo"),
+        ("/w/d", "edit", None),
+    ]
+    assert patch_accesses("*** Begin Patch\n@@\n-a\n+b\n*** End Patch", "/w") == []
+
+
+def test_a_screen_is_cut_to_what_the_command_printed():
+    text = "New Terminal Output:\nroot@vm:/a# cat x\none\ntwo\nroot@vm:/a# ls\nx\n\n\n"
+    assert screen_output(text, "cat x\n") == "one\ntwo"
+    assert screen_output("New Terminal Output:\none\n\n", "cat x") == "one"

@@ -7,7 +7,6 @@ import pytest
 from skilljuror.base import work_budget
 from skilljuror.base.work_budget import WorkBudgetExceeded
 from skilljuror.events.attribute import attribute
-from skilljuror.events.context import MOST_ACCESSES
 from skilljuror.judge.signals import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.logs.discovery import discover
@@ -18,7 +17,7 @@ from tests.support.atif_documents import agent_step, document, tool_call
 from tests.support.attribution_runs import BUNDLE, FRONT, observed_events, ran, run_of
 from tests.support.counted_work import lines_run
 from tests.support.generated_texts import soon
-from tests.support.growing_inputs import each, line
+from tests.support.growing_inputs import line
 from tests.support.shell_texts import accesses
 
 
@@ -52,18 +51,6 @@ def test_a_redirection_of_nothing_is_read(text):
 def test_text_that_is_no_shell_is_read_soon(unit):
     found = soon(accesses, f"cat /s/SKILL.md\n{unit * (40_000 // len(unit))}")
     assert "/s/SKILL.md" in {one.path for one in found}
-
-
-def test_a_call_that_names_very_many_files_is_cut_and_says_so():
-    count = MOST_ACCESSES + 50
-    command = "cat " + each(count, lambda i: f"{BUNDLE}/r/{i}.md ")
-    found = attribute(run_of(ran(command, each(count, line))), None)
-    assert len(found.events) == MOST_ACCESSES
-    assert [event.resource for event in found.events[-1:]] == [f"r/{MOST_ACCESSES - 1}.md"]
-    assert found.warnings == (
-        f"at 2: the call names too many files; only the first {MOST_ACCESSES} are followed",
-    )
-    assert attribute(run_of(ran(f"cat {BUNDLE}/SKILL.md", "x")), None).warnings == ()
 
 
 def test_a_shell_text_of_which_the_end_is_not_read_says_so():
