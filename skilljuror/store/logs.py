@@ -800,17 +800,15 @@ def _earlier(
 def _link_as_text(link: SessionLink | None) -> str | None:
     if link is None:
         return None
-    paths = (path and str(path) for path in (link.continuation, link.parts_below))
-    return json.dumps([link.session, link.child, *paths, link.by_path, link.origin])
+    below = link.parts_below and str(link.parts_below)
+    return json.dumps([link.session, link.child, below, link.by_path, link.origin])
 
 
 def _link_of_text(text: str | None) -> SessionLink | None:
     if text is None:
         return None
-    session, child, continuation, below, *more = json.loads(text)
-    return SessionLink(
-        session, child, continuation and Path(continuation), below and Path(below), *more
-    )
+    session, child, below, *more = json.loads(text)
+    return SessionLink(session, child, below and Path(below), *more)
 
 
 def ingest_logs(  # noqa: PLR0913  each says another thing
