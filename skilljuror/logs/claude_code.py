@@ -6,12 +6,9 @@ tokens per message, attachments and attribution, so a session file is preferred.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from glob import escape
-from heapq import merge
 from itertools import chain
-from math import inf
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -404,24 +401,10 @@ class _SessionReader(_MessageReader):
         self._queue: list[tuple[int, str | None]] = []
         """Waiting prompts with their lines; without their text if another record has it."""
 
-    def read_parts(self, parts: Sequence[tuple[int, Path]]) -> None:
-        """Read the files of one conversation, by time if there are several."""
-        if len(parts) == 1:
-            self.run.file = parts[0][0]
-            self.read_file(parts[0][1])
-        else:
-            logs = [self._dated(index, path) for index, path in parts]
-            for _, self.run.file, line, record in merge(*logs, key=itemgetter(0)):
-                self.read(line, record)
+    def read_file(self, path: Path) -> None:
+        super().read_file(path)
         if not self._attaches:
             self.run.compactions = [replace(one, kept=None) for one in self.run.compactions]
-
-    def _dated(self, file: int, path: Path) -> Iterator[tuple[float, int, int, dict[str, Any]]]:
-        """Records of a file with their timestamp, else the previous one."""
-        latest = -inf
-        for line, record in self.lines(path):
-            latest = max(latest, as_epoch(record.get("timestamp")) or latest)
-            yield latest, file, line, record
 
     def read(self, line: int, record: dict[str, Any]) -> None:
         """Read one record, unless it repeats another: nested in a parent's file, or copied on resume."""
@@ -602,33 +585,22 @@ class ClaudeSession(RecordParser):
         """A message with content in a conversation record with sessionId and uuid."""
         return any(map(_is_message, _conversation(source.head)))
 
-    def read_files(self, reader: _SessionReader, source: Source) -> None:
-        files, own = list(enumerate(source.files)), name_of_log(source.path)
-        reader.read_parts([(index, path) for index, path in files if name_of_log(path) == own])
-        for index, path in files:
-            if name_of_log(path) != own:
-                reader.read_parts([(index, path)])
-
     def session_link(self, source: Source) -> SessionLink | None:
-        """A sub-agent's file belongs to its session. A session continues under the same name in
-        another project folder when its agent changes directory. A session that goes on under a new
-        id may begin with the records of the old one."""
+        """A sub-agent's file belongs to its session. A session that goes on under a new id may begin
+        with the records of the old one."""
         record = session_record(source.head)
         session = as_str(record, "sessionId")
         if session is None:
             return None
         if record.get("isSidechain") is True:
             return SessionLink(session, as_str(record, "agentId"))
-        moves = name_of_log(source.path) == session
-        below = source.path.parent.parent if moves else None
-        return SessionLink(session, parts_below=below, origin=as_str(record, "uuid"))
+        return SessionLink(session, origin=as_str(record, "uuid"))
 
     def neighbours(self, path: Path) -> Iterator[Path]:
-        """Logs of sub-agents, and files of the same name in other project folders."""
+        """Logs of sub-agents."""
         name = escape(name_of_log(path))
         yield from path.parent.glob(f"{name}/subagents/**/*.jsonl*")
         yield from path.parent.glob("agent-*.jsonl*")
-        yield from path.parent.parent.glob(f"*/{name}.jsonl*")
 
 
 # Stream

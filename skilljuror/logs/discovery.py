@@ -383,15 +383,8 @@ def join_session_files(sources: list[FoundSource], identify: Identify) -> list[F
     taken: set[int] = set()
     for index, link in links.items():
         if link.child is None:
-            head = _first_part(
-                sources, links, heads.setdefault((sources[index].format, link.session), []), index
-            )
-            if head == index:
-                children[index] = {}
-            else:
-                path = sources[index].source.path
-                children[head][str(path)] = {path: None}
-                taken.add(index)
+            heads.setdefault((sources[index].format, link.session), []).append(index)
+            children[index] = {}
     for index, link in links.items():
         group = heads.get((sources[index].format, _root(link.session, parents)))
         if link.child is not None and group:
@@ -411,18 +404,6 @@ def join_session_files(sources: list[FoundSource], identify: Identify) -> list[F
         for index, source in enumerate(sources)
         if index not in taken
     ]
-
-
-def _first_part(
-    sources: list[FoundSource], links: dict[int, SessionLink], group: list[int], index: int
-) -> int:
-    """The head of which a head is a part, else itself, which joins the heads of the session."""
-    below = links[index].parts_below
-    for head in group:
-        if below is not None and links[head].parts_below == below:
-            return head
-    group.append(index)
-    return index
 
 
 def _parents(links: Iterable[SessionLink]) -> dict[str, str]:
@@ -463,12 +444,8 @@ def _add_neighbours(head: FoundSource, children: Children, identify: Identify) -
     links = [(other.source.path, other.link) for other in near if other.link is not None]
     parents = _parents(other for _, other in links)
     for path, other in links:
-        if _root(other.session, parents) != link.session:
-            continue
-        if other.child is not None:
+        if other.child is not None and _root(other.session, parents) == link.session:
             children.setdefault(other.child, {})[path] = None
-        elif other.parts_below is not None and other.parts_below == link.parts_below:
-            children[str(path)] = {path: None}
 
 
 def _with_siblings(head: FoundSource, children: Children) -> FoundSource:

@@ -800,15 +800,13 @@ def _earlier(
 def _link_as_text(link: SessionLink | None) -> str | None:
     if link is None:
         return None
-    below = link.parts_below and str(link.parts_below)
-    return json.dumps([link.session, link.child, below, link.by_path, link.origin])
+    return json.dumps([link.session, link.child, link.by_path, link.origin])
 
 
 def _link_of_text(text: str | None) -> SessionLink | None:
     if text is None:
         return None
-    session, child, below, *more = json.loads(text)
-    return SessionLink(session, child, below and Path(below), *more)
+    return SessionLink(*json.loads(text))
 
 
 def ingest_logs(  # noqa: PLR0913  each says another thing

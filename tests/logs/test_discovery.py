@@ -118,15 +118,6 @@ def test_a_child_captured_twice_is_read_once(tmp_path):
     assert longer in discover([tmp_path])[0].source.siblings
 
 
-def test_a_session_goes_on_in_another_project(tmp_path):
-    for name in ("-w-harbour", "-w-harbour-docs"):
-        shutil.copytree(CLAUDE, tmp_path / "projects" / name)
-    found = [one for one in discover([tmp_path]) if one.format == "claude-session"]
-    assert len(found) == 1
-    names = [path.name for path in found[0].source.siblings]
-    assert names == ["agent-ab12cd.jsonl", f"{SESSION}.jsonl"]
-
-
 def atif(path):
     """A document of one step."""
     step = {"step_id": 1, "source": "agent", "message": path.stem}
