@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from skilljuror.base.errors import TrajectoryError
 from skilljuror.base.trajectory import Trajectory
 from skilljuror.logs import FORMATS
-from skilljuror.logs.base import LogKind, Source
-from skilljuror.logs.read import claims, parser, read
+from skilljuror.logs.base import Source
+from skilljuror.logs.read import claims, read
 from skilljuror.logs.records import HEAD_BYTES
 from tests.support import goldens, places
 from tests.support.every import every
@@ -33,12 +33,6 @@ def source_of(path: Path) -> Source:
 )
 def test_every_format_has_a_golden(name):
     assert [case for case in goldens.cases() if case.startswith(f"{name}/")]
-
-
-@every("name", FORMATS)
-def test_parsers_name_themselves(name):
-    assert parser(name).format == name
-    assert parser(name).kind in LogKind
 
 
 @every(

@@ -6,7 +6,7 @@ import shutil
 
 from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
-from tests.support import goldens, places
+from tests.support import places
 from tests.support.parsed_logs import write_json
 
 
@@ -63,16 +63,6 @@ def test_a_large_first_record_is_looked_at_again(tmp_path):
     second = {"type": "user", "sessionId": "s", "uuid": "u", "message": {"content": "hi"}}
     path = write_json(tmp_path / "s.jsonl", json.dumps(first) + "\n" + json.dumps(second) + "\n")
     assert discover([path])[0].format == "claude-session"
-
-
-def test_a_trial_is_one_source():
-    found = discover([places.GOLDENS / "harbor-trial" / "codex"])
-    read = [one.source.path for one in found if one.format]
-    assert read == [goldens.raw("harbor-trial/codex")]
-    assert {one.source.path.name for one in found if not one.format} == {
-        "SOURCE.md",
-        "expected.json",
-    }
 
 
 def test_a_job_folder_is_walked(tmp_path):

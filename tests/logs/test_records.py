@@ -127,12 +127,6 @@ def test_no_document_at_all(tmp_path):
         JsonDocument(path)
 
 
-def test_whole_lines_are_objects():
-    shape = parse_head(b'noise\n{"a":1}\n{"b":2}\n{"c":')
-    assert [list(entry) for entry in shape.records] == [["a"], ["b"]]
-    assert shape.first == {"a": 1}
-
-
 @pytest.mark.parametrize("head", [b"", b"PK\x03\x04", b"[section]\nkey=1", b"\xff\xfe", b"{"])
 def test_a_head_without_json_gives_nothing(head):
     assert parse_head(head).first == {}
