@@ -11,7 +11,6 @@ from tests.support.attribution_runs import (
     PYTHON,
     REFERENCES,
     ROOT,
-    SCRIPT,
     SKILL,
     TAXES,
     events_of,
@@ -28,38 +27,20 @@ EXEC = [("exec", "scripts/total.py")]
     "command",
     [
         f"cat {BUNDLE}/SKILL.md",
-        f"cat '{BUNDLE}/SKILL.md'",
-        f'cat "{BUNDLE}"/SKILL.md',
         "cat ~/.claude/skills/ledger/SKILL.md",
-        "cat $HOME/.claude/skills/ledger/SKILL.md",
         'cat "${HOME}/.claude/skills/ledger/SKILL.md"',
-        f"cd {BUNDLE} && cat SKILL.md",
         f"cd {ROOT}; cd ledger; cat ./SKILL.md",
         f"cd {BUNDLE}/references && cat ../SKILL.md",
-        f"pushd {BUNDLE} >/dev/null && cat SKILL.md && popd",
-        f"(cd {BUNDLE} && cat SKILL.md)",
-        f"D={BUNDLE}; cat $D/SKILL.md",
-        f'export SKILL_DIR={BUNDLE}\ncat "$SKILL_DIR/SKILL.md"',
-        f"bash -lc 'cat {BUNDLE}/SKILL.md'",
         f"bash -lc 'cat '\"'\"'{BUNDLE}/SKILL.md'\"'\"''",
         f"sudo timeout 10 cat {BUNDLE}/SKILL.md",
         f"sed -n '1,200p' {BUNDLE}/SKILL.md",
-        f"sed -n 1,200p {BUNDLE}/SKILL.md",
-        f"head -n 100 {BUNDLE}/SKILL.md",
         f"head -100 {BUNDLE}/SKILL.md",
-        f"nl -ba {BUNDLE}/SKILL.md",
         f"cat -n {BUNDLE}/SKILL.md | sed -n '1,220p'",
         f"awk 'NR<=200' {BUNDLE}/SKILL.md",
-        f"awk '{{print}}' {BUNDLE}/SKILL.md",
-        f"tail -n +1 {BUNDLE}/SKILL.md",
         f"cat < {BUNDLE}/SKILL.md",
-        f"for f in SKILL.md; do cat {BUNDLE}/$f; done",
-        f"find {BUNDLE} -name SKILL.md -exec cat {{}} +",
-        f"find {BUNDLE} -name 'SKILL.md' | xargs cat",
         f"find {BUNDLE} -name 'SKILL.md' | xargs -I{{}} cat {{}}",
         f"cat {ROOT}/*/SKILL.md",
         f"cat {BUNDLE}/SKILL.* 2>/dev/null || true",
-        f"if [ 1 = 1 ]; then cat {BUNDLE}/SKILL.md; fi",
         f"env LANG=C cat {BUNDLE}/SKILL.md",
         f'eval "cat {BUNDLE}/SKILL.md"',
         f"git show HEAD:{BUNDLE.lstrip('/')}/SKILL.md; cat {BUNDLE}/SKILL.md",
@@ -81,20 +62,13 @@ def test_ways_to_read_a_whole_file(command):
     [
         f"python3 {BUNDLE}/scripts/total.py sales.csv",
         f"{BUNDLE}/scripts/total.py sales.csv",
-        f"cd {BUNDLE} && ./scripts/total.py",
         f"cd {BUNDLE} && python scripts/total.py 2>&1 | tail -5",
         f"uv run --with pandas {BUNDLE}/scripts/total.py",
-        f"uv run python {BUNDLE}/scripts/total.py",
-        f"bash -c 'python3 {BUNDLE}/scripts/total.py'",
         f"timeout 60 python3 -u {BUNDLE}/scripts/total.py",
         f"A=1 python3 {BUNDLE}/scripts/total.py; B=2 python3 {BUNDLE}/scripts/total.py",
         f"X=$(python3 {BUNDLE}/scripts/total.py); echo $X",
-        f"source {BUNDLE}/scripts/total.py",
-        f"for i in 1 2 3; do python3 {BUNDLE}/scripts/total.py $i; done",
-        f"echo x | python3 {BUNDLE}/scripts/total.py",
         f"chmod +x {BUNDLE}/scripts/total.py && {BUNDLE}/scripts/total.py",
         f"nohup python3 {BUNDLE}/scripts/total.py &",
-        f"python3 -c \"import runpy; runpy.run_path('{BUNDLE}/scripts/total.py')\"",
     ],
 )
 def test_ways_to_run_a_script_are_one_event(command):
@@ -157,23 +131,6 @@ def test_what_is_no_event(command):
 def test_real_lines_of_a_part(command, output, lines, exposed):
     (event,) = events_of(ran(command, output))
     assert (event.content_exposed, event.lines) == (exposed, lines)
-
-
-def test_two_files_in_one_command_are_two_events():
-    found = touched(
-        f"cat {BUNDLE}/references/taxes.md; cat {BUNDLE}/scripts/total.py", TAXES + SCRIPT
-    )
-    assert found == [("read", "references/taxes.md"), ("read", "scripts/total.py")]
-
-
-def test_a_glob_is_one_event_per_file():
-    found = events_of(ran(f"cd {BUNDLE} && cat SKILL.md references/*.md", SKILL + FORMAT + TAXES))
-    assert [one.resource for one in found] == [
-        "SKILL.md",
-        "references/format.md",
-        "references/taxes.md",
-    ]
-    assert {one.content_exposed for one in found} == {"full"}
 
 
 def test_a_script_that_prints_a_file_is_a_read_by_python():
