@@ -63,6 +63,7 @@ RULES = (
     Rule("programs: sed", {f"{CMD}:sed_selection": gives(WHOLE_FILE)}),
     Rule("programs: narrowed by pipes", {"access:LineSelection.narrowed": lambda self, outer: self}),
     Rule("programs: names and sizes", {f"{PIPE}.list_names": none}),
+    Rule("programs: cp", {f"{PIPE}.copy": none}, kept=REAL + "; a helper trial runs a copy of a script"),
     Rule("programs: apply_patch", {f"{CMD}:patch_accesses": gives([])}),
     Rule("programs: unknown", {f"{PIPE}._unknown": none}),
     Rule("programs: redirections", {f"{PIPE}._write": none}),
@@ -74,6 +75,7 @@ RULES = (
     Rule("python: what is printed", {"python_calls:_opened": same}),
     # resolution
     Rule("globs: known names", {f"{CAT}.expand": gives([])}),
+    Rule("copies", {"catalog:FileCopies.add": none}, kept=REAL + "; a helper trial runs a copy of a script"),
     Rule("scripts run", {f"{RES}._run": nothing}),
     Rule("calls: typed into a shell", {f"{CTX}:typed_text": gives("")}),
     Rule("calls: unknown tools", {f"{RES}._unknown_tool": gives([])}),
@@ -103,6 +105,8 @@ RULES = (
     # events
     Rule("injected: trees", {f"{ATTR}:_tree": nothing}),
     Rule("injected: files", {f"{ATTR}:_injected_file": nothing}),
+    Rule("injected: texts of offered skills", {f"{ATTR}:_skill_text_in_prompt": nothing},
+         kept="trajectories/pi/tree: a study's Skill stands in a message of its own."),
     Rule("injected: loaded before", {f"{ATTR}:_LOADED_BEFORE": NEVER}),
     Rule("injected: forked", {f"{ATTR}:_IN_SUB_AGENT": NEVER}),
     Rule("injected: arguments", {f"{ATTR}:_without_arguments": same}),

@@ -77,6 +77,8 @@ class Access(Struct, frozen=True, gc=False):
     note: str = ""
     written: str | None = None
     """Text written (write), if known."""
+    source: str | None = None
+    """Source of a copy (write)."""
 
     @property
     def prints(self) -> bool:

@@ -308,6 +308,10 @@ _LOADED_BEFORE = re.compile(
 _BODY_END = re.compile(
     r"\n[^\S\n]*(?:Base directory for this skill: |<skill_files>|</skill_content>)"
 )
+_SHORTEST_PROMPT = 40
+"""Minimum characters of a message that may contain a Skill's text."""
+_FEWEST_LINES = 3
+"""Minimum distinctive lines of a SKILL.md in such a message."""
 _APPENDED = "\nARGUMENTS: "
 """Before the arguments at the end of a body that does not say where they belong."""
 _NO_BODY = "no text of the body in the log"
@@ -327,6 +331,8 @@ def message_events(message: Message, run: RunContext) -> Iterator[Placed]:
         yield from _injected_file(message, run, "injected")
     elif message.kind == "tree":
         yield from _tree(message, run)
+    elif message.kind in {"prompt", "system", "other"} and run.catalog.known:
+        yield from _skill_text_in_prompt(message, run)
 
 
 def _skill_root(name: str, run: RunContext, path: str | None = None) -> ResourceLocation:
@@ -409,11 +415,25 @@ def _tree(message: Message, run: RunContext) -> Iterator[Placed]:
     """A tree of the workspace discloses the names of a Skill's files."""
     if "SKILL.md" not in message.text:
         return
-    entries = {line.strip(" │├└─|`-+/\t") for line in message.text[:400_000].splitlines()}
+    entries = {line.strip(" │├└─|`-+/\t") for line in message.text.splitlines()}
     for bare in sorted(run.catalog.names.keys() & entries):
         location = replace(_skill_root(bare, run), resource=".")
         evidence = ReadEvidence("none", None, ok=True, witness="content", note=_NAMES_ONLY)
         yield _event(run, location, "list", "injected", evidence, of=message)
+
+
+def _skill_text_in_prompt(message: Message, run: RunContext) -> Iterator[Placed]:
+    """A prompt with the text of an offered SKILL.md activates it without a call."""
+    if len(message.text) < _SHORTEST_PROMPT:
+        return
+    matches = run.line_index.matches(TextLines.of(message.text.splitlines()))
+    for (skill, resource), match in matches.items():
+        half = match.lines * 2 >= run.line_index.files[skill, resource].filled
+        if is_root(resource) and half and match.distinctive >= _FEWEST_LINES:
+            bundled = skill in run.catalog.bundled
+            location = ResourceLocation(skill, resource, bundled)
+            evidence = _evidence_of_match(match, location, run, match.first[:120])
+            yield _event(run, location, "activate", "injected", evidence, of=message)
 
 
 def skill_call_events(analysed: AnalysedCall, run: RunContext) -> Iterator[Placed]:
@@ -577,7 +597,6 @@ _NO_READ = re.compile(
 )
 """Differences, and screens of other agents: the agent did not read the file itself. Real logs of
 agents that develop a Skill (agentv, read with a bundle) need it."""
-_LONGEST_COMMAND = 4000
 _LEAST_SHARE = 2 / 3
 """Minimum share of an output's non-blank lines that come from resources. Documents, code and reports
 quote a Skill, and files written from its template share its lines, but are not the resource; a copy
@@ -592,7 +611,7 @@ def _unclaimed_reads(
     reads = action in {"shell", "python", "poll", "read", "other"}
     if not reads or not run.line_index.files or len(output.lines) < 2:
         return
-    if _NO_READ.search((analysed.call.command or "")[:_LONGEST_COMMAND]):
+    if _NO_READ.search(analysed.call.command or ""):
         return
     matches = run.line_index.matches(output.text_lines)
     explained = {resolved.key for call in together for resolved in call.resolved_accesses}
@@ -626,8 +645,6 @@ def _unclaimed_reads(
 # Tools of which nobody knows what they do.
 
 
-_LONGEST_TEXT = 400_000
-"""Characters of a call or an answer to search for paths."""
 _PATH = re.compile(r"[^\s\"'`<>|;,(){}\[\]=$\\]{1,500}")
 
 
@@ -661,7 +678,7 @@ def _named_places(text: str, analysed: AnalysedCall, run: RunContext) -> Iterato
     """Files and folders of known Skills that a text names by their paths."""
     if not run.catalog.named_in(text):
         return
-    for token in set(_PATH.findall(text[:_LONGEST_TEXT])):
+    for token in set(_PATH.findall(text)):
         path = join(analysed.call.workdir or run.cwd, expand_home(token.rstrip(".:"), None))
         place = run.catalog.locate(path)
         if place and place.skill and bare_skill_name(place.skill) in run.catalog.names:

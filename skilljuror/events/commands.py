@@ -571,6 +571,14 @@ class Pipeline(Struct):
         self.done[before:] = [replace(one, needs_evidence=one.glob) for one in self.done[before:]]
         self.stream = [replace(one, needs_evidence=one.glob) for one in self.stream]
 
+    def copy(self, command: Command) -> None:
+        """`cp a b`: b is written, a is used but not shown."""
+        *sources, target = command.operands({"-t", "-m", "-S"}) or [Word("")]
+        for word in sources:
+            source = self.access(command, word, "read", shown=False, note="copied")
+            self.done.append(replace(source, bundle_files_only=True))
+            self.done.append(self.access(command, target, "write", source=source.path))
+
     def patch(self, command: Command) -> None:
         patch = command.body or next((word.text for word in command.words[1:]), "")
         self.done += patch_accesses(patch, self.shell.cwd)
@@ -591,6 +599,7 @@ class Pipeline(Struct):
 
     def _write(self, command: Command, word: Word) -> None:
         """Send the stream into a file."""
+        source = next((access.path for access in self.stream if access.kind == "read"), None)
         self.hide()
         self.done = [replace(one, shown=one.shown and one.kind != "exec") for one in self.done]
         written = command.body
@@ -598,7 +607,7 @@ class Pipeline(Struct):
             written = " ".join(argument.text for argument in command.words[1:])
         if word.text != "/dev/null":
             kind: EventKind = "edit" if command.appends else "write"
-            self.done.append(self.access(command, word, kind, written=written))
+            self.done.append(self.access(command, word, kind, written=written, source=source))
 
 
 _HANDLERS: dict[str, Callable[[Pipeline, Command], None]] = {
@@ -609,6 +618,7 @@ _HANDLERS: dict[str, Callable[[Pipeline, Command], None]] = {
     **dict.fromkeys(SHELLS, Pipeline.run_shell),
     **dict.fromkeys(("cd", "pushd"), Pipeline.change_folder),
     **dict.fromkeys(("export", "local", "declare", "readonly"), Pipeline.declare),
+    **dict.fromkeys(("cp", "install"), Pipeline.copy),
     **dict.fromkeys(("apply_patch", "applypatch"), Pipeline.patch),
     "xargs": Pipeline.xargs,
 }

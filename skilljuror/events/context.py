@@ -29,6 +29,7 @@ from skilljuror.events.access import (
     name_of,
 )
 from skilljuror.events.catalog import (
+    FileCopies,
     ResolvedAccess,
     ResourceLocation,
     SkillCatalog,
@@ -58,11 +59,12 @@ _READS = re.compile(r"read|view|open|cat|fetch|load|show|get", re.IGNORECASE)
 
 
 class AccessResolver(Struct):
-    """Resolves calls in order, and remembers scripts that the agent wrote."""
+    """Resolves calls in order, and remembers earlier scripts and copies."""
 
     catalog: SkillCatalog
     cwd: str | None
     home: str | None
+    copies: FileCopies
     keeps_folder: bool = False
     """Each agent has one persistent shell, whose folder persists too."""
     scripts: dict[str, list[ResolvedAccess]] = field(default_factory=dict)
@@ -80,7 +82,7 @@ class AccessResolver(Struct):
         return self.resolve(accesses), accesses
 
     def resolve(self, accesses: list[Access]) -> list[ResolvedAccess]:
-        """Return accesses that are resources, and remember written scripts."""
+        """Return accesses that are resources, and remember writes and copies."""
         resolved: list[ResolvedAccess] = []
         for access in accesses:
             for location in self._locations(access):
@@ -138,10 +140,10 @@ class AccessResolver(Struct):
         return accesses
 
     def _relevant(self, text: str, folder: str | None) -> bool:
-        """Whether a text may name a resource, or a script that touches one."""
+        """Whether a text may name a resource, a copy, or a script that touches one."""
         if self.catalog.named_in(text) or (folder and self.catalog.locate(folder + "/x")):
             return True
-        return any(name_of(path) in text for path in self.scripts)
+        return any(name_of(path) in text for path in (*self.copies.originals, *self.scripts))
 
     def _file_tool(self, call: ToolCall, folder: str | None) -> list[Access]:
         """Path of a file tool. Reads and listings must be in a bundle; searches and writes may
@@ -188,6 +190,8 @@ class AccessResolver(Struct):
         if access.kind != "list" and (access.glob or is_glob(path)):
             return self.catalog.expand(path)
         location = self.catalog.locate(path)
+        if location is None and access.kind in {"read", "search"}:
+            location = self.copies.locate(path)
         return [location] if location is not None and self._acceptable(access, location) else []
 
     def _acceptable(self, access: Access, location: ResourceLocation) -> bool:
@@ -202,10 +206,10 @@ class AccessResolver(Struct):
             return known if self.catalog.known else named_as_file
         return True
 
-    # What earlier calls wrote.
+    # What earlier calls wrote and copied.
 
     def _run(self, access: Access, order: int) -> Iterator[ResolvedAccess]:
-        """Accesses of running a script written earlier."""
+        """Accesses of running a script written or copied earlier."""
         for resolved in self.scripts.get(access.path, ()):
             used = replace(
                 resolved.access,
@@ -215,6 +219,10 @@ class AccessResolver(Struct):
                 note=f"run of {access.path}",
             )
             yield replace(resolved, access=used, order=order)
+        location = self.copies.locate(access.path)
+        if location and not location.folder:
+            ran = replace(access, kind="import", note="a copy of it was run")
+            yield ResolvedAccess(ran, location, order)
 
     def _mentions(self, access: Access, order: int) -> Iterator[ResolvedAccess]:
         """Modules named in code that is written but not run yet."""
@@ -224,7 +232,9 @@ class AccessResolver(Struct):
                 yield replace(inner, access=named, order=order)
 
     def _remember(self, access: Access) -> None:
-        """Remember a script's accesses."""
+        """Remember the original of a copy, and a script's accesses."""
+        if access.source:
+            self.copies.add(access.path, access.source, self.cwd)
         if not access.written or not self.catalog.named_in(access.written):
             return
         text, ending = access.written[:MAX_COMMAND], access.path.rpartition(".")[2]
@@ -246,8 +256,6 @@ def typed_text(call: ToolCall) -> str:
     return given.strip() if isinstance(given, str) else ""
 
 
-_LONGEST_RESULT = 400_000
-"""Maximum characters of a result to search for a base directory."""
 _BASE_DIRECTORY = re.compile(
     r"^\**Base directory(?: for this skill)?\**: (?:file://)?([^\n]{1,1000})", re.MULTILINE
 )
@@ -330,7 +338,7 @@ def build_run_context(
     _read_calls(trajectory, run)
     if not catalog.known:
         _learn(run)
-        resolver = AccessResolver(catalog, run.cwd, trajectory.home)
+        resolver = AccessResolver(catalog, run.cwd, trajectory.home, FileCopies(catalog))
         for analysed in run.analysed_calls:
             if analysed.accesses:
                 analysed.resolved_accesses = resolver.resolve(analysed.accesses)
@@ -339,7 +347,7 @@ def build_run_context(
 
 def _read_calls(trajectory: Trajectory, run: RunContext) -> None:
     resolver = AccessResolver(
-        run.catalog, run.cwd, trajectory.home,
+        run.catalog, run.cwd, trajectory.home, FileCopies(run.catalog),
         keeps_folder=trajectory.traits.keeps_folder, unread=run.unread,
     )  # fmt: skip
     running: dict[tuple[str, str], AnalysedCall] = {}
@@ -381,7 +389,7 @@ def _answered_calls(step: Step) -> Iterator[tuple[ToolCall, ToolResult | None]]:
 
 def _learn_skill(name: str, result: ToolResult | None, catalog: SkillCatalog) -> None:
     """Add a Skill loaded by a tool, with its location if the answer has it."""
-    text = result.text[:_LONGEST_RESULT] if result else ""
+    text = result.text if result else ""
     base = _BASE_DIRECTORY.search(text) if "Base directory" in text else None
     folder = base[1].strip().rstrip("/") if base else ""
     if absolute(folder) and name_of(folder) == bare_skill_name(name):

@@ -83,6 +83,11 @@ def test_ways_to_run_a_script_are_one_event(command):
         f"python3 - <<'EOF'\nimport sys\nsys.path.append('{BUNDLE}/scripts')\nfrom total import x\nEOF",
         f"cd {BUNDLE}/scripts && python3 -c 'import total, json'",
         f"cat > a.py <<'EOF'\nimport sys\nsys.path.append('{BUNDLE}/scripts')\nimport total\nEOF\npython3 a.py",
+        f"cp {BUNDLE}/scripts/total.py . && python3 total.py",
+        f"cp {BUNDLE}/scripts/total.py t.py && ./t.py",
+        f"cp -r {BUNDLE}/scripts tools && python3 tools/total.py x.csv",
+        f"cp -r {BUNDLE} /tmp/mine && cat /tmp/mine/SKILL.md && python3 /tmp/mine/scripts/total.py",
+        f"cat {BUNDLE}/scripts/total.py > mine.py; python3 mine.py",
     ],
 )
 def test_ways_to_use_code_without_running_it(command):
@@ -115,6 +120,21 @@ def test_ways_to_use_code_without_running_it(command):
 )
 def test_what_is_no_event(command):
     assert touched(command, "ok\n") == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"cp -r {BUNDLE} . && cat notes.md README.md",
+        f"cp -r {BUNDLE} /tmp && cat /tmp/references.md",
+        f"cp {BUNDLE}/references/taxes.md . && cat other.md",
+        f"cp -r {BUNDLE} /tmp/mine && cat /tmp/mine/unheard-of.txt",
+        "mkdir -p skills/ledger && cp notes.md skills/ledger/SKILL.md && cat skills/ledger/SKILL.md",
+    ],
+)
+def test_what_lies_beside_a_copy_is_none(command):
+    found = events_of(ran(command, TAXES), manifest=None)
+    assert {one.content_exposed for one in found} <= {"none"}
 
 
 @pytest.mark.parametrize(

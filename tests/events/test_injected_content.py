@@ -101,6 +101,13 @@ def test_a_message_that_only_names_the_skill_is_no_event(kind):
     assert events_of(messages=(Message("main", kind, text, 3, 0),)) == []
 
 
+def test_a_prompt_that_holds_the_text_of_a_skill_activates_it():
+    (event,) = events_of(
+        messages=(Message("main", "system", f"Rules.\n\n{SKILL}\nBe kind.", 1, 0),)
+    )
+    assert (event.kind, event.via, event.witness) == ("activate", "injected", "content")
+
+
 def test_a_workspace_tree_discloses_names():
     text = "work/\n├── .claude/\n│   └── skills/\n│       └── ledger/\n│           └── SKILL.md\n"
     (event,) = events_of(messages=(Message("main", "tree", text, 2, 0),))
