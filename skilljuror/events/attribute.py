@@ -50,8 +50,6 @@ from skilljuror.events.evidence import (
     utf8_size,
 )
 
-_HIGHEST_LINE = 2**31 - 1
-"""Maximum line number."""
 _UNREAD = "the shell command is not understood to its end; what follows is left to its output"
 
 Position = tuple[int, int, int, int]
@@ -141,8 +139,6 @@ def _event(  # noqa: PLR0913
         file, line, agent, step, call, call_id = of.file, of.line, of.agent, of.step, -1, None
     skill, resource = key = location.skill, location.resource
     lines, size = evidence.lines, evidence.size
-    if lines and any(not 0 < first <= last <= _HIGHEST_LINE for first, last in lines):
-        lines = None
     indexed = run.line_index.files.get(key)
     if indexed is not None and lines and evidence.exposed != "none":
         size = indexed.size(lines)

@@ -345,10 +345,6 @@ class FileCopies(Struct):
 
     def _original(self, path: str) -> str | None:
         """Original of a copy, or of a file in a copied folder."""
-        below, at = "", path
-        while at:
-            if at in self.originals:
-                return normalised(f"{self.originals[at]}/{below}") if below else self.originals[at]
-            below = f"{name_of(at)}/{below}" if below else name_of(at)
-            at = folder_of(at) if at != "/" else ""
-        return None
+        copies = [at for at in self.originals if f"{path}/".startswith(f"{at}/")]
+        copy = max(copies, key=len, default=None)
+        return None if copy is None else normalised(self.originals[copy] + path[len(copy) :])

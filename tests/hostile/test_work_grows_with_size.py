@@ -12,8 +12,7 @@ import pytest
 
 from skilljuror.base.work_budget import work_budget
 from skilljuror.events.attribute import attribute
-from skilljuror.events.commands import patch_accesses
-from skilljuror.events.python_calls import python_accesses
+from skilljuror.events.commands import patch_accesses, python_accesses
 from skilljuror.judge.signals import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.layouts.build.build import build_source
