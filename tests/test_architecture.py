@@ -17,7 +17,7 @@ FLOORS = (
 """The rooms, from the ground up: a room imports rooms before it, never one behind it."""
 
 LINES = {
-    "base": 5_600, "measures": 2_050, "skill": 2_100, "logs": 6_550, "events": 3_300, "audit": 9_450,
+    "base": 5_600, "measures": 2_050, "skill": 2_100, "logs": 6_600, "events": 3_300, "audit": 9_450,
     "harness": 5_100, "layouts": 7_250, "store": 4_050, "study": 5_400, "judge": 4_050,
     "report": 5_150, "review": 1_850, "cli": 3_300,
 }  # fmt: skip

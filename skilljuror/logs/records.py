@@ -13,7 +13,6 @@ import math
 import re
 import sys
 import zlib
-from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -202,24 +201,14 @@ def decode_glued(line: bytes) -> tuple[list[Any], bool]:
 
 
 def parse_partial(text: str) -> Any:
-    """Decode the valid beginning of a JSON text: incomplete strings and numbers are dropped,
-    incomplete objects and lists are kept. None without any value."""
+    """Decode JSON text that may be cut off: incomplete strings and numbers are dropped, incomplete
+    objects and lists are kept. None if it is not JSON."""
     data = text.lstrip(_PADDING).encode()
-    if _begins_json(data):
-        return from_json(data, partial_mode=True)
     data = _HALF_CHARACTERS.sub(lambda match: b"?" if match[1] else match[0], data)
-    wrong_from = bisect_left(
-        range(1, len(data) + 1), True, key=lambda end: not _begins_json(data[:end])
-    )
-    return from_json(data[:wrong_from], partial_mode=True) if wrong_from else None
-
-
-def _begins_json(data: bytes) -> bool:
     try:
-        from_json(data, partial_mode=True)
+        return from_json(data, partial_mode=True) if data else None
     except ValueError:
-        return False
-    return True
+        return None
 
 
 # Files
