@@ -189,7 +189,7 @@ def audit(
     from skilljuror.report.audit import FORMATS, AuditReport, as_markdown
     from skilljuror.review.waivers import ACCEPTED, accept_known, read_accepted
     from skilljuror.review.waivers import accept as write_accepted
-    from skilljuror.skill.bundles.revision import file_at, load_named, revision_of
+    from skilljuror.skill.revision import file_at, load_named, revision_of
 
     if rules:
         return _rules(source)
@@ -275,7 +275,7 @@ def _top(name: str) -> Path:
 
 def _in_repository(name: str) -> str:
     """Path of a bundle from the top of its repository; "." for the top."""
-    from skilljuror.skill.bundles.revision import revision_of
+    from skilljuror.skill.revision import revision_of
 
     if named := revision_of(name):
         return str(PurePosixPath(named[1] or "."))

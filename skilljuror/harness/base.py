@@ -25,7 +25,7 @@ from skilljuror.base.study import (
     TrialRecord,
 )
 from skilljuror.harness.sandbox import HOME
-from skilljuror.skill.markdown.frontmatter import parse_frontmatter, plain_field
+from skilljuror.skill.markdown import parse_frontmatter, plain_field
 
 _CANARY = re.compile(r"\s*(?:<!--|#).*canary.*", re.IGNORECASE)
 _LISTING = """

@@ -20,7 +20,7 @@ from skilljuror.layouts.build.build import BuildInProgress, PlanEngine, transfor
 from skilljuror.layouts.build.folder import safe_target
 from skilljuror.layouts.build.manifests import CONTEXT_LIMIT, READ_LIMIT, SMALL_FILE
 from skilljuror.report.headline import say
-from skilljuror.skill.bundles.revision import load_named
+from skilljuror.skill.revision import load_named
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import run
 

@@ -48,7 +48,7 @@ from skilljuror.harness.tasks import (
     missing_parts,
     task_settings,
 )
-from skilljuror.skill.units.critical_tokens import critical_tokens
+from skilljuror.skill.critical_tokens import critical_tokens
 from skilljuror.store.checks import read_checks
 from skilljuror.study.plan import (
     agents_of,

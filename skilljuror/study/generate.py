@@ -54,12 +54,16 @@ from skilljuror.harness.tasks import (
     task_name,
 )
 from skilljuror.layouts.llm.rewrite import RewriteAnswer
-from skilljuror.skill.bundles import load_bundle, write_bundle
-from skilljuror.skill.bundles.limits import ReadBudget, check_path
-from skilljuror.skill.bundles.reader import make_bundle, source_slug
-from skilljuror.skill.bundles.revision import commit_of, load_named, revision_of
-from skilljuror.skill.markdown.block_index import Heading, MarkdownIndex, slug
-from skilljuror.skill.markdown.text_file import read_text
+from skilljuror.skill.bundles import (
+    ReadBudget,
+    check_path,
+    load_bundle,
+    make_bundle,
+    source_slug,
+    write_bundle,
+)
+from skilljuror.skill.markdown import Heading, MarkdownIndex, read_text, slug
+from skilljuror.skill.revision import commit_of, load_named, revision_of
 from skilljuror.store import open_write
 from skilljuror.store.connect import database_to_fill
 from skilljuror.store.trials import ingest_trials
@@ -86,7 +90,7 @@ _COMPARED = CONTENT_KINDS - {"field"}
 """Kinds of units that are compared; every Skill has a frontmatter."""
 _FILE = re.compile(r"(?<![\w/.-])[\w./-]*\w\.[A-Za-z]\w{0,4}(?![\w-])")
 """A name of a file: letters before a dot and a short extension."""
-_INVALID = ("frontmatter-missing", "frontmatter-invalid", "frontmatter-long", "skills-ref", "root-name")  # fmt: skip
+_INVALID = ("frontmatter-missing", "frontmatter-invalid", "skills-ref", "root-name")  # fmt: skip
 _IN_ANSWER = re.compile(r"(?:^|/)generated-(?:skills|tasks)[/:]|^answer[/:]")
 """A file of the answer in the lists of files that were not read."""
 _FIXED = ("trials_per_cell", "tasks", "conditions")

@@ -51,8 +51,8 @@ from skilljuror.layouts.build.given_skills import GivenSkills
 from skilljuror.layouts.build.scopes import flat_page
 from skilljuror.layouts.layouts.without_section import PREFIX, titles_of
 from skilljuror.skill.bundles import load_bundle, write_bundle
-from skilljuror.skill.markdown.block_index import slug
-from skilljuror.skill.units.critical_tokens import critical_tokens
+from skilljuror.skill.critical_tokens import critical_tokens
+from skilljuror.skill.markdown import slug
 from skilljuror.study.plan import freeze, load_study
 
 NO_SKILL, CREDENTIAL, REFUSED = "no Skill", "external credential", "refused by the plan"
