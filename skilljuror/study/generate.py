@@ -52,6 +52,7 @@ from skilljuror.harness.tasks import (
     can_name_trials,
     copy_environment_folder,
     task_name,
+    task_settings,
 )
 from skilljuror.layouts.llm.rewrite import RewriteAnswer
 from skilljuror.skill.bundles import (
@@ -70,6 +71,7 @@ from skilljuror.store.trials import ingest_trials
 from skilljuror.study.check import prove_folders
 from skilljuror.study.plan import load_study
 from skilljuror.study.run import run_study
+from skilljuror.study.task_sources import to_toml
 
 SKILLS, MADE = "skills", "made-tasks"
 """Folders of the generated Skills and tasks."""
@@ -534,11 +536,8 @@ def write_task(order: Order, target: Path) -> None:
 
 def _settings(task: Path) -> str:
     """A task's task.toml without the tables of its verifier and solution."""
-    text = (task / "task.toml").read_text(encoding="utf-8")
-    tables = re.split(r"(?m)^(?=\s*\[)", text)
-    return "".join(
-        table for table in tables if not re.match(r"\s*\[+\s*(?:verifier|solution)\b", table)
-    )
+    settings = task_settings(task)
+    return to_toml({key: settings[key] for key in settings if key not in {"verifier", "solution"}})
 
 
 def answer_of(record: TrialRecord, raw: Path, order: Order) -> Bundle:

@@ -1,6 +1,9 @@
 """Study files that `init` writes: each is one that `plan` takes."""
 
 import json
+import re
+import subprocess
+import tarfile
 
 import pytest
 import yaml
@@ -8,12 +11,15 @@ import yaml
 from skilljuror.base.errors import UsageError
 from skilljuror.base.study import StudyConfig
 from skilljuror.harness.base import time_limit
+from skilljuror.harness.tasks import task_settings
 from skilljuror.layouts.build.given_skills import GivenSkills
-from skilljuror.study.init_study import StudySource, init_study
+from skilljuror.study.init_study import StudySource, init_study, repository
 from skilljuror.study.plan import freeze, load_study
+from skilljuror.study.run import run_study
 from tests.support.cli_process import call, complaint
 from tests.support.git_repositories import git
 from tests.support.harness_tasks import SKILL, make_task, write_tree
+from tests.support.studies import PROGRAMS, edit_study
 
 SETTINGS = "[agent]\ntimeout_sec = 1200.0\n[verifier]\ntimeout_sec = 90.5\n"
 ASKS = '[verifier.env]\nOPENAI_API_KEY = "${OPENAI_API_KEY}"\nMODE = "fast"\n'
@@ -344,3 +350,160 @@ def test_a_skill_with_a_link_or_a_huge_file_is_refused(tmp_path, what):
     told = complaint(call("init", "--evals", "brew", cwd=tmp_path))
     assert "evals/files/x" in told or "evals/evals.json" in told
     assert [path.name for path in tmp_path.iterdir()] == ["brew"]
+
+
+MD = """---
+schema_version: "1.3"
+metadata: {category: tea, tags: [a, "b\\x7f"], since: 2026-01-02}
+agent: {timeout_sec: 30}
+SETTINGS
+---
+BODY
+"""
+SANDBOX = "sandbox: {memory_mb: 512, env: {MODE: fast}}"
+PACKAGE = {
+    "verifier/test.sh": '#!/bin/bash\necho 1 > "$LOGS_DIR/verifier/reward.txt"\n',
+    "oracle/solve.sh": "true\n",
+    "environment/in.txt": "tea\n",
+    "environment/skills/brew/SKILL.md": SKILL,
+    "README.md": "x\n",
+}
+
+
+def package(folder, settings=SANDBOX, body="# Tea\n\n## prompt\n\nBrew.\n"):
+    text = MD.replace("SETTINGS", settings).replace("BODY", body)
+    return write_tree(folder, {**PACKAGE, "task.md": text})
+
+
+def test_task_md_packages_of_both_spellings_become_the_same_task(tmp_path):
+    package(tmp_path / "in/one")
+    package(tmp_path / "in/two", SANDBOX.replace("sandbox", "environment"), "Brew.")
+    new = init_study(StudySource(tasks_dir=tmp_path / "in"), tmp_path / "study.yaml")
+    assert (new.tasks, new.excluded) == (2, {})
+    one, two = (tmp_path / "tasks" / name for name in ("one", "two"))
+    assert (one / "instruction.md").read_text() == "Brew.\n"
+    for path in ("instruction.md", "task.toml", "tests/test.sh", "solution/solve.sh"):
+        assert (one / path).read_bytes() == (two / path).read_bytes()
+    settings = task_settings(one)
+    assert settings["environment"] == {"memory_mb": 512, "env": {"MODE": "fast"}}
+    assert settings["metadata"]["tags"] == ["a", "b\x7f"]
+    assert of(one, "source.json")["left_out"] == ["README.md"]
+
+
+REFUSED = {
+    "unknown": ("sandbxo: {}", r"sandbxo: is unknown; choose one of"),
+    "both": (f"{SANDBOX}\nenvironment: {{}}", r"sandbox: both 'sandbox' and 'environment'"),
+    "hosts": ("sandbox: {network_mode: allowlist}", r"allowed_hosts: is missing"),
+    "roles": ("agents: {roles: {a: {}}}", r"agents: several agents, turns or steps"),
+    "judge": ("verifier: {type: llm-judge}", r"verifier\.type: 'llm-judge' does not run"),
+    "table": ("sandbox: big", r"environment: is a str; write a mapping"),
+    "bomb": ("a: &a [x, x]\nb: [*a, *a]", r"front matter: .*aliases"),
+    "long": ("x: " + "y" * 40_000, r"front matter: .*longer than"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_package_that_cannot_run_is_excluded_by_name(tmp_path, name):
+    settings, said = REFUSED[name]
+    package(tmp_path / "in/good")
+    package(tmp_path / "in/odd", settings)
+    new = init_study(StudySource(tasks_dir=tmp_path / "in"), tmp_path / "study.yaml")
+    assert new.excluded == {"refused by the plan": 1}
+    (row,) = yaml.safe_load(new.file.read_text())["exclude"]
+    assert row["task"] == "odd"
+    assert re.search(said, row["reason"])
+    assert not (tmp_path / "tasks/odd").exists()
+
+
+@pytest.fixture
+def repo(tmp_path):
+    """(folder, commit) of a repository with a Skill of its own, a link and export rules."""
+    folder = write_tree(
+        tmp_path / "repo",
+        {
+            ".claude/skills/own/SKILL.md": SKILL, "src/a.py": "print(1)\n", "run.sh": "true\n",
+            ".gitattributes": "src export-ignore\nrun.sh export-subst\n",
+        },
+    )  # fmt: skip
+    (folder / "link.py").symlink_to("src/a.py")
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "one")
+    write_tree(tmp_path, {"Print two.md": "Make a.py print 2.\n", "brew/SKILL.md": SKILL})
+    return folder, head(folder)
+
+
+def head(folder):
+    words = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_a_repository_at_a_commit_is_a_task_that_runs(repo, tmp_path):
+    folder, commit = repo
+    test = 'grep -q "print(2)" src/a.py link.py && r=1 || r=0\necho $r > "$LOGS_DIR/verifier/reward.txt"\n'
+    write_tree(tmp_path, {"tests/test.sh": f"#!/bin/bash\n{test}"})
+    (folder / "src/a.py").write_text("not committed\n")
+    chosen = repository(folder, commit, tmp_path / "Print two.md", tmp_path / "tests")
+    source = StudySource(repository=chosen, skill=tmp_path / "brew")
+    new = init_study(source, tmp_path / "study.yaml")
+    task = tmp_path / "tasks/print-two"
+    origin = of(task, "source.json")
+    assert (origin["kind"], origin["commit"], origin["path"]) == ("repository", commit, "repo")
+    assert origin["stripped"] == [".claude/skills"]
+    with tarfile.open(task / "environment/repo.tar") as archive:
+        assert archive.getnames() == [".gitattributes", "link.py", "run.sh", "src/a.py"]
+        assert {one.mtime for one in archive} == {0}
+    init_study(source, tmp_path / "study.yaml")
+    agent = {"name": f"{PROGRAMS}:shell", "options": {"script": "echo 'print(2)' > src/a.py"}}
+    edit_study(new.file, agent=agent, trials_per_cell=1, harness={"options": {"isolation": "none"}})
+    conditions = [{"name": "a"}, {"name": "b"}]
+    edit_study(new.file, conditions=conditions, contrast={"treatment": "b", "control": "a"})
+    assert run_study(new.file, tmp_path / "out").outcomes[0].rewards == {"1": 2}
+
+
+def test_a_repository_without_tests_is_judged_by_a_rubric(repo, tmp_path):
+    folder, commit = repo
+    chosen = repository(folder, commit, tmp_path / "Print two.md", None)
+    source = StudySource(repository=chosen, skill=tmp_path / "brew")
+    assert load_study(init_study(source, tmp_path / "study.yaml").file).primary_outcome == "checks"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"commit": "abc1234"}, "is not a full hash"),
+        ({"commit": ""}, "is not a full hash"),
+        ({"commit": "1" * 40}, "commit 111111111111 cannot be read"),
+        ({"folder": "https://example.org/x"}, "is an address; clone it"),
+        ({"requirement": "none.md"}, "none.md.*name a text file"),
+        ({"tests": "brew"}, "neither test.sh nor a test_"),
+        ({"requirement": None}, "go together"),
+        ({"add": "docs/SKILL.md"}, "docs/SKILL.md at .* would be visible to an arm"),
+        ({"link": "/etc/passwd"}, "'out' at .* is a link out of the repository"),
+    ],
+)
+def test_a_repository_that_is_none_is_refused_in_one_line(repo, tmp_path, more, said):
+    folder, commit = repo
+    if "add" in more or "link" in more:
+        write_tree(folder, {more["add"]: SKILL} if "add" in more else {})
+        if "link" in more:
+            (folder / "out").symlink_to(more["link"])
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", "two")
+        commit = head(folder)
+    given = {
+        "folder": folder,
+        "commit": commit,
+        "requirement": "Print two.md",
+        "tests": None,
+    } | more
+    options = {
+        "--repo": given["folder"], "--commit": given["commit"], "--tests": given["tests"],
+        "--requirement": given["requirement"], "--skill": "brew",
+    }  # fmt: skip
+    words = [str(part) for pair in options.items() if pair[1] is not None for part in pair]
+    assert re.search(said, complaint(call("init", *words, cwd=tmp_path)))
+    assert not (tmp_path / "tasks").exists()
+    assert not (tmp_path / "study.yaml").exists()
