@@ -236,11 +236,16 @@ def read_jsonl(path: Path) -> Iterator[Any]:
     """Yield the objects of one of our JSONL files; skip a line cut by a kill."""
     if not path.exists():
         return
-    with path.open("rb") as lines:
-        for line in lines:
+    import jsonlines
+
+    with path.open("rb") as lines:  # a kill tears a character as it tears a line
+        reader = jsonlines.Reader(lines, loads=orjson.loads)
+        while True:
             try:
-                yield orjson.loads(line)
-            except orjson.JSONDecodeError:
+                yield reader.read()
+            except EOFError:
+                return
+            except jsonlines.InvalidLineError:
                 LOG.warning("%s: a line is not JSON and was skipped", path)
 
 

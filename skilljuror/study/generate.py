@@ -396,11 +396,11 @@ def _prompted(request: Request, study: StudyFolder) -> Make:
             {"role": "user", "content": as_data("source", rows)},
         ]
         given, answer = client.ask_for(RewriteAnswer, messages, repeat=number - 1)
-        for name in ("output_tokens", "cost_usd", "usage_reason"):
-            facts[name] = getattr(answer, name)
+        facts |= {"output_tokens": answer.output_tokens, "cost_usd": answer.cost_usd}
         if answer.input_tokens is not None:
             cached = (answer.cache_read_tokens or 0) + (answer.cache_write_tokens or 0)
             facts["input_tokens"] = answer.input_tokens + cached
+        facts["usage_reason"] = "no_usage" if answer.output_tokens is None else None
         return _in_memory({file.path: Blob(file.text.encode()) for file in given.files})
 
     return make
