@@ -59,7 +59,6 @@ def _places(target: str) -> Iterator[tuple[Callable[[Any], None], Any]]:
     owner, name, value = _resolve(target)
     if inspect.isclass(owner):
         yield lambda new: setattr(owner, name, new), inspect.getattr_static(owner, name)
-        return
     for module in [m for n, m in sys.modules.items() if n.startswith(PACKAGE)]:
         for namespace in (vars(module), *(v for v in vars(module).values() if type(v) is dict)):
             for key in [key for key, held in namespace.items() if held is value]:

@@ -68,11 +68,11 @@ RULES = (
     Rule("programs: unknown", {f"{PIPE}._unknown": none}),
     Rule("programs: redirections", {f"{PIPE}._write": none}),
     # Python
-    Rule("python: all of it", {"python_calls:python_accesses": gives([])}, ("python_calls",)),
+    Rule("python: all of it", {"commands:python_accesses": gives([])}),
     Rule("python: scripts written", {f"{CTX}:accesses_of_script": gives([])}),
-    Rule("python: imports", {"python_calls:_imported": nothing}),
-    Rule("python: libraries", {"python_calls:_LIBRARIES": frozenset()}, kept="Agents import pandas beside a bundle's own modules: no file of the bundle."),
-    Rule("python: what is printed", {"python_calls:_opened": same}),
+    Rule("python: imports", {"commands:_imported": nothing}),
+    Rule("python: libraries", {"commands:_LIBRARIES": frozenset()}, kept="Agents import pandas beside a bundle's own modules: no file of the bundle."),
+    Rule("python: what is printed", {"commands:_opened": same}),
     # resolution
     Rule("globs: known names", {f"{CAT}.expand": gives([])}),
     Rule("copies", {"catalog:FileCopies.add": none}, kept=REAL + "; a helper trial runs a copy of a script"),
@@ -105,7 +105,8 @@ RULES = (
     # events
     Rule("injected: trees", {f"{ATTR}:_tree": nothing}),
     Rule("injected: files", {f"{ATTR}:_injected_file": nothing}),
-    Rule("injected: texts of offered skills", {f"{ATTR}:_skill_text_in_prompt": nothing}),
+    Rule("injected: texts of offered skills", {f"{ATTR}:_skill_text_in_prompt": nothing},
+         kept="trajectories/pi/tree: a study's Skill stands in a message of its own."),
     Rule("injected: loaded before", {f"{ATTR}:_LOADED_BEFORE": NEVER}),
     Rule("injected: forked", {f"{ATTR}:_IN_SUB_AGENT": NEVER}),
     Rule("injected: arguments", {f"{ATTR}:_without_arguments": same}),

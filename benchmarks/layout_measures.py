@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 from skilljuror.audit.comparison.file_rows import routes, rows_of
 from skilljuror.base.skill import Bundle, is_markdown
 from skilljuror.base.texts import count
-from skilljuror.skill.markdown.block_index import markdown_index, visible_text
-from skilljuror.skill.markdown.text_file import read_text
-from skilljuror.skill.units.extract import units_of
+from skilljuror.skill.markdown import markdown_index, read_text, visible_text
+from skilljuror.skill.units import units_of
 
 Row = dict[str, Any]
 

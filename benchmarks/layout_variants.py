@@ -13,8 +13,7 @@ from pathlib import Path
 from skilljuror.audit.plans.render import render
 from skilljuror.base.errors import SkilljurorError
 from skilljuror.layouts.build.build import transforms_by_name
-from skilljuror.skill.bundles import load_bundle, write_bundle
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import load_bundle, make_bundle, write_bundle
 
 
 def make(source: Path, variant: str, target: Path) -> str | None:

@@ -394,7 +394,7 @@ def _name(site: Site) -> str:
 def _warm() -> None:
     """Import once what every forked process needs, but nothing of the project."""
     for name in ("hypothesis", "numpy", "scipy.stats", "pydantic", "msgspec", "duckdb", "pandas",
-                 "yaml", "tiktoken", "markdown_it", "jsonlines", "orjson"):  # fmt: skip
+                 "yaml", "tiktoken", "markdown_it", "orjson"):  # fmt: skip
         try:
             __import__(name)
         except ImportError:

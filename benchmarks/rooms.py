@@ -3,11 +3,13 @@
     python -m benchmarks.rooms [--tree TREE] [--mermaid]
 
 Prints one row a room: files, lines, records (classes with fields), functions, and the rooms that it imports; then, for
-each entrance, how many modules of the package its imports reach. `--mermaid` prints the picture of the imports alone.
+each entrance, how many modules of the package an import loads, and how many its imports and those inside functions reach. `--mermaid` prints the picture of the imports alone.
 """
 
 import argparse
 import ast
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -57,6 +59,17 @@ def reached(start: str, graph: dict[str, set[str]]) -> set[str]:
     return seen
 
 
+def loaded(start: str, tree: Path) -> int:
+    """Count the modules of the package that an import of `start` loads."""
+    script = (
+        f"import sys, {start}; print(sum(name.startswith('skilljuror') for name in sys.modules))"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", script], cwd=tree, capture_output=True, text=True, check=True
+    )
+    return int(told.stdout)
+
+
 def main() -> None:
     """Print the tables, or the picture."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -94,7 +107,7 @@ def measure(package: Path, *, mermaid: bool) -> None:
         for room in filter(lambda room: room != "(top)", order):
             print(*(f"  {room} --> {other}" for other in sorted(needed(room, arrows))), sep="\n")
     else:
-        print_tables(rooms, arrows, graph, order)
+        print_tables(rooms, arrows, graph, order, package.parent)
 
 
 def print_tables(
@@ -102,6 +115,7 @@ def print_tables(
     arrows: dict[str, Counter[str]],
     graph: dict[str, set[str]],
     order: list[str],
+    tree: Path,
 ) -> None:
     """Print a row a room, and a row an entrance."""
     columns = ("files", "lines", "records", "functions")
@@ -110,10 +124,13 @@ def print_tables(
         row = [f"{rooms[room][key]:,}" for key in columns]
         print(f"| {room} | {' | '.join(row)} | {', '.join(sorted(arrows[room]))} |")
     row = [f"{sum(counted[key] for counted in rooms.values()):,}" for key in columns]
-    print(f"| **all** | {' | '.join(row)} | |\n\n| entrance | modules of the package |\n|---|---|")
+    print(
+        f"| **all** | {' | '.join(row)} | |\n\n| entrance | modules loaded | reached | of all |\n|---|---|---|---|"
+    )
     for what, start in ENTRANCES.items():
         if start in graph:
-            print(f"| {what} (`{start}`) | {len(reached(start, graph))} of {len(graph)} |")
+            row = [loaded(start, tree), len(reached(start, graph)), len(graph)]
+            print(f"| {what} (`{start}`) | {' | '.join(map(str, row))} |")
 
 
 def reached_rooms(room: str, arrows: dict[str, Counter[str]]) -> set[str]:

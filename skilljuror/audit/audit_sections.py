@@ -11,7 +11,7 @@ from skilljuror.audit.gates.knowledge import is_duty
 from skilljuror.audit.gates.policies import policy as load_policy
 from skilljuror.base.build import SEVERITIES, VERDICTS, AuditResult, Finding, SectionChange
 from skilljuror.base.skill import CONTENT_KINDS, Bundle, MappedUnit, Unit
-from skilljuror.skill.units.extract import units_of
+from skilljuror.skill.units import units_of
 
 _ANY_SIZE = 1 << 30  # compared units at which no share of them is exceeded
 _COUNTED = frozenset({"item", "statement", "row", "code"})

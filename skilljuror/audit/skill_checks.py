@@ -16,6 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.audit import skill_signals as patterns
+from skilljuror.audit.comparison.code_paths import code_of, commanded_paths
+from skilljuror.audit.comparison.shell_names import names_set, names_used
 from skilljuror.audit.comparison.unit_matching import knowledge_map
 from skilljuror.audit.gates.pointers import pointer_observations
 from skilljuror.audit.gates.security import SecurityGate
@@ -30,11 +32,9 @@ from skilljuror.base.skill import (
     missing_root,
     resource_class,
 )
-from skilljuror.skill.bundles.reader import make_bundle
-from skilljuror.skill.bundles.revision import load_named
-from skilljuror.skill.units.code_paths import code_of, commanded_paths
-from skilljuror.skill.units.extract import units_of
-from skilljuror.skill.units.shell_names import names_set, names_used
+from skilljuror.skill.bundles import make_bundle
+from skilljuror.skill.revision import load_named
+from skilljuror.skill.units import units_of
 
 AXES = {
     "contract": ("contract", "verification"),

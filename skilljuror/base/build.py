@@ -26,26 +26,19 @@ SEVERITIES: tuple[FindingSeverity, ...] = ("high", "medium", "low", "info")
 
 
 class Finding(Record):
-    """One thing a gate found; printed by `skilljuror audit --json`."""
+    """One thing a gate found; printed by `skilljuror audit --json`.
+
+    The columns of `findings` say what its fields mean."""
 
     rule: str
-    """Stable rule id; see `skilljuror audit --rules RULE`."""
     severity: FindingSeverity
-    """Risk: high decides the verdict, info never does."""
     file: str
-    """Path inside the variant, or inside the source for something missing."""
     line: int | None = None
-    """1-based line in `file`."""
     source_text: str | None = None
-    """The text in the source; None for something added."""
     variant_text: str | None = None
-    """The text in the variant; None for something missing."""
     inherited: bool = False
-    """True when the source already had it; inherited findings never decide a verdict."""
     message: str = ""
-    """One line for a person."""
     waived: str | None = None
-    """Why it is ignored and by whom; None for a finding that counts."""
 
     @property
     def id(self) -> str:
@@ -56,37 +49,28 @@ class Finding(Record):
 
 
 class GateResult(Record):
-    """The answer of one gate on one pair; a line of gates.jsonl."""
+    """The answer of one gate on one pair; a line of gates.jsonl.
+
+    The columns of `gate_results` say what its fields mean."""
 
     format_version: Literal[1] = 1
-    """Version of this record."""
     gate: str
-    """Name in the registry of gates."""
     variant: str
-    """Variant that was judged."""
     parent: str
-    """Variant or source that it was compared with."""
     policy: str
-    """Named policy: strict or edited."""
     verdict: GateVerdict
-    """pass, review (a person must look) or fail."""
     findings: tuple[Finding, ...] = ()
-    """Everything found, worst first."""
     checked: dict[str, int] = Field(default_factory=dict)
-    """Number of things compared, by kind."""
 
 
 class AuditResult(Record):
     """The answer of every gate on one pair."""
 
     verdict: GateVerdict
-    """The worst verdict of the gates."""
     kind: str
     """Declared layout of the variant."""
     policy: str
-    """Named policy the verdicts follow."""
     results: tuple[GateResult, ...]
-    """One answer per gate, in the order of the registry."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -108,17 +92,13 @@ class AssayRow(Record):
     """Verdicts on the mutants of one kind."""
 
     mutation: str
-    """Name of the mutation."""
     drift: bool
     """Whether it changes what an agent must do, unlike a benign mutation."""
     mutants: int
-    """Mutants judged, without equivalent ones."""
     equivalent: int
     """Mutants equal to the original apart from white space, list markers and emphasis."""
     flagged: int
-    """Mutants with a verdict other than pass."""
     failed: int
-    """Mutants with the verdict fail."""
     rate: float | None
     """flagged / mutants; None without a mutant."""
     low: float | None
@@ -133,40 +113,30 @@ class AssaySlip(Record):
     """A mutant that the gates judged wrongly: drift that passed, or a benign change that did not."""
 
     mutation: str
-    """Name of the mutation."""
     variant: str
-    """Variant that was changed."""
     file: str
     """File that was changed; "" for all."""
     line: int
     """1-based line; 0 for a whole file."""
     before: str
-    """Original text."""
     after: str
-    """Changed text."""
     verdict: GateVerdict
-    """Verdict of the gates."""
     rules: tuple[str, ...] = ()
-    """Rules that raised a new finding."""
 
 
 class AssayReport(Record):
     """Measured power of the gates: how much drift they catch, and how many benign changes they flag."""
 
     format_version: Literal[1] = 1
-    """Version of this record."""
     name: str
     """Source whose variants were changed, or how many for a pooled report."""
     policy: str
     """Named policy the verdicts follow; comma-separated if there are several."""
     seed: int
-    """Seed for choosing sites."""
     sites: int
     """Maximum sites per mutation and variant."""
     rows: tuple[AssayRow, ...]
-    """One row per mutation, drift first."""
     slips: tuple[AssaySlip, ...] = ()
-    """Misjudged mutants."""
 
 
 # The sections of a Skill that an audit is about.
@@ -184,15 +154,12 @@ class SectionChange(NamedTuple):
     lost: bool
     """Whether only the source has it, so that `file` and `line` are of the source."""
     verdict: GateVerdict
-    """Worst verdict of its findings alone."""
     findings: tuple[Finding, ...]
-    """What was found in it, worst first."""
     counted: int
     """Duties of the source's section, or all its texts if it has no duty."""
     moved: int
     """Those that are in other files now."""
     noun: str
-    """What was counted: duties or texts."""
     moved_to: tuple[str, ...]
     """Those files, if the section was removed or most of it moved."""
 
@@ -204,71 +171,48 @@ PdWorth = Literal["none", "small"]
 
 
 class FileDigest(Record):
-    """One file of a bundle."""
+    """One file of a bundle.
+
+    The columns of `variant_files` say what its fields mean."""
 
     path: str
-    """Posix path."""
     sha256: str
-    """Digest of its bytes."""
     size: int
-    """Bytes."""
     resource_class: Literal["root", "support", "code", "data"]
-    """root (SKILL.md), support (other text), code (executable or importable), data."""
     executable: bool = False
-    """Execute bit."""
     lines: int | None = None
-    """Lines of text; None for binary."""
     tokens: int | None = None
-    """Tokens of text by the record's tokenizer; None for binary."""
 
 
 class VariantManifest(Record):
-    """One variant of a build: a bundle that carries the knowledge of the source in one layout."""
+    """One variant of a build: a bundle that carries the knowledge of the source in one layout.
+
+    The columns of `variants` say what its fields mean."""
 
     variant: str
-    """Name."""
     parent: str | None
-    """Variant it was made from; None for the source."""
     tree_digest: str
-    """sha256 over paths, execute bits and contents."""
     skills: tuple[str, ...]
-    """Names of the skill folders under variants/<variant>/."""
     files: tuple[FileDigest, ...]
-    """Every file, paths relative to variants/<variant>/."""
     tokens: int
-    """Total tokens of its text."""
     root_lines: int
-    """Total lines of its SKILL.md files."""
     root_tokens: int
-    """Total tokens of its SKILL.md files."""
     verdict: GateVerdict | None
-    """Worst verdict of its gates; None for the source."""
     feasibility: Literal["ok", "over_read_limit", "over_context"] | None = None
-    """Whether an agent can read its flat file in one call (flat layouts only)."""
     pd_worth: PdWorth | None = None
-    """none where Progressive Disclosure has nothing to open on demand, small where it has little to gain: a
-    root of under 800 tokens, and no file opened on demand of more than 400 (pd only). Scripts are run, so
-    they do not count."""
     announced: tuple[str, ...] = ()
-    """Files that its pages embed and instruct the agent to create; none is on disk. Paths as in `files`."""
     expected_findings: tuple[str, ...] = ()
-    """Rules that a control breaks by design (placebo variants). Their findings are listed in
-    gates.jsonl but do not affect the verdict. "gate.*" means every rule of a gate."""
 
 
 class VariantRound(Record):
     """One text that a model wrote for a variant, and its verdict; a line of rounds.jsonl."""
 
     variant: str
-    """The variant."""
     round: int
-    """Its number, from 1."""
     verdict: GateVerdict
-    """Worst verdict of its gates."""
     taken: bool
     """Whether it became the variant; the others are in rounds/<variant>/<round>/."""
     tree_digest: str
-    """sha256 over paths, execute bits and contents of its files."""
     answers: tuple[str, ...]
     """sha256 of the prompts of this round, in calls.jsonl; the last one gave the text."""
     findings: tuple[Finding, ...] = ()
@@ -278,37 +222,28 @@ class VariantRound(Record):
 
 
 class BuildRecord(Record):
-    """Inputs, options and digests of a build, sufficient to verify it."""
+    """Inputs, options and digests of a build, sufficient to verify it.
+
+    The columns of `builds` say what its fields mean."""
 
     format_version: Literal[2] = 2
-    """Version of this record."""
     name: str
-    """Slug of the source."""
     skilljuror_version: str
-    """Version of the package that built it."""
     code_digest: str | None = None
     """sha256 over the package's code, the libraries that read text and Python."""
     engine: str
-    """plan (deterministic), assign or rewrite."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """Options of the transforms, and of the model if one took part."""
     transforms: tuple[str, ...] = ()
     """Transforms in order of use: registered names or module:attribute."""
     gates: tuple[str, ...] = ()
     """Additional gates, as module:attribute."""
     tokenizer: str
-    """Name and version of the tokenizer used for every token count."""
     source: VariantManifest
-    """The source as loaded."""
     variants: tuple[VariantManifest, ...]
-    """Every variant built."""
     parts: dict[str, str] = Field(default_factory=dict)
     """sha256 of every other file of the build, so that this record covers all of it."""
     plans: dict[str, Any] = Field(default_factory=dict)
-    """variant -> Plan, as JSON."""
     issues: tuple[dict[str, Any], ...] = ()
-    """Issues found while the source was read."""
     waivers: tuple[dict[str, str], ...] = ()
     """Always empty: waivers are in reviews.jsonl."""
     assay: dict[str, Any] | None = None
-    """Measured power of the gates on this build; None if not measured."""

@@ -1,31 +1,12 @@
-"""The errors of skilljuror, one class per boundary.
+"""The errors of skilljuror, one class per boundary, and what every boundary needs: redaction, extras, plugins.
 
-    SkilljurorError                 anything we raise on purpose
-      UsageError                    the caller's request is invalid (exit 2)
-        BundleError                 a Skill bundle that cannot be read safely
-        StudyError                  a study file, plan or folder that is wrong
-        TransformError              a variant that cannot be built from this source
-        GateError                   a gate that cannot be run on this pair
-        TrajectoryError             a log that a format claims and that cannot be read
-        QueryError                  an unknown question or SQL that fails
-      HarnessError                  the machine could not run a trial (stops the run)
-      WorkerError                   a worker process that died
-      JudgeError                    a judge that gave no usable verdict
-      ModelError                    a language model that could not be reached or paid
-        UnusableAnswer              a model that answered in no form that can be used
-        QuestionRefused             a server that does not take this one question
-      StoreError                    the database is foreign or damaged
-        InUseError                  another process has the database open (exit 75)
-      MissingDependency             an optional part that is not installed
-      NeedsDecision                 a person must decide before going on (exit 3)
-
-A message names the thing (with its repr), says what was tried, lists the valid
-choices and ends with the fix. `file` and `field` are kept apart so that `--json`
-output can carry them."""
+A message names the thing (with its repr), says what was tried, lists the valid choices and ends with the fix.
+`file` and `field` are kept apart so that `--json` output can carry them."""
 
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,13 +26,7 @@ class SkilljurorError(Exception):
         self.field = field
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.message, self.file, self.field))
-
-
-def _rebuild(
-    kind: type[SkilljurorError], message: str, file: str | None, field: str | None
-) -> SkilljurorError:
-    return kind(message, file=file, field=field)
+        return (partial(type(self), file=self.file, field=self.field), (self.message,))
 
 
 class UsageError(SkilljurorError):
@@ -223,12 +198,8 @@ def resolve(table: Mapping[str, str], name: str, what: str, protocol: Any = None
         plugin = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, SyntaxError, TypeError, ValueError) as error:
         raise UsageError(f"{what} {name!r} cannot be loaded: {error}; {choices}") from error
-    missing = [member for member in _members(protocol) if not hasattr(plugin, member)]
-    if missing:
+    names = {**protocol.__annotations__, **vars(protocol)} if protocol else {}
+    public = [name for name in names if name == "__call__" or not name.startswith("_")]
+    if missing := [name for name in public if not hasattr(plugin, name)]:
         raise UsageError(f"{what} {name!r} is not valid: missing {', '.join(missing)}; {choices}")
     return plugin
-
-
-def _members(protocol: Any) -> list[str]:
-    names = {**protocol.__annotations__, **vars(protocol)} if protocol else {}
-    return [name for name in names if name == "__call__" or not name.startswith("_")]

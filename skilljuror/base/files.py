@@ -4,7 +4,6 @@ Records and rows are JSON. A write is complete or has no effect, and is on disk 
 
 import contextlib
 import fcntl
-import glob
 import hashlib
 import json
 import logging
@@ -12,12 +11,11 @@ import os
 import re
 import shutil
 import stat
-import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shlex import quote
-from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -28,19 +26,13 @@ from skilljuror.base.errors import StudyError, UsageError
 if TYPE_CHECKING:
     from skilljuror.base.build import Record
 
-DATA_KINDS = ("transforms", "rubrics", "examples")
-
-_FILE_URI = "file:///"
-
 LOG = logging.getLogger(__name__)
 R = TypeVar("R", bound="Record")
 Row = TypeVar("Row")
 
 
 def data_dir(kind: str) -> Path:
-    """Return the folder of packaged data: in the installed wheel, else in the checkout."""
-    if kind not in DATA_KINDS:
-        raise UsageError(f"unknown data folder {kind!r}; choose one of {', '.join(DATA_KINDS)}")
+    """Return a folder of packaged data (transforms, rubrics, examples): in the wheel, else the checkout."""
     package = Path(__file__).parents[1]
     for candidate in (package / "_data" / kind, package.parent / kind):
         if candidate.is_dir():
@@ -51,6 +43,43 @@ def data_dir(kind: str) -> Path:
 def sha256(data: bytes) -> str:
     """Return the sha256 in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
+
+
+def digest_json(value: Any) -> str:
+    """Return the sha256 of a value's canonical JSON (sorted keys)."""
+    return sha256(json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode())
+
+
+def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[str] = ()) -> str:
+    """Return the tree digest of a folder (as `skill.tree_digest`).
+
+    `skip` names top-level entries, `without` files by relative path. A link counts as the text of
+    its target and is never followed. Raises StudyError for a missing folder, and for a socket, pipe
+    or device.
+    """
+    if not folder.is_dir():
+        raise StudyError(f"{str(folder)!r} is not a folder", file=str(folder))
+    names = set[str]()
+    for base, folders, files in os.walk(folder):
+        place = Path(base).relative_to(folder)
+        linked = [name for name in folders if Path(base, name).is_symlink()]
+        left_out = skip if place == Path() else ()
+        folders[:] = [name for name in folders if name not in left_out]
+        names |= {(place / name).as_posix() for name in (*files, *linked) if name not in left_out}
+    tree = hashlib.sha256()
+    for name in sorted(names.difference(without), key=os.fsencode):
+        path = folder / name
+        mode, executable = path.lstat().st_mode, 0
+        if stat.S_ISLNK(mode):
+            content = sha256(b"link to " + os.fsencode(path.readlink()))
+        elif stat.S_ISREG(mode):
+            executable = int(bool(mode & stat.S_IXUSR))
+            with path.open("rb") as data:
+                content = hashlib.file_digest(data, "sha256").hexdigest()
+        else:
+            raise StudyError(f"{str(path)!r} is not a regular file; remove it", file=str(path))
+        tree.update(os.fsencode(name) + f"\0{executable}\0{content}\n".encode())
+    return tree.hexdigest()
 
 
 def path_text(path: Path) -> str:
@@ -66,54 +95,12 @@ def path_text(path: Path) -> str:
 
 def path_of(text: str) -> Path:
     """Return the path that `path_text` wrote."""
-    if not text.startswith(_FILE_URI):
+    if not text.startswith("file:///"):
         return Path(text)
     return Path(os.fsdecode(unquote_to_bytes(text.removeprefix("file://"))))
 
 
-def digest_tree(folder: Path, skip: Collection[str] = (), without: Collection[str] = ()) -> str:
-    """Return the tree digest of a folder (as `models.bundle.tree_digest`).
-
-    `skip` names top-level entries, `without` files by relative path. A link counts as the text of
-    its target and is never followed. Raises StudyError for a missing folder, and for a socket, pipe
-    or device.
-    """
-    if not folder.is_dir():
-        raise StudyError(f"{str(folder)!r} is not a folder", file=str(folder))
-    tree = hashlib.sha256()
-    for name in sorted({*_names_below(folder, skip)}.difference(without), key=os.fsencode):
-        path = folder / name
-        mode = path.lstat().st_mode
-        if stat.S_ISLNK(mode):
-            content, executable = sha256(b"link to " + os.fsencode(path.readlink())), 0
-        elif stat.S_ISREG(mode):
-            content, executable = _file_digest(path), int(bool(mode & stat.S_IXUSR))
-        else:
-            raise StudyError(f"{str(path)!r} is not a regular file; remove it", file=str(path))
-        tree.update(os.fsencode(name) + f"\0{executable}\0{content}\n".encode())
-    return tree.hexdigest()
-
-
-def _names_below(folder: Path, skip: Collection[str]) -> Iterator[str]:
-    """Relative paths of everything but folders; links to folders are included."""
-    for base, folders, names in os.walk(folder):
-        place = Path(base).relative_to(folder)
-        linked = [name for name in folders if Path(base, name).is_symlink()]
-        if place == Path():
-            folders[:] = [name for name in folders if name not in skip]
-        for name in (*names, *linked):
-            if place != Path() or name not in skip:
-                yield (place / name).as_posix()
-
-
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as data:
-        return hashlib.file_digest(data, "sha256").hexdigest()
-
-
-def digest_json(value: Any) -> str:
-    """Return the sha256 of a value's canonical JSON (sorted keys)."""
-    return sha256(json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode())
+# Complete writes.
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
@@ -125,108 +112,58 @@ def write_atomic(path: Path, data: bytes | str) -> None:
 
 @contextlib.contextmanager
 def replacement(path: Path) -> Iterator[Path]:
-    """Yield a temporary file next to `path`; synced, it replaces `path` if the block succeeds and
-    is deleted otherwise.
+    """Yield a file next to `path`, which replaces it if the block succeeds and is deleted otherwise; one
+    that a killed process left is overwritten.
 
-    An existing `path` that is not a file, such as a pipe, is written directly. Also deletes
-    temporary files of killed processes.
+    An existing `path` that is not a file, such as a pipe, is written directly.
     """
     if path.exists() and not path.is_file():
         yield path
         return
-    prefix = f".{path.name}.new."
-    _remove_abandoned(path.parent, prefix)
-    with _told_of(path):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)
-        new = Path(name)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH)
-            yield new
-            sync(new)
-            new.chmod(0o644)
-            new.replace(path)
-        except BaseException:
-            new.unlink(missing_ok=True)
-            raise
-        finally:
-            os.close(handle)
-
-
-@contextlib.contextmanager
-def _told_of(path: Path) -> Iterator[None]:
-    """Add the file's name to a system error: "disk full" has none."""
+    new = path.with_name(f".{path.name}.new")
     try:
-        yield
+        yield new
+        sync(new)
+        new.replace(path)
     except OSError as error:
-        error.filename = error.filename or str(path)
+        error.filename = error.filename or str(path)  # "disk full" names no file
         raise
+    finally:
+        new.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def fresh_dir(target: Path) -> Iterator[Path]:
-    """Yield a staging folder that replaces `target` if the block succeeds and is deleted otherwise.
+    """Yield an empty folder that replaces `target` if the block succeeds and is deleted otherwise.
 
     A kill leaves the old folder, the new one, or the old one as `.<name>.old`, which the next call
-    restores. Also deletes staging folders of ended processes.
+    restores.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    aside = target.parent / f".{target.name}.old"
+    new, aside = target.with_name(f".{target.name}.new"), target.with_name(f".{target.name}.old")
     if aside.exists():
         if target.exists():
             shutil.rmtree(aside)
         else:
             aside.replace(target)
-    prefix = f".{target.name}.new."
-    _remove_abandoned(target.parent, prefix)
-    staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=prefix))
-    lock = _lock(staging)
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
     try:
-        staging.chmod(0o755)
-        yield staging
-        sync_tree(staging)
+        yield new
+        sync_tree(new)
         if target.exists():
             target.replace(aside)
-        staging.replace(target)
+        new.replace(target)
         shutil.rmtree(aside, ignore_errors=True)
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
-
-
-def _remove_abandoned(parent: Path, prefix: str) -> None:
-    for staging in parent.glob(f"{glob.escape(prefix)}*"):
-        if (lock := _lock(staging)) is not None:
-            if staging.is_dir():
-                shutil.rmtree(staging, ignore_errors=True)
-            else:
-                staging.unlink(missing_ok=True)
-            os.close(lock)
-
-
-def _lock(path: Path) -> int | None:
-    """Return a handle that locks a file or folder until it is closed or the process ends; None if
-    another process holds the lock or the file is gone."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
+        shutil.rmtree(new, ignore_errors=True)
 
 
 def sync_tree(folder: Path) -> None:
     """Flush every file and folder below `folder` to disk."""
     for base, _, names in os.walk(folder):
-        for name in names:
-            path = Path(base, name)
-            if not path.is_symlink() and path.is_file():
+        for path in (*(Path(base, name) for name in names), Path(base)):
+            if path.is_dir() or (path.is_file() and not path.is_symlink()):
                 sync(path)
-        sync(Path(base))
 
 
 def sync(path: Path) -> None:
@@ -238,28 +175,20 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+# Records and rows.
+
+
 def read_record(kind: type[R], path: Path) -> R:
     """Read a pydantic record from a JSON file; an invalid one is a one-line error with file, field
     and fix."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise StudyError(f"{str(path)!r} does not exist", file=str(path)) from error
     from pydantic import ValidationError
 
     try:
-        return kind.model_validate_json(data)
+        return kind.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise StudyError(f"{str(path)!r} does not exist", file=str(path)) from error
     except ValidationError as error:
-        problems = error.errors()
-    version = next((one for one in problems if one["loc"] == ("format_version",)), None)
-    if version:  # it explains every other problem
-        raise StudyError(
-            f"{str(path)!r} has format_version {version['input']}, this skilljuror reads"
-            f" {kind.model_fields['format_version'].default}: use the version that wrote it, or regenerate it",
-            file=str(path),
-            field="format_version",
-        )
-    problem = problems[0]
+        problem = error.errors()[0]
     if problem["type"] == "json_invalid":
         raise StudyError(
             f"{str(path)!r} is damaged: {problem['msg']}; restore it, or move it away and regenerate it",
@@ -278,47 +207,29 @@ def write_record(path: Path, record: "Record") -> None:
 
 def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
     """Write one JSON object per line, completely or not at all."""
-    write_atomic(path, b"".join(_encode(row) + b"\n" for row in rows))
+    write_atomic(path, b"".join(map(_line, rows)))
 
 
 def append_jsonl(path: Path, *rows: Any, to_disk: bool = True) -> None:
-    """Append objects, one per line, one thread or process at a time; no reader sees part of a line
-    reported as written.
-
-    Without `to_disk`, a kill loses nothing, but a crash of the machine may. Raises StudyError, and
-    writes nothing, for a record that could not be read again.
-    """
+    """Append objects, one per line, one thread or process at a time; a line that a kill cut is ended
+    first. Without `to_disk`, a kill loses nothing, but a crash of the machine may."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = b"".join(_readable(row, path) + b"\n" for row in rows)
-    with _told_of(path), path.open("ab+") as log:
+    lines = b"".join(map(_line, rows))
+    with path.open("ab+") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
-        log.write((b"" if _ends_with_a_whole_line(log) else b"\n") + lines)
+        if log.seek(0, os.SEEK_END):
+            log.seek(-1, os.SEEK_END)
+            lines = lines if log.read(1) == b"\n" else b"\n" + lines
+        log.write(lines)
         log.flush()
         if to_disk:
             fcntl.flock(log, fcntl.LOCK_UN)  # the next may write while this reaches the disk
             os.fsync(log.fileno())
 
 
-def _readable(row: Any, path: Path) -> bytes:
-    """Return a row as JSON, after checking that it can be read again."""
-    data = _encode(row)
-    if not isinstance(row, dict):
-        try:
-            _as_row(type(row), orjson.loads(data))
-        except ValueError as error:  # of orjson, msgspec and pydantic alike
-            raise StudyError(
-                f"{str(path)!r}: a {type(row).__name__} was not saved, because it is invalid:"
-                f" {_short(error)}"
-            ) from error
-    return data
-
-
-def _ends_with_a_whole_line(log: IO[bytes]) -> bool:
-    """Whether the file is empty or its last line is complete; a kill may have cut it."""
-    if log.seek(0, os.SEEK_END) == 0:
-        return True
-    log.seek(-1, os.SEEK_END)
-    return log.read(1) == b"\n"
+def _line(row: Any) -> bytes:
+    dump = getattr(row, "model_dump_json", None)
+    return (dump().encode() if dump else msgspec.json.encode(row)) + b"\n"
 
 
 def read_jsonl(path: Path) -> Iterator[Any]:
@@ -344,30 +255,18 @@ def read_rows(kind: type[Row], path: Path, *, skip_damaged: bool = False) -> Ite
     rows."""
     from pydantic import ValidationError
 
+    validate = getattr(kind, "model_validate", None)
     for number, row in enumerate(read_jsonl(path), start=1):
         try:
-            yield _as_row(kind, row)
+            yield cast("Row", validate(row)) if validate else msgspec.convert(row, kind)
         except (ValidationError, msgspec.ValidationError) as error:
-            problem = f"{str(path)!r}: row {number} is not a {kind.__name__}: {_short(error)}"
+            reason = " ".join(str(error).split())[:200]
+            problem = f"{str(path)!r}: row {number} is not a {kind.__name__}: {reason}"
             if not skip_damaged:
                 raise StudyError(
                     f"{problem}; restore or regenerate the file", file=str(path)
                 ) from error
             LOG.warning("%s; it was skipped", problem)
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
-
-
-def _as_row(kind: type[Row], row: Any) -> Row:
-    validate = getattr(kind, "model_validate", None)
-    return cast("Row", validate(row)) if validate else msgspec.convert(row, kind)
-
-
-def _encode(row: Any) -> bytes:
-    dump = getattr(row, "model_dump_json", None)
-    return str(dump()).encode() if dump else msgspec.json.encode(row)
 
 
 # Paths in a study folder.
@@ -378,6 +277,40 @@ class StudyFolder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.study_file = root / "study.yaml"
+        """Copy of the study file as run."""
+        self.plan_file = root / "plan.json"
+        """The frozen plan."""
+        self.database = root / "study.duckdb"
+        """The disposable DuckDB file."""
+        self.trials = root / "trials"
+        """Finished trials, one folder each."""
+        self.attempts = root / "attempts"
+        """Earlier attempts at trials, one folder each; they do not count as results."""
+        self.jobs = root / "jobs"
+        """Jobs of a harness that runs trials in batches, including unfinished attempts."""
+        self.sources_file = root / "sources.jsonl"
+        """Paths given to `ingest` in observed mode, so that it can be repeated."""
+        self.calls = root / "calls.jsonl"
+        """Log of model calls for its builds: a question is paid once per study."""
+        self.generation = root / "generation.jsonl"
+        """Skills that were generated in this study, and where each came from."""
+        self.reviews = root / "reviews.jsonl"
+        """Decisions of people: waivers, answers, and accepted trials."""
+        self.task_attributes = root / "task-attributes.jsonl"
+        """A model's classification of each task."""
+        self.judged_items = root / "judged-items.jsonl"
+        """Verdicts on the items of rubrics, by code and models."""
+        self.label_sample = root / "label-sample.json"
+        """The uses to be labelled by people, sampled once."""
+        self.no_quotes = root / "no-quotes"
+        """Exists in a study that stores no texts of its logs."""
+        self.report = root / "report"
+        """Default folder of the report."""
+        self.builds = root / "variants"
+        """Builds of the tasks, one folder each."""
+        self.given = root / "skills"
+        """Skills that conditions offer unchanged, one folder each below the task's."""
 
     @classmethod
     def existing(cls, root: Path) -> "StudyFolder":
@@ -397,98 +330,19 @@ class StudyFolder:
         return self.plan_file.is_file()
 
     @property
-    def study_file(self) -> Path:
-        """Copy of the study file as run."""
-        return self.root / "study.yaml"
-
-    @property
-    def plan_file(self) -> Path:
-        """The frozen plan."""
-        return self.root / "plan.json"
-
-    @property
-    def database(self) -> Path:
-        """The disposable DuckDB file."""
-        return self.root / "study.duckdb"
-
-    @property
     def existing_database(self) -> Path:
         """The DuckDB file. Raises StudyError if it does not exist."""
-        if not self.database.is_file():
-            study, logs = str(self.root), "" if self.planned else " PATH"
-            if (self.root / "build.json").is_file():
-                raise StudyError(
-                    f"{study!r} is a single build, which has files but no database: list its findings with"
-                    f" skilljuror waive {quote(study)}; a database needs two or more sources in one folder (skilljuror build"
-                    " A B --out DIR) or the trials of a study",
-                    file=str(self.database),
-                )
-            raise StudyError(
-                f"{study!r} has no database; create it with:"
-                f" skilljuror ingest{logs} --study {quote(study)}",
-                file=str(self.database),
+        if self.database.is_file():
+            return self.database
+        study, logs = str(self.root), "" if self.planned else " PATH"
+        problem = f"has no database; create it with: skilljuror ingest{logs} --study {quote(study)}"
+        if (self.root / "build.json").is_file():
+            problem = (
+                f"is a single build, which has files but no database: list its findings with skilljuror waive"
+                f" {quote(study)}; a database needs two or more sources in one folder (skilljuror build A B --out"
+                " DIR) or the trials of a study"
             )
-        return self.database
-
-    @property
-    def trials(self) -> Path:
-        """Finished trials, one folder each."""
-        return self.root / "trials"
-
-    @property
-    def jobs(self) -> Path:
-        """Jobs of a harness that runs trials in batches, including unfinished attempts."""
-        return self.root / "jobs"
-
-    @property
-    def sources_file(self) -> Path:
-        """Paths given to `ingest` in observed mode, so that it can be repeated."""
-        return self.root / "sources.jsonl"
-
-    @property
-    def calls(self) -> Path:
-        """Log of model calls for its builds: a question is paid once per study."""
-        return self.root / "calls.jsonl"
-
-    @property
-    def generation(self) -> Path:
-        """Skills that were generated in this study, and where each came from."""
-        return self.root / "generation.jsonl"
-
-    @property
-    def reviews(self) -> Path:
-        """Decisions of people: waivers, answers, and accepted trials."""
-        return self.root / "reviews.jsonl"
-
-    @property
-    def task_attributes(self) -> Path:
-        """A model's classification of each task."""
-        return self.root / "task-attributes.jsonl"
-
-    @property
-    def judged_items(self) -> Path:
-        """Verdicts on the items of rubrics, by code and models."""
-        return self.root / "judged-items.jsonl"
-
-    @property
-    def label_sample(self) -> Path:
-        """The uses to be labelled by people, sampled once."""
-        return self.root / "label-sample.json"
-
-    @property
-    def no_quotes(self) -> Path:
-        """Exists in a study that stores no texts of its logs."""
-        return self.root / "no-quotes"
-
-    @property
-    def report(self) -> Path:
-        """Default folder of the report."""
-        return self.root / "report"
-
-    @property
-    def builds(self) -> Path:
-        """Builds of the tasks, one folder each."""
-        return self.root / "variants"
+        raise StudyError(f"{study!r} {problem}", file=str(self.database))
 
     def build(self, task: str) -> Path:
         """The build of one task."""
@@ -497,11 +351,6 @@ class StudyFolder:
     def variant(self, task: str, variant: str) -> Path:
         """The skill folders of one variant of one task."""
         return self.build(task) / "variants" / variant
-
-    @property
-    def given(self) -> Path:
-        """Skills that conditions offer unchanged, one folder each below the task's."""
-        return self.root / "skills"
 
     def offered(self, task: str, variant: str) -> Path:
         """Return the Skill folders offered to a trial: a Skill as it is, or a variant."""
@@ -524,38 +373,21 @@ class StudyFolder:
         """Where earlier versions stored the acceptance of a trial's result; now in `reviews`."""
         return self.trial(trial) / "accepted.json"
 
-    @property
-    def attempts(self) -> Path:
-        """Earlier attempts at trials, one folder each; they do not count as results."""
-        return self.root / "attempts"
-
     def attempt(self, trial: str, number: int) -> Path:
         """Return the folder of an earlier attempt at a trial, numbered from 1."""
         return self.attempts / f"{trial}__{number}"
 
     def earlier_attempts(self) -> list[tuple[str, int]]:
-        """Yield (trial, number) of every earlier attempt, sorted."""
-        if not self.attempts.is_dir():
-            return []
-        parts = (entry.name.rpartition("__") for entry in self.attempts.iterdir())
+        """Return (trial, number) of every earlier attempt, sorted."""
+        parts = (path.name.rpartition("__") for path in self.attempts.glob("*"))
         return sorted((trial, int(number)) for trial, _, number in parts if number.isdecimal())
 
     def finished_trials(self) -> list[str]:
         """Return the names of trials that have a record, sorted."""
-        if not self.trials.is_dir():
-            return []
-        return sorted(
-            entry.name
-            for entry in self.trials.iterdir()
-            if not entry.name.startswith(".") and (entry / "trial.json").is_file()
-        )
-
-
-# Parse dates, times and durations such as 7d.
+        return sorted(path.parent.name for path in self.trials.glob("[!.]*/trial.json"))
 
 
 FORMS = "2026-01-31, 2026-01-31T12:00, or a duration back from now: 12h, 7d, 2w"
-
 _AGO = re.compile(r"(\d{1,5})\s?([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
@@ -568,7 +400,7 @@ def parse_time(text: str, now: datetime | None = None) -> datetime:
     try:
         if ago := _AGO.fullmatch(text.strip()):
             return (now or datetime.now(UTC)) - timedelta(hours=int(ago[1]) * _HOURS[ago[2]])
-        found = datetime.fromisoformat(text.strip())
+        moment = datetime.fromisoformat(text.strip())
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{text!r} is not a date; use {FORMS}") from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

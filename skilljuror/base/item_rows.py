@@ -71,22 +71,14 @@ def item_key(row: JudgedItem) -> tuple[str, str, str]:
     return row.trial, row.rubric, row.item
 
 
-def item_answers(folder: StudyFolder) -> dict[str, dict[str, str]]:
-    """Return id of a question and digest of its subject -> person -> yes or no."""
-    answers: dict[str, dict[str, str]] = defaultdict(dict)
-    for row in current_decisions(rows_of(Decision, folder.reviews)):
-        if row.item.startswith(ITEM):
-            answers[f"{row.item} {row.seen}"][row.by] = row.answer
-    return answers
-
-
 def judged_states(folder: StudyFolder) -> list[tuple[ItemState, CheckResult]]:
     """Return the items with their rows of the database: the first of code, model and people that decides
     counts; people decide what is open, if they agree."""
-    people = item_answers(folder)
+    people: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for row in current_decisions(rows_of(Decision, folder.reviews)):
+        people[row.item, row.seen][row.by] = row.answer
     return [
-        (state, _result(state, people.get(f"{state.id} {state.first.seen}", {})))
-        for state in item_states(folder)
+        (state, _result(state, people[state.id, state.first.seen])) for state in item_states(folder)
     ]
 
 

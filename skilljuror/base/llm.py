@@ -1,8 +1,7 @@
 """All calls of language models: each question is logged, and paid once.
 
-A question goes through litellm, over HTTP with one wall against servers that are not trusted: a maximum size, a
-time limit, no redirects. Every answer is in the call log under the digest of its question, which answers the same
-question again."""
+A question goes through litellm. Every answer is in the call log under the digest of its question, which
+answers the same question again."""
 
 import atexit
 import json
@@ -11,13 +10,12 @@ import random
 import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import closing, contextmanager, nullcontext
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Condition, Lock, Thread
+from threading import Condition, Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct, structs
@@ -38,6 +36,10 @@ from skilljuror.base.study import StudyPlan
 from skilljuror.base.texts import PRICES, cost, price_of, with_packaged
 from skilljuror.base.trajectory import Usage
 
+THREADS = 16
+"""Default number of parallel calls."""
+MOST_UNPARSED = 0.02
+"""Maximum share of invalid answers for a valid result."""
 BYTES_PER_TOKEN = 3
 """Assumed bytes of a prompt per token before a server has counted: few texts have more tokens."""
 ANSWER_TOKENS = 4_000
@@ -50,15 +52,8 @@ REFUSED = {400, 413, 422}
 """HTTP statuses by which a server refuses one question."""
 USED_UP = re.compile("insufficient_quota|credit balance is too low")
 """Texts of a 429 or 400 that no retry can fix: the account is empty."""
-MAX_TOKENS = 100_000_000
-"""Maximum tokens of one call; a higher count is invalid, as no model has a larger context."""
-MAX_BODY = 32 * 2**20
-"""Maximum bytes of an answer; the longest answers of models have about 1 MB."""
 AHEAD = 2
 """Items per thread taken in advance, so that no thread waits for the caller."""
-_SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-_DATA = re.compile(r"^<(\w+) json>\n(.*)\n</\1>$", re.MULTILINE)
-
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 R = TypeVar("R")
@@ -108,31 +103,22 @@ class ModelAnswer(Struct, frozen=True):
     key: str
     """sha256 of model, address, parameters, messages, response format and repeat."""
     model: str
-    """Requested model."""
     text: str
     """The answer, without keys of the environment; a refusal in its own words."""
     prompt_sha256: str
-    """sha256 of the messages."""
     input_tokens: int | None = None
     """Prompt tokens neither read from nor written to a cache, if the server distinguishes them;
     None if not reported."""
     output_tokens: int | None = None
     """Completion tokens as reported, including reasoning."""
     cost_usd: float | None = None
-    """Cost at the dated list price, else as an agent's log reports it; None if neither is known (never 0).
-    """
+    """Cost at the dated list price; None if it is not known (never 0)."""
     finish: str | None = None
-    """Why the model stopped."""
     repeat: int = 0
     """Number of the repeat of the same question, from 0."""
     cache_read_tokens: int | None = None
-    """Prompt tokens read from a cache; None if not reported."""
     cache_write_tokens: int | None = None
-    """Prompt tokens written to a cache; None if not reported."""
     price_as_of: str | None = None
-    """Date of the price, YYYY-MM-DD; None without one."""
-    usage_reason: str | None = None
-    """Why tokens are unknown, for an agent's answer: no_model, no_log, no_usage; None if known."""
 
     @property
     def prompt_tokens(self) -> int | None:
@@ -146,24 +132,16 @@ class Reply(NamedTuple):
     """Result of a call."""
 
     text: str
-    """The answer, or the refusal in its own words."""
     usage: Usage
-    """Tokens of the four classes; None if not reported."""
     finish: str | None
-    """Why the model stopped."""
-    usage_reason: str | None = None
-    """Why tokens are unknown, if that is known."""
 
 
 class Attempt(NamedTuple, Generic[M]):
     """One attempt to get a valid answer."""
 
     value: M | None
-    """Parsed answer; None if invalid."""
     answer: ModelAnswer
-    """The answer itself."""
     problem: str
-    """Why it is invalid; "" if valid."""
 
 
 class SpendingCap:
@@ -180,24 +158,31 @@ class SpendingCap:
         self._changed = Condition()
 
     @contextmanager
-    def room(self, at_least: float) -> Iterator[None]:
-        """Reserve about `at_least` dollars for one call; wait while running calls may use up the rest.
+    def room(self, estimate: float) -> Iterator[None]:
+        """Reserve about `estimate` dollars for one call; wait while running calls may use up the rest.
         Raises ModelError if nothing is left."""
+
+        def fits() -> bool:
+            if self.spent >= self.dollars or not self._running:
+                return True
+            if self._dearest is None:
+                return False
+            reserved = (max(dollars, self._dearest) for dollars in (*self._running, estimate))
+            return self.spent + sum(reserved) <= self.dollars
+
         with self._changed:
-            self._changed.wait_for(
-                lambda: not self._running or self.spent >= self.dollars or self._fits(at_least)
-            )
+            self._changed.wait_for(fits)
             if self.spent >= self.dollars:
                 raise ModelError(
                     f"the budget of ${self.dollars:g} is spent (${self.spent:.2f});"
                     " raise it to continue (answers so far are saved)"
                 )
-            self._running.append(at_least)
+            self._running.append(estimate)
         try:
             yield
         finally:
             with self._changed:
-                self._running.remove(at_least)
+                self._running.remove(estimate)
                 self._changed.notify_all()
 
     def count(self, dollars: float, answers: int = 1) -> None:
@@ -206,13 +191,6 @@ class SpendingCap:
             self.spent += dollars
             self._dearest = max(dollars / answers, self._dearest or 0.0)
             self._changed.notify_all()
-
-    def _fits(self, one_more: float) -> bool:
-        dearest = self._dearest
-        if dearest is None:
-            return False
-        reserved = sum(max(estimate, dearest) for estimate in (*self._running, one_more))
-        return self.spent + reserved <= self.dollars
 
 
 class ModelClient:
@@ -265,11 +243,18 @@ class ModelClient:
         with self._lock:
             answer, shared = self._logged.get(key), self._asked.get(key)
             if answer is None and shared is None:
-                self._asked[key] = Future()
-        if answer is None:
-            answer = (
-                shared.result() if shared else self._pay(key, messages, repeat, response_format)
-            )
+                own = self._asked[key] = Future()
+        if shared:
+            answer = shared.result()
+        elif answer is None:
+            try:
+                answer = self._pay(key, messages, repeat, response_format)
+                own.set_result(answer)
+            except BaseException as error:
+                own.set_exception(error)
+                raise
+            finally:
+                del self._asked[key]
         self._count(answer)
         self.answers.append(answer)
         return answer
@@ -320,73 +305,48 @@ class ModelClient:
                 {"role": "user", "content": again},
             ]
 
-    def complete(self, messages: Sequence[Message], response_format: Any) -> Reply:
-        """Return the answer to a new question. Raises ModelError."""
-        return complete(self.choice, messages, response_format)
-
     def _pay(
         self, key: str, messages: Sequence[Message], repeat: int, response_format: Any
     ) -> ModelAnswer:
         """Get a new answer and log it before returning it."""
-        shared = self._asked[key]
         size = sum(len(message["content"].encode()) for message in messages)
         estimate = self._dollars(Usage(size // BYTES_PER_TOKEN, 0, 0, ANSWER_TOKENS)) or 0.0
-        try:
-            with self.cap.room(estimate) if self.cap else nullcontext():
-                reply = self.complete(messages, response_format)
-                answer = self._answer(key, reply, messages, repeat)
-                self._keep(answer)
-        except BaseException as error:
-            shared.set_exception(error)
-            raise
-        else:
-            shared.set_result(answer)
-            return answer
-        finally:
+        with self.cap.room(estimate) if self.cap else nullcontext():
+            reply = complete(self.choice, messages, response_format)
+            usage = reply.usage
+            known = structs.replace(
+                usage, cache_write=usage.cache_write or 0, cache_read=usage.cache_read or 0
+            )
+            answer = ModelAnswer(
+                key=key,
+                model=self.choice.model,
+                text=reply.text,
+                prompt_sha256=digest_json(prompt(messages)),
+                input_tokens=usage.input,
+                output_tokens=usage.output,
+                cost_usd=self._dollars(known),
+                finish=reply.finish,
+                repeat=repeat,
+                cache_read_tokens=usage.cache_read,
+                cache_write_tokens=usage.cache_write,
+                price_as_of=self.price.as_of if self.price else None,
+            )
+            if self.calls is not None:
+                append_jsonl(self.calls, answer, to_disk=False)  # threads would wait for the disk
             with self._lock:
-                del self._asked[key]
-
-    def _dollars(self, usage: Usage) -> float | None:
-        dollars = cost(usage, self.price) if self.price else None
-        return dollars if isinstance(dollars, float) else None
-
-    def _answer(
-        self, key: str, reply: Reply, messages: Sequence[Message], repeat: int
-    ) -> ModelAnswer:
-        usage = reply.usage
-        known = structs.replace(
-            usage, cache_write=usage.cache_write or 0, cache_read=usage.cache_read or 0
-        )
-        dollars = self._dollars(known)
-        return ModelAnswer(
-            key=key,
-            model=self.choice.model,
-            text=reply.text,
-            prompt_sha256=digest_json(prompt(messages)),
-            input_tokens=usage.input,
-            output_tokens=usage.output,
-            cost_usd=usage.cost_usd if dollars is None else dollars,
-            finish=reply.finish,
-            repeat=repeat,
-            cache_read_tokens=usage.cache_read,
-            cache_write_tokens=usage.cache_write,
-            price_as_of=self.price.as_of if self.price else None,
-            usage_reason=reply.usage_reason,
-        )
-
-    def _keep(self, answer: ModelAnswer) -> None:
-        """Log a paid answer."""
-        if self.calls is not None:
-            append_jsonl(self.calls, answer, to_disk=False)  # threads would wait for the disk
-        with self._lock:
-            self._logged[answer.key] = answer
-            self.spent_usd += answer.cost_usd or 0.0
-        self._count(answer)
+                self._logged[key] = answer
+                self.spent_usd += answer.cost_usd or 0.0
+            self._count(answer)
         if self.cap and answer.cost_usd is None:
             raise ModelError(
                 f"the server of {self.choice.model!r} reports no token counts, so a budget in"
                 " dollars cannot be enforced: omit the budget (answers so far are saved)"
             )
+        return answer
+
+    def _dollars(self, usage: Usage) -> float | None:
+        dollars = cost(usage, self.price) if self.price else None
+        return dollars if isinstance(dollars, float) else None
 
     def _count(self, answer: ModelAnswer) -> None:
         """Count an answer's cost, once."""
@@ -435,11 +395,6 @@ def as_data(name: str, value: Any) -> str:
     return f"<{name} json>\n{body}\n</{name}>"
 
 
-def data_in(text: str) -> dict[str, Any]:
-    """Return name -> values of all data in a text, as written by `as_data`."""
-    return {name: json.loads(body) for name, body in _DATA.findall(text)}
-
-
 # One call through litellm.
 
 
@@ -462,6 +417,7 @@ def complete(choice: ModelChoice, messages: Sequence[Message], response_format: 
                 model=choice.model, messages=sent, api_base=choice.api_base,
                 timeout=choice.timeout_sec, num_retries=0, max_retries=0, **options,
             )  # fmt: skip
+            break
         except (litellm.exceptions.APIError, openai.OpenAIError) as error:
             status = getattr(error, "status_code", None)
             used_up = USED_UP.search(f"{getattr(error, 'body', '')} {error}") is not None
@@ -471,7 +427,11 @@ def complete(choice: ModelChoice, messages: Sequence[Message], response_format: 
             else:
                 retry = isinstance(error, openai.APIConnectionError)
             if retry and tries < choice.transport_retries:
-                time.sleep(_wait(headers or {}, tries))
+                asked = str((headers or {}).get("retry-after", ""))
+                doubled = FIRST_WAIT * 2**tries * random.uniform(0.5, 1.0)
+                time.sleep(
+                    min(max(float(asked) if asked.isdecimal() else 0, doubled), LONGEST_WAIT)
+                )
                 tries += 1
                 continue
             # without headers of a server, litellm itself refuses every question
@@ -482,31 +442,18 @@ def complete(choice: ModelChoice, messages: Sequence[Message], response_format: 
             reason = " ".join(_redacted(choice, str(error)).split())
             kind = QuestionRefused if refused else ModelError
             raise kind(f"model {choice.model!r} {what}{tried}: {reason[:300]}") from error
-        return _reply(choice, reply)
-
-
-def _wait(headers: Mapping[str, Any], tries: int) -> float:
-    """Seconds until the next attempt: as the server requests, else doubled each time, with random
-    jitter."""
-    asked = str(headers.get("retry-after", ""))
-    seconds = float(asked) if _SECONDS.fullmatch(asked) else 0.0
-    doubled: float = FIRST_WAIT * 2**tries * random.uniform(0.5, 1.0)
-    return min(max(seconds, doubled), LONGEST_WAIT)
-
-
-def _reply(choice: ModelChoice, reply: Any) -> Reply:
     usage = _usage(getattr(reply, "usage", None))
     if not reply.choices:
         return Reply("", usage, None)
     first = reply.choices[0]
     further = getattr(first.message, "provider_specific_fields", None) or {}
-    text = str(first.message.content or further.get("refusal") or "")
-    return Reply(_redacted(choice, text), usage, first.finish_reason)
+    answer = str(first.message.content or further.get("refusal") or "")
+    return Reply(_redacted(choice, answer), usage, first.finish_reason)
 
 
 def _usage(reported: Any) -> Usage:
     """Four disjoint token classes: litellm includes cache reads and writes in the prompt, and
-    writes zero for counts that a server did not report. Impossible counts are unknown."""
+    writes zero for counts that a server did not report."""
     whole = getattr(reported, "prompt_tokens", None)
     if not whole:
         return Usage()
@@ -515,63 +462,28 @@ def _usage(reported: Any) -> Usage:
     written = getattr(reported, "cache_creation_input_tokens", None)
     output = getattr(reported, "completion_tokens", None)
     counts = (whole - (read or 0) - (written or 0), written, read, output)
-    known = [count for count in counts if count is not None]
-    return Usage(*counts) if all(0 <= count <= MAX_TOKENS for count in known) else Usage()
+    return Usage(*counts) if all(count is None or count >= 0 for count in counts) else Usage()
 
 
 def _redacted(choice: ModelChoice, text: str) -> str:
     """A server's text without our keys; lone surrogates become question marks."""
     whole = text.encode("utf-8", "replace").decode()
-    return redact(whole, secrets_of(choice.params))
-
-
-def secrets_of(params: Mapping[str, Any]) -> Iterable[str]:
-    """Values of parameters that contain a key."""
-    return [str(value) for name, value in params.items() if SECRET_NAME.search(name)]
+    keys = [str(value) for name, value in choice.params.items() if SECRET_NAME.search(name)]
+    return redact(whole, keys)
 
 
 @cache
 def _litellm() -> Any:
-    """Import litellm late, without its price look-up on the network, and with the wall in both of its
-    clients: openai's and its own. Proxies of the environment are used."""
+    """Import litellm late, without its price look-up on the network."""
     require("models", "a model")
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import httpx
     import litellm
-    from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
-
-    unlimited = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-    client = httpx.Client(verify=get_ssl_configuration(), limits=unlimited)
-
-    def refusal(status: int, problem: str) -> httpx.Response:
-        """A response in place of the server's, which litellm reports."""
-        return httpx.Response(status, json={"error": {"message": problem}})
-
-    class Wall(httpx.BaseTransport):
-        """Passes on whole, uncompressed answers of at most MAX_BODY; refuses the rest."""
-
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            request.headers["Accept-Encoding"] = "identity"
-            response = client.send(request, stream=True, follow_redirects=False)
-            body = bytearray()
-            with closing(response):
-                if response.has_redirect_location:  # the prompt is for the named server alone
-                    return refusal(response.status_code, "the server redirects to another one")
-                if response.headers.get("Content-Encoding", "identity") != "identity":
-                    return refusal(502, "the answer is compressed, which was not asked for")
-                for part in response.iter_raw():
-                    body += part
-                    if len(body) > MAX_BODY:
-                        return refusal(502, f"the answer is longer than {MAX_BODY:,} bytes")
-            headers = {**response.headers, "content-length": str(len(body))}
-            headers.pop("transfer-encoding", None)
-            return httpx.Response(response.status_code, headers=headers, content=bytes(body))
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
-    litellm.sync_transport = Wall()
-    litellm.client_session = httpx.Client(transport=litellm.sync_transport)
-    atexit.register(client.close)
+    litellm.client_session = httpx.Client()  # one for all questions
+    atexit.register(litellm.client_session.close)
     return litellm
 
 
@@ -587,62 +499,21 @@ def in_flight(
     answers are logged, and it is raised. Ctrl-C and a caller that stops do not wait. Work is taken
     lazily, in the caller's thread.
     """
-    todo: SimpleQueue[tuple[T] | None] = SimpleQueue()
-    done: SimpleQueue[tuple[T, Future[R]]] = SimpleQueue()
-
-    for _ in range(threads):
-        Thread(target=_serve, args=(todo, do, done), daemon=True).start()
-    source, taken = iter(work), 0
-    try:
+    source, waiting = iter(work), dict[Future[R], T]()
+    executor = ThreadPoolExecutor(threads)
+    try:  # Ctrl-C does not wait for servers
         while True:
-            for item in islice(source, AHEAD * threads - taken):
-                todo.put((item,))
-                taken += 1
-            if not taken:
+            items = islice(source, AHEAD * threads - len(waiting))
+            waiting |= {executor.submit(do, item): item for item in items}
+            if not waiting:
                 return
-            item, future = done.get()
-            taken -= 1
-            if future.exception():
-                _ = [done.get() for _ in range(taken - _cancelled(todo))]
-            yield item, future.result()
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            if any(future.exception() for future in done):
+                executor.shutdown(cancel_futures=True)
+            for future in done:
+                yield waiting.pop(future), future.result()
     finally:
-        _cancelled(todo)
-        for _ in range(threads):
-            todo.put(None)
-
-
-def _serve(
-    todo: SimpleQueue[tuple[T] | None],
-    do: Callable[[T], R],
-    done: SimpleQueue[tuple[T, Future[R]]],
-) -> None:
-    while task := todo.get():
-        future: Future[R] = Future()
-        try:
-            future.set_result(do(*task))
-        except BaseException as error:  # noqa: BLE001  raised by the thread that waits
-            future.set_exception(error)
-        done.put((*task, future))
-
-
-def _cancelled(todo: SimpleQueue[Any]) -> int:
-    """Cancel items that have not begun; return their number."""
-    count = 0
-    while True:
-        try:
-            todo.get_nowait()
-        except Empty:
-            return count
-        count += 1
-
-
-# Prices and limits of model calls, shared by rubric and judges.
-
-
-THREADS = 16
-"""Default number of parallel calls."""
-MOST_UNPARSED = 0.02
-"""Maximum share of invalid answers for a valid result."""
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 def study_prices(place: Path) -> tuple[Price, ...]:

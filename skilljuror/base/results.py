@@ -1,8 +1,11 @@
 """Records of what was read and measured: rows of the database, measures, verdicts."""
 
+import tomllib
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
 
 from msgspec import Struct, field
 
@@ -36,13 +39,9 @@ class Price(Struct, frozen=True):
     model: str
     """Model, without provider prefix and date."""
     input: float
-    """Input tokens that were neither read from nor written to a cache."""
     cache_write: float
-    """Input tokens written to a cache."""
     cache_read: float
-    """Input tokens read from a cache."""
     output: float
-    """Output tokens."""
     as_of: str
     """Date of the price list, YYYY-MM-DD."""
 
@@ -53,17 +52,12 @@ class TrialContext(Struct, frozen=True):
     trial: str
     """Name of the trial, or the trajectory's key in observed mode."""
     record: "TrialRecord | None" = None
-    """The trial; None for foreign logs."""
     trajectory: Trajectory | None = None
-    """The parsed log; None if missing or unreadable."""
     events: tuple[ResourceEvent, ...] = ()
-    """Resource events, in order."""
     exposure: Exposure | None = None
-    """Knowledge exposure; None without a knowledge map."""
     unknown_use: bool = False
     """Whether an unknown tool may have opened a Skill."""
     manifest: SkillManifest | None = None
-    """Offered Skills."""
     step_tokens: dict[tuple[str, int], int] = field(default_factory=dict)
     """(agent, step) -> tokens of its text, if counted."""
     step_bytes: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -76,76 +70,48 @@ UptakeLabel = Literal["yes", "no", "unknown"]
 
 
 class UptakeCategory(StrEnum):
-    """Reason for a judge's label, with that label and a legend.
+    """Reason for a judge's label; `uptake.toml` has the label and the meaning of each.
 
     The store's macro `is_open`, the legend of the command line and the model's prompt are made from it.
     """
 
-    label: UptakeLabel
-    """Label of the category."""
-    legend: str
-    """Meaning in one line."""
+    IMPLEMENTATION = "implementation"
+    VALIDATION = "validation"
+    CORRECTION = "correction"
+    DIAGNOSIS = "diagnosis"
+    NAVIGATION = "navigation"
+    BACKGROUND = "background"
+    LISTING = "listing"
+    FAILED_PROBE = "failed_probe"
+    ALIAS_CHECK = "alias_check"
+    NOT_SHOWN = "not_shown"
+    NOTHING_DISTINCTIVE = "nothing_distinctive"
+    NOT_SEEN_AGAIN = "not_seen_again"
+    ALSO_ELSEWHERE = "also_elsewhere"
+    NO_LATER_ACTION = "no_later_action"
+    INSUFFICIENT_CONTEXT = "insufficient_context"
+    UNVERIFIED_QUOTE = "unverified_quote"
+    UNPARSED = "unparsed"
 
-    def __new__(
-        cls, value: str, label: UptakeLabel = "unknown", legend: str = ""
-    ) -> "UptakeCategory":
-        """A member with its label and legend; a call with the value alone looks one up."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.label, member.legend = label, legend
-        return member
+    @property
+    def label(self) -> UptakeLabel:
+        """Label of the category."""
+        return cast("UptakeLabel", _uptake()[self][0])
 
-    IMPLEMENTATION = (
-        "implementation", "yes",
-        "the resource's content was carried out in code, files, commands or the product, or a helper"
-        " wrote the required output",
-    )  # fmt: skip
-    VALIDATION = (
-        "validation", "yes",
-        "the resource's content was used to check the work, or a helper's output was read and assessed",
-    )  # fmt: skip
-    CORRECTION = (
-        "correction", "yes", "the resource's content fixed something that was wrong or had failed",
-    )  # fmt: skip
-    DIAGNOSIS = (
-        "diagnosis", "yes",
-        "the resource's content, or an error from it, led to a plausible cause of a problem",
-    )  # fmt: skip
-    NAVIGATION = (
-        "navigation", "yes", "it named another resource, which the agent then opened; not a category of the paper",
-    )  # fmt: skip
-    BACKGROUND = "background", "no", "it was read, and no later step shows any of it"
-    LISTING = "listing", "no", "the agent only looked at file or folder names, and used none"
-    FAILED_PROBE = "failed_probe", "no", "the access failed, without consequence"
-    ALIAS_CHECK = (
-        "alias_check", "no", "the agent only checked whether the same file has another path or name",
-    )  # fmt: skip
-    NOT_SHOWN = "not_shown", "unknown", "the log does not contain what the agent was shown"
-    NOTHING_DISTINCTIVE = (
-        "nothing_distinctive", "unknown",
-        "the shown content has nothing by which a later use could be recognised",
-    )  # fmt: skip
-    NOT_SEEN_AGAIN = (
-        "not_seen_again", "unknown", "no later step shows any of the shown content",
-    )  # fmt: skip
-    ALSO_ELSEWHERE = (
-        "also_elsewhere", "unknown", "the used content is also in the task or in another resource",
-    )  # fmt: skip
-    NO_LATER_ACTION = (
-        "no_later_action", "unknown", "the log ends before the content could be used",
-    )  # fmt: skip
-    INSUFFICIENT_CONTEXT = (
-        "insufficient_context", "unknown", "the log does not show the model enough to decide",
-    )  # fmt: skip
-    UNVERIFIED_QUOTE = (
-        "unverified_quote", "unknown", "the model said yes with a quote that is not in the log",
-    )  # fmt: skip
-    UNPARSED = "unparsed", "unknown", "no usable answer from the model, after retries"
+    @property
+    def legend(self) -> str:
+        """Meaning in one line."""
+        return _uptake()[self][1]
 
     @property
     def open(self) -> bool:
         """Whether uptake is undecided although content was shown; rates become intervals (measures §4)."""
         return self.label == "unknown" and self is not UptakeCategory.NOT_SHOWN
+
+
+@cache
+def _uptake() -> dict[str, tuple[str, str]]:
+    return tomllib.loads((Path(__file__).parent / "uptake.toml").read_text(encoding="utf-8"))
 
 
 class Verdict(Struct, frozen=True):
@@ -181,52 +147,6 @@ class UnitUse(Struct, frozen=True, gc=False):
     event: str
     unit: str
     step: int
-
-
-Effect = Literal["failed", "error_gone", "wrote", "worked"]
-"""Effect of a call; error_gone: a command that failed before the call succeeds after it."""
-
-
-class LocalEffect(Struct, frozen=True, gc=False):
-    """Effect of an agent's call according to the log."""
-
-    trial: str
-    """Trial, or key of a foreign run."""
-    agent: str
-    """Whose call."""
-    step: int
-    """Step of the call."""
-    line: int
-    """Place of the call in the raw log."""
-    effect: Effect
-    """Effect."""
-    effect_step: int
-    """Step that shows it."""
-    quote: str | None = None
-    """Line of the result that shows it, or the path of the written file."""
-
-
-class RepeatedVerdict(Struct, frozen=True, gc=False):
-    """A model's answer about one event when asked again."""
-
-    event: str
-    """Id of the event."""
-    trial: str
-    """Trial or trajectory it belongs to."""
-    judge: str
-    """Name and version of the judge."""
-    probe: Literal["repeat", "order", "length"]
-    """The same question, with accesses reordered, or padded with neutral text."""
-    repeat: int
-    """Number of the repetition; 0 is the first question."""
-    label: UptakeLabel
-    """yes, no or unknown."""
-    category: UptakeCategory
-    """Why."""
-    model: str
-    """Model that was asked."""
-    prompt_sha256: str | None = None
-    """Digest of the question."""
 
 
 class JudgeCalls(Struct, frozen=True, gc=False):
@@ -459,50 +379,14 @@ class Ingested(Struct, frozen=True):
     trajectory: TrajectoryRow | None
     """The run; None for a trial without a readable log (its measures are null with a reason)."""
     steps: tuple[StepRow, ...] = ()
-    """Its steps."""
     offered: tuple[OfferedRow, ...] | None = None
     """Skills shown; None if unknown."""
     events: tuple[ResourceEvent, ...] = ()
-    """Its resource events."""
     measures: tuple[Measure, ...] = ()
-    """Its measures."""
     exposure: Exposure | None = None
-    """Its knowledge exposure."""
     compactions: tuple[CompactionRow, ...] = ()
-    """Its compactions."""
     unknown_tools: tuple[UnknownTool, ...] = ()
-    """Its calls of unknown tools."""
     leaks: tuple[LeakSearch, ...] = ()
-    """Searches for texts that it should not have seen."""
-
-
-class SeenFile(Struct, frozen=True, gc=False):
-    """A file that ingest examined, or a folder that is read as a whole."""
-
-    path: str
-    """Path as found."""
-    size: int
-    """Bytes; of a folder, of all its files."""
-    mtime_ns: int
-    """Last change, nanoseconds since the epoch; for a folder, the latest of its files."""
-    inode: int
-    """Inode number."""
-    content: str | None
-    """Digest of a folder's tree, or of a file if requested."""
-    reader: str
-    """Digest of the code and options it was read with; "" if it must be read again."""
-    format: str | None
-    """Format that claims it."""
-    session: str | None
-    """Session named in its first bytes."""
-    link: str | None
-    """Its position among the files of its session, JSON."""
-    problem: str | None
-    """Why it cannot be read."""
-    names: tuple[str, ...]
-    """Names that it shares with related files."""
-    read_with: str | None = None
-    """Digest of the group of files that it was read with."""
 
 
 def unknown_tools_note(tools: Sequence[tuple[str, int, int]]) -> str:

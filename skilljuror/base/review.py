@@ -4,8 +4,7 @@ import hashlib
 import posixpath
 import re
 import warnings
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from msgspec import Struct
 from pydantic import Field, field_validator, model_validator
@@ -61,24 +60,6 @@ class ReviewItem(Struct, frozen=True):
 def blind_id(item: str) -> str:
     """Opaque id of an item for a blind reviewer; the real id may reveal a rule or a condition."""
     return hashlib.sha256(item.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
-class ReviewDesk(Protocol):
-    """Source of questions and store of answers; an answer is on disk when `decide` returns."""
-
-    def queue(self, reviewer: str, blind: bool) -> Sequence[ReviewItem]:
-        """Return all items by priority, including decided ones; for a blind reviewer in neutral order and
-        without machine verdicts."""
-        ...
-
-    def decide(self, reviewer: str, item: str, answer: str, reason: str, blind: bool) -> None:
-        """Record an answer; `item` is an id or its `blind_id`. Raise UsageError for an unknown item
-        or answer, and for an adjudication without a reason."""
-        ...
-
-    def undo(self, reviewer: str) -> str | None:
-        """Undo this reviewer's last decision and return the id of its item."""
-        ...
 
 
 # Construction rubrics: items, a model's verdicts and the state of each item.
@@ -292,8 +273,7 @@ class Acceptance(Record):
     trial: str
     """Name of the trial."""
     seen: str | None = None
-    """sha256 of the trial's record as the person saw it; None in an accepted.json of
-    earlier versions."""
+    """sha256 of the trial's record as the person saw it; None in the rows of a database."""
     reason: str
     """Reason."""
     by: str
@@ -329,7 +309,7 @@ class Decision(Record):
     undone: bool = False
     """True if this row undoes the person's earlier answer."""
     takes_back: str | None = None
-    """Time of the answer that is undone; None (earlier versions) means the last one."""
+    """Time of the answer that is undone."""
 
     @property
     def adjudication(self) -> Adjudication | None:

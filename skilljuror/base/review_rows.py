@@ -32,7 +32,7 @@ def parse_time(text: str) -> datetime:
 
 
 def decided_at(row: Waiver | Decision) -> datetime:
-    """Return the time of a row; an invalid one, as earlier versions imported, sorts first."""
+    """Return the time of a row; one without a valid time sorts first."""
     try:
         return parse_time(row.at)
     except ValueError:
@@ -42,20 +42,12 @@ def decided_at(row: Waiver | Decision) -> datetime:
 def current_decisions(decisions: Iterable[Decision]) -> list[Decision]:
     """Return the decisions of one store that were not undone, latest last. An undone row removes the
     same person's decision on the same question with the time that it names."""
-    stack: list[Decision] = []
-    for row in decisions:
-        if not row.undone:
-            stack.append(row)
-            continue
-        of_it = (n for n in reversed(range(len(stack))) if _takes_back(row, stack[n]))
-        if (last := next(of_it, None)) is not None:
-            del stack[last]
-    return sorted(stack, key=decided_at)
-
-
-def _takes_back(undone: Decision, row: Decision) -> bool:
-    same = (undone.by, undone.item) == (row.by, row.item)
-    return same and undone.takes_back in {None, row.at}
+    rows = list(decisions)
+    undone = {(row.by, row.item, row.takes_back) for row in rows if row.undone}
+    return sorted(
+        (row for row in rows if not row.undone and (row.by, row.item, row.at) not in undone),
+        key=decided_at,
+    )
 
 
 CODED = ("pattern", "failure")
@@ -76,9 +68,8 @@ def code_rows(folder: StudyFolder) -> list[Decision]:
 def label_rows(folder: StudyFolder) -> list[Decision]:
     """Return each person's latest label per event of a study."""
     rows = current_decisions(rows_of(Decision, folder.reviews))
-    return list(
-        {(row.by, row.item): row for row in rows if row.item.startswith("uptake:")}.values()
-    )
+    latest = {(row.by, row.item): row for row in rows if row.item.startswith("uptake:")}
+    return list(latest.values())
 
 
 def sampled_uses(folder: StudyFolder) -> tuple[SampledUse, ...]:

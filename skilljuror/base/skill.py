@@ -8,18 +8,9 @@ from typing import Literal
 from msgspec import Struct
 
 UnitKind = Literal[
-    "statement",
-    "heading",
-    "item",
-    "row",
-    "code",
-    "command",
-    "step",
-    "field",
-    "file",
-    "schema",
+    "statement", "heading", "item", "row", "code", "command", "step", "field", "file", "schema",
     "link",
-]
+]  # fmt: skip
 
 CONTENT_KINDS: frozenset[str] = frozenset({"statement", "heading", "item", "row", "code", "field"})
 """Kinds that partition the text: every line with content belongs to one of these, but for
@@ -27,30 +18,10 @@ the definition of a link, which is in the text of the links that use it.
 The others (command, step, file, schema, link) are derived from the same lines."""
 
 ChangeKind = Literal[
-    "polarity",
-    "comparator-flip",
-    "comparator",
-    "number",
-    "unit",
-    "modal",
-    "path",
-    "reference",
-    "order",
-    "opposite",
-    "conjunction",
-    "quantifier",
-    "agent",
-    "condition",
-    "code",
-    "row",
-    "field",
-    "content",
-    "renamed",
-    "executable",
-    "steps",
-    "lines",
-    "nesting",
-]
+    "polarity", "comparator-flip", "comparator", "number", "unit", "modal", "path", "reference",
+    "order", "opposite", "conjunction", "quantifier", "agent", "condition", "code", "row",
+    "field", "content", "renamed", "executable", "steps", "lines", "nesting",
+]  # fmt: skip
 """What was altered in a pair of units, worst first where several apply: a negation gained or
 lost, a comparator turned round, another comparator, a number, its unit, the strength of a modal,
 a path in code that leads elsewhere, a code span, path or flag, the same words in another order, a word turned into its opposite,
@@ -65,13 +36,9 @@ class Unit(Struct, frozen=True):
     unit: str
     """Stable id inside one bundle: kind, digest of the normalised text, ordinal."""
     kind: UnitKind
-    """Kind of unit."""
     file: str
-    """Path inside the bundle."""
     start: int
-    """First line, 1-based."""
     end: int
-    """Last line, inclusive."""
     headings: tuple[str, ...]
     """Heading path, outermost first, without generated headings."""
     text: str
@@ -90,18 +57,14 @@ class UnitLocation(Struct, frozen=True):
     """Location of a unit in one variant."""
 
     file: str
-    """Path inside the variant."""
     start: int
-    """First line, 1-based."""
     end: int
-    """Last line, inclusive."""
 
 
 class MappedUnit(Struct, frozen=True):
     """A row of knowledge.jsonl: one unit of the source and its location in each variant."""
 
     unit: Unit
-    """The unit in the source."""
     places: dict[str, UnitLocation | None]
     """variant -> location; None if the unit is missing (a gate reports it)."""
 
@@ -110,15 +73,12 @@ class UnitPair(Struct, frozen=True):
     """A unit of the parent and its counterpart in the variant."""
 
     before: Unit
-    """Unit of the parent."""
     after: Unit
-    """Unit of the variant."""
     ratio: float = 1.0
     """Similarity of their words, 0 to 1."""
     change: ChangeKind | None = None
     """What changed; None if both say the same."""
     lines: tuple[str, ...] = ()
-    """Unified diff of a changed file."""
 
 
 class UnitDiff(Struct, frozen=True):
@@ -161,9 +121,7 @@ class Blob(Struct, frozen=True):
     """One file's content."""
 
     data: bytes
-    """The bytes on disk."""
     executable: bool = False
-    """Whether the owner's execute bit is set."""
 
     @property
     def sha256(self) -> str:
@@ -208,22 +166,17 @@ class BundleIssue(Struct, frozen=True):
     """An issue of a source; every variant inherits it."""
 
     rule: str
-    """Stable rule id, such as "frontmatter-invalid"."""
     severity: IssueSeverity
-    """Severity."""
     file: str
     """Posix path inside the bundle; "" for the bundle as a whole."""
     message: str
-    """One line for a person."""
     line: int | None = None
-    """1-based line, if known."""
 
 
 class Bundle(Struct, frozen=True):
     """A safely loaded bundle of one or more skills."""
 
     name: str
-    """Slug of the source."""
     files: dict[str, Blob]
     """Every file by its posix path inside the bundle, in bytewise order of the paths."""
     skills: tuple[Skill, ...]
@@ -231,7 +184,6 @@ class Bundle(Struct, frozen=True):
     source: str = ""
     """Path as the user wrote it; never part of a digest."""
     issues: tuple[BundleIssue, ...] = ()
-    """Issues found while it was read."""
 
     @property
     def digest(self) -> str:
@@ -363,9 +315,7 @@ class Substitution(Struct, frozen=True):
     """One recorded change inside a copied line, so that the copy can be inverted."""
 
     line: int
-    """1-based line of the source file."""
     before: str
-    """The source's whole line."""
     after: str
     """The line as written into the variant, before any heading shift."""
     kind: SubstitutionKind
@@ -377,7 +327,6 @@ class Copy(Struct, frozen=True, tag="copy", tag_field="piece"):
     """Lines `start..end` of a parent file, copied unchanged."""
 
     source: str
-    """Path inside the parent bundle."""
     start: int
     """First line, 1-based; lines are split on newline only."""
     end: int
@@ -385,7 +334,6 @@ class Copy(Struct, frozen=True, tag="copy", tag_field="piece"):
     shift: int = 0
     """Heading levels added to every ATX heading of the range (negative promotes)."""
     substitutions: tuple[Substitution, ...] = ()
-    """Changed lines with their originals."""
 
     @property
     def size(self) -> int:
@@ -412,9 +360,7 @@ class Omitted(Struct, frozen=True):
     a frontmatter delimiter."""
 
     source: str
-    """Path inside the parent bundle."""
     line: int
-    """1-based line."""
     text: str
     """The line, stored so that the parent can be rebuilt."""
 
@@ -423,17 +369,11 @@ class PlannedFile(Struct, frozen=True):
     """One file of the variant."""
 
     path: str
-    """Posix path inside the variant."""
     pieces: tuple[Copy | Generated, ...]
-    """Its pieces in order."""
     executable: bool = False
-    """Execute bit of the written file."""
     final_newline: bool = True
-    """Whether the written file ends with a newline."""
     bom: bool = False
-    """Whether the written file starts with a UTF-8 byte order mark."""
     crlf: bool = False
-    """Whether the written file uses CRLF line ends."""
 
 
 class Plan(Struct, frozen=True):
@@ -444,7 +384,6 @@ class Plan(Struct, frozen=True):
     parent: str
     """Variant (or "source") that the pieces refer to."""
     files: tuple[PlannedFile, ...]
-    """Files composed of pieces."""
     sidecars: dict[str, str] = {}
     """Files copied byte for byte: path in the variant -> path in the parent."""
     dropped: dict[str, str] = {}
@@ -453,6 +392,5 @@ class Plan(Struct, frozen=True):
     """Byte-level properties of parent files copied as text: path -> "bom", "crlf",
     "no-final-newline"."""
     omitted: tuple[Omitted, ...] = ()
-    """Omitted parent lines with their text."""
     notes: tuple[str, ...] = ()
     """Notes for the reader, such as a stale absolute path in a script."""

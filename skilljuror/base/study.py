@@ -288,43 +288,36 @@ class StudyConfig(Record):
 
 
 class GivenSkill(Record):
-    """An existing Skill that a condition offers, frozen."""
+    """An existing Skill that a condition offers, frozen.
+
+    The columns of `given_skills` say what its fields mean."""
 
     path: str
-    """Path relative to the study file."""
     commit: str | None = None
     """Full commit hash; null for files on disk."""
     tree_digest: str
-    """sha256 over paths, execute bits and contents."""
 
 
 class PlannedTask(Record):
-    """A task with its digests, frozen."""
+    """A task with its digests, frozen.
+
+    The columns of `tasks` say what its fields mean."""
 
     name: str
-    """Folder name of the task, unique in the study."""
     path: str
-    """Folder, relative to the study file."""
     skills: str
-    """Source bundle, relative to the study file; "" if no arm needs one."""
     attributes: dict[str, str]
     """workflow_type, validation_type, domain and other metadata of the task."""
     instruction_digest: str
-    """sha256 of the instruction."""
     environment_digest: str
-    """Tree digest of environment/ without skills."""
     verifier_digest: str
-    """Tree digest of tests/."""
     source_digest: str
-    """Tree digest of the source bundle; "" when there is none."""
     stripped: tuple[str, ...] = ()
     """Skills removed from the task's own environment: environment/skills, its COPY lines, skills_dir."""
     settings_digest: str = ""
-    """sha256 of task.toml; "" without one."""
     given: dict[str, GivenSkill] = Field(default_factory=dict)
     """Condition -> the existing Skill that it offers."""
     judged_by: TaskJudge = "verifier"
-    """What judges its trials; without a verifier they have no reward."""
 
     @property
     def substrate_digest(self) -> str:
@@ -336,146 +329,91 @@ class PlannedTask(Record):
 
 
 class ExcludedTask(Record):
-    """An excluded task."""
+    """An excluded task.
+
+    The columns of `excluded_tasks` say what its fields mean."""
 
     name: str
-    """Folder name of the task."""
     path: str
-    """Folder, relative to the study file."""
     category: str
-    """Kind of reason."""
     reason: str
-    """Reason in one sentence."""
     decided_by: Literal["person", "max_tokens", "pd_worth", "build"]
-    """person (named in the study file), a rule, or build (no usable answer of a model)."""
 
 
 class PlannedTrial(Record):
-    """One trial to run."""
+    """One trial to run.
+
+    The columns of `planned_trials` say what its fields mean."""
 
     trial: str
-    """<task>__<condition>__<number>."""
     task: str
-    """Name of the task."""
     condition: str
-    """Name of the condition."""
     number: int
-    """1-based number inside the cell."""
     order: int
-    """0-based position in the run."""
     block: int
-    """0-based block; each block holds every cell once, shuffled by the study's seed."""
     seed: int
-    """Seed of the agent; equal for the same task and number in every condition."""
 
 
 class StudyPlan(Record):
     """plan.json: the frozen plan."""
 
     format_version: Literal[2] = 2
-    """Version of this record."""
     skilljuror_version: str
-    """Version of the package that wrote it."""
     config: StudyConfig
-    """The study file as read."""
     config_digest: str
     """sha256 of the study file's content and the tasks' digests; a run resumes only if it is unchanged."""
     tasks: tuple[PlannedTask, ...]
-    """Tasks with digests."""
     trials: tuple[PlannedTrial, ...]
-    """Trials in running order."""
     excluded: tuple[ExcludedTask, ...] = ()
-    """Excluded tasks, in order of the study file."""
     agent_digest: str | None = None
     """sha256 of the agent's command and files; None before an agent is chosen. A run resumes only
     with the same program."""
 
 
 class TrialRecord(Record):
-    """trial.json: one finished trial."""
+    """trial.json: one finished trial.
+
+    The columns of `trials` say what its fields mean."""
 
     format_version: Literal[1] = 1
-    """Version of this record."""
     trial: str
-    """<task>__<condition>__<number>."""
     task: str
-    """Name of the task."""
     condition: str
-    """Name of the condition."""
     number: int
-    """1-based number inside the cell."""
     seed: int
-    """Seed of the agent."""
     status: TrialStatus
-    """scored, timeout (the verifier's answer, if any, is in reward), unscored, error."""
     reward: float | None = Field(ge=0, le=1)
-    """Verifier's reward in [0, 1]; None if missing."""
     rewards: dict[str, FiniteFloat] = Field(default_factory=dict)
-    """Every reward of the verifier by name."""
     exception: str | None = None
-    """Exception class if the agent did not end normally: AgentTimeoutError, NonZeroAgentExitCodeError, …"""
     message: str | None = None
-    """Error message in one line."""
     reason: TrialReason | None = None
-    """Why the verifier's result does not count: no_answer (unscored: the model did not answer according to
-    the log), no_log (error: the agent wrote no log), no_verifier (the task has none: a rubric or the use
-    of the Skill judges the trial)."""
     agent: str
-    """Name of the agent."""
     agent_version: str | None = None
-    """Version of the agent."""
     agent_untried: str | None = None
-    """Remark on a version newer than every tried one, whose log may hold records that nobody reads; else
-    None."""
     model: str | None = None
-    """Model; None for an agent without one."""
     effort: str | None = None
-    """Requested reasoning effort, or None."""
     scripted: bool = False
-    """True if a scripted policy ran; its figures say nothing about real agents."""
     harness: str
-    """Name of the harness."""
     isolation: str
-    """bwrap, none, docker, …"""
     unsealed: tuple[str, ...] | None = None
-    """Parts of the sandbox's seal that were unavailable: syscall_filter, session_keyring; empty for a
-    sealed trial, None if unknown."""
     config_digest: str
-    """Digest of the plan."""
     substrate_digest: str
-    """Digest of instruction, environment and verifier as run."""
     variant: str | None
-    """Offered variant, or the condition for an existing Skill; None for no Skill."""
     disclosed: str | None = None
-    """Sentence at the end of the prompt that names the offered Skills, or None."""
     variant_digest: str | None
-    """Tree digest of the offered variant in the sandbox before the agent ran."""
     skill_root: str | None
-    """Path of the skills folder as the agent saw it."""
     variant_digest_after: str | None = None
-    """Tree digest of the same folder after the agent, without files that its pages instruct to create. A
-    different digest means edits; "gone": the folder no longer exists; None: unknown."""
     network: Literal["none", "host", "public", "allowlist"] | None = None
-    """Network of the agent: none, host, allowlist (listed hosts), public (a container's); None: unknown. A local verifier has none."""
     task_network: str | None = None
-    """Network setting in task.toml, or None."""
     started_at: str
-    """UTC, ISO 8601."""
     finished_at: str
-    """UTC, ISO 8601."""
     agent_seconds: float | None = Field(ge=0, allow_inf_nan=False)
-    """Wall clock of the agent, seconds; None if it never started."""
     verifier_seconds: float | None = Field(ge=0, allow_inf_nan=False)
-    """Wall clock of the verifier, seconds; None if it never started."""
     exit_code: int | None = None
-    """Exit status of the agent; None after a timeout."""
     usage_reason: str | None = None
-    """Why tokens and cost are null, such as no_model."""
     tools: tuple[str, ...] | None = None
     """Names of the agent's tools if it lists them at its start, else None."""
     left_out: tuple[str, ...] = ()
-    """Output of the agent that was not read, with the reason: a limit of reading, or its reader failed. Of
-    these the verifier did not get links out of the work, pipes, sockets and devices, which say so."""
 
     @property
     def strict_pass(self) -> bool:
@@ -499,9 +437,7 @@ class AgentProgram(Struct, frozen=True):
     """An agent as a program that a harness can start."""
 
     name: str
-    """Name of the agent."""
     version: str | None
-    """Its version."""
     files: tuple[Path, ...]
     """Files the program needs; copied into one folder of the sandbox."""
     argv: tuple[str, ...]
@@ -510,16 +446,13 @@ class AgentProgram(Struct, frozen=True):
     `{skills}` (its folder of Skills, absent in the no-skill arm) and `{seed}` are filled in. It
     starts in the task's working directory."""
     model: str | None = None
-    """Model, where it has one."""
     scripted: bool = False
-    """True for a policy without a language model."""
     usage_reason: str | None = None
     """Why tokens and cost are null, such as no_model."""
     keys: tuple[str, ...] = ()
     """Environment variables that hold its keys, such as OPENAI_API_KEY. Their values come from the
     environment of the run, reach only the agent's process, and are redacted from its output."""
     effort: str | None = None
-    """Requested reasoning effort, in the agent's own terms."""
     skills: str | None = SKILLS
     """Folder in which it looks for a user's Skills; `~` is its HOME. If None, the prompt names the path
     of each Skill."""
@@ -561,9 +494,7 @@ class Reward(Struct, frozen=True):
     """The verifier's answer."""
 
     value: float | None
-    """Reward in [0, 1]; None if there is no valid one."""
     rewards: dict[str, float] = field(default_factory=dict)
-    """Every finite reward by name."""
     problem: str | None = None
     """Why the trial is unscored, in one line."""
 
@@ -581,67 +512,38 @@ def chosen_reward(rewards: dict[str, float], name: str = REWARD) -> Reward:
 
 
 class HarborResult(Struct, frozen=True):
-    """A trial's result.json; None means unknown."""
+    """A trial's result.json; None means unknown, times are seconds since the epoch, UTC."""
 
     id: str
-    """Harbor's id of the trial."""
     trial_name: str
-    """Folder name of the trial."""
     task_name: str
     """Task, as "org/name" or a bare name."""
-    task_path: str | None = None
-    """Folder of a local task."""
     task_checksum: str | None = None
-    """Harbor's digest of the task."""
     reward: float | None = None
-    """Reward that counts, in [0, 1]; None if there is no valid one."""
     rewards: dict[str, float] = field(default_factory=dict)
-    """Every reward by name."""
     problem: str | None = None
     """Why no reward counts, in one line."""
     verified: bool = False
-    """Whether the verifier finished."""
     exception: str | None = None
-    """Class of the exception; a trial can hold both an exception and a reward."""
     message: str | None = None
-    """First line of the exception's message."""
     agent: str | None = None
-    """Name of the agent."""
     agent_version: str | None = None
-    """Its version; None for "unknown"."""
-    agent_import_path: str | None = None
-    """Import path of a custom agent."""
     model: str | None = None
-    """Name of the model."""
-    provider: str | None = None
-    """Provider of the model."""
     environment: str | None = None
     """Isolation of the trial: docker, daytona, … or an import path."""
-    skills: tuple[str, ...] = ()
-    """Skills that were injected, as configured."""
-    skills_loaded: tuple[str, ...] | None = None
-    """Skills that the agent reports as loaded."""
-    references_loaded: tuple[str, ...] | None = None
-    """References that the agent reports as loaded."""
     input_tokens: int | None = None
     """Input tokens, cached ones included; None also if all counts are 0."""
     cached_tokens: int | None = None
-    """Input tokens read from a cache."""
     output_tokens: int | None = None
-    """Output tokens."""
     cost_usd: float | None = None
-    """Cost, US dollars; an estimate from a price table for most agents."""
     started_at: float | None = None
-    """Seconds since the epoch, UTC."""
     finished_at: float | None = None
-    """Seconds since the epoch, UTC."""
     agent_window: tuple[float, float] | None = None
     """Start and end of the agent's execution, seconds since the epoch."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Duration of each phase that ended: environment_setup, agent_setup, agent_execution,
     verifier."""
     steps: tuple[str, ...] = ()
-    """Names of the steps of a multi-step task."""
 
     @property
     def status(self) -> TrialStatus:

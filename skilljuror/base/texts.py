@@ -3,6 +3,7 @@
 tiktoken would download the vocabulary. It is packaged here instead, compressed; its hash is checked
 when it is loaded. NOTICE says where it comes from."""
 
+import csv
 import gzip
 import hashlib
 import re
@@ -29,10 +30,9 @@ PATTERN = Path(__file__).parent / "tokens" / "o200k_base.pattern"
 """How a text is divided before its parts are encoded."""
 SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 """The SHA-256 that the publisher gives for the uncompressed vocabulary."""
-LONG_BLANK = 50_000
-"""Blanks in a row above which a text is counted in pieces, which may add a token for each: the
-tokenizer's pattern overflows its stack somewhere above 300,000."""
-_LONG_BLANK = re.compile(rf"[^\S\r\n]{{{LONG_BLANK}}}")
+COUNTED = 200_000
+"""Characters counted at once: the tokenizer's pattern overflows its stack at some 300,000 blanks in a row. A longer
+text may count a token more for each further piece."""
 _PIECE = re.compile(r"[A-Za-z]+|\d+|[^\sA-Za-z\d]+")
 
 
@@ -45,18 +45,8 @@ def tokenizer_name() -> str:
 
 def count(text: str) -> int:
     """Tokens of `text`. Raises UsageError for a damaged installation."""
-    encoder = _encoder()
-    return sum(len(encoder.encode_ordinary(part)) for part in _encodable_parts(text))
-
-
-def _encodable_parts(text: str) -> Iterator[str]:
-    """The text, cut where blanks go on for too long for the tokenizer."""
-    start = 0
-    if len(text) > LONG_BLANK:
-        for blanks in _LONG_BLANK.finditer(text):
-            yield text[start : blanks.end()]
-            start = blanks.end()
-    yield text[start:]
+    encoder, starts = _encoder(), range(0, len(text), COUNTED)
+    return sum(len(encoder.encode_ordinary(text[start : start + COUNTED])) for start in starts)
 
 
 def estimate(text: str) -> int:
@@ -88,15 +78,6 @@ def weight(line: str) -> float:
 def _encoder() -> Any:
     import tiktoken
 
-    return tiktoken.Encoding(
-        "o200k_base",
-        pat_str=PATTERN.read_text(encoding="utf-8").rstrip("\n"),
-        mergeable_ranks=_ranks(),
-        special_tokens={},
-    )
-
-
-def _ranks() -> dict[bytes, int]:
     try:
         content = gzip.decompress(VOCABULARY.read_bytes())
     except (OSError, EOFError, ValueError, zlib.error):
@@ -107,7 +88,12 @@ def _ranks() -> dict[bytes, int]:
             file=str(VOCABULARY),
         )
     lines = (line.split() for line in content.splitlines())
-    return {b64decode(token): int(number) for token, number in lines}
+    return tiktoken.Encoding(
+        "o200k_base",
+        pat_str=PATTERN.read_text(encoding="utf-8").rstrip("\n"),
+        mergeable_ranks={b64decode(token): int(number) for token, number in lines},
+        special_tokens={},
+    )
 
 
 # Fingerprints of texts: runs of words that identify copies of a text.
@@ -136,14 +122,14 @@ def tokenize(text: str) -> list[str]:
     return _WORD.findall(_MARKS.sub(" ", text).lower())
 
 
-def run_digest(run: Sequence[str]) -> int:
-    """Return the 64-bit digest of a run of words."""
-    return _digest(" ".join(run))
-
-
 @lru_cache(maxsize=1 << 15)  # the trials of a task show the same texts
 def _digest(run: str) -> int:
     return int.from_bytes(blake2b(run.encode("utf-8", "replace"), digest_size=8).digest())
+
+
+def run_digest(run: Sequence[str]) -> int:
+    """Return the 64-bit digest of a run of words."""
+    return _digest(" ".join(run))
 
 
 class Fingerprints(Struct, frozen=True):
@@ -198,24 +184,19 @@ class Fingerprints(Struct, frozen=True):
 def texts_below(folder: Path, skip: str = "") -> dict[str, str]:
     """Path -> text of the text files below a folder, sorted, except in its subfolder `skip`; links are
     not followed."""
-    found = {}
+    texts = {}
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
-        if inside.parts[0] != skip and not path.is_symlink() and path.is_file():
-            text = _text(path)
-            if text is not None:
-                found[inside.as_posix()] = text
-    return found
-
-
-def _text(path: Path) -> str | None:
-    if path.stat().st_size > LARGEST:
-        return None
-    try:
-        text = path.read_bytes().decode()
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
+        if inside.parts[0] == skip or path.is_symlink() or not path.is_file():
+            continue
+        if path.stat().st_size <= LARGEST:
+            try:
+                text = path.read_bytes().decode()
+            except UnicodeDecodeError:
+                continue
+            if "\0" not in text:
+                texts[inside.as_posix()] = text
+    return texts
 
 
 def copies(texts: Mapping[str, str], held: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -237,35 +218,11 @@ def copies(texts: Mapping[str, str], held: Mapping[str, str]) -> Iterator[tuple[
 AS_OF = "2026-11-20"
 """Date of the packaged list, read from the price table of litellm 1.106.2."""
 
-_LIST = (
-    # model, input, cache write, cache read, output
-    ("claude-haiku-4-5", 1.00, 1.25, 0.10, 5.00),
-    ("claude-opus-4-5", 5.00, 6.25, 0.50, 25.00),
-    ("claude-opus-4-6", 5.00, 6.25, 0.50, 25.00),
-    ("claude-opus-4-7", 5.00, 6.25, 0.50, 25.00),
-    ("claude-opus-4-8", 5.00, 6.25, 0.50, 25.00),
-    ("claude-sonnet-4-5", 3.00, 3.75, 0.30, 15.00),
-    ("claude-sonnet-4-6", 3.00, 3.75, 0.30, 15.00),
-    ("gemini-2.5-flash", 0.30, 0.30, 0.03, 2.50),
-    ("gemini-2.5-pro", 1.25, 1.25, 0.125, 10.00),
-    ("gemini-3-flash-preview", 0.50, 0.50, 0.05, 3.00),
-    ("gemini-3.1-pro-preview", 2.00, 2.00, 0.20, 12.00),
-    ("gemini-3.5-flash", 1.50, 1.50, 0.15, 9.00),
-    ("gpt-4o", 2.50, 2.50, 1.25, 10.00),
-    ("gpt-5", 1.25, 1.25, 0.125, 10.00),
-    ("gpt-5-codex", 1.25, 1.25, 0.125, 10.00),
-    ("gpt-5-mini", 0.25, 0.25, 0.025, 2.00),
-    ("gpt-5.1", 1.25, 1.25, 0.125, 10.00),
-    ("gpt-5.1-codex", 1.25, 1.25, 0.125, 10.00),
-    ("gpt-5.2", 1.75, 1.75, 0.175, 14.00),
-    ("gpt-5.2-codex", 1.75, 1.75, 0.175, 14.00),
-    ("gpt-5.3-codex", 1.75, 1.75, 0.175, 14.00),
-    ("gpt-5.4", 2.50, 2.50, 0.25, 15.00),
-    ("gpt-5.4-mini", 0.75, 0.75, 0.075, 4.50),
-    ("gpt-5.4-nano", 0.20, 0.20, 0.02, 1.25),
-    ("gpt-5.5", 5.00, 5.00, 0.50, 30.00),
-)
-PRICES = tuple(Price(*row, AS_OF) for row in _LIST)
+with (Path(__file__).parent / "prices.csv").open(encoding="utf-8") as _rows:
+    PRICES = tuple(
+        Price(model, float(plain), float(written), float(read), float(output), AS_OF)
+        for model, plain, written, read, output in list(csv.reader(_rows))[1:]
+    )
 """The packaged list. Cache writes without a price of their own cost as much as plain input."""
 
 

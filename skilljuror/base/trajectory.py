@@ -5,6 +5,7 @@ Steps are agent messages with their calls; everything else that reached the cont
 file; the database stores places, not text. A place is a 1-based line of the raw file; where the file is one JSON document,
 the 1-based number of the element in its list (a message, a step, an event), however it is written.
 
+Times are seconds since the epoch, UTC; `agent` is "main" or a sub-agent's native id, `file` an index into `Trajectory.files`.
 Records of plain values can hold no cycle: `gc=False` keeps them from the cycle collector."""
 
 import json
@@ -18,16 +19,9 @@ Action = Literal[
     "shell", "read", "write", "edit", "search", "list", "skill", "agent", "python", "poll", "other"
 ]
 MessageKind = Literal[
-    "prompt",
-    "system",
-    "skill_body",
-    "skill_listing",
-    "tree",
-    "slash",
-    "reinjected",
-    "summary",
+    "prompt", "system", "skill_body", "skill_listing", "tree", "slash", "reinjected", "summary",
     "other",
-]
+]  # fmt: skip
 
 
 class Usage(Struct, frozen=True, gc=False):
@@ -37,9 +31,7 @@ class Usage(Struct, frozen=True, gc=False):
     """Input tokens that were neither read from nor written to a cache; below 0 if the log counts
     more cached tokens than input, so that the total is unknown."""
     cache_write: int | None = None
-    """Input tokens written to a cache."""
     cache_read: int | None = None
-    """Input tokens read from a cache."""
     output: int | None = None
     """Output tokens, reasoning included."""
     reasoning: int | None = None
@@ -58,13 +50,11 @@ class ToolResult(Struct, frozen=True, gc=False):
     ok: bool | None = None
     """Whether it succeeded according to the harness or the exit status; None if unknown."""
     exit_code: int | None = None
-    """Exit status of the whole command."""
     clean: str | None = None
     """File text without the harness's line numbers, if the log has it."""
     first_line: int | None = None
     """Number of the first file line shown, if known."""
     total_lines: int | None = None
-    """Lines of the whole file, if known."""
     unchanged: bool = False
     """The harness said "unchanged" instead of showing content."""
     seconds: float | None = None
@@ -77,11 +67,8 @@ class ToolCall(Struct, frozen=True):
     """One tool call in the same form for every agent."""
 
     call_id: str | None
-    """The log's id of the call."""
     name: str
-    """Name of the tool in the log."""
     action: Action
-    """Kind of action."""
     line: int
     """Place of the call."""
     command: str | None = None
@@ -91,23 +78,18 @@ class ToolCall(Struct, frozen=True):
     path: str | None = None
     """File or folder argument (read, write, edit, search, list)."""
     pattern: str | None = None
-    """Pattern argument (search, list by glob)."""
     start: int | None = None
     """First requested line, 1-based (read)."""
     count: int | None = None
     """Number of requested lines (read)."""
     skill: str | None = None
-    """Requested Skill (skill)."""
     written: str | None = None
-    """Text written (write, edit)."""
     agent: str | None = None
     """Id of the started sub-agent (agent), if logged."""
     arguments: dict[str, Any] = {}
-    """The arguments as logged."""
     unknown: bool = False
     """Nobody knows what a tool of this name does."""
     result: ToolResult | None = None
-    """Result; None if missing."""
 
     @property
     def asked(self) -> str:
@@ -128,15 +110,10 @@ class Step(Struct, frozen=True):
     line: int
     """Place of its first record."""
     text: str = ""
-    """What the agent said."""
     reasoning: str = ""
-    """Reasoning, if logged."""
     calls: tuple[ToolCall, ...] = ()
-    """Its calls in order."""
     usage: Usage | None = None
-    """Tokens of this step."""
     model: str | None = None
-    """Model that made it."""
     timestamp: float | None = None
     """Seconds since the epoch, UTC."""
     file: int = 0
@@ -149,13 +126,9 @@ class Message(Struct, frozen=True, gc=False):
     """Content that reached the context without a call of the agent."""
 
     agent: str
-    """"main" or the sub-agent's native id."""
     kind: MessageKind
-    """Kind of message."""
     text: str
-    """The text the model saw."""
     line: int
-    """Place in the raw file."""
     step: int
     """Number of that agent's steps before it; 0 = before the first."""
     skill: str | None = None
@@ -167,7 +140,6 @@ class Message(Struct, frozen=True, gc=False):
     command_line: int | None = None
     """Place of the slash command that caused it, if different."""
     file: int = 0
-    """Index into `Trajectory.files`."""
     inherited: bool = False
     """Repeated from another session: it is in the context, but no event of this run."""
 
@@ -176,7 +148,6 @@ class Compaction(Struct, frozen=True, gc=False):
     """A compaction: it replaces an agent's context before it, except for what it keeps."""
 
     agent: str
-    """"main" or the sub-agent's native id."""
     step: int
     """Number of that agent's steps before it."""
     line: int
@@ -185,7 +156,6 @@ class Compaction(Struct, frozen=True, gc=False):
     """Earlier places of the same file whose text stays in the context, as inclusive ranges; None if
     the log does not say."""
     file: int = 0
-    """Index into `Trajectory.files`."""
 
 
 class OfferedSkill(Struct, frozen=True, gc=False):
@@ -194,7 +164,6 @@ class OfferedSkill(Struct, frozen=True, gc=False):
     name: str
     """Name as offered; plugin:name kept."""
     path: str | None = None
-    """Path of its SKILL.md in the listing."""
     bundled: bool = False
     """True for a skill that belongs to the agent itself, not to the task."""
 
@@ -216,9 +185,7 @@ class Outcome(Struct, frozen=True):
     """End of a trial according to the harness."""
 
     task: str
-    """Name of the task in the harness."""
     reward: float | None = None
-    """Reward of its verifier; None if missing."""
     exception: str | None = None
     """Exception class if it did not end normally; a trial can have both."""
 
@@ -229,7 +196,6 @@ class Trajectory(Struct, frozen=True):
     trajectory: str
     """Key of the run: session id (and document id), else a digest of the raw bytes."""
     format: str
-    """Name of the format (events.md list of formats)."""
     files: tuple[str, ...]
     """Raw files; the first is the main log."""
     steps: tuple[Step, ...]
@@ -237,17 +203,11 @@ class Trajectory(Struct, frozen=True):
     messages: tuple[Message, ...] = ()
     """Other content that reached a context, in file order."""
     agent: str | None = None
-    """Name of the agent program."""
     traits: AgentTraits = AgentTraits()
-    """Traits of that program."""
     agent_version: str | None = None
-    """Its version."""
     model: str | None = None
-    """Main model."""
     cwd: str | None = None
-    """Working directory at the start."""
     home: str | None = None
-    """Home directory of the agent, if logged."""
     offered: tuple[OfferedSkill, ...] | None = None
     """Skills shown to the model; None if unknown."""
     skill_roots: tuple[str, ...] = ()
@@ -255,21 +215,15 @@ class Trajectory(Struct, frozen=True):
     usage: Usage | None = None
     """Totals of the run, sub-agents included; None if unknown."""
     started_at: float | None = None
-    """Seconds since the epoch, UTC."""
     finished_at: float | None = None
-    """Seconds since the epoch, UTC."""
     compactions: tuple[Compaction, ...] = ()
-    """Compactions of the context, in file order."""
     skipped: dict[str, int] = field(default_factory=dict)
-    """Counts of unsupported record types."""
     warnings: tuple[str, ...] = ()
-    """Warnings of the parser, one line each."""
     complete: bool = True
     """False if the log is truncated within a record or before the end of the run."""
     session: str | None = None
     """Session id that several captures of one run share."""
     outcome: Outcome | None = None
-    """End of the trial; None without a harness."""
     inherited: int = 0
     """Steps of the main agent in the log that repeat another session; they are not among `steps`."""
     fault: str | None = None
@@ -341,7 +295,6 @@ class ResourceEvent(Struct, frozen=True, gc=False):
     """How much of the file the model saw; exec and import expose none."""
     lines: tuple[tuple[int, int], ...] | None = None
     witness: Witness = "command"
-    """Evidence for it."""
     call_id: str | None = None
     file: str | None = None
     phantom: bool = False
@@ -380,9 +333,7 @@ class Resource(Struct, frozen=True):
     skill: str
     """Folder name of the skill; the name that the log gives it where a manifest is discovered."""
     path: str
-    """Path inside the skill."""
     resource_class: ResourceClass
-    """root, support, code or data."""
     text: str | None = None
     """Its text; None for binary or if only the name is known."""
     tokens: int | None = None
@@ -393,11 +344,9 @@ class SkillManifest(Struct, frozen=True):
     """The Skills that a trial offered, or that a log shows as offered."""
 
     resources: tuple[Resource, ...] = ()
-    """Every file of every skill."""
     roots: tuple[str, ...] = ()
     """Folders of the skills as the agent saw them; aliases of one another."""
     skills: tuple[str, ...] = ()
-    """Names of the skills, as those of the resources."""
     known: bool = True
     """False when discovered from the log alone."""
     variant: str | None = None
@@ -429,4 +378,3 @@ class Exposure(Struct, frozen=True):
     shown_tokens: int | None = None
     """Tokens of the same text; None if not counted."""
     extra: dict[str, float] = field(default_factory=dict)
-    """Further totals by name."""

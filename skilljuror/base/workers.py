@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from itertools import islice
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
 from types import FrameType
@@ -23,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from skilljuror.base.errors import WorkerError
+from skilljuror.base.errors import TrajectoryError, WorkerError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -37,7 +36,7 @@ STOPPED = 130
 GC_THRESHOLD = 100_000
 """Allocations between garbage collections: reading logs creates many objects and few cycles."""
 _HELD = {signal.SIGINT, signal.SIGTERM}
-"""Signals blocked while a process is spawned, which would otherwise fail with a traceback."""
+"""Signals that stop a worker."""
 _INTERRUPT_SECONDS = 1.0
 """Seconds that interrupted work gets to clean up."""
 
@@ -95,35 +94,31 @@ def _become_worker(orders: Connection, stop: Callable[[], None]) -> None:
     gc.set_threshold(GC_THRESHOLD)
     warnings.simplefilter("ignore")  # a warning about code in a log would reach the terminal raw
     atexit.register(os._exit, 0)  # skip the slow module teardown
-
     leaving = threading.Lock()
 
-    def leave() -> None:
+    def leave(until_told: bool = False) -> None:
+        if until_told:
+            orders.poll(None)  # until the pipe is closed
         if leaving.acquire(blocking=False):  # once, so the cleanup is not interrupted
             stop()
             os._exit(STOPPED)
 
-    def leave_at_the_end_of_the_pipe() -> None:
-        orders.poll(None)
-        leave()
-
     def on_sigterm(number: int, frame: FrameType | None) -> None:
         threading.Thread(target=leave, daemon=True).start()
 
-    signal.signal(signal.SIGINT, _on_sigint)
+    def on_sigint(number: int, frame: FrameType | None) -> None:
+        """Ignore Ctrl-C of the process group; handle only the signal of `interrupt_work`."""
+        if not _Worker.interrupted:
+            return
+        if _Worker.idle.is_set():
+            os._exit(STOPPED)
+        _Worker.interrupted = False
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, on_sigint)
     signal.signal(signal.SIGTERM, on_sigterm)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
-    threading.Thread(target=leave_at_the_end_of_the_pipe, daemon=True).start()
-
-
-def _on_sigint(number: int, frame: FrameType | None) -> None:
-    """Ignore Ctrl-C of the process group; handle only the signal of `interrupt_work`."""
-    if not _Worker.interrupted:
-        return
-    if _Worker.idle.is_set():
-        os._exit(STOPPED)
-    _Worker.interrupted = False
-    raise KeyboardInterrupt
+    threading.Thread(target=leave, args=(True,), daemon=True).start()
 
 
 def _do(work: Callable[[Item], Result], item: Item) -> Result:
@@ -165,16 +160,37 @@ class WorkerPool(NamedTuple):
         while waiting:
             yield from _finished(waiting)
 
-    def map_ordered(
-        self, work: Callable[[Item], Result], items: Iterable[Item]
-    ) -> Iterator[tuple[Item, Result]]:
-        """Yield (item, result) in the order of the items; the first items are queued at once."""
-        if self.executor is None:
-            return self.map_unordered(work, items)
-        rest, waiting = iter(items), deque[tuple[Item, Future[Result]]]()
-        for item in islice(rest, QUEUED * self.jobs):
-            waiting.append((item, _submit(self.executor, work, item)))
-        return _in_turn(self.executor, work, rest, waiting)
+
+def _finished(waiting: "dict[Future[Result], Item]") -> Iterator[tuple[Item, Result]]:
+    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+    for future in done:
+        yield waiting.pop(future), future.result()
+
+
+def map_unordered(
+    work: Callable[[Item], Result], items: Iterable[Item], jobs: int
+) -> Iterator[tuple[Item, Result]]:
+    """Run `WorkerPool.map_unordered` in a new pool."""
+    with worker_pool(jobs) as pool:
+        yield from pool.map_unordered(work, items)
+
+
+def map_ordered(
+    work: Callable[[Item], Result], items: Iterable[Item], jobs: int
+) -> Iterator[tuple[Item, Result]]:
+    """Yield (item, result) in the order of the items, from a new pool."""
+    with worker_pool(jobs) as pool:
+        if pool.executor is None:
+            yield from pool.map_unordered(work, items)
+            return
+        waiting = deque[tuple[Item, Future[Result]]]()
+        for item in items:
+            waiting.append((item, _submit(pool.executor, work, item)))
+            if len(waiting) >= QUEUED * jobs:
+                first, future = waiting.popleft()
+                yield first, future.result()
+        for item, future in waiting:
+            yield item, future.result()
 
 
 def workers_for(items: Sized, jobs: int) -> int:
@@ -198,75 +214,33 @@ def worker_pool(
         yield WorkerPool(None, 1)
         return
     reader, writer = Pipe(duplex=False)
-    with reader, writer, _executor(jobs, reader, stop) as executor:
-        try:
-            yield WorkerPool(executor, jobs)
-        except BrokenProcessPool as error:
-            writer.close()
-            raise WorkerError(
-                "a worker process died (out of memory?); finished work is saved: rerun to resume, with"
-                " -j 1 if memory is short"
-            ) from error
-        except BaseException:
-            writer.close()
-            raise
-
-
-@contextmanager
-def _executor(
-    jobs: int, orders: Connection, stop: Callable[[], None]
-) -> Iterator[ProcessPoolExecutor]:
-    with _safe_path():
-        executor = ProcessPoolExecutor(
-            jobs, get_context("spawn"), initializer=_become_worker, initargs=(orders, stop)
-        )
-        try:
-            yield executor
-        finally:
-            executor.shutdown(wait=True, cancel_futures=True)
-
-
-@contextmanager
-def _safe_path() -> Iterator[None]:
-    """Keep the working directory off the import path of spawned interpreters."""
-    before = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
+    before = os.environ.get("PYTHONSAFEPATH", "")
+    os.environ["PYTHONSAFEPATH"] = "1"  # no file of the working directory is taken for a module
+    executor = ProcessPoolExecutor(
+        jobs, get_context("spawn"), initializer=_become_worker, initargs=(reader, stop)
+    )
     try:
-        yield
+        yield WorkerPool(executor, jobs)
+    except BaseException as error:
+        writer.close()
+        if not isinstance(error, BrokenProcessPool):
+            raise
+        raise WorkerError(
+            "a worker process died (out of memory?); finished work is saved: rerun to resume, with"
+            " -j 1 if memory is short"
+        ) from error
     finally:
-        if before is None:
-            del os.environ["PYTHONSAFEPATH"]
-        else:
-            os.environ["PYTHONSAFEPATH"] = before
-
-
-def map_unordered(
-    work: Callable[[Item], Result], items: Iterable[Item], jobs: int
-) -> Iterator[tuple[Item, Result]]:
-    """Run `WorkerPool.map_unordered` in a new pool."""
-    with worker_pool(jobs) as pool:
-        yield from pool.map_unordered(work, items)
-
-
-def map_ordered(
-    work: Callable[[Item], Result], items: Iterable[Item], jobs: int
-) -> Iterator[tuple[Item, Result]]:
-    """Run `WorkerPool.map_ordered` in a new pool."""
-    with worker_pool(jobs) as pool:
-        yield from pool.map_ordered(work, items)
+        executor.shutdown(wait=True, cancel_futures=True)
+        reader.close()
+        writer.close()
+        os.environ["PYTHONSAFEPATH"] = before
 
 
 def _submit(
     executor: ProcessPoolExecutor, work: Callable[[Item], Result], item: Item
 ) -> "Future[Result]":
-    """Queue an item; a signal waits until the process spawned for it has its orders."""
-    with _signals_held():
-        return executor.submit(_do, work, item)
-
-
-@contextmanager
-def _signals_held() -> Iterator[None]:
-    """Block signals, for a spawned process too, and defer those that another thread takes."""
+    """Queue an item. Signals wait until the process that is spawned for it has its orders, which they
+    would make fail with a traceback; those that another thread takes are deferred."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
     handlers = dict[signal.Signals, Any]()
     taken: list[int] = []
@@ -274,33 +248,13 @@ def _signals_held() -> Iterator[None]:
         if threading.current_thread() is threading.main_thread():
             for held in _HELD:
                 handlers[held] = signal.signal(held, lambda number, _: taken.append(number))
-        yield
+        return executor.submit(_do, work, item)
     finally:
         for held, handler in handlers.items():
             signal.signal(held, handler or signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         for number in taken:
             signal.raise_signal(number)
-
-
-def _in_turn(
-    executor: ProcessPoolExecutor,
-    work: Callable[[Item], Result],
-    rest: Iterable[Item],
-    waiting: deque[tuple[Item, "Future[Result]"]],
-) -> Iterator[tuple[Item, Result]]:
-    for item in rest:
-        waiting.append((item, _submit(executor, work, item)))
-        first, future = waiting.popleft()
-        yield first, future.result()
-    for item, future in waiting:
-        yield item, future.result()
-
-
-def _finished(waiting: dict[Future[Result], Item]) -> Iterator[tuple[Item, Result]]:
-    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-    for future in done:
-        yield waiting.pop(future), future.result()
 
 
 @contextmanager
@@ -312,3 +266,45 @@ def infrequent_gc() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+# One wall for the work of reading one log: seconds of the processor.
+
+
+LEAST_SECONDS = 60.0
+"""Wall of any log; real logs take at most some seconds."""
+BYTES_A_SECOND = 100_000
+"""Bytes of a log that allow it a second more."""
+
+
+class WorkBudgetExceeded(TrajectoryError):
+    """A log needs far more work than others of its size."""
+
+
+@contextmanager
+def work_budget(size: int) -> Iterator[None]:
+    """Raise WorkBudgetExceeded if the block takes more seconds of this process's processor time than
+    a log of `size` bytes may.
+
+    Seconds are those of user code, so that a busy machine fails no log. Outside the main thread, and
+    on systems without such a timer, there is no wall.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+    seconds = LEAST_SECONDS + size / BYTES_A_SECOND
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise WorkBudgetExceeded(
+            f"reading it takes more than {seconds:,.0f} seconds, far more than other logs of its "
+            "size; the run is skipped"
+        )
+
+    handler = signal.signal(signal.SIGVTALRM, stop)
+    timer = signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, *timer)
+        signal.signal(signal.SIGVTALRM, handler)

@@ -1,8 +1,12 @@
-"""The application: commands by panel, and typer's errors as UsageError."""
+"""The application: the commands with their options of commands.toml, and typer's errors as UsageError."""
 
+import functools
+import inspect
 import os
+import tomllib
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, get_origin
 
 import typer
 from typer.core import TyperGroup
@@ -11,47 +15,23 @@ from typer.main import get_command
 from skilljuror.base import __version__
 from skilljuror.base.errors import UsageError
 from skilljuror.cli import build, results, review, study
-from skilljuror.cli.output import printing
+from skilljuror.cli.output import Answer, Debug, Json, print_answer
 
 EXIT_STATUS = (
     "0 success · 1 check failed · 2 invalid input or usage · 3 decision by a person needed ·"
     " 70 internal error · 75 database in use, retry · 130 stopped by Ctrl-C · 143 by SIGTERM"
 )
 
-PANELS: dict[str, dict[Callable[..., Any], str]] = {
-    "Variants": {
-        build.build: "build my-skill --out out/my-skill",
-        build.audit: "audit HEAD~1:my-skill my-skill --format markdown",
-        build.advise: "advise my-skill",
-        build.verify: "verify out/my-skill --source my-skill",
-        build.waive: "waive out/my-skill",
-        build.assay: "assay out/my-skill --keep",
-        build.rubric: "rubric out/my-skill",
-        study.generate: "generate my-skill --by outline --tokens 2000 --out gen",
-    },
-    "Studies": {
-        study.demo: "demo --out out/demo",
-        study.init: "init --task my-task --skill my-skill --out study.yaml",
-        study.check: "check study.yaml",
-        study.plan: "plan study.yaml --sd 30 --minutes 5",
-        study.run: "run study.yaml --out out/study --jobs 2",
-    },
-    "Logs": {
-        study.ingest: "ingest ~/.claude/projects --study out/mine",
-        study.events: "events ~/.claude/projects",
-    },
-    "Results": {
-        review.judge: "judge out/mine",
-        review.review: "review out/mine --list",
-        results.query: "query out/mine skills_opened",
-        results.show: "show out/study my-task__pd__1",
-        results.report: "report out/mine",
-        results.heat: "heat out/study --condition pd --by unit",
-    },
-    "Housekeeping": {},
-}
-"""Panel of the help -> its commands, each with the example at the end of its help."""
-COMPLETION = ("install_completion", "show_completion")
+COMMANDS: tuple[Callable[..., Any], ...] = (
+    build.build, build.audit, build.advise, build.verify, build.waive, build.assay, build.rubric,
+    study.generate, study.demo, study.init, study.check, study.plan, study.run, study.ingest,
+    study.events, review.judge, review.review, results.query, results.show, results.report,
+    results.heat,
+)  # fmt: skip
+PANELS: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
+    (Path(__file__).parent / "commands.toml").read_text(encoding="utf-8")
+)
+"""Panel of the help -> command -> its parameters with their texts, and the example at the end of its help."""
 COMPLETION_REQUEST = "_SKILLJUROR_COMPLETE"
 """Environment variable with which a shell asks for completions."""
 HELP = ("--help",)
@@ -60,25 +40,15 @@ HELP = ("--help",)
 class _Panels(TyperGroup):
     """Commands by panel, in plain text."""
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """List the options of shell completion with Housekeeping only."""
-        for option in self.params:
-            if option.name in COMPLETION:
-                option.hidden = True  # type: ignore[attr-defined]
-        super().format_options(ctx, formatter)
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """One section per panel."""
         width = max(map(len, self.commands))
-        for panel, commands in PANELS.items():
-            rows = [
-                (f"{one.__name__:{width}}", self.commands[one.__name__].get_short_help_str(100))
-                for one in commands
-            ]
-            if panel == "Housekeeping":
-                rows.append(("--install-completion", "Install completion for this shell."))
+        for panel, names in PANELS.items():
             with formatter.section(panel):
-                formatter.write_dl(rows)
+                formatter.write_dl([
+                    (f"{name:{width}}", self.commands[name].get_short_help_str(100))
+                    for name in names
+                ])
 
 
 app = typer.Typer(
@@ -92,10 +62,51 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for panel, commands in PANELS.items():
-    for command, example in commands.items():
-        register = app.command(rich_help_panel=panel, epilog=f"Example: skilljuror {example}")
-        register(printing(command))
+
+
+def _parameter(parameter: inspect.Parameter, texts: dict[str, str]) -> inspect.Parameter:
+    """Take the next text for a parameter; options that commands share bring their own."""
+    if get_origin(parameter.annotation) is Annotated:
+        return parameter
+    key = next(iter(texts))
+    info: Any = typer.Argument(metavar=key, help=texts[key])
+    if key.startswith("-"):
+        flag, *words = key.split(" ")
+        bounds = words.pop().strip("[]").split("..") if ".." in key else ["", ""]
+        least, most = (int(bound) if bound else None for bound in bounds)
+        metavar = " ".join(words) or None
+        info = typer.Option(flag, metavar=metavar, min=least, max=most, help=texts[key])
+    del texts[key]
+    return parameter.replace(annotation=Annotated[parameter.annotation, info])
+
+
+def _register(command: Callable[..., Answer | None], texts: dict[str, str]) -> None:
+    """Add a command, with --json and --debug; its answer is printed, and decides the exit status."""
+
+    @functools.wraps(command)
+    def run(json: bool = False, debug: bool = False, **given: Any) -> None:
+        if status := print_answer(lambda: command(**given), json):
+            raise typer.Exit(status)
+
+    example = texts.pop("example")
+    parameters = [_parameter(one, texts) for one in inspect.signature(command).parameters.values()]
+    if texts:
+        raise ValueError(f"commands.toml: {command.__name__} has no parameter for {[*texts]}")
+    parameters += [
+        inspect.Parameter(
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False, annotation=kind
+        )
+        for name, kind in (("json", Json), ("debug", Debug))
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    app.command(epilog=f"Example: skilljuror {example}")(run)
+
+
+for commands in PANELS.values():
+    for name, texts in commands.items():
+        (command,) = (one for one in COMMANDS if one.__name__ == name)
+        _register(command, dict(texts))
 
 
 def _version(value: bool) -> None:

@@ -6,14 +6,14 @@ installation during import is reported like any other error.
 
 import errno
 import os
+import re
 import signal
 import sys
 import threading
 import traceback
 from contextlib import suppress
-from pathlib import Path
 from types import FrameType, TracebackType
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
 from skilljuror.base.errors import SkilljurorError, redact
 from skilljuror.cli.terminal import guarded, json_text
@@ -27,11 +27,8 @@ INTERNAL_ERROR = 70
 
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Error numbers of a full disk or quota."""
-OUT_OF_MEMORY = ("can't start new thread", "failed to map segment", "Cannot allocate memory")
+OUT_OF_MEMORY = re.compile("can't start new thread|failed to map segment|Cannot allocate memory")
 """Messages of threads and libraries that ran out of memory."""
-
-UNSTOPPABLE = "answer"
-"""Name of the query thread, which cannot be stopped inside a long database function."""
 
 _SIGTERMS: list[int] = []
 """Received SIGTERMs; each stops a command like Ctrl-C."""
@@ -41,10 +38,15 @@ def main() -> NoReturn:
     """Run the command line; never returns."""
     sys.excepthook = _on_unexpected
     signal.signal(signal.SIGTERM, _on_sigterm)
-    sys.stdout = guarded(sys.stdout or _null_stream())
-    sys.stderr = guarded(sys.stderr or _null_stream())
-    status = _run_and_flush()
-    if any(one.name == UNSTOPPABLE for one in threading.enumerate()):
+    null = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # in place of a closed stream
+    sys.stdout, sys.stderr = guarded(sys.stdout or null), guarded(sys.stderr or null)
+    try:
+        status = _run()
+        print(end="", flush=True)
+    except BrokenPipeError:  # a reader that went away is no error
+        _close_stdout()
+        status = 0
+    if threading.active_count() > 1:  # a long question, or a call that waits for its server
         _exit_now(status)
     sys.exit(status)
 
@@ -62,27 +64,12 @@ def _on_sigterm(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _null_stream() -> TextIO:
-    """Replacement of a closed stream."""
-    return Path(os.devnull).open("w", encoding="utf-8")
-
-
-def _run_and_flush() -> int:
-    """Return the status after printing everything; a closed pipe is not an error."""
-    try:
-        status = _run_guarded()
-        print(end="", flush=True)
-    except BrokenPipeError:
-        _close_stdout()
-        return 0
-    return status
-
-
 def _close_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _run_guarded() -> int:
+def _run() -> int:
+    """Run the command, and report its errors; return the exit status."""
     try:
         from skilljuror.cli.app import run
 
@@ -96,58 +83,38 @@ def _run_guarded() -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        _close_stdout_if_broken()
-        return _report(error, _explain_os_error(error), 2, _file(error))
+        try:
+            sys.stdout.flush()
+        except OSError:  # its remaining text cannot be written
+            _close_stdout()
+        return _report(error, *_explain_os_error(error))
     except (MemoryError, RuntimeError, ImportError) as error:
-        if (limit := _explain_limit(error)) is None:
+        message = "out of memory; use -j 1 or fewer files"
+        if isinstance(error, RecursionError):
+            message = "the input is nested too deeply; leave it out (--debug shows where)"
+        elif not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
             raise
-        return _report(error, limit, 2)
+        return _report(error, message, 2)
     return TERMINATED if _SIGTERMS and status == STOPPED else status
 
 
-def _explain_limit(error: Exception) -> str | None:
-    """Message for a limit of the machine that was reached; None for another error."""
-    if isinstance(error, RecursionError):
-        return "the input is nested too deeply; leave it out (--debug shows where)"
-    if isinstance(error, MemoryError) or any(words in str(error) for words in OUT_OF_MEMORY):
-        return "out of memory; use -j 1 or fewer files"
-    return None
-
-
-def _close_stdout_if_broken() -> None:
-    """Close a stdout whose remaining text cannot be written."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        _close_stdout()
-
-
-def _file(error: OSError) -> str | None:
-    """The file to name in the message; for a copy to a full disk, its target."""
-    name = error.filename2 if error.errno in DISK_FULL and error.filename2 else error.filename
-    return os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else None
-
-
-def _explain_os_error(error: OSError) -> str:
-    """Message for an error of the operating system."""
-    name = _file(error)
-    if error.errno in DISK_FULL:
-        where = f" {name!r}" if name else ""
-        return f"{error.strerror}: cannot write{where}; free disk space and rerun the command"
-    if name is None:
-        return str(error.strerror or error)
+def _explain_os_error(error: OSError) -> tuple[str, int, str | None]:
+    """Message, exit status and file of an error of the operating system."""
+    full = error.errno in DISK_FULL  # a copy to a full disk is named by its target
+    name = error.filename2 if full and error.filename2 else error.filename
+    file = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else None
+    if full:
+        where = f" {file!r}" if file else ""
+        return (
+            f"{error.strerror}: cannot write{where}; free disk space and rerun the command",
+            2,
+            file,
+        )
+    if file is None:
+        return str(error.strerror or error), 2, None
     if isinstance(error, PermissionError):
-        what = repr(name) if _exists(name) else f"a file in {str(Path(name).parent)!r}"
-        return f"no permission for {what}; grant access or use another path"
-    return f"{error.strerror or type(error).__name__}: {name!r}"
-
-
-def _exists(name: str) -> bool:
-    try:
-        Path(name).lstat()
-    except OSError:
-        return False
-    return True
+        return f"no permission for {file!r}; grant access or use another path", 2, file
+    return f"{error.strerror or type(error).__name__}: {file!r}", 2, file
 
 
 def _report(

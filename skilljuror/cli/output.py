@@ -4,20 +4,18 @@ A command returns an `Answer`: a payload for machines, and blocks for people, wh
 shown.
 """
 
-import functools
-import inspect
 import os
 import shlex
 import shutil
 import sys
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
 from typer import Argument, Option
 
 from skilljuror.base.errors import SkilljurorError
@@ -56,44 +54,22 @@ FOLDED_WIDTH = 24
 """Columns up to this width are not folded."""
 COLUMN_GAP = "   "
 """Space between two columns of a table."""
-MAX_TURNED_ROWS = 6
-"""Most rows of a table that is transposed because it is too wide."""
-LEGEND = {
-    "ERU rate": "Effective Resource Uptake: share of decided uses that became visible work; an interval"
-    " (low, high) if uses are open",
-    "open": "content was shown, and the judge could not decide whether it was used",
-    "bundled": "the Skill belongs to the agent program itself",
-    "events": "accesses of agents to Skill resources, one resource in one call each",
-    "uses": "events, except those that only wrote or named the resource",
-    "phantom": "a path under the Skill's folder that the Skill does not have",
-    "fanout": "distinct resources that a run opened",
-    "content_exposed": "how much of the resource's text the agent was shown",
-    "over_read_limit": "too long for an agent to read at once (over 25,000 tokens)",
-    "over_context": "too long for an agent to hold (over 100,000 tokens)",
-}
+_LEGEND = tomllib.loads((Path(__file__).parent / "legend.toml").read_text(encoding="utf-8"))
+LEGEND: dict[str, str] = _LEGEND["words"]
 """Word of a table -> its meaning; categories of uptake have their own."""
-LEGEND_COLUMNS = {
-    "eru_rate": "ERU rate",
-    "eru_low": "ERU rate",
-    "mean_events": "events",
-    "feasibility": "over_read_limit",
-}
+LEGEND_COLUMNS: dict[str, str] = _LEGEND["columns"]
 """Column -> the word of the legend that explains it."""
 
 _AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
 
 
 class Table(NamedTuple):
-    """A table, followed by the legend of its words.
-
-    One that is too wide is transposed if it has few rows; otherwise, or with `records`, each row is
-    printed as lines of column and value.
-    """
+    """A table, followed by the legend of its words; one that is too wide is printed as lines of column and
+    value."""
 
     columns: Sequence[str]
     rows: Iterable[Sequence[Any]]
     title: str | None = None
-    records: bool = False
 
 
 class Indented(NamedTuple):
@@ -127,48 +103,29 @@ class Answer(NamedTuple):
     """What stopped the command after this; with --json it is the one document."""
 
 
-def printing(command: Callable[..., Answer | None]) -> Callable[..., None]:
-    """Return a command with --json and --debug whose answer is printed, and decides the exit status."""
-
-    @functools.wraps(command)
-    def run(json: bool = False, debug: bool = False, **given: Any) -> None:
-        token = _AS_JSON.set(json)
-        try:
-            answer = command(**given)
-            if answer is not None:
-                _print_answer(answer)
-        finally:
-            _AS_JSON.reset(token)
-        if answer is not None and answer.status:
-            raise typer.Exit(answer.status)
-
-    signature = inspect.signature(command)
-    keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    common = [
-        inspect.Parameter(name, keyword, default=False, annotation=kind)
-        for name, kind in (("json", Json), ("debug", Debug))
-    ]
-    parameters = [*signature.parameters.values(), *common]
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {**command.__annotations__, "json": Json, "debug": Debug}
-    return run
+def print_answer(command: Callable[[], Answer | None], as_json: bool) -> int:
+    """Run a command, print its answer, and return the exit status."""
+    token = _AS_JSON.set(as_json)
+    try:
+        if (answer := command()) is None:
+            return 0
+        if not as_json:
+            for block in answer.blocks:
+                show(block)
+        elif answer.error is None and answer.payload is not WRITTEN:
+            print(json_text(to_plain(answer.payload)))
+        for line in answer.remarks:
+            print(line, file=sys.stderr)
+        if answer.error is not None:
+            raise answer.error
+        return answer.status
+    finally:
+        _AS_JSON.reset(token)
 
 
 def wants_json() -> bool:
     """Whether the running command was asked for JSON."""
     return _AS_JSON.get()
-
-
-def _print_answer(answer: Answer) -> None:
-    if not wants_json():
-        for block in answer.blocks:
-            show(block)
-    elif answer.error is None and answer.payload is not WRITTEN:
-        print(json_text(to_plain(answer.payload)))
-    for line in answer.remarks:
-        print(line, file=sys.stderr)
-    if answer.error is not None:
-        raise answer.error
 
 
 def show(block: Block) -> None:
@@ -243,16 +200,34 @@ def legend_blocks(words: Iterable[str]) -> Iterator[Indented]:
 
 
 def _print_table(block: Table) -> None:
+    from rich import box
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            """Let the entry point handle a closed pipe."""
+            raise BrokenPipeError
+
     columns = [visible(name) for name in block.columns]
     body = [[_cell(value) for value in row] for row in block.rows]
     width = _line_width(PIPE_WIDTH)
     if block.title:
         print(block.title)
-    turned = [[name, *cells] for name, *cells in zip(columns, *body, strict=True)]
-    if not block.records and _fits(columns, body, width):
-        _console(width).print(_grid(columns, body))
-    elif not block.records and len(body) <= MAX_TURNED_ROWS and _fits(turned[0], turned[1:], width):
-        _console(width).print(_grid(turned[0], turned[1:]))
+    needed = [
+        min(max(cell_len(line) for cell in column for line in cell.split("\n")), FOLDED_WIDTH)
+        for column in zip(columns, *body, strict=True)
+    ]
+    if sum(needed) + len(COLUMN_GAP) * len(needed) - 1 <= width:
+        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+        for position, name in enumerate(columns):
+            right = bool(body) and all(_is_number(row[position]) for row in body)
+            grid.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+        for row in body:
+            grid.add_row(*(Text(cell) for cell in row))
+        Piped(width=width, highlight=False, color_system=None).print(grid)
     else:
         name_width = max(map(len, columns))
         for number, row in enumerate(body, 1):
@@ -279,42 +254,6 @@ def _print_indented(block: Indented) -> None:
 def _line_width(default: int) -> int:
     """Width of a line: COLUMNS, else the terminal's, else `default`."""
     return shutil.get_terminal_size((default, 24)).columns
-
-
-def _fits(columns: Sequence[str], body: Sequence[Sequence[str]], width: int) -> bool:
-    """Whether a table fits the width with its wide columns folded."""
-    from rich.cells import cell_len
-
-    needed = [
-        max(cell_len(line) for cell in column for line in cell.split("\n"))
-        for column in zip(columns, *body, strict=True)
-    ]
-    return sum(min(one, FOLDED_WIDTH) + len(COLUMN_GAP) for one in needed) - 1 <= width
-
-
-def _console(width: int) -> Any:
-    from rich.console import Console
-
-    class Piped(Console):
-        def on_broken_pipe(self) -> None:
-            """Let the entry point handle a closed pipe."""
-            raise BrokenPipeError
-
-    return Piped(width=width, highlight=False, color_system=None)
-
-
-def _grid(columns: Sequence[str], body: Sequence[Sequence[str]]) -> Any:
-    from rich import box
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for position, name in enumerate(columns):
-        right = bool(body) and all(_is_number(row[position]) for row in body)
-        grid.add_column(Text(name), justify="right" if right else "left", overflow="fold")
-    for row in body:
-        grid.add_row(*(Text(cell) for cell in row))
-    return grid
 
 
 def _cell(value: Any) -> str:

@@ -4,11 +4,8 @@ import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Argument, Option
+from typing import TYPE_CHECKING, Any, Literal
 
 from skilljuror.base.errors import QueryError, UsageError
 from skilljuror.cli.output import (
@@ -27,158 +24,98 @@ from skilljuror.cli.output import (
 from skilljuror.cli.terminal import json_text
 
 if TYPE_CHECKING:
-    from skilljuror.base.trajectory import ResourceEvent, Step
+    from skilljuror.base.trajectory import ResourceEvent
     from skilljuror.report.trajectory import RunDetails
 
 SHORT = 200
 """Most characters of a text of a log without --full."""
 VERIFIER_LINES = 20
 """Last lines of the verifier's output shown without --full."""
-TABLE_ROWS = 10_000
-"""Default --limit of a printed table."""
-
-
-class Format(StrEnum):
-    """Output formats of `query`."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
-    parquet = "parquet"
-
-
-class ReportFormat(StrEnum):
-    """Output formats of `report`."""
-
-    html = "html"
-    markdown = "markdown"
-
-
-class HeatFormat(StrEnum):
-    """Output formats of `heat`."""
-
-    table = "table"
-    lcov = "lcov"
-
-
-class HeatGrain(StrEnum):
-    """Rows of `heat`."""
-
-    file = "file"
-    unit = "unit"
-
-
-FORMAT_OF_SUFFIX = {f".{form}": form for form in (Format.csv, Format.json, Format.parquet)}
+Format = Literal["table", "csv", "json", "parquet"]
+"""Output formats of `query`."""
 
 
 def query(
-    study: Study,
-    words: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="[STUDY...] NAME|SQL|FILE.sql|-",
-            help="Studies, then question, SQL, file or -; default: list.",
-        ),
-    ] = None,
-    form: Annotated[
-        Format | None, Option("--format", help="Output format; default: as --out, else a table.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        Option(
-            "--out", metavar="FILE", help="File: .csv, .json, .parquet; no question: new folder."
-        ),
-    ] = None,
-    param: Annotated[
-        list[str] | None,
-        Option("--param", metavar="NAME=VALUE", help="Parameter of the question; repeatable."),
-    ] = None,
-    limit: Annotated[
-        int | None, Option("--limit", min=0, metavar="N", help="Maximum number of rows.")
-    ] = None,
-    as_records: Annotated[
-        bool, Option("-x", "--records", help="Print rows as lines of column and value.")
-    ] = False,
-    fail_on_rows: Annotated[
-        bool, Option("--fail-on-rows", help="Exit with 1 if there is a row.")
-    ] = False,
-) -> Answer | None:
+    study: Study, words: list[str] | None = None, form: Format | None = None,
+    out: Path | None = None, param: list[str] | None = None, fail_on_rows: bool = False,
+) -> Answer | None:  # fmt: skip
     """Answer a named question, or run read-only SQL.
 
     The answers of several studies are one table, its first column the name of the folder. A table too
     wide for the terminal is printed as records; set COLUMNS for the width of a pipe. CSV text that a spreadsheet would run as a formula starts with an apostrophe.
     Without a question, --out DIR gets every table as Parquet, and a data dictionary (dictionary.csv).
     """
-    from skilljuror.store.questions import catalog, side_by_side, study_names
+    from skilljuror.base.files import StudyFolder, replacement
+    from skilljuror.store import questions
 
+    if not words and out:
+        counts = questions.export(StudyFolder.existing(study).existing_database, out)
+        line = f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}"
+        return Answer({"folder": str(out), "rows": counts}, [line])
     if not words:
-        questions = [{"name": one.name, "question": one.question} for one in catalog()]
-        return (
-            _all_tables(study, out)
-            if out
-            else Answer(questions, [records(questions, "name, question")])
-        )
+        listing = [{"name": one.name, "question": one.question} for one in questions.catalog()]
+        return Answer(listing, [records(listing, "name, question")])
     chosen = _form(form, out)
-    studies = study_names([study, *map(Path, words[:-1])])
-    asked, bound = _sql(words[-1]), _params(param or [])
-    if chosen is Format.parquet:
-        if limit is not None:
-            raise UsageError(
-                "--limit does not apply to parquet; use LIMIT in the SQL", field="limit"
-            )
+    studies = questions.study_names([study, *map(Path, words[:-1])])
+    question = _sql(words[-1])
+    wrong = [pair for pair in param or [] if "=" not in pair]
+    if wrong:
+        raise UsageError(f"--param {wrong[0]!r} must be NAME=VALUE", field="param")
+    params: dict[str, Any] = dict(pair.partition("=")[::2] for pair in param or [])
+    if chosen == "parquet":
         if len(studies) > 1:
             raise UsageError("parquet takes one study; use --format csv or json", field="format")
-        _parquet(study, asked, bound, out)
+        if out is None and sys.stdout.isatty():
+            raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
+        database = StudyFolder.existing(study).existing_database
+        questions.parquet(database, question, out or sys.stdout.buffer, **params)
         return None
-    answers = _answers(studies, asked, bound)
-    result = side_by_side(answers)
-    rows = len(result.rows)
-    if limit is None and chosen is Format.table:
-        limit = TABLE_ROWS
-    shown = result._replace(rows=result.rows[:limit])
-    remarks = [f"the first {limit} of {rows} rows; --limit N shows more"]
-    remarks = remarks if limit is not None and rows > limit else []
-    remarks += _remarks(studies, answers, asked)
-    blocks = [Table(shown.columns, shown.rows, records=as_records)]
-    if chosen is not Format.table:
-        _write_result(shown, chosen, out)
-        blocks = []
-    return Answer(WRITTEN, blocks, int(fail_on_rows and rows > 0), remarks)
-
-
-def _all_tables(study: Path, out: Path) -> Answer:
-    from skilljuror.base.files import StudyFolder
-    from skilljuror.store.questions import export
-
-    counts = export(StudyFolder.existing(study).existing_database, out)
-    line = f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}"
-    return Answer({"folder": str(out), "rows": counts}, [line])
+    answers = _answers(studies, question, params)
+    result = questions.side_by_side(answers)
+    status = int(fail_on_rows and bool(result.rows))
+    remarks = [
+        f"{name}: {remark}" if len(answers) > 1 else remark
+        for name, answer in answers.items()
+        for remark in _remarks(studies[name], question, answer)
+    ]
+    if chosen == "table":
+        return Answer(WRITTEN, [Table(result.columns, result.rows)], status, remarks)
+    of_json = chosen == "json"
+    text = (
+        f"{json_text(result.records(), default=str)}\n" if of_json else questions.csv_text(result)
+    )
+    if out is None:
+        print(text, end="")
+    else:
+        with replacement(out.resolve()) as path:
+            path.write_text(text, encoding="utf-8")
+    return Answer(WRITTEN, (), status, remarks)
 
 
 def _form(form: Format | None, out: Path | None) -> Format:
     """The format chosen by --json, --format or the suffix of --out, which must agree."""
-    named = FORMAT_OF_SUFFIX.get(out.suffix.lower()) if out else None
-    options = (
-        ("--json", Format.json if wants_json() else None),
-        (f"--format {form}", form),
-        (f"--out {str(out)!r}", named),
-    )
-    asked = {option: kind for option, kind in options if kind is not None}
+    suffixes: dict[str, Format] = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
+    options: dict[str, Format | None] = {
+        "--json": "json" if wants_json() else None,
+        f"--format {form}": form,
+        f"--out {str(out)!r}": suffixes.get(out.suffix.lower()) if out else None,
+    }
+    asked = {option: kind for option, kind in options.items() if kind is not None}
     if len(set(asked.values())) > 1:
         raise UsageError(f"{' and '.join(asked)} contradict each other; use one of them")
-    chosen = next(iter(asked.values()), None)
-    if out is not None and chosen in {None, Format.table}:
+    chosen: Format = next(iter(asked.values()), "table")
+    if out is not None and chosen == "table":
         raise UsageError(
             f"--out {str(out)!r} has no known suffix; use .csv, .json or .parquet, or add --format",
             field="out",
         )
-    return chosen or Format.table
+    return chosen
 
 
 def _sql(question: str) -> str:
     """The question, or the text of the file or standard input that it names."""
     if question != "-" and not question.lower().endswith(".sql"):
-        if _is_study(question):
+        if len(question) < 200 and Path(question, "study.duckdb").is_file():
             raise UsageError(f"{question!r} is a study; put a question after the studies")
         return question
     raw = sys.stdin.buffer.read() if question == "-" else Path(question).read_bytes()
@@ -187,20 +124,6 @@ def _sql(question: str) -> str:
     except UnicodeDecodeError as error:
         where = "standard input" if question == "-" else repr(question)
         raise UsageError(f"{where} is not UTF-8 text; save the SQL as UTF-8") from error
-
-
-def _is_study(word: str) -> bool:
-    try:
-        return Path(word, "study.duckdb").is_file()
-    except OSError:  # SQL may be too long for a path
-        return False
-
-
-def _params(pairs: list[str]) -> dict[str, str]:
-    wrong = [pair for pair in pairs if "=" not in pair]
-    if wrong:
-        raise UsageError(f"--param {wrong[0]!r} must be NAME=VALUE", field="param")
-    return dict(pair.partition("=")[::2] for pair in pairs)
 
 
 def _answers(studies: dict[str, Path], question: str, params: dict[str, str]) -> dict[str, Any]:
@@ -221,60 +144,22 @@ def _answers(studies: dict[str, Path], question: str, params: dict[str, str]) ->
     return answers
 
 
-def _remarks(studies: dict[str, Path], answers: dict[str, Any], question: str) -> Iterator[str]:
-    """The question's remarks on what is missing in the answers and how to get it."""
+def _remarks(study: Path, question: str, answer: Any) -> Iterator[str]:
+    """The question's remarks on what is missing in the answer and how to get it."""
     from skilljuror.store.questions import remarks_on
 
-    for name, result in answers.items():
-        for words in remarks_on(question, result):
-            remark = words.replace("STUDY", shlex.quote(str(studies[name])))
-            yield f"{name}: {remark}" if len(answers) > 1 else remark
+    for words in remarks_on(question, answer):
+        yield words.replace("STUDY", shlex.quote(str(study)))
 
 
-def _parquet(study: Path, question: str, params: dict[str, Any], out: Path | None) -> None:
-    from skilljuror.base.files import StudyFolder
-    from skilljuror.store.questions import parquet
-
-    if out is None and sys.stdout.isatty():
-        raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
-    database = StudyFolder.existing(study).existing_database
-    parquet(database, question, out or sys.stdout.buffer, **params)
-
-
-def _write_result(result: Any, form: Format, out: Path | None) -> None:
-    from skilljuror.base.files import replacement
-    from skilljuror.store.questions import csv_text
-
-    of_json = form is Format.json
-    text = f"{json_text(result.records(), default=str)}\n" if of_json else csv_text(result)
-    if out is None:
-        print(text, end="")
-        return
-    with replacement(out.resolve()) as path:
-        path.write_text(text, encoding="utf-8")
-
-
-def show(
-    study: Study,
-    trials: Annotated[
-        list[str],
-        Argument(metavar="TRIAL...", help="Trial or trajectory, or its unique prefix; or a task."),
-    ],
-    html: Annotated[
-        Path | None,
-        Option("--html", metavar="FILE", help="Write a page; several trials side by side."),
-    ] = None,
-    full: Annotated[bool, Option("--full", help="Do not shorten texts.")] = False,
-) -> Answer:
+def show(study: Study, trials: list[str], html: Path | None = None, full: bool = False) -> Answer:
     """Show a trajectory: steps, Skill resources and uptake. A task with --html shows a trial of each arm of
     the contrast, ended as most did."""
-    from skilljuror.report.trajectory import look_up, look_up_case
+    from skilljuror.report.trajectory import look_up, look_up_case, write_trajectories
 
     case = look_up_case(study, trials[0]) if html and len(trials) == 1 else None
     runs = case.runs if case else [look_up(study, trial) for trial in trials]
     if html is not None:
-        from skilljuror.report.trajectory import write_trajectories
-
         write_trajectories(runs, html, trials[0] if case else "", case.chosen if case else ())
     elif len(runs) > 1 and not wants_json():
         raise UsageError("several trials need a page: add --html FILE", field="html")
@@ -303,9 +188,8 @@ def _timeline(details: "RunDetails", full: bool) -> Iterator[Block]:
         yield f"{log.format} · {agent or 'agent unknown'} · {len(log.steps)} steps"
         yield from _step_blocks(details, log, full)
     if details.verifier:
-        yield ""
         text = details.verifier if full else last_lines(details.verifier, VERIFIER_LINES)
-        yield Indented(text, "[verifier] ", "   ")
+        yield Indented(text, "\n[verifier] ", "   ")
     if details.verdicts:
         yield ""
         yield from legend_blocks(verdict.category for verdict in details.verdicts)
@@ -320,28 +204,21 @@ def _step_blocks(details: "RunDetails", log: Any, full: bool) -> Iterator[Block]
         events[event.agent, event.step].append(event)
     for message in log.messages:
         if message.step == 0 and message.kind == "prompt":
-            yield ""
-            yield Indented(_cut(message.text, full), f"[{message.kind}] ", "   ")
+            yield Indented(_cut(message.text, full), "\n[prompt] ", "   ")
     yield from _event_blocks(events.pop(("main", 0), []), bridges)
     for step in log.steps:
-        yield from _one_step(step, full)
+        who = "" if step.agent == "main" else f" ({step.agent})"
+        yield Indented(_cut(step.text, full), f"\n{step.index}{who}. ", "   ")
+        for call in step.calls:
+            prompt = "$" if call.action == "shell" else call.name
+            yield Indented(_cut(call.asked, full), f"   {prompt} ", "     ")
+            text = _cut(call.result.text, full) if call.result else ""
+            text += " [failed]" if call.result and call.result.ok is False else ""
+            if text:
+                yield Indented(text, "     ", "     ")
         yield from _event_blocks(events.pop((step.agent, step.index), []), bridges)
     for rest in events.values():
         yield from _event_blocks(rest, bridges)
-
-
-def _one_step(step: "Step", full: bool) -> Iterator[Block]:
-    who = "" if step.agent == "main" else f" ({step.agent})"
-    yield ""
-    yield Indented(_cut(step.text, full), f"{step.index}{who}. ", "   ")
-    for call in step.calls:
-        prompt = "$" if call.action == "shell" else call.name
-        yield Indented(_cut(call.asked, full), f"   {prompt} ", "     ")
-        if call.result is not None:
-            failed = " [failed]" if call.result.ok is False else ""
-            text = _cut(call.result.text, full)
-            if text or failed:
-                yield Indented(f"{text}{failed}", "     ", "     ")
 
 
 def _event_blocks(events: "Sequence[ResourceEvent]", bridges: Any) -> Iterator[Block]:
@@ -365,26 +242,14 @@ def _cut(text: str, full: bool) -> str:
 
 
 def report(
-    studies: Annotated[
-        list[Path], Argument(metavar="STUDY...", help="Study folder; several become one table.")
-    ],
-    out: Annotated[
-        Path | None,
-        Option("--out", metavar="DIR", help="Report folder; default for one study: STUDY/report."),
-    ] = None,
-    no_quotes: Annotated[bool, Option("--no-quotes", help="Leave out quotes from logs.")] = False,
-    form: Annotated[
-        ReportFormat, Option("--format", help="markdown: print the head of it.")
-    ] = ReportFormat.html,
-    paper: Annotated[
-        bool, Option("--paper", help="Write the paper's tables too: Markdown, LaTeX, CSV.")
-    ] = False,
-) -> Answer | None:
+    studies: list[Path], out: Path | None = None, no_quotes: bool = False,
+    form: Literal["html", "markdown"] = "html", paper: bool = False,
+) -> Answer | None:  # fmt: skip
     """Write tables, figures and a self-contained report.html; of several studies, one table over the tasks
     that all of them have, and what else is matched."""
     from skilljuror.report import report_head, report_paper, report_study
 
-    if form == ReportFormat.markdown and (out is not None or wants_json() or paper):
+    if form == "markdown" and (out is not None or wants_json() or paper):
         raise UsageError(
             "--format markdown prints to standard output; leave out --out, --paper and --json",
             field="format",
@@ -392,7 +257,7 @@ def report(
     if len(studies) > 1:
         return _report_several(studies, out, form, paper)
     (study,) = studies
-    if form == ReportFormat.markdown:
+    if form == "markdown":
         print(report_head(study), end="")
         return None
     with progress() as listener:
@@ -406,15 +271,13 @@ def report(
     return Answer(summary, blocks)
 
 
-def _report_several(
-    studies: list[Path], out: Path | None, form: ReportFormat, paper: bool
-) -> Answer | None:
+def _report_several(studies: list[Path], out: Path | None, form: str, paper: bool) -> Answer | None:
     from skilljuror.report import report_several
     from skilljuror.report.several import several_markdown, table_of, write_several
 
     if paper:
         raise UsageError("--paper takes one study; name one", field="paper")
-    if out is None and form == ReportFormat.html:
+    if out is None and form == "html":
         raise UsageError("several studies have no folder in common; add --out DIR", field="out")
     several = report_several(studies)
     if out is None:
@@ -436,32 +299,12 @@ def _report_several(
 
 
 def heat(
-    study: Study,
-    condition: Annotated[
-        str | None,
-        Option("--condition", metavar="NAME", help="Default: the contrast's treatment."),
-    ] = None,
-    by: Annotated[HeatGrain, Option("--by", help="One row per file or unit.")] = HeatGrain.file,
-    form: Annotated[
-        HeatFormat, Option("--format", help="lcov: for genhtml, Codecov and editors.")
-    ] = HeatFormat.table,
-    figure: Annotated[
-        Path | None,
-        Option("--figure", metavar="FILE", help="Write an SVG: files and lines, painted."),
-    ] = None,
-    fail_under: Annotated[
-        str | None,
-        Option(
-            "--fail-under",
-            metavar="seen=N,used=N",
-            help="Exit with 1 below these percentages of the units.",
-        ),
-    ] = None,
-) -> Answer | None:
+    study: Study, condition: str | None = None, by: Literal["file", "unit"] = "file",
+    form: Literal["table", "lcov"] = "table", figure: Path | None = None,
+) -> Answer:  # fmt: skip
     """Show which parts of a Skill its runs were shown and used, by file or unit."""
     from skilljuror.report import heat as reports
 
-    bounds = _bounds(fail_under)
     coverage = reports.heat(study, condition)
     remarks = []
     if figure:
@@ -469,63 +312,16 @@ def heat(
 
         heat_figure(coverage, figure)
         remarks.append(f"figure: {figure}")
-    failures = _under(coverage, bounds)
-    if form == HeatFormat.lcov:
+    if form == "lcov":
         print(*reports.lcov(coverage), sep="\n")
-        return Answer(WRITTEN, (), int(bool(failures)), [*remarks, *failures])
-    rows: Any = coverage.units if by == HeatGrain.unit else [*reports.by_file(coverage.units)]
+        return Answer(WRITTEN, (), 0, remarks)
+    rows: Any = coverage.units if by == "unit" else [*reports.by_file(coverage.units)]
     payload = {
         "name": coverage.name, "units_seen": coverage.seen, "units_used": coverage.used, "rows": rows,
     }  # fmt: skip
-    blocks = _heat_blocks(coverage, rows, by)
-    return Answer(payload, blocks, int(bool(failures)), [*remarks, *failures])
-
-
-def _heat_blocks(coverage: Any, rows: Any, by: HeatGrain) -> Iterator[Block]:
-    if by == HeatGrain.unit:
-        cells = [
-            (unit.task, f"{unit.file}:{unit.start}", unit.seen, unit.ran, unit.used_low, unit.used_high,
-             unit.runs, unit.at_most, unit.tokens_per_run, unit.remark, unit.text[:60])
-            for unit in rows
-        ]  # fmt: skip
-        columns = "task line seen ran used_low used_high runs at_most tokens_per_run remark text"
-        yield Table(columns.split(), cells)
-    else:
-        yield records(rows, "task, file, units, seen, used, ran, runs, mean_share, tokens_per_run")
+    columns = "task, file, units, seen, used, ran, runs, mean_share, tokens_per_run"
+    if by == "unit":
+        columns = "task, file, start: line, seen, ran, used_low, used_high, runs, at_most, tokens_per_run, remark, text"
     known = "" if coverage.used is None else f", {coverage.used:.1%} used with proof"
-    yield (
-        f"{coverage.name}: {coverage.seen:.1%} of {len(coverage.units)} units were shown to a run{known}"
-    )
-
-
-def _bounds(text: str | None) -> dict[str, float]:
-    """`seen=60,used=20` as numbers. Raises UsageError for another form."""
-    bounds: dict[str, float] = {}
-    for part in text.split(",") if text else ():
-        name, _, number = part.strip().partition("=")
-        percent = float(number) if number.replace(".", "", 1).isdecimal() else -1.0
-        if name not in {"seen", "used"} or not 0 <= percent <= 100:
-            raise UsageError(
-                f"--fail-under {text!r}: write seen=N, used=N or both with a comma, N from 0 to 100",
-                field="fail_under",
-            )
-        bounds[name] = percent
-    return bounds
-
-
-def _under(coverage: Any, bounds: dict[str, float]) -> list[str]:
-    """One line per bound that is not reached. Raises UsageError for uses that nobody judged."""
-    shares = {"seen": coverage.seen, "used": coverage.used}
-    lines = []
-    for name, bound in bounds.items():
-        share = shares[name]
-        if share is None:
-            raise UsageError(
-                "--fail-under used: uses are not judged yet; run `skilljuror judge STUDY`"
-            )
-        if 100 * share < bound:
-            words = "shown to a run" if name == "seen" else "used in a run"
-            lines.append(
-                f"skilljuror: {100 * share:.1f} % of the units were {words}, under {bound:g}"
-            )
-    return lines
+    line = f"{coverage.name}: {coverage.seen:.1%} of {len(coverage.units)} units were shown to a run{known}"
+    return Answer(payload, [records(rows, columns), line], 0, remarks)

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Argument, Option
+from typing import TYPE_CHECKING, Any
 
 from skilljuror.base.errors import SkilljurorError, UsageError, require
 from skilljuror.cli.output import (
@@ -39,39 +37,17 @@ if TYPE_CHECKING:
 
 
 def review(
-    place: Annotated[Path, Argument(metavar="DIR", help="Study, build or Skill folder.")],
-    item: Annotated[
-        str | None, Argument(metavar="ID", help="Question to show with its texts.")
-    ] = None,
-    listing: Annotated[
-        bool, Option("--list", help="List the questions, suspicious ones first.")
-    ] = False,
-    decide: Annotated[
-        list[str] | None,
-        Option("--decide", metavar="ID=ANSWER", help="Answer to a question; repeatable."),
-    ] = None,
-    why: Annotated[str, Option("--why", help="Reason for --decide.")] = "",
-    undo: Annotated[bool, Option("--undo", help="Withdraw your last answer.")] = False,
-    reviewer: Annotated[
-        str | None,
-        Option("--reviewer", metavar="NAME", help="Reviewer's name or pseudonym; default: you."),
-    ] = None,
-    blind: Annotated[bool, Option("--blind", help="Hide verdicts of gates and judges.")] = False,
-    export: Annotated[
-        Path | None, Option("--export", metavar="FILE", help="JSONL file to write answers to.")
-    ] = None,
-    import_: Annotated[
-        Path | None, Option("--import", metavar="FILE", help="JSONL file of answers to add.")
-    ] = None,
-    port: Annotated[
-        int, Option("--port", min=0, max=65535, help="Port of the page; default: a free one.")
-    ] = 0,
-    no_open: Annotated[bool, Option("--no-open", help="Open no browser.")] = False,
-) -> Answer | None:
+    place: Path, item: str | None = None, listing: bool = False,
+    decide: list[str] | None = None, why: str = "", undo: bool = False,
+    reviewer: str | None = None, blind: bool = False, export: Path | None = None,
+    import_: Path | None = None, port: int = 0, no_open: bool = False,
+) -> Answer | None:  # fmt: skip
     """Decide findings, rubric items, events and sections that need a person.
 
     Without an option, a page for deciding opens in the browser.
     """
+    from msgspec import structs
+
     from skilljuror.base.review import blind_id
     from skilljuror.base.review_rows import login_name, now, reviewer_name
     from skilljuror.review.desk import StudyDesk
@@ -87,8 +63,6 @@ def review(
     desk, who = StudyDesk(place), reviewer_name(reviewer or login_name("reviewer"))
     if item:
         shown = desk.asked(item, who, blind)
-        from msgspec import structs
-
         shown = structs.replace(shown, texts=tuple(shown.texts))
         return Answer(shown, _item_blocks(shown))
     if decide:
@@ -103,12 +77,10 @@ def review(
         withdrawn = blind_id(withdrawn) if withdrawn and blind else withdrawn
         done = f"withdrawn: {withdrawn}" if withdrawn else "no answer to withdraw"
         return _progress_answer(desk, who, blind, done)
-    if export:
-        count = export_labels(desk, export)
-        return Answer({"answers": count}, [f"{count} answers exported to {export}"])
-    if import_:
-        count = import_labels(desk, import_)
-        return Answer({"answers": count}, [f"{count} new answers imported from {import_}"])
+    if file := export or import_:
+        count = export_labels(desk, file) if export else import_labels(desk, file)
+        done = "answers exported to" if export else "new answers imported from"
+        return Answer({"answers": count}, [f"{count} {done} {file}"])
     if listing:
         return _list(desk, who, blind)
     _open_page(place, desk, who, blind, port, not no_open)
@@ -121,13 +93,18 @@ def _open_page(
     if wants_json():
         raise UsageError("--json does not apply to the page; add --list or another option")
     require("review", "the page of 'review' (without it: --list and --decide)")
+    from skilljuror.base.files import StudyFolder
     from skilljuror.review.labels import agreements
     from skilljuror.review.page import open_browser, serve
     from skilljuror.review.reviewing import Reviewing
+    from skilljuror.store.questions import run
 
     if not desk.queue(who, blind):
         print(f"nothing to review in {place}")
         return
+    database = StudyFolder(place).database
+    scripted = database.is_file() and run(database, "overview").records()[0]["scripted"]
+    notice = "Scripted policy: no language model acted in these trials." if scripted else ""
 
     def announce(address: "Callable[[], str]") -> None:
         opened = " (opened in your browser)" if browse and open_browser(address()) else ""
@@ -137,18 +114,7 @@ def _open_page(
             file=sys.stderr, flush=True,
         )  # fmt: skip
 
-    page = Reviewing(desk, who, blind, partial(agreements, desk), _notice(place))
-    serve(page, announce, port)
-
-
-def _notice(place: Path) -> str:
-    """The notice on every page of a study whose trials ran without a language model."""
-    from skilljuror.base.files import StudyFolder
-    from skilljuror.store.questions import run
-
-    database = StudyFolder(place).database
-    scripted = database.is_file() and run(database, "overview").records()[0]["scripted"]
-    return "Scripted policy: no language model acted in these trials." if scripted else ""
+    serve(Reviewing(desk, who, blind, partial(agreements, desk), notice), announce, port)
 
 
 def _list(desk: "StudyDesk", who: str, blind: bool) -> Answer:
@@ -158,27 +124,24 @@ def _list(desk: "StudyDesk", who: str, blind: bool) -> Answer:
 
     items = [structs.replace(item, texts=()) for item in desk.queue(who, blind)]
     pairs = [] if blind else agreements(desk)
-    blocks: list[Block] = []
-    if items:
-        rows = [
-            (number, item.id, item.title, len(item.repeats), item.machine, item.decided)
-            for number, item in enumerate(items, 1)
-        ]
-        blocks.append(Table(("", "id", "about", "repeats", "machine", "decided"), rows))
+    rows = [
+        (number, item.id, item.title, len(item.repeats), item.machine, item.decided)
+        for number, item in enumerate(items, 1)
+    ]
+    columns = ("", "id", "about", "repeats", "machine", "decided")
+    blocks: list[Block] = [Table(columns, rows)] if items else []
     for kind, first, second, agreement in pairs:
         shares = (
             ("agreement", agreement.observed, agreement.observed_interval),
             ("kappa", agreement.kappa, agreement.kappa_interval),
             ("AC1", agreement.ac1, agreement.ac1_interval),
         )
-        known = [
+        known = ", ".join(
             f"{name} {value:.2f}{f' [{ends.low:.2f}, {ends.high:.2f}]' if ends else ''}"
             for name, value, ends in shares
             if value is not None
-        ]
-        blocks.append(
-            f"{first} and {second} on {kind}: {agreement.items} questions, {', '.join(known)}"
         )
+        blocks.append(f"{first} and {second} on {kind}: {agreement.items} questions, {known}")
     decided = sum(item.decided is not None for item in items)
     blocks.append(f"{decided}/{len(items)} decided by {who}" if items else "nothing to review")
     payload = {
@@ -196,10 +159,16 @@ def _progress_answer(desk: "StudyDesk", who: str, blind: bool, done: str) -> Ans
 
 
 def _item_blocks(item: "ReviewItem") -> Iterator[Block]:
+    """An item and its texts, with » « around their marked parts, shortened as on the page."""
+    from skilljuror.review.reviewing import passages
+
     yield f"{item.id}\n{item.title}"
     for text in item.texts:
         yield f"── {text.heading}"
-        yield Indented(_marked(text.text, text.marks), "   ", "   ")
+        pieces = groupby(passages(text.text, text.marks), key=lambda piece: piece.marked)
+        parts = ((marked, "".join(piece.text for piece in some)) for marked, some in pieces)
+        marks = "".join(f"»{words}«" if marked else words for marked, words in parts)
+        yield Indented(marks, "   ", "   ")
     if item.machine:
         yield Indented(item.machine, "machine: ", "   ")
     yield from labelled("repeated in", item.repeats)
@@ -207,43 +176,12 @@ def _item_blocks(item: "ReviewItem") -> Iterator[Block]:
     yield f"decided: {item.decided or 'not yet'}"
 
 
-def _marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
-    """A text with » « around its marked parts, shortened as on the page."""
-    from skilljuror.review.reviewing import passages
-
-    pieces = groupby(passages(text, marks), key=lambda piece: piece.marked)
-    parts = ((marked, "".join(piece.text for piece in some)) for marked, some in pieces)
-    return "".join(f"»{words}«" if marked else words for marked, words in parts)
-
-
 def judge(
-    study: Study,
-    files: Annotated[
-        list[Path] | None,
-        Argument(metavar="[FILE]...", help="With --rubric: rubric files; default: the tasks' own."),
-    ] = None,
-    rubric: Annotated[bool, Option("--rubric", help="Judge the work by rubrics instead.")] = False,
-    tasks: Annotated[
-        Path | None,
-        Option("--tasks", metavar="STUDY.yaml", help="With --rubric: study file of the run."),
-    ] = None,
-    name: Annotated[str, Option("--judge", help="Judge, or package.module:attribute.")] = "tracing",
-    again: Annotated[bool, Option("--again", help="Judge unchanged trials again.")] = False,
-    model: Annotated[
-        str | None, Option("--model", help="Model for undecided events; it is sent log texts.")
-    ] = None,
-    api_base: ApiBase = None,
-    budget_usd: Budget = None,
-    threads: Threads = 16,
-    check_yes: Annotated[
-        float,
-        Option("--check-yes", min=0, max=1, help="Share of yes verdicts that the model checks."),
-    ] = 0.1,
-    panel: Annotated[
-        str, Option("--panel", metavar="MODEL,…", help="More models, each judging on its own.")
-    ] = "",
-    jobs: Jobs = 2,
-) -> Answer:
+    study: Study, files: list[Path] | None = None, rubric: bool = False,
+    tasks: Path | None = None, name: str = "tracing", again: bool = False,
+    model: str | None = None, api_base: ApiBase = None, budget_usd: Budget = None,
+    threads: Threads = 16, check_yes: float = 0.1, panel: str = "", jobs: Jobs = 2,
+) -> Answer:  # fmt: skip
     """Label whether each opened resource led to visible work; or grade the work by rubrics.
 
     A rubric's items are decided by code, then by --model, then by people (`review`).
@@ -252,12 +190,11 @@ def judge(
 
     if model is None and (api_base or budget_usd is not None or panel):
         raise UsageError("--api-base, --budget-usd and --panel require --model", field="model")
+    if rubric and (again or name != "tracing" or panel):
+        raise UsageError(
+            "--judge, --again and --panel do not apply to --rubric; leave them out", field="rubric"
+        )
     if rubric:
-        if again or name != "tracing" or panel:
-            raise UsageError(
-                "--judge, --again and --panel do not apply to --rubric; leave them out",
-                field="rubric",
-            )
         return _judge_rubrics(study, files or [], tasks, (model, api_base, budget_usd), threads)
     if files or tasks:
         raise UsageError("FILE and --tasks require --rubric", field="rubric")
@@ -266,14 +203,25 @@ def judge(
             summary = judge_study(study, name, again=again, jobs=jobs, progress=listener)
         return Answer(summary, _judge_blocks(study, summary, []), int(bool(summary.unread)))
     from skilljuror.base.llm import ModelChoice, SpendingCap
-    from skilljuror.judge.cascade import ModelOptions
+    from skilljuror.judge.cascade import ModelOptions, judge_with_model
 
-    options = ModelOptions(
-        ModelChoice(model, api_base), check_yes,
-        None if budget_usd is None else SpendingCap(budget_usd), threads,
-    )  # fmt: skip
-    others = tuple(filter(None, panel.split(",")))
-    cascades, stopped = _judge_by_models(study, options, name, others, again, jobs)
+    budget = None if budget_usd is None else SpendingCap(budget_usd)
+    cascades: list[Any] = []
+    stopped = None
+    with progress() as listener:
+        for one in dict.fromkeys((model, *filter(None, panel.split(",")))):
+            options = ModelOptions(ModelChoice(one, api_base), check_yes, budget, threads)
+            try:
+                cascades.append(
+                    judge_with_model(
+                        study, options, name, again=again, jobs=jobs, progress=listener
+                    )
+                )
+            except SkilljurorError as error:
+                stopped = error
+                break
+    if stopped and not cascades:
+        raise stopped
     summary = cascades[0].judged
     remarks = [f"skilljuror: {one.model}: {one.problem}" for one in cascades if one.problem]
     return Answer(
@@ -299,61 +247,33 @@ def _judge_rubrics(
     client = client_for(study, model, api_base, budget_usd) if model else None
     with progress() as listener:
         summary = judge_rubrics(study, tasks, files, client, threads, listener)
-    unjudged = sum(rubric.unjudged for rubric in summary.rubrics)
-    return Answer(summary, _rubric_blocks(study, summary, unjudged), 3 if unjudged else 0)
-
-
-def _rubric_blocks(study: Path, summary: Any, unjudged: int) -> Iterator[Block]:
     rows = [
         {**to_plain(rubric), "points": " or ".join(f"{points:g}" for points in rubric.points)}
         for rubric in summary.rubrics
     ]
-    yield records(rows, "rubric, trials, items, points, code, model, people, unjudged")
+    blocks: list[Block] = [
+        records(rows, "rubric, trials, items, points, code, model, people, unjudged")
+    ]
     if summary.spent_usd is not None:
-        yield f"cost: ${summary.spent_usd:.4f}"
-    yield from labelled("  incomplete", (f"{name}: {reason}" for name, reason in summary.unread))
+        blocks.append(f"cost: ${summary.spent_usd:.4f}")
+    blocks += labelled("  incomplete", (f"{name}: {reason}" for name, reason in summary.unread))
+    unjudged = sum(rubric.unjudged for rubric in summary.rubrics)
     if unjudged:
-        yield f"unjudged items need a model (--model) or a person: {command_line('review', study)}"
+        person = command_line("review", study)
+        blocks.append(f"unjudged items need a model (--model) or a person: {person}")
     ingested = (study / "study.duckdb").is_file()
     step = ("query", study, "rubric_scores") if ingested else ("ingest", "--study", study)
-    yield f"next: {command_line(*step)}"
-
-
-def _judge_by_models(
-    study: Path, options: Any, judge: str, panel: tuple[str, ...], again: bool, jobs: int
-) -> tuple[list[Any], SkilljurorError | None]:
-    """The cascades of the model and of each panel model, under one budget; the error that stopped the
-    panel, or None."""
-    from msgspec import structs
-
-    from skilljuror.judge.cascade import judge_with_model
-
-    with progress() as listener:
-        main = options.choice.model
-        cascades = [
-            judge_with_model(study, options, judge, again=again, jobs=jobs, progress=listener)
-        ]
-        for other in dict.fromkeys(name for name in panel if name != main):
-            choice = structs.replace(options.choice, model=other)
-            alone = structs.replace(options, choice=choice)
-            try:
-                cascades.append(
-                    judge_with_model(study, alone, judge, again=again, jobs=jobs, progress=listener)
-                )
-            except SkilljurorError as error:
-                return cascades, error
-    return cascades, None
+    return Answer(summary, [*blocks, f"next: {command_line(*step)}"], 3 if unjudged else 0)
 
 
 def _judge_blocks(study: Path, summary: Any, cascades: Sequence[Any]) -> Iterator[Block]:
     yield f"{summary.events} events of {summary.trajectories} trajectories by {summary.judge}"
     yield _rates(summary)
-    for cascade in cascades[:1]:
-        yield from _cascade_lines(cascade)
-    for cascade in cascades[1:]:
-        yield f"panel, {cascade.model}: {_rates(cascade.judged)}"
+    for number, cascade in enumerate(cascades):
+        if number:
+            yield f"panel, {cascade.model}: {_rates(cascade.judged)}"
         if cascade.shares:
-            yield f"  {_answers(cascade.shares)}; {_cost(cascade)}"
+            yield from _cascade_lines(cascade)
     yield from legend_blocks(["ERU rate", "open", "navigation"])
     yield from labelled("  not judged", (f"{name}: {reason}" for name, reason in summary.unread))
     yield f"next: {command_line('report', study)}"
@@ -377,36 +297,27 @@ def _rates(summary: Any) -> str:
 
 def _cascade_lines(cascade: Any) -> Iterator[str]:
     """The shares decided by code and by the model, the use of its answers and their cost."""
-    row = cascade.shares
-    if not row:
-        return
-    free = cascade.first.judge
+    row, free = cascade.shares, cascade.first.judge
     yield (
         f"decided by {free}: {share_text(row['decided_free'], row['events'])}; by the model:"
         f" {share_text(row['decided_by_model'], row['events'])}; unknown:"
         f" {share_text(row['unknown'], row['events'])}"
     )
-    yield _answers(row)
+    yield (
+        f"{row['asked']} events asked in {row['calls']} calls: {row['insufficient_context']} undecided by"
+        f" the model, {row['unverified_quote']} with a quote that is not in the log,"
+        f" {row['unparsed']} without a usable answer"
+    )
     if row["rechecked"]:
         undecided = row["rechecked"] - row["rechecked_yes"] - row["rechecked_no"]
         yield (
             f"{row['rechecked']} yes of {free} checked by the model: yes {row['rechecked_yes']},"
             f" no {row['rechecked_no']}, unknown {undecided}"
         )
+    if row["usd_spent"] is None:
+        yield "cost: unknown (no price or token count for this model)"
+        return
+    now = "" if cascade.paid_usd is None else f" (${cascade.paid_usd:.4f} of it now)"
     saved = row["usd_saved_estimate"]
-    yield _cost(cascade) + ("" if saved is None else f"; estimated saving by {free}: ${saved:.4f}")
-
-
-def _answers(row: dict[str, Any]) -> str:
-    return (
-        f"{row['asked']} events asked in {row['calls']} calls: {row['insufficient_context']} undecided by"
-        f" the model, {row['unverified_quote']} with a quote that is not in the log,"
-        f" {row['unparsed']} without a usable answer"
-    )
-
-
-def _cost(cascade: Any) -> str:
-    spent, paid = cascade.shares["usd_spent"], cascade.paid_usd
-    if spent is None:
-        return "cost: unknown (no price or token count for this model)"
-    return f"cost: ${spent:.4f}" + ("" if paid is None else f" (${paid:.4f} of it now)")
+    saving = "" if saved is None else f"; estimated saving by {free}: ${saved:.4f}"
+    yield f"cost: ${row['usd_spent']:.4f}{now}{saving}"

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
 from skilljuror.base.errors import NeedsDecision, UsageError
 from skilljuror.cli.output import (
+    WRITTEN,
     Answer,
     ApiBase,
     Block,
@@ -36,7 +37,7 @@ MAX_BLOCK = 12
 """Most trials of the first block to print."""
 MAX_OUTCOMES = 40
 """Most rows of rewards to print."""
-PROOF_RULES = ("repeated", "stuffed", "checks", "trace")
+PROOF_RULES = ("repeated", "stuffed", "checks")
 EVENT_FIELDS = (
     "trajectory", "source", "file", "line", "call_id", "agent", "step", "skill", "resource",
     "class", "kind", "via", "ok", "content_exposed", "lines", "witness", "phantom", "bundled",
@@ -46,50 +47,12 @@ EVENT_FIELDS = (
 
 
 def init(
-    tasks: Annotated[
-        list[Path] | None, Option("--task", metavar="DIR", help="Task folder; repeatable.")
-    ] = None,
-    tasks_dir: Annotated[
-        Path | None, Option("--tasks", metavar="DIR", help="Folder of tasks, Harbor or task.md.")
-    ] = None,
-    skillsbench: Annotated[
-        Path | None,
-        Option(
-            "--skillsbench", metavar="DIR", help="SkillsBench checkout, with the paper's settings."
-        ),
-    ] = None,
-    skill: Annotated[
-        Path | None,
-        Option("--skill", metavar="DIR", help="Skill folder; default: each task's own."),
-    ] = None,
-    revisions: Annotated[
-        tuple[str, str] | None,
-        Option("--revisions", metavar="OLD NEW", help="Two git revisions of the Skill to compare."),
-    ] = None,
-    sections: Annotated[
-        bool,
-        Option("--sections", help="Leave out each section of the Skill in an arm of its own."),
-    ] = False,
-    evals: Annotated[
-        Path | None, Option("--evals", metavar="SKILL", help="Skill whose evals/ are the tasks.")
-    ] = None,
-    repo: Annotated[
-        Path | None, Option("--repo", metavar="DIR", help="Git repository that the task works on.")
-    ] = None,
-    commit: Annotated[
-        str | None, Option("--commit", metavar="SHA", help="Its commit, in full.")
-    ] = None,
-    requirement: Annotated[
-        Path | None, Option("--requirement", metavar="FILE", help="What the repository must do.")
-    ] = None,
-    tests: Annotated[
-        Path | None, Option("--tests", metavar="DIR", help="Its verifier; default: a rubric.")
-    ] = None,
-    generated: Annotated[
-        Path | None, Option("--generated", metavar="DIR", help="Folder of `generate` to compare.")
-    ] = None,
-    out: Annotated[Path, Option("--out", help="Study file to write.")] = Path("study.yaml"),
-) -> Answer:
+    tasks: list[Path] | None = None, tasks_dir: Path | None = None,
+    skillsbench: Path | None = None, skill: Path | None = None,
+    revisions: tuple[str, str] | None = None, sections: bool = False, evals: Path | None = None,
+    repo: Path | None = None, commit: str | None = None, requirement: Path | None = None,
+    tests: Path | None = None, generated: Path | None = None, out: Path = Path("study.yaml"),
+) -> Answer:  # fmt: skip
     """Write a first study file with a comment for every field.
 
     --evals, --repo, and folders with a task.md become tasks/ beside it.
@@ -116,35 +79,11 @@ def init(
 
 
 def generate(
-    inputs: Annotated[
-        list[str],
-        Argument(metavar="TASK...|SOURCE", help="Task folders, or a folder or REV:PATH."),
-    ],
-    by: Annotated[str, Option("--by", help="creator, prompt, outline or command.")],
-    out: Annotated[Path, Option("--out", metavar="DIR", help="Folder to write.")],
-    task: Annotated[
-        Path | None, Option("--task", metavar="DIR", help="Task that SOURCE is meant for.")
-    ] = None,
-    agent: Annotated[
-        str | None, Option("--agent", help="Agent of --by creator, such as codex.")
-    ] = None,
-    model: Annotated[str | None, Option("--model", help="Model of --by creator or prompt.")] = None,
-    api_base: ApiBase = None,
-    argv: Annotated[
-        str | None, Option("--argv", metavar="COMMAND", help="Command of --by command.")
-    ] = None,
-    of: Annotated[
-        str, Option("--of", help="skills, or tasks that need the Skill SOURCE.")
-    ] = "skills",
-    tokens: Annotated[
-        int | None, Option("--tokens", metavar="N", min=1, help="Most tokens of a Skill.")
-    ] = None,
-    trials: Annotated[
-        int, Option("--trials", metavar="N", min=1, help="Skills for each task.")
-    ] = 1,
-    budget: Budget = None,
+    inputs: list[str], by: str, out: Path, task: Path | None = None, agent: str | None = None,
+    model: str | None = None, api_base: ApiBase = None, argv: str | None = None,
+    of: str = "skills", tokens: int | None = None, trials: int = 1, budget: Budget = None,
     jobs: Jobs = 1,
-) -> Answer:
+) -> Answer:  # fmt: skip
     """Generate a Skill for each task, or from a source, and record where it came from.
 
     creator: an agent writes it in a study of its own (DIR/create.yaml, DIR/create), which sees no tests, no
@@ -179,10 +118,11 @@ def _generated_blocks(summary: Any, request: Any) -> Iterator[Block]:
     ]  # fmt: skip
     if made:
         yield Table(("Skill", "tokens", "grounded", "carried", "compression", "leak"), rows)
-    refused = [skill for skill in summary.skills if skill.refused]
-    yield from labelled("refused", (f"{skill.skill}: {skill.refused}" for skill in refused))
-    leaks = [skill for skill in made if skill.leak and skill.leak_reason]
-    yield from labelled("leak", (f"{skill.skill}: {skill.leak_reason}" for skill in leaks))
+    for skill in summary.skills:
+        if skill.refused:
+            yield f"refused: {skill.skill}: {skill.refused}"
+        elif skill.leak and skill.leak_reason:
+            yield f"leak: {skill.skill}: {skill.leak_reason}"
     yield from labelled("note", summary.notes)
     if any(skill.scripted for skill in summary.skills):
         yield "A scripted policy wrote them, no language model."
@@ -205,42 +145,25 @@ def _after_generation(made: Any, request: Any) -> str:
 
 
 def check(
-    paths: Annotated[
-        list[Path], Argument(metavar="STUDY.yaml|TASK...", help="Study file, or task folders.")
-    ],
-    skills: Annotated[
-        str | None,
-        Option("--skills", metavar="DIR", help="Skill to compare, {task} for a task's name."),
-    ] = None,
-    assay: Annotated[
-        bool, Option("--assay", help="Count how many planted leaks are found.")
-    ] = False,
-    prove: Annotated[
-        bool, Option("--prove", help="Run: solution three times, empty run, stuffed run.")
-    ] = False,
-    jobs: Jobs = 1,
-) -> Answer:
+    paths: list[Path], skills: str | None = None, prove: bool = False, jobs: Jobs = 1
+) -> Answer:  # fmt: skip
     """Test a study's tasks by running them, or look for leaks in task folders without a run.
 
-    STUDY.yaml: the solution must pass, an empty run must not; and which Skills agents list.
+    STUDY.yaml: the solution must pass, an empty run must not.
     TASK: its parts, and whether its Skill holds text of its solution or verifier.
-    --prove: also repeat the solution, write the strings of the tests into the files that the task names (stuffed),
-    and list which tests name which acceptance criterion.
+    --prove: also repeat the solution, and write the strings of the tests into the files that the task names (stuffed).
     """
     from skilljuror.study.check import check_study, check_tasks, prove_folders
 
     if any(path.suffix in {".yaml", ".yml"} for path in paths):
-        if len(paths) > 1 or skills or assay:
-            raise UsageError("name one study file without --skills and --assay, or task folders")
+        if len(paths) > 1 or skills:
+            raise UsageError("name one study file without --skills, or task folders")
         with progress() as listener:
             summary = check_study(paths[0], prove=prove, jobs=jobs, progress=listener)
         return Answer(summary, _check_blocks(summary, prove), int(summary.failed))
-    proofs = None
-    if prove:
-        with progress() as listener:
-            proofs = prove_folders(paths, jobs=jobs, progress=listener)
     with progress() as listener:
-        checked = check_tasks(paths, skills, assay=assay, progress=listener)
+        proofs = prove_folders(paths, jobs=jobs, progress=listener) if prove else None
+        checked = check_tasks(paths, skills, progress=listener)
     payload = {**to_plain(checked), "proofs": to_plain(proofs.tasks)} if proofs else checked
     status = 1 if proofs and proofs.failed else checked.status
     return Answer(payload, _task_blocks(checked, proofs), status)
@@ -266,15 +189,12 @@ def _check_blocks(summary: Any, prove: bool) -> Iterator[Block]:
             yield Indented(task.solution_output, "  [solution] ", "  ")
         if task.output is not None:
             yield Indented(task.output or "no output", "  [verifier] ", "  ")
-        if task.proof and task.proof.trace:
-            yield records(task.proof.trace, "criterion, test, empty: empty run, solution, text")
-    yield from labelled("agent", summary.listings)
     yield from labelled("leak", summary.leaks)
 
 
 def _proof_cells(proof: Any) -> list[str | None]:
     """The reason of each rule, after its verdict unless that is ok; None without runs."""
-    rules = {rule.rule: rule for rule in proof.rules} if proof else {}
+    rules = {rule.rule: rule for rule in proof}
     return [
         rule
         and (rule.reason if rule.verdict in {"ok", "note"} else f"{rule.verdict}: {rule.reason}")
@@ -289,46 +209,23 @@ def _task_blocks(checked: Any, proofs: Any) -> Iterator[Block]:
         yield from _check_blocks(proofs, True)
     rows = []
     for task in checked.tasks:
-        counts = task.leak.verdict in {"fail", "review"} and task.leak.places
-        most = task.leak.places[0] if counts else None
-        where = f"{most.task_file}, {most.skill_file}" if most else ""
+        counts = task.leak.verdict in {"fail", "review"} and task.leak.runs
+        where = f"{task.leak.task_files[0]}, {task.leak.skill_files[0]}" if counts else ""
         problems = "; ".join(task.problems)
         rows.append((task.task, task.verdict, task.leak.runs, task.null, where, problems))
     yield Table(("task", "verdict", "leak", "null", "most in", "missing or unknown"), rows)
     leaks = [task.leak.verdict for task in checked.tasks]
-    null = (
-        f"; with another task's (null) {checked.null_failed} and {checked.null_reviewed} of {checked.pairs} pairs"
-        if checked.pairs
-        else ""
-    )
     yield (
         "leak = runs of 12 words that a Skill shares with solution/ and tests/, not with the rest of the task:"
         f" {leaks.count('fail')} of {len(leaks)} fail ({FAIL} or more), {leaks.count('review')} need a person"
-        f" ({REVIEW} or more){null}"
+        f" ({REVIEW} or more)"
     )
-    if checked.assay:
-        found = [(row.lines, row.planted, row.reviewed, row.failed) for row in checked.assay]
-        yield Table(("lines planted", "tasks", "found, 4 runs", "found, 20 runs"), found)
 
 
 def plan(
-    study_file: StudyFile,
-    pilot: Annotated[
-        Path | None,
-        Option("--from", metavar="STUDY", help="Pilot study that was run and ingested."),
-    ] = None,
-    sd: Annotated[
-        float | None,
-        Option("--sd", min=0, help="Assumed SD of task differences, in percentage points."),
-    ] = None,
-    minutes: Annotated[
-        float | None, Option("--minutes", min=0, help="Assumed minutes per trial.")
-    ] = None,
-    dollars: Annotated[
-        float | None, Option("--dollars", min=0, help="Assumed US dollars per trial.")
-    ] = None,
-    live: Annotated[bool, Option("--live", help="Ask each model one question.")] = False,
-) -> Answer:
+    study_file: StudyFile, pilot: Path | None = None, sd: float | None = None,
+    minutes: float | None = None, dollars: float | None = None, live: bool = False,
+) -> Answer:  # fmt: skip
     """Show a study's trials, power, time, cost, and what it needs, before it runs."""
     from skilljuror.report.forecast import Assumptions, forecast
 
@@ -362,19 +259,9 @@ def _plan_blocks(outlook: Any) -> Iterator[Block]:
 
 
 def run(
-    study_file: StudyFile,
-    out: Annotated[Path | None, Option("--out", help="Study folder; default: out/<name>.")] = None,
-    jobs: Jobs = 1,
-    rerun: Annotated[
-        str | None,
-        Option(
-            "--rerun",
-            metavar="OUTCOMES",
-            help="Outcomes to rerun: unscored,no_answer,contaminated,error.",
-        ),
-    ] = None,
-    unblind: Annotated[bool, Option("--unblind", help="Print rewards by condition too.")] = False,
-) -> Answer:
+    study_file: StudyFile, out: Path | None = None, jobs: Jobs = 1, rerun: str | None = None,
+    unblind: bool = False,
+) -> Answer:  # fmt: skip
     """Run a study's trials, or resume where a run stopped.
 
     The records of trials that are rerun are kept.
@@ -394,14 +281,27 @@ def run(
 
 
 def _run_blocks(summary: Any, study_file: Path, folder: Path) -> Iterator[Block]:
+    def counted(counts: dict[str, int]) -> str:
+        return ", ".join(f"{name}: {count}" for name, count in counts.items()) or "–"
+
     rerun = f", {summary.rerun} of them rerun" if summary.rerun else ""
     yield (
         f"{summary.finished} of {summary.planned} trials finished in {folder}"
         f" ({summary.ran} run{rerun}, {summary.finished - summary.ran} finished before)"
     )
-    for status, count in sorted(summary.statuses.items()):
-        yield f"  {status}: {count}"
-    yield from _outcome_blocks(summary.outcomes)
+    yield from (f"  {status}: {count}" for status, count in sorted(summary.statuses.items()))
+    rows = [
+        (
+            *filter(None, (cell.task, cell.condition)), cell.trials, counted(cell.rewards),
+            counted(cell.exceptions),
+        )
+        for cell in summary.outcomes[:MAX_OUTCOMES]
+    ]  # fmt: skip
+    if rows:
+        named = ("task", "condition") if summary.outcomes[0].condition else ("task",)
+        yield Table((*named, "trials", "rewards", "exceptions"), rows)
+    if len(summary.outcomes) > len(rows):
+        yield f"… and {len(summary.outcomes) - len(rows)} more; use --json for all"
     yield from labelled("warning", summary.warnings)
     if summary.warnings:
         shown = command_line("show", folder, "TRIAL")
@@ -416,30 +316,7 @@ def _run_blocks(summary: Any, study_file: Path, folder: Path) -> Iterator[Block]
         yield f"next: {command_line('ingest', '--study', folder)}"
 
 
-def _outcome_blocks(outcomes: Any) -> Iterator[Block]:
-    """Rewards and exceptions, at most MAX_OUTCOMES rows."""
-
-    def counted(counts: dict[str, int]) -> str:
-        return ", ".join(f"{name}: {count}" for name, count in counts.items()) or "–"
-
-    rows = [
-        (
-            *filter(None, (cell.task, cell.condition)), cell.trials, counted(cell.rewards),
-            counted(cell.exceptions),
-        )
-        for cell in outcomes[:MAX_OUTCOMES]
-    ]  # fmt: skip
-    if rows:
-        named = ("task", "condition") if outcomes[0].condition else ("task",)
-        yield Table((*named, "trials", "rewards", "exceptions"), rows)
-    if len(outcomes) > len(rows):
-        yield f"… and {len(outcomes) - len(rows)} more; use --json for all"
-
-
-def demo(
-    out: Annotated[Path, Option("--out", help="Study folder.")] = Path("out/demo"),
-    jobs: Jobs = 2,
-) -> Answer:
+def demo(out: Path = Path("out/demo"), jobs: Jobs = 2) -> Answer:
     """Run a whole example study offline, from build to report."""
     from skilljuror.base.errors import require
     from skilljuror.base.files import StudyFolder, data_dir
@@ -487,14 +364,7 @@ def demo(
     return Answer(summary, blocks)
 
 
-def events(
-    paths: Logs,
-    bundle: Annotated[
-        Path | None,
-        Option("--bundle", metavar="DIR", help="Folder of the offered Skills, if known."),
-    ] = None,
-    formats: Formats = None,
-) -> None:
+def events(paths: Logs, bundle: Path | None = None, formats: Formats = None) -> Answer:
     """List which Skill resources agents accessed, as JSON lines."""
     from skilljuror.layouts.build.manifests import offered_manifest
     from skilljuror.store.logs import events_of
@@ -504,85 +374,45 @@ def events(
     for run in events_of(paths, manifest, formats or ()):
         for event in run.events:
             known = {"source": run.source, "class": event.resource_class}
-            fields = (
-                (name, known[name] if name in known else getattr(event, name))
+            row = {
+                name: known[name] if name in known else getattr(event, name)
                 for name in EVENT_FIELDS
-            )
-            print(json_text(dict(fields)))
+            }
+            print(json_text(row))
         if run.problem is not None:
             failed = True
-            _print_problem(run.source, run.problem)
+            error = {"kind": "TrajectoryError", "message": run.problem, "file": run.source}
+            if wants_json():
+                print(json_text({"error": {**error, "field": None, "exit_code": 1}}))
+            else:
+                place = "" if run.source in run.problem else f"{run.source!r}: "
+                message = f"{place}{run.problem}"
+                print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
         sys.stdout.flush()
-    if failed:
-        raise typer.Exit(1)
-
-
-def _print_problem(source: str, problem: str) -> None:
-    if wants_json():
-        error = {"kind": "TrajectoryError", "message": problem, "file": source, "field": None}
-        print(json_text({"error": {**error, "exit_code": 1}}))
-    else:
-        message = problem if source in problem else f"{source!r}: {problem}"
-        print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
+    return Answer(WRITTEN, (), int(failed))
 
 
 def ingest(
-    study: Annotated[Path, Option("--study", metavar="DIR", help="Study folder.")],
-    paths: Annotated[
-        list[Path] | None,
-        Argument(metavar="PATH", help="Log files or folders; default: the study's trials."),
-    ] = None,
-    since: Annotated[
-        str | None,
-        Option("--since", metavar="WHEN", help="Only files changed since a date, or 7d."),
-    ] = None,
-    formats: Formats = None,
-    yes: Annotated[
-        bool, Option("--yes", help="Read agents' usual folders without asking.")
-    ] = False,
-    count_tokens: Annotated[
-        bool, Option("--count-tokens", help="Count the tokens of every step exactly (slow).")
-    ] = False,
-    metrics: Annotated[
-        list[str] | None,
-        Option(
-            "--metric", metavar="NAME", help="Extra metric, package.module:attribute; repeatable."
-        ),
-    ] = None,
-    again: Annotated[bool, Option("--again", help="Read unchanged files too.")] = False,
-    prune: Annotated[
-        bool, Option("--prune", help="Remove runs whose files are gone or shorter.")
-    ] = False,
-    strict: Annotated[
-        bool, Option("--strict", help="Exit 1 if any log could not be read.")
-    ] = False,
-    arms: Annotated[
-        Path | None,
-        Option(
-            "--arms",
-            metavar="MAP.yaml",
-            help="PATHs are finished Harbor jobs: which trials are which arm.",
-        ),
-    ] = None,
-    no_quotes: Annotated[
-        bool, Option("--no-quotes", help="Store no quotes of logs from now on.")
-    ] = False,
-    projects: Annotated[
-        bool, Option("--projects", help="Store the name of each run's folder and home.")
-    ] = False,
-    jobs: Jobs = 2,
-) -> Answer:
+    study: Path, paths: list[Path] | None = None, since: str | None = None,
+    formats: Formats = None, yes: bool = False, count_tokens: bool = False,
+    metrics: list[str] | None = None, again: bool = False,
+    prune: bool = False, strict: bool = False, arms: Path | None = None,
+    no_quotes: bool = False, projects: bool = False, jobs: Jobs = 2,
+) -> Answer:  # fmt: skip
     """Read a study's trials, or any agent logs, into a database.
 
     A log in a folder that cannot be read is listed and skipped.
     """
-    from skilljuror.base.files import StudyFolder
+    from skilljuror.base.files import StudyFolder, parse_time
     from skilljuror.store.rows import MeasureOptions
 
     options = MeasureOptions(
         count_tokens, tuple(metrics or ()), quotes=not no_quotes, projects=projects
     )
-    moment = _timestamp(since)
+    try:
+        moment = parse_time(since).timestamp() if since else None
+    except ValueError as error:
+        raise UsageError(f"--since {error}", field="since") from error
     notes: tuple[str, ...] = ()
     if arms is not None:
         from skilljuror.study.adopt import adopt
@@ -593,10 +423,9 @@ def ingest(
         "since": since, "format": formats, "again": again, "prune": prune,
         "projects": projects,
     }  # fmt: skip
-    for option, given in of_logs.items():
-        if own and given:
-            problem = f"--{option} applies to logs only; a study's own trials are always all read"
-            raise UsageError(problem, field=option)
+    if misplaced := [option for option, given in of_logs.items() if own and given]:
+        problem = f"--{misplaced[0]} applies to logs only; a study's own trials are always all read"
+        raise UsageError(problem, field=misplaced[0])
     chosen = [] if own else paths or _usual_folders(yes)
     with progress() as listener:
         if own:
@@ -683,14 +512,3 @@ def _usual_folders(yes: bool) -> list[Path]:
     if not typer.confirm("Read them into this study? They stay on this machine."):
         raise NeedsDecision("nothing was read")
     return folders
-
-
-def _timestamp(since: str | None) -> float | None:
-    from skilljuror.base.files import parse_time
-
-    if since is None:
-        return None
-    try:
-        return parse_time(since).timestamp()
-    except ValueError as error:
-        raise UsageError(f"--since {error}", field="since") from error

@@ -647,9 +647,6 @@ def _numbered(result: ToolResult, count: int, asked: LineSelection) -> tuple[Exp
 
 # Segments.
 
-_LONGEST_OUTPUT = 20_000
-"""Maximum lines of an output to search for known texts."""
-
 Segment = tuple[str, ...]
 Segments = dict[int, Segment]
 """Order of a resolved access -> lines that are surely its own; other accesses share the output."""
@@ -717,7 +714,7 @@ def _by_known_texts(
 ) -> Segments:
     """If all texts but one are known, the rest of the output belongs to that one."""
     unknown = [read for read in reads if read.key not in line_index.files]
-    if len(unknown) != 1 or len(lines) > _LONGEST_OUTPUT:
+    if len(unknown) != 1:
         return {}
     taken: set[int] = set()
     text = TextLines.of(lines)

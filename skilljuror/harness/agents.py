@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import msgspec
 import yaml
@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from skilljuror.base.errors import UsageError
 from skilljuror.base.study import SKILLS, AgentProgram
+from skilljuror.harness.base import read_options
 
 _TABLE: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
@@ -85,25 +86,6 @@ class CommandOptions(Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     """Reasoning effort, for the record; the command must request it."""
 
 
-_Options = TypeVar("_Options", bound=Struct)
-
-
-def _read_options(
-    agent: str, options: dict[str, Any], kind: type[_Options], refused: tuple[str, ...] = ()
-) -> _Options:
-    """Validate an agent's options. Raises UsageError for an unsupported one."""
-    taken = [field.name for field in msgspec.structs.fields(kind) if field.name not in refused]
-    try:
-        for name in set(refused) & {*options}:
-            raise msgspec.ValidationError(f"Object contains unknown field `{name}`")
-        return msgspec.convert(options, kind)
-    except msgspec.ValidationError as error:
-        raise UsageError(
-            f"agent {agent!r}, agent.options: {error}; choose from {', '.join(taken)}",
-            field="agent.options",
-        ) from error
-
-
 def untried(agent: str, version: str | None) -> str | None:
     """Return a remark on a `version` that is newer than every tried one, else None."""
     newest = TRIED.get(agent, ())[-1:]
@@ -153,7 +135,7 @@ def scripted_program(options: dict[str, Any], model: str | None) -> AgentProgram
 def command_program(options: dict[str, Any], model: str | None) -> AgentProgram:
     """Return a program that acts in the task's folder, with a network and a clean HOME. A program
     outside the system's folders and `show` is copied into the sandbox."""
-    given = _read_options("command", options, CommandOptions)
+    given = read_options("agent 'command', agent.options", options, CommandOptions)
     if not given.argv:
         raise UsageError("agent 'command': argv is empty", field="agent.options.argv")
     for place in (*given.logs, given.skills or SKILLS):
@@ -207,7 +189,7 @@ def installed_program(name: str, options: dict[str, Any], model: str | None) -> 
             field="agent.effort",
         )
     refused = {"effort", "bundled_skills", "web_tools"} - {*row["takes"]}
-    given = _read_options(name, options, ProgramOptions, tuple(sorted(refused)))
+    given = read_options(f"agent {name!r}, agent.options", options, ProgramOptions, refused)
     if model is None:
         raise UsageError(
             f"agent {name!r} needs a model; name it in agent.model", field="agent.model"

@@ -8,13 +8,13 @@ import hashlib
 import json
 import math
 import os
+import posixpath
 import shutil
 import stat
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,8 +26,8 @@ from skilljuror.base.study import REWARD, AgentProgram, Reward, chosen_reward
 from skilljuror.harness.base import in_home
 from skilljuror.harness.sandbox import walk
 
-MAX_BYTES, MAX_FILES, MAX_SECONDS = 1_000_000_000, 50_000, 120.0
-"""Limits for reading a trial's files: bytes, files and folders, seconds."""
+MAX_BYTES, MAX_FILES = 1_000_000_000, 50_000
+"""Limits for reading a trial's files: bytes, files and folders."""
 GONE = "gone"
 """Replaces the digest of a folder that is not a readable tree of regular files."""
 MACHINE_FAULTS = frozenset({
@@ -53,8 +53,6 @@ _MAX_LEFT_OUT = 20
 _BULK = frozenset({".git", ".venv", "__pycache__", "node_modules"})
 """Folders that programs fill; kept only if the study names their files."""
 _FIRST_LINES = 20
-_MAX_LINKS = 40
-"""Links of one path, as in the kernel."""
 _Read = TypeVar("_Read")
 Unchanged = Callable[[str, os.stat_result], bool]
 """Says of a path and a file's state whether the file is as the agent found it."""
@@ -64,7 +62,7 @@ class Reading:
     """A budget for reading a trial's files, and the list of skipped ones."""
 
     def __init__(self) -> None:
-        self.bytes, self.files, self.end = MAX_BYTES, MAX_FILES, time.monotonic() + MAX_SECONDS
+        self.bytes, self.files = MAX_BYTES, MAX_FILES
         self.left_out: list[str] = []
         """Skipped files with reasons, for the trial's record."""
         self.more = 0
@@ -80,12 +78,6 @@ class Reading:
     def summary(self) -> tuple[str, ...]:
         """Summarize the skipped files."""
         return (*self.left_out, *([f"{self.more} more"] if self.more else []))
-
-    def spent(self) -> str | None:
-        """Describe the exhausted budget, or return None."""
-        if self.files <= 0:
-            return f"more than {MAX_FILES} files and folders"
-        return f"reading took {MAX_SECONDS:g} s" if time.monotonic() > self.end else None
 
     def takes(self, name: str, size: int) -> bool:
         """Reserve bytes for a file; return False if too few are left."""
@@ -116,8 +108,10 @@ def plain_files(
         folders[:] = sorted(name for name in folders if Path(base, name) != skip)
         for path in (Path(base, name) for name in sorted([*names, *folders])):
             name = str(path.relative_to(folder))
-            if why := reading.spent():
-                reading.leave_out(f"{name} and everything after it: {why}")
+            if reading.files <= 0:
+                reading.leave_out(
+                    f"{name} and everything after it: more than {MAX_FILES} files and folders"
+                )
                 return
             reading.files -= 1
             try:
@@ -292,7 +286,7 @@ def digest_left(root: Path, guest: str, reading: Reading, without: Collection[st
             reading.takes(str(file.relative_to(root)), info.st_size)
             for file, info in plain_files(path, [], reading)
         )
-        or reading.spent()
+        or reading.files <= 0
     ):
         return GONE
     try:
@@ -318,11 +312,13 @@ def drop_traps(
             return None
         if not stat.S_ISLNK(mode):
             return None if stat.S_ISREG(mode) else "not a regular file"
-        end = _end(base, path)
-        inside = end and any(end.is_relative_to(folder) for folder in kept)
-        if end and inside and not any(_overlap(end, place) for place in others):
-            return None
-        return f"a link out of the work, to {str(path.readlink())!r}"
+        target = path.readlink()
+        inner = [*dropwhile("..".__eq__, target.parts)]
+        end = Path(posixpath.normpath("/" / path.parent.relative_to(base) / target))
+        inside = ".." not in inner and any(end.is_relative_to(folder) for folder in kept)
+        if inside and not any(end.is_relative_to(p) or p.is_relative_to(end) for p in others):
+            return None  # links that it leads through are judged themselves
+        return f"a link out of the work, to {str(target)!r}"
 
     for folder, folders, names in walk(root):
         for name in folders:  # one that is locked could hide a trap
@@ -339,31 +335,6 @@ def _allow(folder: Path, what: int) -> None:
         mode = folder.stat().st_mode
         if mode & what != what:
             folder.chmod(mode | what)
-
-
-def _overlap(path: Path, place: Path) -> bool:
-    return path.is_relative_to(place) or place.is_relative_to(path)
-
-
-def _end(base: Path, path: Path) -> Path | None:
-    """Where a path below `base` ends if `base` is /; None for a circle."""
-    end, links = Path("/"), 0
-    waiting = [*reversed(path.relative_to(base).parts)]
-    while waiting:
-        part = waiting.pop()
-        here = base / end.relative_to("/") / part
-        if part == "..":
-            end = end.parent
-        elif here.is_symlink():
-            links += 1
-            if links > _MAX_LINKS:
-                return None
-            target = here.readlink()
-            end = Path("/") if target.is_absolute() else end
-            waiting += reversed(target.parts[target.is_absolute() :])
-        else:
-            end /= part
-    return end
 
 
 # The verifier's answer

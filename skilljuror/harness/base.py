@@ -5,14 +5,15 @@ import os
 import re
 import shutil
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin, runtime_checkable
 
+import msgspec
 from msgspec import Struct
 
-from skilljuror.base.errors import redact
+from skilljuror.base.errors import UsageError, redact
 from skilljuror.base.skill import is_root_name
 from skilljuror.base.study import (
     SKILLS,
@@ -24,7 +25,7 @@ from skilljuror.base.study import (
     TrialRecord,
 )
 from skilljuror.harness.sandbox import HOME
-from skilljuror.skill.markdown.frontmatter import parse_frontmatter, plain_field
+from skilljuror.skill.markdown import parse_frontmatter, plain_field
 
 _CANARY = re.compile(r"\s*(?:<!--|#).*canary.*", re.IGNORECASE)
 _LISTING = """
@@ -170,6 +171,33 @@ class BatchHarness(Harness, Protocol):
         trials. Raises HarnessError.
         """
         ...
+
+
+Options = TypeVar("Options", bound=Struct)
+
+
+def read_options(
+    place: str, options: Mapping[str, Any], kind: type[Options], refused: Collection[str] = ()
+) -> Options:
+    """Return options of a study file as a record. Raises UsageError for one that it does not have or that is
+    `refused`."""
+    fields = [field for field in msgspec.structs.fields(kind) if field.name not in refused]
+    names: Sequence[str] = [field.name for field in fields]
+    choices = {
+        field.name: get_args(field.type) for field in fields if get_origin(field.type) is Literal
+    }
+    try:
+        for name in {*refused} & {*options}:
+            raise msgspec.ValidationError(f"Object contains unknown field `{name}`")
+        for name, values in choices.items():
+            if options.get(name, values[0]) not in values:
+                names = values
+                raise msgspec.ValidationError(f"unknown {name} {options[name]!r}")
+        return msgspec.convert(options, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"{place}: {error}; choose from {', '.join(names)}", field=place.split(", ")[-1]
+        ) from error
 
 
 def key_values(agent: AgentProgram) -> dict[str, str]:

@@ -8,10 +8,7 @@ import contextlib
 import hashlib
 import json
 import os
-import posixpath
-import re
 import secrets
-import shlex
 import shutil
 import signal
 import subprocess
@@ -55,13 +52,14 @@ from skilljuror.harness.base import (
     TrialJob,
     free_disk,
     key_values,
+    read_options,
     skills_listing,
     skills_root,
     trial_record,
     without_keys,
 )
 from skilljuror.harness.sandbox import own_file
-from skilljuror.harness.tasks import BAKED_SKILLS, read_allowance, read_recipe
+from skilljuror.harness.tasks import copy_environment_folder, read_allowance, read_recipe
 from skilljuror.logs.harbor import (
     describe_skills,
     locked_skills,
@@ -70,7 +68,6 @@ from skilljuror.logs.harbor import (
     skill_digest,
 )
 
-OPTIONS = ("environment", "environment_config", "environment_options", "program")
 DOCKER = "docker"
 OURS = ("command", "scripted")
 """Agents that run as our programs; all others are Harbor's."""
@@ -89,8 +86,6 @@ _INSIDE = Path(__file__).with_name("inside_harbor.py")
 _ASK_VERSION = "from importlib.metadata import version; print(version('harbor'))"
 _SECONDS = 60.0
 """Time limit of a question to a program, seconds."""
-_REGISTRY_SECONDS = 10.0
-"""Time limit of asking a registry for an image, seconds."""
 _POLL_SECONDS = 0.2
 """Polling interval of running jobs, seconds."""
 _STOP_SECONDS = 60.0
@@ -100,7 +95,6 @@ _LAST_WORDS = 600
 _NAME = 32
 """Characters of a task's name in the name of a trial, which must fit into names of containers."""
 _FIXED = {"HARBOR_TELEMETRY": "off", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_COLOR": "1"}
-_FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(?P<base>\S+)(?:\s+AS\s+(?P<stage>\S+))?", re.I | re.M)
 _PROJECT = "com.docker.compose.project"
 """Label of all that compose makes: Harbor's name of a trial, and a suffix such as __env."""
 _KINDS = {
@@ -183,42 +177,17 @@ def prepare_task(job: TrialJob, folder: Path) -> Path:
     for a Dockerfile line that cannot be separated."""
     target = folder / job.task.name
     shutil.rmtree(target, ignore_errors=True)
-    baked = job.task_dir / "environment" / BAKED_SKILLS
-
-    def without_skills(base: str, names: list[str]) -> set[str]:
-        return {name for name in names if Path(base, name) == baked}
-
-    shutil.copytree(job.task_dir, target, symlinks=True, ignore=without_skills)
+    without = shutil.ignore_patterns("environment")
+    shutil.copytree(
+        job.task_dir, target, symlinks=True,
+        ignore=lambda base, names: without(base, names) if Path(base) == job.task_dir else set(),
+    )  # fmt: skip
+    copy_environment_folder(job.task_dir, target / "environment")
     if job.task.judged_by != "verifier":
         own_file(target, "tests/test.sh").write_text(NO_TESTS, encoding="utf-8")
-    dockerfile, stripped = target / "environment" / "Dockerfile", {*job.task.stripped}
-    if dockerfile.is_file():
-        lines = dockerfile.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-        kept = [
-            shown
-            for line in lines
-            for shown in (
-                _without_skills(line) if f"Dockerfile: {line.strip()}" in stripped else [line]
-            )
-        ]
-        file = own_file(target, "environment/Dockerfile")
-        file.write_text("\n".join(kept) + "\n", encoding="utf-8", errors="surrogateescape")
-    if "task.toml: environment.skills_dir" in stripped:
+    if "task.toml: environment.skills_dir" in job.task.stripped:
         _drop_skills_dir(target)
     return target
-
-
-def _without_skills(line: str) -> list[str]:
-    """A COPY line without the Skill; nothing if it copies nothing else."""
-    words = shlex.split(line, comments=True)
-    flags = [word for word in words[1:] if word.startswith("--")]
-    *sources, target = [word for word in words[1:] if not word.startswith("--")]
-    kept = [
-        word
-        for word in sources
-        if posixpath.normpath(word.lstrip("/")).split("/")[0] != BAKED_SKILLS
-    ]
-    return [" ".join([words[0], *flags, *kept, target])] if kept else []
 
 
 def _drop_skills_dir(task: Path) -> None:
@@ -553,30 +522,35 @@ def digest_of(skill: Path) -> str:
 # The harness
 
 
+class HarborOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of the harness."""
+
+    environment: str = DOCKER
+    """An environment of Harbor, or one's own as module:Class."""
+    environment_config: dict[str, Any] = {}
+    """Fields of Harbor's environment."""
+    environment_options: dict[str, Any] = {}
+    """Keyword arguments of that environment."""
+    program: str | None = None
+    """The `harbor` to run; default: the one on PATH."""
+
+
 class HarborHarness:
     """Runs Harbor, in any environment of it."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
-        given = dict(options or {})
-        self.environment_config: dict[str, Any] = given.get("environment_config", {})
-        for field, names, choices in (
-            ("harness.options", given, OPTIONS),
-            ("harness.options.environment_config", self.environment_config, ENVIRONMENT_FIELDS),
-        ):
-            what = "option" if names is given else "field"
-            for name in names:
-                if name not in choices:
-                    raise UsageError(
-                        f"{field}: unknown {what} {name!r}; choose one of {', '.join(choices)}",
-                        field=field,
-                    )
-        self.environment: str = given.get("environment", DOCKER)
-        self.environment_options: dict[str, Any] = given.get("environment_options", {})
-        self.option: str | None = given.get("program")
+        self.options = read_options("harness.options", options or {}, HarborOptions)
+        self.environment = self.options.environment
+        for name in self.options.environment_config.keys() - {*ENVIRONMENT_FIELDS}:
+            field = "harness.options.environment_config"
+            raise UsageError(
+                f"{field}: unknown field {name!r}; choose one of {', '.join(ENVIRONMENT_FIELDS)}",
+                field=field,
+            )
 
     def prepare(self) -> str:
         """Return the isolation of trials: docker, podman, … Raises HarnessError."""
-        find_harbor(self.option)
+        find_harbor(self.options.program)
         if self.environment == DOCKER:
             require_engine()
         return self.environment
@@ -586,10 +560,12 @@ class HarborHarness:
         yield from ()
 
     def machine_requirements(self, tasks: Sequence[Path]) -> Iterator[Requirement]:
-        """Harbor's version and, for Docker, the engine's disk and CPUs and the tasks' base images."""
-        yield Requirement("harbor", True, find_harbor(self.option).version)
+        """Harbor's version and, for Docker, the engine's disk and CPUs."""
+        yield Requirement("harbor", True, find_harbor(self.options.program).version)
         if self.environment == DOCKER:
-            yield from engine_requirements(tasks, self.environment_config.get("override_cpus"))
+            yield from engine_requirements(
+                tasks, self.options.environment_config.get("override_cpus")
+            )
 
     def own_agent(self, choice: AgentChoice) -> AgentProgram | None:
         """Return one of Harbor's agents; None for ours: scripted, command, module:attribute."""
@@ -645,7 +621,7 @@ class HarborHarness:
     def run_batch(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
         """Yield trials that ended in earlier runs, then all others as they end. A returned trial is
         removed from its job when the next is requested."""
-        program, kept = find_harbor(self.option), set()
+        program, kept = find_harbor(self.options.program), set()
         for job in earlier_jobs(batch.folder, batch.jobs):
             if self.environment == DOCKER:
                 remove_leftovers(job.trials)
@@ -664,8 +640,8 @@ class HarborHarness:
         first = {job.task.name: job for job in pending}
         tasks = {name: prepare_task(job, batch.folder / "tasks") for name, job in first.items()}
         kind = "import_path" if ":" in self.environment else "type"
-        place = {kind: self.environment, "kwargs": self.environment_options}
-        environment = {**self.environment_config, **place}
+        place = {kind: self.environment, "kwargs": self.options.environment_options}
+        environment = {**self.options.environment_config, **place}
         job = write_job(batch.folder, pending, tasks, environment, batch.at_once)
         running = RunningJob(job, program, batch.scratch, batch.lock)
         try:
@@ -734,11 +710,11 @@ def _refuse_variant(job: TrialJob) -> None:
 # The Docker engine below Harbor: whether it can take a study's trials, and what a killed one left
 
 
-def docker(*words: str, seconds: float = _SECONDS) -> str:
+def docker(*words: str) -> str:
     """Return what `docker` prints. Raises HarnessError."""
     try:
         done = subprocess.run(
-            ["docker", *words], capture_output=True, text=True, timeout=seconds, check=True
+            ["docker", *words], capture_output=True, text=True, timeout=_SECONDS, check=True
         )
     except FileNotFoundError:
         raise HarnessError(
@@ -749,7 +725,7 @@ def docker(*words: str, seconds: float = _SECONDS) -> str:
         raise HarnessError(f"harness 'harbor': `docker {words[0]}` failed: {said}") from error
     except subprocess.TimeoutExpired as error:
         raise HarnessError(
-            f"harness 'harbor': `docker {words[0]}` gave no answer in {seconds:g} s; restart Docker"
+            f"harness 'harbor': `docker {words[0]}` gave no answer in {_SECONDS:g} s; restart Docker"
         ) from error
     return done.stdout
 
@@ -765,8 +741,7 @@ def require_engine() -> dict[str, Any]:
 
 
 def engine_requirements(tasks: Sequence[Path], cpus: int | None) -> Iterator[Requirement]:
-    """Check the engine, its disk, the CPUs of every task (all have `cpus`, if given) and its base
-    image."""
+    """Check the engine, its disk, and the CPUs of every task (all have `cpus`, if given)."""
     try:
         info = require_engine()
     except HarnessError as error:
@@ -785,30 +760,6 @@ def engine_requirements(tasks: Sequence[Path], cpus: int | None) -> Iterator[Req
             " harness.options.environment_config.override_cpus"
         )
     yield Requirement("cpus", not above, detail)
-    bases = sorted({base for task in tasks for base in _bases(task / "environment" / "Dockerfile")})
-    missing = [
-        base for base in bases if not (_answers("image", base) or _answers("manifest", base))
-    ]
-    told = f"{len(bases) - len(missing)} of {len(bases)} base images are here or in their registry"
-    detail = f"{told}; not found: {', '.join(missing)}" if missing else told
-    yield Requirement("images", not missing, detail)
-
-
-def _bases(dockerfile: Path) -> Iterator[str]:
-    """Base images of a Dockerfile, without its own stages."""
-    text = dockerfile.read_text(encoding="utf-8", errors="replace") if dockerfile.is_file() else ""
-    stages = {"scratch"}
-    for line in _FROM.finditer(text):
-        if line["base"] not in stages and "$" not in line["base"]:
-            yield line["base"]
-        stages.add(line["stage"] or "")
-
-
-def _answers(kind: str, image: str) -> bool:
-    try:
-        return bool(docker(kind, "inspect", image, seconds=_REGISTRY_SECONDS))
-    except HarnessError:
-        return False
 
 
 def refuse_too_many(jobs: int) -> None:

@@ -13,7 +13,7 @@ pairs have 4 and 12.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
@@ -27,7 +27,7 @@ from skilljuror.base.review import Waiver
 from skilljuror.base.review_rows import rows_of
 from skilljuror.base.skill import class_of, is_licence
 from skilljuror.base.study import Condition, PlannedTask, StudyPlan, arm_at, trial_arms
-from skilljuror.base.texts import LARGEST, LEAST, RUN, Fingerprints, texts_below, tokenize
+from skilljuror.base.texts import LARGEST, LEAST, Fingerprints, texts_below, tokenize
 from skilljuror.harness.tasks import BAKED_SKILLS
 from skilljuror.layouts.build.protected_texts import (
     FOLDERS,
@@ -41,26 +41,10 @@ REVIEW = LEAST
 """Runs from which a person must look: about five lines of code."""
 FAIL = 20
 """Runs from which a leak fails: about twelve lines of code."""
-NO_SKILL = "no text of a Skill"
-PREFIX = "leak."
-"""Start of the id of a leak: leak.TASK.DIGEST."""
-PLACES = 5
-"""Most pairs of files that a leak names."""
-ASSAY_LINES = (3, 5, 8, 12, 20)
-"""Numbers of planted lines."""
-
-
-class LeakPlace(Struct, frozen=True):
-    """A file of the Skill and a file of the task with common text."""
-
-    skill_file: str
-    """Path in the Skill."""
-    task_file: str
-    """Path in the task."""
-    runs: int
-    """Common runs."""
-    text: str
-    """The first run, normalised."""
+MAX_UNREAD = 5
+"""Most unread files that a reason names."""
+Runs = Mapping[str, frozenset[int]]
+"""File -> digests of its runs."""
 
 
 class SkillLeak(Struct, frozen=True):
@@ -70,58 +54,43 @@ class SkillLeak(Struct, frozen=True):
     """fail from 20 runs, review from 4; unknown: no text to compare, or not all text was compared."""
     runs: int | None
     """leak(S, H); None without text on both sides."""
-    instance: int | None = None
-    """Runs of a generated Skill that the instruction or the environment has too; None for others."""
-    finding: str | None = None
-    """Id for a waiver: the task and a digest of the runs; None without a leak."""
-    places: tuple[LeakPlace, ...] = ()
-    """Where they are, most runs first."""
+    skill_files: tuple[str, ...] = ()
+    """Files of the Skill with some of the runs, most first."""
+    task_files: tuple[str, ...] = ()
+    """Files of the task, likewise."""
     reason: str | None = None
     """Why the verdict is unknown, or why it is review for a generated Skill."""
 
 
 class TaskTexts(Struct, frozen=True):
-    """The texts of a task and of a Skill for it."""
+    """The texts of a task and of a Skill for it, by file."""
 
     skill: dict[str, str]
-    """File of the Skill, without licences -> its text."""
+    """The Skill without licences."""
     hidden: dict[str, str]
-    """File of solution/ or tests/ -> its text."""
-    offered: Fingerprints
+    """solution/ and tests/."""
+    offered: Runs
     """Runs of the Skill."""
-    secret: frozenset[int]
+    secret: Runs
     """Runs of solution and verifier."""
     visible: frozenset[int]
     """Runs of the Skill that are in the instruction or the environment."""
     unread: tuple[str, ...]
     """Links and long texts that were not read, one line each."""
 
-    @property
-    def leaked(self) -> frozenset[int]:
-        """Runs of the Skill that only solution and verifier have too."""
-        return (self.offered.digests & self.secret) - self.visible
-
-
-class PlantedLeaks(Struct, frozen=True):
-    """How many planted leaks are found."""
-
-    lines: int
-    """Consecutive lines of the solution that were added to the Skill."""
-    planted: int
-    """Tasks whose solution has so many lines."""
-    reviewed: int
-    """Of these, found with 4 new runs or more."""
-    failed: int
-    """Of these, found with 20 new runs or more."""
+    def null(self, other: "TaskTexts") -> int:
+        """Runs of the Skill in the solution and verifier of another task."""
+        offered = frozenset().union(*self.offered.values()) - self.visible
+        return len(offered & frozenset().union(*other.secret.values()))
 
 
 def leak_verdict(skill_dir: Path, task_dir: Path, *, generated: bool = False) -> SkillLeak:
     """Judge a Skill, or a folder of Skills, for a task. Runs nothing.
 
     The creator of a generated Skill saw the instruction and the environment: runs that it has in common with
-    these are `instance`, and a review. Raises BundleError for an archive that cannot be read.
+    these are a review. Raises BundleError for an archive that cannot be read.
     """
-    return leak_of(task_dir.resolve().name, read_texts(task_dir, skill_dir), generated=generated)
+    return leak_of(read_texts(task_dir, skill_dir), generated=generated)
 
 
 def read_texts(task_dir: Path, skills: Path | None = None) -> TaskTexts:
@@ -129,9 +98,10 @@ def read_texts(task_dir: Path, skills: Path | None = None) -> TaskTexts:
 
     Raises BundleError for an archive that cannot be read.
     """
-    place = skills or task_dir / "environment" / BAKED_SKILLS
+    environment, instruction = task_dir / "environment", task_dir / "instruction.md"
+    place = skills or environment / BAKED_SKILLS
     folders = [task_dir / name for name in FOLDERS.values()]
-    linked = [path for path in (*folders, task_dir / "environment") if path.is_symlink()]
+    linked = [path for path in (*folders, environment) if path.is_symlink()]
     linked += [place] if skills is None and place.is_symlink() else []
     skill = {}
     if place.exists() and not {place, place.parent} & {*linked}:
@@ -142,26 +112,21 @@ def read_texts(task_dir: Path, skills: Path | None = None) -> TaskTexts:
         if folder not in linked
         for path, text in texts_below(folder).items()
     }
-    offered = _prints(skill.values())
+    visible = []
+    if instruction.is_file() and instruction.stat().st_size <= LARGEST:
+        visible.append(instruction.read_text(encoding="utf-8", errors="replace"))
+    if environment not in linked:
+        visible += texts_below(environment, skip=BAKED_SKILLS).values()
     unread = [f"{path.relative_to(task_dir)} is a link" for path in linked]
     for folder in dict.fromkeys((*folders, place)):
         unread += _unread(folder) if folder not in linked else ()
+    offered = {path: Fingerprints.of(tokenize(text)) for path, text in skill.items()}
     return TaskTexts(
-        skill, hidden, offered, _prints(hidden.values()).digests,
-        offered.found_in(_visible(task_dir)), tuple(unread),
+        skill, hidden,
+        {path: prints.digests for path, prints in offered.items()},
+        {path: Fingerprints.of(tokenize(text)).digests for path, text in hidden.items()},
+        Fingerprints.union(offered.values()).found_in(visible), tuple(unread),
     )  # fmt: skip
-
-
-def _prints(texts: Iterable[str]) -> Fingerprints:
-    return Fingerprints.union(Fingerprints.of(tokenize(text)) for text in texts)
-
-
-def _visible(task_dir: Path) -> Iterator[str]:
-    instruction, environment = task_dir / "instruction.md", task_dir / "environment"
-    if instruction.is_file() and instruction.stat().st_size <= LARGEST:
-        yield instruction.read_text(encoding="utf-8", errors="replace")
-    if not environment.is_symlink():
-        yield from texts_below(environment, skip=BAKED_SKILLS).values()
 
 
 def _unread(folder: Path) -> Iterator[str]:
@@ -174,31 +139,24 @@ def _unread(folder: Path) -> Iterator[str]:
             yield f"{name} is longer than {LARGEST // 1_000_000} MB"
 
 
-def leak_of(task: str, texts: TaskTexts, *, generated: bool = False) -> SkillLeak:
+def leak_of(texts: TaskTexts, *, generated: bool = False) -> SkillLeak:
     """Judge the texts of a task and a Skill."""
+    more = len(texts.unread) - MAX_UNREAD
+    unread = [*texts.unread[:MAX_UNREAD], *([f"and {more} more"] if more > 0 else ())]
     if not texts.skill or not texts.hidden:
-        missing = "no text in solution/ and tests/" if texts.skill else NO_SKILL
-        return SkillLeak("unknown", None, reason="; ".join([missing, *_unread_lines(texts)]))
-    leaked = texts.leaked
+        missing = "no text in solution/ and tests/" if texts.skill else "no text of a Skill"
+        return SkillLeak("unknown", None, reason="; ".join([missing, *unread]))
+    leaked = shared_runs(texts.offered, texts.secret) - texts.visible
     verdict, reason = verdict_of(len(leaked)), None
-    instance = len(texts.visible) if generated else None
-    if verdict == "ok" and instance is not None and instance >= REVIEW:
-        verdict, reason = "review", f"{instance} runs of the instruction or the environment"
-    elif verdict == "ok" and texts.unread:
-        verdict, reason = "unknown", f"not compared: {'; '.join(_unread_lines(texts))}"
-    return SkillLeak(
-        verdict,
-        len(leaked),
-        instance,
-        finding_id(task, leaked),
-        tuple(_places(texts, leaked)),
-        reason,
-    )
-
-
-def _unread_lines(texts: TaskTexts) -> list[str]:
-    more = len(texts.unread) - PLACES
-    return [*texts.unread[:PLACES], *([f"and {more} more"] if more > 0 else ())]
+    if verdict == "ok" and generated and len(texts.visible) >= REVIEW:
+        verdict, reason = (
+            "review",
+            f"{len(texts.visible)} runs of the instruction or the environment",
+        )
+    elif verdict == "ok" and unread:
+        verdict, reason = "unknown", f"not compared: {'; '.join(unread)}"
+    files = (files_with(leaked, texts.offered), files_with(leaked, texts.secret))
+    return SkillLeak(verdict, len(leaked), *files, reason)
 
 
 def verdict_of(runs: int) -> LeakVerdict:
@@ -206,71 +164,15 @@ def verdict_of(runs: int) -> LeakVerdict:
     return "fail" if runs >= FAIL else "review" if runs >= REVIEW else "ok"
 
 
-def finding_id(task: str, leaked: Iterable[int]) -> str | None:
-    """Return the id of a leak, which changes with its runs; None without runs."""
-    runs = " ".join(map(str, sorted(leaked)))
-    return f"{PREFIX}{task}.{blake2b(runs.encode(), digest_size=6).hexdigest()}" if runs else None
+def shared_runs(skill: Runs, hidden: Runs) -> frozenset[int]:
+    """Return the runs that are in a file of both."""
+    return frozenset().union(*skill.values()) & frozenset().union(*hidden.values())
 
 
-def _places(texts: TaskTexts, leaked: frozenset[int]) -> list[LeakPlace]:
-    """The pairs of files with most of the leaked runs."""
-    wanted = Fingerprints(leaked, texts.offered.words)
-    shown = {path: tokenize(text) for path, text in texts.skill.items()} if leaked else {}
-    owned = {  # digest -> first place
-        path: {digest: at for at, digest in reversed([*wanted.places(words)])}
-        for path, words in shown.items()
-    }
-    pairs = []
-    for task_file, text in texts.hidden.items() if leaked else ():
-        inside = wanted.found_in([text])
-        for skill_file, places in owned.items():
-            if common := [at for digest, at in places.items() if digest in inside]:
-                run = " ".join(shown[skill_file][min(common) : min(common) + RUN])
-                pairs.append(LeakPlace(skill_file, task_file, len(common), run))
-    return sorted(pairs, key=lambda pair: -pair.runs)[:PLACES]
-
-
-def nulls(tasks: Sequence[TaskTexts]) -> list[Counter[int]]:
-    """For each task, number of a task with another Skill -> runs of the first's Skill in the solution and
-    verifier of the second; without those that are zero."""
-    owners: dict[int, list[int]] = {}
-    for number, texts in enumerate(tasks):
-        for digest in texts.secret:
-            owners.setdefault(digest, []).append(number)
-    return [
-        Counter(
-            other
-            for digest in texts.offered.digests - texts.visible
-            for other in owners.get(digest, ())
-            if tasks[other].skill != texts.skill
-        )
-        for number, texts in enumerate(tasks)
-    ]
-
-
-def assay_leaks(tasks: Sequence[TaskTexts]) -> list[PlantedLeaks]:
-    """Plant lines from the middle of each solution into its Skill, and count what is found."""
-    rows = []
-    for lines in ASSAY_LINES:
-        runs = [new for texts in tasks if (new := _planted(texts, lines)) is not None]
-        seen = [sum(new >= least for new in runs) for least in (REVIEW, FAIL)]
-        rows.append(PlantedLeaks(lines, len(runs), *seen))
-    return rows
-
-
-def _planted(texts: TaskTexts, lines: int) -> int | None:
-    """Number of new runs; None for a solution with fewer lines."""
-    solution = [
-        [line for line in text.splitlines() if line.strip()]
-        for path, text in texts.hidden.items()
-        if path.startswith(f"{FOLDERS['solution']}/")
-    ]
-    longest = max(solution, key=len, default=[])
-    if len(longest) < lines:
-        return None
-    at = (len(longest) - lines) // 2
-    planted = Fingerprints.of(tokenize("\n".join(longest[at : at + lines]))).digests
-    return len(planted - texts.visible - texts.offered.digests)
+def files_with(leaked: frozenset[int], runs: Runs) -> tuple[str, ...]:
+    """Return the files with leaked runs, most first."""
+    counts = Counter({path: len(digests & leaked) for path, digests in runs.items()})
+    return tuple(path for path, count in counts.most_common() if count)
 
 
 class StudyLeak(Struct, frozen=True):
@@ -309,28 +211,48 @@ def study_leaks(study: StudyFolder) -> list[StudyLeak]:
         return []
     plan = read_record(StudyPlan, study.plan_file)
     files = {task.name: fingerprints_of(study.root, task.name) for task in plan.tasks}
-    texts = {
+    rows = {
         name: list(read_rows(ProtectedText, path)) for name, path in files.items() if path.is_file()
+    }
+    hidden: dict[str, Runs] = {
+        name: {row.source: row.prints.digests for row in texts if row.kind in FOLDERS}
+        for name, texts in rows.items()
     }
     waivers = {row.finding: row for row in rows_of(Waiver, study.reviews)}
     arms = {arm.name: arm for arm in plan.config.conditions}
     cells = {
         (trial.task, arm_at(arms[trial.condition], trial.number).name) for trial in plan.trials
     }
-    tasks = [task for task in plan.tasks if task.name in texts]
-    secrets = {
-        name: _digests(row for row in rows if row.kind in FOLDERS) for name, rows in texts.items()
-    }
     leaks = []
+    tasks = [task for task in plan.tasks if task.name in rows]
     for task in tasks:
         for arm in trial_arms(plan.config):
-            if arm.offers and (task.name, arm.name) in cells:
-                others = {
-                    other.name: secrets[other.name]
-                    for other in tasks
-                    if secrets[other.name] and _skill(other, arm) != _skill(task, arm)
-                }
-                leaks.append(_leak(task.name, arm, texts[task.name], others, waivers))
+            if not arm.offers or (task.name, arm.name) not in cells:
+                continue
+            offered = _offered(rows[task.name], arm)
+            if not offered or not hidden[task.name]:
+                leaks.append(
+                    StudyLeak(task.name, arm.name, "unknown", None, None, None, (), (), None)
+                )
+                continue
+            leaked = shared_runs(offered, hidden[task.name])
+            nulls = {
+                other.name: len(shared_runs(offered, hidden[other.name]))
+                for other in tasks
+                if any(hidden[other.name].values()) and _skill(other, arm) != _skill(task, arm)
+            }
+            null = max(nulls, key=lambda name: nulls[name], default=None)
+            finding = None
+            if leaked:  # an id that changes with the runs
+                digest = blake2b(" ".join(map(str, sorted(leaked))).encode(), digest_size=6)
+                finding = f"leak.{task.name}.{digest.hexdigest()}"
+            waiver = waivers.get(finding or "")
+            leaks.append(StudyLeak(
+                task.name, arm.name, verdict_of(len(leaked)), len(leaked),
+                nulls[null] if null else None, null if null and nulls[null] else None,
+                files_with(leaked, offered), files_with(leaked, hidden[task.name]), finding,
+                f"{waiver.reason} ({waiver.by})" if waiver else None,
+            ))  # fmt: skip
     return leaks
 
 
@@ -340,50 +262,17 @@ def _skill(task: PlannedTask, arm: Condition) -> str | None:
     return (given.tree_digest if given else None) if arm.skill else task.source_digest
 
 
-def _digests(rows: Iterable[ProtectedText]) -> frozenset[int]:
-    return Fingerprints.union(row.prints for row in rows).digests
-
-
-def _offered(rows: Sequence[ProtectedText], arm: Condition) -> list[ProtectedText]:
-    """The Skill's files without licences; of a variant, without the parts that it lacks."""
-    lacking = _digests(row for row in rows if arm.variant and row.lacked_by == arm.variant)
-    return [
-        ProtectedText(row.kind, row.source, row.prints.without(lacking))
+def _offered(rows: Iterable[ProtectedText], arm: Condition) -> Runs:
+    """Runs of the Skill's files without licences; of a variant, without the parts that it lacks."""
+    lacking = frozenset[int]().union(
+        *(row.prints.digests for row in rows if arm.variant and row.lacked_by == arm.variant)
+    )
+    return {
+        row.source: row.prints.digests - lacking
         for row in rows
         if row.kind == "skill" and row.lacked_by is None and not is_licence(row.source)
         if row.variant == (arm.name if arm.skill else None)
-    ]
-
-
-def _leak(
-    task: str,
-    arm: Condition,
-    rows: Sequence[ProtectedText],
-    others: Mapping[str, frozenset[int]],
-    waivers: Mapping[str, Waiver],
-) -> StudyLeak:
-    offered, hidden = _offered(rows, arm), [row for row in rows if row.kind in FOLDERS]
-    skill = _digests(offered)
-    if not offered or not hidden:
-        return StudyLeak(task, arm.name, "unknown", None, None, None, (), (), None)
-    leaked = skill & _digests(hidden)
-    null = {name: len(skill & secret) for name, secret in others.items()}
-    null_task = max(null, key=lambda name: null[name], default=None)
-    finding = finding_id(task, leaked)
-    waiver = waivers.get(finding or "")
-    return StudyLeak(
-        task, arm.name, verdict_of(len(leaked)), len(leaked),
-        null[null_task] if null_task else None,
-        null_task if null_task and null[null_task] else None,
-        _with(offered, leaked), _with(hidden, leaked), finding,
-        f"{waiver.reason} ({waiver.by})" if waiver else None,
-    )  # fmt: skip
-
-
-def _with(rows: Iterable[ProtectedText], leaked: frozenset[int]) -> tuple[str, ...]:
-    """Files with leaked runs, most first."""
-    runs = Counter({row.source: len(row.prints.digests & leaked) for row in rows})
-    return tuple(name for name, count in runs.most_common() if count)
+    }
 
 
 def refuse_leaks(study: StudyFolder) -> None:

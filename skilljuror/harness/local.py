@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,6 +42,7 @@ from skilljuror.harness.base import (
     free_disk,
     key_values,
     read_instruction,
+    read_options,
     skills_listing,
     skills_root,
     trial_record,
@@ -65,15 +66,12 @@ from skilljuror.harness.sandbox import (
     unsealed,
 )
 from skilljuror.harness.tasks import (
-    UNSUPPORTED,
     DockerfileRecipe,
     copy_environment,
     read_allowance,
     tasks_requirement,
 )
 
-CHOICES = {"isolation": ("auto", "bwrap", "sealed", "none"), "unsupported": UNSUPPORTED}
-"""Option -> its values, the first by default."""
 AGENT_DIR = "/agent"
 LOGS, TESTS, VERIFIER = "/logs", "/tests", "/verifier"
 JUDGED = (TESTS, f"{LOGS}/verifier", VERIFIER)
@@ -123,33 +121,28 @@ class _Machine(Struct, frozen=True):
         }
 
 
+class LocalOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of the harness."""
+
+    isolation: Literal["auto", "bwrap", "sealed", "none"] = "auto"
+    network: list[str] | None = None
+    """Hosts that an agent with a model reaches, each as host (any port) or host:port; None: this machine's network."""
+    unsupported: Literal["refuse", "ignore"] = "refuse"
+    """What becomes of a task with lines that no sandbox follows."""
+
+
 class LocalHarness:
     """Runs trials in bubblewrap if available, else in plain temporary folders."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
-        given = dict(options or {})
+        self.options = read_options("harness.options", options or {}, LocalOptions)
+        self.hosts = _hosts(self.options.network)
         self.agent_seconds: float | None = None
         """Seconds of the last trial's agent; None until it ends."""
-        self.hosts = _read_hosts(given.pop("network")) if "network" in given else None
-        chosen = {name: given.pop(name, values[0]) for name, values in CHOICES.items()}
-        if given:
-            raise UsageError(
-                f"harness.options: unknown option {sorted(given)[0]!r}; choose one of isolation,"
-                " network, unsupported",
-                field="harness.options",
-            )
-        for name, value in chosen.items():
-            if value not in CHOICES[name]:
-                raise UsageError(
-                    f"harness.options.{name}: unknown {value!r}; choose one of"
-                    f" {', '.join(CHOICES[name])}",
-                    field=f"harness.options.{name}",
-                )
-        self.isolation, self.unsupported = chosen.values()
 
     def prepare(self) -> str:
         """Return the available isolation, found by a probe. Raises HarnessError."""
-        isolation = sandbox_class(self.isolation).name
+        isolation = sandbox_class(self.options.isolation).name
         if self.hosts is not None and isolation != "bwrap":
             raise HarnessError(
                 f"harness.options.network requires a sandbox, and isolation here is {isolation}; install bubblewrap,"
@@ -160,7 +153,7 @@ class LocalHarness:
 
     def task_requirements(self, tasks: Sequence[Path]) -> Iterator[Requirement]:
         """Whether every task does without an image and a network of its verifier."""
-        yield tasks_requirement(tasks, ignore=self.unsupported == "ignore")
+        yield tasks_requirement(tasks, ignore=self.options.unsupported == "ignore")
 
     def machine_requirements(self, tasks: Sequence[Path]) -> Iterator[Requirement]:
         """Whether there is room for trials."""
@@ -207,7 +200,7 @@ class LocalHarness:
         root.mkdir()
         sandbox: Sandbox = PlainSandbox(root)
         try:
-            if sandbox_class(self.isolation) is BubblewrapSandbox:
+            if sandbox_class(self.options.isolation) is BubblewrapSandbox:
                 hidden = (*job.hidden, job.task_dir, data_dir("examples"))
                 limits = read_allowance(job.task_dir).limits
                 sandbox = BubblewrapSandbox(root, limits, hidden, job.agent.shown)
@@ -280,18 +273,17 @@ class LocalHarness:
                 raise
 
 
-def _read_hosts(given: object) -> tuple[str, ...]:
-    """Read the study's hosts, each as host (any port) or host:port. Raises UsageError."""
-    hosts: list[Any] = given if isinstance(given, list) else [given]
-    for host in hosts:
+def _hosts(given: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Read the study's hosts. Raises UsageError."""
+    for host in given or ():
         try:
             network.read_address(host, 443)
-        except (TypeError, ValueError):
+        except ValueError:
             raise UsageError(
                 f"harness.options.network: {host!r} is not a host; write a list such as [api.openai.com]",
                 field="harness.options.network",
             ) from None
-    return tuple(host.lower() for host in hosts)
+    return None if given is None else tuple(host.lower() for host in given)
 
 
 def _place_skills(root: Path, job: TrialJob) -> str | None:

@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import socket
+import socketserver
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -20,8 +21,6 @@ _HOST = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::(?P<port>[1-9
 _REQUEST = re.compile(
     rb"CONNECT (?P<tunnel>\S+) HTTP/1\.[01]\r\n|(?P<verb>[A-Z]+) http://(?P<host>[^/\s]+)(?P<path>/?\S*) (?P<version>HTTP/1\.[01])\r\n"
 )
-_CONNECTIONS = 128
-"""Connections at a time; further ones wait."""
 _HEAD = 65_536
 """Bytes of a request's head."""
 _SECONDS = 30.0
@@ -44,122 +43,99 @@ def proxy_environment() -> dict[str, str]:
     return both | {"NO_PROXY": "", "no_proxy": "", "NODE_USE_ENV_PROXY": "1"}
 
 
+class _Proxy(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    """Passes connections on to listed hosts; they end with the sandbox's programs."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+    hosts: frozenset[str]
+
+
 @contextlib.contextmanager
 def proxy(place: Path, hosts: Sequence[str]) -> Iterator[None]:
-    """Answer on a Unix socket, for these hosts alone, until the block ends; then end every connection."""
-    with socket.socket(socket.AF_UNIX) as listener:
-        folder = os.open(place.parent, os.O_PATH | os.O_DIRECTORY)
-        try:  # by the folder's handle: the address of a socket has 107 bytes at most
-            listener.bind(f"/proc/self/fd/{folder}/{place.name}")
-        finally:
-            os.close(folder)
+    """Answer on a Unix socket, for these hosts alone, until the block ends."""
+    folder = os.open(place.parent, os.O_PATH | os.O_DIRECTORY)
+    try:  # by the folder's handle: the address of a socket has 107 bytes at most
+        server = _Proxy(f"/proc/self/fd/{folder}/{place.name}", _Connection)
+    finally:
+        os.close(folder)
+    with server:
         place.chmod(0o666)
-        listener.listen(_CONNECTIONS)
-        connections = _Connections(frozenset(hosts))
-        accepting = threading.Thread(target=connections.accept, args=(listener,), daemon=True)
+        server.hosts = frozenset(hosts)
+        accepting = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         accepting.start()
         try:
             yield
         finally:
-            connections.end(listener)
+            server.shutdown()
             accepting.join()
             place.unlink(missing_ok=True)
 
 
-class _Connections:
-    """The connections of one sandbox, each passed on in a thread."""
+class _Connection(socketserver.BaseRequestHandler):
+    """One connection of a sandbox's program."""
 
-    def __init__(self, hosts: frozenset[str]) -> None:
-        self.hosts = hosts
-        self._free = threading.BoundedSemaphore(_CONNECTIONS)
-        self._lock, self._open, self._ended = threading.Lock(), set[socket.socket](), False
+    request: socket.socket
+    server: _Proxy
 
-    def accept(self, listener: socket.socket) -> None:
-        """Take connections until the listener is shut down."""
-        while self._free.acquire():
-            try:
-                here, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(here,), daemon=True).start()
+    def handle(self) -> None:
+        """Read a request's head; answer with an error, or join the host that it names."""
+        here, head = self.request, b""
+        with contextlib.suppress(OSError):
+            here.settimeout(_SECONDS)
+            while b"\r\n\r\n" not in head and len(head) < _HEAD and (data := here.recv(_HEAD)):
+                head += data
+            here.settimeout(None)
+            if refusal := self._pass_on(head):
+                lines = f"HTTP/1.1 {refusal}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                here.sendall(lines.encode())
 
-    def end(self, listener: socket.socket) -> None:
-        """End every connection, and take no other."""
-        with self._lock:
-            self._ended = True
-            for connection in (listener, *self._open):
-                with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-
-    @contextlib.contextmanager
-    def _held(self, connection: socket.socket) -> Iterator[None]:
-        with connection:
-            with self._lock:
-                if self._ended:
-                    raise ConnectionAbortedError
-                self._open.add(connection)
-            try:
-                yield
-            finally:
-                with self._lock:
-                    self._open.discard(connection)
-
-    def _serve(self, here: socket.socket) -> None:
-        with contextlib.suppress(OSError), self._held(here):  # it may have come when all had ended
-            try:
-                self._answer(here)
-            except (OSError, ValueError):
-                _refuse(here, "502 Bad Gateway")
-        self._free.release()
-
-    def _answer(self, here: socket.socket) -> None:
-        """Pass a connection on. Raises OSError if the host cannot be reached, ValueError for an odd address."""
-        here.settimeout(_SECONDS)
-        head = b""
-        while b"\r\n\r\n" not in head and len(head) < _HEAD and (data := here.recv(_HEAD)):
-            head += data
-        here.settimeout(None)
+    def _pass_on(self, head: bytes) -> str | None:
+        """Pass a request on until either side ends; return why it is refused, or None."""
         request = _REQUEST.match(head)
         if not request:
-            _refuse(here, "400 Bad Request")
-            return
-        target = (request["tunnel"] or request["host"]).decode("ascii")
-        host, port = read_address(target, 443 if request["tunnel"] else 80)
-        if not {host, f"{host}:{port}"} & self.hosts:
-            _refuse(here, "403 Host is not in harness.options.network")
-            return
-        there = socket.create_connection((host.strip("[]"), port), _SECONDS)
-        with self._held(there):
+            return "400 Bad Request"
+        try:
+            target = (request["tunnel"] or request["host"]).decode("ascii")
+            host, port = read_address(target, 443 if request["tunnel"] else 80)
+            if not {host, f"{host}:{port}"} & self.server.hosts:
+                return "403 Host is not in harness.options.network"
+            there = socket.create_connection((host.strip("[]"), port), _SECONDS)
+        except (OSError, ValueError):
+            return "502 Bad Gateway"
+        with there:
             there.settimeout(None)
             if request["tunnel"]:
-                here.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                self.request.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 there.sendall(head[head.index(b"\r\n\r\n") + 4 :])
             else:
                 first = b" ".join((request["verb"], request["path"] or b"/", request["version"]))
                 there.sendall(first + b"\r\n" + head[request.end() :])
-            back = threading.Thread(target=_pump, args=(there, here), daemon=True)
-            back.start()
-            _pump(here, there)
-            back.join()
+            _join(self.request, there)
+        return None
 
 
-def _refuse(here: socket.socket, why: str) -> None:
-    with contextlib.suppress(OSError):
-        here.sendall(f"HTTP/1.1 {why}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+def _join(one: socket.socket, other: socket.socket) -> None:
+    """Copy both directions until either ends."""
 
+    def pump(source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65_536):
+                target.sendall(data)
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
-def _pump(source: socket.socket, target: socket.socket) -> None:
-    """Copy one direction until it ends."""
-    with contextlib.suppress(OSError):
-        while data := source.recv(65_536):
-            target.sendall(data)
-    with contextlib.suppress(OSError):
-        target.shutdown(socket.SHUT_WR)
+    back = threading.Thread(target=pump, args=(other, one), daemon=True)
+    back.start()
+    pump(one, other)
+    back.join()
 
 
 def _relay(port: int, place: str, *program: str) -> None:
     """Become the program, beside a process that passes its connections on."""
-    listener = socket.create_server(("127.0.0.1", port))
+    listener = socket.create_server(("127.0.0.1", port), backlog=128)
     if os.fork():
         listener.close()
         os.execvp(program[0], program)
@@ -170,13 +146,8 @@ def _relay(port: int, place: str, *program: str) -> None:
     while True:
         here, _ = listener.accept()
         there = socket.socket(socket.AF_UNIX)
-        try:
-            there.connect(place)
-        except OSError:
-            here.close()
-            continue
-        for source, target in ((here, there), (there, here)):
-            threading.Thread(target=_pump, args=(source, target), daemon=True).start()
+        there.connect(place)
+        threading.Thread(target=_join, args=(here, there), daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -21,17 +21,17 @@ import os
 import random
 import resource
 import select
-import selectors
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, BinaryIO, ClassVar, TextIO
+from typing import IO, Any, ClassVar, TextIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -82,20 +82,17 @@ _POLL_SECONDS = 0.05
 """Polling interval of a running process and of its limits."""
 _DRAIN_SECONDS = 0.5
 """Seconds that other processes may keep the output open after the program ended."""
-_BYTES_PER_FILE = 16_384
-"""One file or folder per so many bytes of storage, as on a new ext4 disk."""
 _SPARE = 200 * MEGABYTE
 """Memory of the machine that trials leave free: buffers, page tables and files without a name are in no other
 sum."""
-_TIME = "time"
 
 
 class Limits(Struct, frozen=True):
     """Limits of one sandbox.
 
     The kernel limits processes, the size of a file, and the bytes of all files, which are in a file system in
-    memory. Files are counted and memory is added up by polling: control groups require privileges, and a limit on
-    address space breaks runtimes that reserve more than they use (JavaScript, Java).
+    memory. Memory is added up by polling: control groups require privileges, and a limit on address space breaks
+    runtimes that reserve more than they use (JavaScript, Java).
     """
 
     memory: int = 4_096 * MEGABYTE
@@ -104,11 +101,6 @@ class Limits(Struct, frozen=True):
     """Bytes of all files together, and of any one."""
     processes: int = 512
     """Processes and threads."""
-
-    @property
-    def files(self) -> int:
-        """Files and folders together."""
-        return self.storage // _BYTES_PER_FILE
 
 
 class Command(Struct, frozen=True):
@@ -222,32 +214,20 @@ def raise_if_stopped() -> None:
         raise SystemExit(STOPPED)
 
 
-class _BoundedFile:
-    """A file that saves the first MAX_OUTPUT bytes and counts the rest."""
-
-    def __init__(self, path: Path) -> None:
-        self.file: BinaryIO = path.open("wb")
-        self.size = 0
-
-    def write(self, data: bytes) -> None:
-        room = max(MAX_OUTPUT - self.size, 0)
-        self.size += len(data)
-        self.file.write(data[:room])
-
-    def close(self) -> None:
-        if self.file.closed:
-            return
-        if self.size > MAX_OUTPUT:
-            self.file.write(f"\n[cut here: {self.size - MAX_OUTPUT} more bytes]\n".encode())
-        self.file.close()
-
-
 class RunningProcess:
-    """A started process in its own process group."""
+    """A started process in its own process group, whose output threads save."""
 
-    def __init__(self, command: Command, cwd: str | None, keep_open: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self,
+        command: Command,
+        cwd: str | None,
+        output: OutputFiles,
+        keep_open: tuple[int, ...] = (),
+    ) -> None:
         raise_if_stopped()
         self.started = time.monotonic()
+        self.over = False
+        one = output.stdout == output.stderr
         try:
             self.process = subprocess.Popen(
                 command.argv,
@@ -255,86 +235,66 @@ class RunningProcess:
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stderr=subprocess.STDOUT if one else subprocess.PIPE,
                 start_new_session=True,
                 pass_fds=keep_open,
             )
         except OSError as error:
             raise HarnessError(f"cannot start {command.argv[0]!r}: {error}") from error
+        streams = ((self.process.stdout, output.stdout), (self.process.stderr, output.stderr))
+        self.copies = [
+            threading.Thread(target=self._copy, args=(stream, path), daemon=True)
+            for stream, path in streams
+            if stream
+        ]
+        for copy in self.copies:
+            copy.start()
+
+    def _copy(self, stream: IO[bytes], path: Path) -> None:
+        """Save the first MAX_OUTPUT bytes of a stream, and how many more there were."""
+        size = 0
+        with stream, path.open("wb", buffering=0) as file:
+            while (data := os.read(stream.fileno(), 65_536)) and not self.over:
+                file.write(data[: max(MAX_OUTPUT - size, 0)])
+                size += len(data)
+            if size > MAX_OUTPUT:
+                file.write(f"\n[cut here: {size - MAX_OUTPUT} more bytes]\n".encode())
 
     def finish(
-        self, timeout: float, output: OutputFiles, exceeded: Callable[[], str | None] | None = None
+        self, timeout: float, exceeded: Callable[[], str | None] = lambda: None
     ) -> ProcessOutcome:
-        """Wait for the end, write the output, and kill the whole group.
-
-        `exceeded` is polled; a limit that it returns ends the program.
-        """
-        deadline = self.started + timeout
-        out = _BoundedFile(output.stdout)
-        err = out if output.stderr == output.stdout else _BoundedFile(output.stderr)
+        """Wait for the end and kill the whole group. `exceeded` is polled; a limit that it returns ends the
+        program."""
+        deadline, limit, code = self.started + timeout, None, None
         try:
-            early = self._copy_output((out, err), deadline, exceeded or (lambda: None))
+            while (code := self.process.poll()) is None and limit is None:
+                raise_if_stopped()
+                left = min(deadline - time.monotonic(), _POLL_SECONDS)
+                if left <= 0:
+                    break
+                limit = exceeded()
+                with suppress(subprocess.TimeoutExpired):
+                    self.process.wait(left)
         finally:
             self.kill()
-            out.close()
-            err.close()
         seconds = time.monotonic() - self.started
-        if early == _TIME:
-            return ProcessOutcome(None, seconds)
-        if early:
-            return ProcessOutcome(OVER_LIMIT, seconds, early)
-        code = self.process.returncode
-        return ProcessOutcome(128 - code if code < 0 else code, seconds)
+        if limit:
+            return ProcessOutcome(OVER_LIMIT, seconds, limit)
+        return ProcessOutcome(128 - code if code and code < 0 else code, seconds)
 
     def restart_clock(self) -> None:
         """Count time from now: the program has only been prepared."""
         self.started = time.monotonic()
 
     def kill(self) -> None:
-        """Kill the whole group and wait for the process."""
-        self._end_group()
-        self.process.wait()
-        for stream in (self.process.stdout, self.process.stderr):
-            if stream is not None:
-                stream.close()
-
-    def _copy_output(
-        self,
-        files: tuple[_BoundedFile, _BoundedFile],
-        deadline: float,
-        exceeded: Callable[[], str | None],
-    ) -> str | None:
-        """Copy output until the process ends; return _TIME or a limit if that ended it."""
-        with selectors.DefaultSelector() as selector:
-            for stream, file in zip((self.process.stdout, self.process.stderr), files, strict=True):
-                if stream is not None:
-                    selector.register(stream, selectors.EVENT_READ, file)
-            while self.process.poll() is None:
-                raise_if_stopped()
-                left = min(deadline - time.monotonic(), _POLL_SECONDS)
-                if left <= 0:
-                    return _TIME
-                if limit := exceeded():
-                    return limit
-                _copy_once(selector, left)
-            self._end_group()
-            until = time.monotonic() + _DRAIN_SECONDS
-            while selector.get_map() and (left := until - time.monotonic()) > 0:
-                _copy_once(selector, left)
-        return None
-
-    def _end_group(self) -> None:
+        """Kill the whole group, and wait for the process and what it printed."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
-
-
-def _copy_once(selector: selectors.BaseSelector, timeout: float) -> None:
-    for key, _ in selector.select(timeout):
-        data = os.read(key.fd, 65_536)
-        if data:
-            key.data.write(data)
-        else:
-            selector.unregister(key.fileobj)
+        self.process.wait()
+        until = time.monotonic() + _DRAIN_SECONDS
+        for copy in self.copies:
+            copy.join(max(until - time.monotonic(), 0))
+        self.over = True
 
 
 def _tail(output: OutputFiles) -> str:
@@ -346,10 +306,10 @@ def _tail(output: OutputFiles) -> str:
 
 
 class _Usage:
-    """Memory and files of a process tree; `mounts` are its file systems in memory, root first."""
+    """Memory and files of a process tree; `root` is its file system in memory."""
 
-    def __init__(self, process: int, mounts: tuple[int, ...], limits: Limits) -> None:
-        self.process, self.mounts, self.limits = process, mounts, limits
+    def __init__(self, process: int, root: int, limits: Limits) -> None:
+        self.process, self.root, self.limits = process, root, limits
         self.next_look = time.monotonic()
 
     def exceeded(self) -> str | None:
@@ -361,15 +321,12 @@ class _Usage:
             raise HarnessError(
                 "this machine is out of memory, which holds the files of trials, too; run fewer at once (--jobs)"
             )
-        limits, disks = self.limits, [os.fstatvfs(mount) for mount in self.mounts]
-        if sum(disk.f_files - disk.f_ffree for disk in disks) > limits.files:
-            return f"it made more than {limits.files} files and folders"
-        if not disks[0].f_bfree:
-            return f"its files took more than {limits.storage // MEGABYTE} MB"
+        if not os.fstatvfs(self.root).f_bfree:
+            return f"its files took more than {self.limits.storage // MEGABYTE} MB"
         family = _descendants(self.process)
         resident = sum(_sizes(f"/proc/{number}/status").get("VmRSS", 0) for number in family)
-        if resident > limits.memory and sum(map(_proportional, family)) > limits.memory:
-            return f"it used more than {limits.memory // MEGABYTE} MB of memory"
+        if resident > self.limits.memory and sum(map(_proportional, family)) > self.limits.memory:
+            return f"it used more than {self.limits.memory // MEGABYTE} MB of memory"
         self.next_look = time.monotonic() + _POLL_SECONDS
         return None
 
@@ -513,7 +470,7 @@ class PlainSandbox:
 
     def run(self, command: Command, timeout: float, output: OutputFiles) -> ProcessOutcome:
         """Run in a process group; a program that leaves its group is not caught."""
-        return RunningProcess(command, command.cwd).finish(timeout, output)
+        return RunningProcess(command, command.cwd, output).finish(timeout)
 
     def fresh(self, root: Path) -> "PlainSandbox":
         """Return this sandbox with the files of `root`: programs write host paths into their files."""
@@ -609,12 +566,12 @@ class BubblewrapSandbox:
                 os.lseek(rules, 0, os.SEEK_SET)
                 argv = (*self._words(command, writing, held, rules), *command.argv)
                 inside = Command(argv, command.env, "/")
-                process = RunningProcess(inside, None, keep_open=(writing, held, rules))
+                process = RunningProcess(inside, None, output, keep_open=(writing, held, rules))
             finally:
                 for handle in (writing, held, rules):
                     os.close(handle)
             with _until_all_ended(process, status) as first:
-                outcome = self._finish(process, first, start, (timeout, output))
+                outcome = self._finish(process, first, start, timeout)
             early = outcome.timed_out or outcome.limit
             if not early and "exit-code" not in status.read():
                 raise HarnessError(
@@ -691,12 +648,12 @@ class BubblewrapSandbox:
         process: RunningProcess,
         first: int | None,
         start: IO[bytes],
-        bounds: tuple[float, OutputFiles],
+        timeout: float,
     ) -> ProcessOutcome:
         """Set limits on process 1 and fill its file system, then let it start the program."""
         handle = _root_of(process, first, self.limits.storage) if first else None
         if first is None or handle is None:
-            return process.finish(*bounds)
+            return process.finish(timeout)
         try:
             for source in filter(None, (self.below, self.disk)):
                 self._copy(source, handle)
@@ -710,15 +667,10 @@ class BubblewrapSandbox:
         ):
             with suppress(ProcessLookupError):  # it has ended
                 resource.prlimit(first, kind, (value, value))
-        shared = os.open(f"/proc/{first}/root/dev/shm", os.O_PATH)
-        try:
-            process.restart_clock()
-            with suppress(BrokenPipeError):
-                start.write(b"1")
-            usage = _Usage(first, (handle, shared), self.limits)
-            return process.finish(*bounds, usage.exceeded)
-        finally:
-            os.close(shared)
+        process.restart_clock()
+        with suppress(BrokenPipeError):
+            start.write(b"1")
+        return process.finish(timeout, _Usage(first, handle, self.limits).exceeded)
 
     def _copy(self, source: Path, target: int) -> None:
         """Copy all files of a folder, whatever its programs locked; skip those that cannot be copied, such
@@ -736,8 +688,8 @@ class BubblewrapSandbox:
         log = self.disk.with_suffix(".copy")
         output = OutputFiles(log, log)
         try:
-            copying = RunningProcess(Command(argv, env, "/"), None, keep_open=(folder, target))
-            outcome = copying.finish(_COPY_SECONDS, output)
+            copying = RunningProcess(Command(argv, env, "/"), None, output, (folder, target))
+            outcome = copying.finish(_COPY_SECONDS)
         finally:
             os.close(folder)
         if b": No space left on device\n" in log.read_bytes():
@@ -832,22 +784,17 @@ def bwrap_problem() -> str | None:
         )
 
 
-def isolation_problem(choice: str) -> str | None:
-    """Describe why isolation = bwrap or sealed is unavailable, with the fix, or return None."""
+def sandbox_class(choice: str) -> type[Sandbox]:
+    """Return the class for isolation = auto | bwrap | sealed | none. Raises HarnessError if unavailable."""
+    if choice == "none":
+        return PlainSandbox
     problems = {
         "syscall_filter": f"system call filters are unavailable: {GET_FILTER}",
         "session_keyring": f"session keyrings are unsupported on {os.uname().machine}",
     }
     missing = [problems[part] for part in unsealed()] if choice == "sealed" else []
-    return bwrap_problem() or "; ".join(missing) or None
-
-
-def sandbox_class(choice: str) -> type[Sandbox]:
-    """Return the class for isolation = auto | bwrap | sealed | none. Raises HarnessError if unavailable."""
-    if choice == "none":
-        return PlainSandbox
-    problem = isolation_problem(choice)
-    if problem is None:
+    problem = bwrap_problem() or "; ".join(missing)
+    if not problem:
         return BubblewrapSandbox
     if choice != "auto":
         weaker = "bwrap" if choice == "sealed" else "none"

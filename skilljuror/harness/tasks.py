@@ -1,8 +1,5 @@
-"""Task folders: required files, attributes, digests of the parts that must not change, acceptance criteria, and
-what of their environment this machine can lay out without building an image.
-"""
+"""Task folders: required files, attributes, digests of the parts that must not change, and what of their environment this machine can lay out without building an image."""
 
-import ast
 import glob
 import os
 import posixpath
@@ -11,7 +8,6 @@ import shlex
 import shutil
 import tarfile
 import tomllib
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,7 +31,6 @@ from skilljuror.base.study import (
 from skilljuror.base.texts import copies, texts_below
 from skilljuror.harness.base import Requirement
 from skilljuror.harness.sandbox import MEGABYTE, RESERVED, Limits, host_path, own_file, own_folder
-from skilljuror.skill.markdown.block_index import markdown_index, visible_text
 
 BAKED_SKILLS = "skills"
 """Folder under environment/ with a task's own Skill; no arm ever gets it directly."""
@@ -239,14 +234,42 @@ def baked_skills(folder: Path, meta: dict[str, Any]) -> Iterator[str]:
 
 def copies_skills(line: str) -> bool:
     """Whether a Dockerfile line copies the task's own Skill into the image."""
+    return _without_skills(line) != line
+
+
+def _without_skills(line: str) -> str:
+    """A Dockerfile line without the task's own Skill; "" if it copies nothing else."""
     try:
         words = shlex.split(line, comments=True)
     except ValueError:
-        return False
+        return line
     if not words or words[0].upper() not in {"COPY", "ADD"}:
-        return False
-    sources = [posixpath.normpath(word.lstrip("/")) for word in words[1:-1] if word[:2] != "--"]
-    return any(source.split("/")[0] == BAKED_SKILLS for source in sources)
+        return line
+    places = [word for word in words[1:] if not word.startswith("--")]
+    kept = [
+        word
+        for word in places[:-1]
+        if posixpath.normpath(word.lstrip("/")).split("/")[0] != BAKED_SKILLS
+    ]
+    if kept == places[:-1]:
+        return line
+    flags = [word for word in words[1:] if word.startswith("--")]
+    return " ".join([words[0], *flags, *kept, places[-1]]) if kept else ""
+
+
+def copy_environment_folder(task_dir: Path, target: Path) -> None:
+    """Copy a task's environment/ to a new folder, without its own Skill and what copies it into an image."""
+    source = task_dir / "environment"
+
+    def skills(folder: str, names: list[str]) -> list[str]:
+        return [BAKED_SKILLS] if Path(folder) == source and BAKED_SKILLS in names else []
+
+    shutil.copytree(source, target, symlinks=True, ignore=skills, dirs_exist_ok=True)
+    if (target / "Dockerfile").is_file():
+        code = {"encoding": "utf-8", "errors": "surrogateescape"}
+        lines = (target / "Dockerfile").read_text(**code).splitlines()
+        kept = [left for line in lines if (left := _without_skills(line)) or not line]
+        own_file(target, "Dockerfile").write_text("\n".join(kept) + "\n", **code)
 
 
 def _check_contamination(conditions: Sequence[Condition], folder: Path) -> None:
@@ -441,8 +464,6 @@ def _copy_folder(environment: Path, folder: Path, root: Path, guest: str) -> Non
             shutil.copystat(path, host_path(root, place))
 
 
-UNSUPPORTED = ("refuse", "ignore")
-"""Choices of a study for such tasks."""
 _COMPOSE = ("docker-compose.yaml", "docker-compose.yml")
 _FETCHES = re.compile(
     r"\b(?:apt|apt-get|apk|dnf|yum)\s[^#\n]*\b(?:install|update|add)\b"
@@ -492,102 +513,5 @@ def tasks_requirement(tasks: Sequence[Path], *, ignore: bool) -> Requirement:
     return Requirement("tasks", False, told + fix)
 
 
-# Acceptance criteria of a requirement, and the tests that name them. Tests are parsed, never imported.
-
 MARK = re.compile(r"(?<![A-Za-z0-9])[Aa][Cc][-_]?(\d{1,3})(?![A-Za-z0-9])")
-"""The number of a criterion in a name or text: AC-3, ac_3, AC3."""
-_TITLES = re.compile(
-    r"acceptance (?:criteria|tests?|conditions)|success criteria|definition of done|criteria(?: of acceptance)?",
-    re.IGNORECASE,
-)
-_ITEM = re.compile(r"^(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
-_LABEL = re.compile(r"^[*_`\[(]*" + MARK.pattern + r"[*_`\])]*\s*[-–—:.]?\s*")
-
-
-class Criterion(Struct, frozen=True):
-    """One criterion of a requirement."""
-
-    id: str
-    """AC-1, AC-2, … in order, or by the labels of the document if each item has its own."""
-    text: str
-    """Its text, with continuation lines and points below it."""
-    line: int
-    """1-based line in the document."""
-
-
-class NamedTest(Struct, frozen=True):
-    """A test function of a verifier, and the criteria that it names."""
-
-    name: str
-    """Name, after CLASS:: in a class."""
-    line: int
-    """1-based line in its file."""
-    criteria: tuple[str, ...]
-    """Criteria in its name, docstring or markers; no other link is made."""
-
-
-def criteria_of(document: str) -> tuple[Criterion, ...]:
-    """Return the criteria of a Markdown document: the items at the margin of its sections of criteria, in order;
-    empty without such a section."""
-    index = markdown_index(tuple(document.splitlines()))
-    sections = []
-    for number, heading in enumerate(index.headings):
-        if _TITLES.fullmatch(visible_text(heading.title).strip(" :*_0123456789.")):
-            later = (h.start for h in index.headings[number + 1 :] if h.level <= heading.level)
-            sections.append(range(heading.end, next(later, len(index.lines))))
-    spans = [
-        token.map
-        for token in index.tokens
-        if token.type == "list_item_open" and token.level == 1 and token.map
-    ]
-    items = [
-        (start, _ITEM.sub("", " ".join(" ".join(index.lines[start:end]).split())))
-        for start, end in spans
-        if any(start in section for section in sections)
-    ]
-    labels = [int(match[1]) for _, text in items if (match := _LABEL.match(text))]
-    labelled = len(items) == len({*labels})
-    return tuple(
-        Criterion(
-            f"AC-{labels[number] if labelled else number + 1}",
-            _LABEL.sub("", text, count=1) if labelled else text,
-            start + 1,
-        )
-        for number, (start, text) in enumerate(items)
-    )
-
-
-def read_tests(code: str) -> tuple[NamedTest, ...] | None:
-    """Return the test functions of a Python file in order; None if it is not valid Python."""
-    tree = parsed(code)
-    return None if tree is None else tuple(_tests(tree.body, ""))
-
-
-def parsed(code: str) -> ast.Module | None:
-    """Return the syntax tree of a Python file, which is never imported; None if it is not valid Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _tests(body: list[ast.stmt], above: str) -> Iterator[NamedTest]:
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            yield from _tests(node.body, f"{above}{node.name}::")
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
-            "test"
-        ):
-            marks = (text for mark in node.decorator_list for text in strings_in(mark))
-            said = " ".join([node.name, ast.get_docstring(node) or "", *marks])
-            named = dict.fromkeys(f"AC-{int(number)}" for number in MARK.findall(said))
-            yield NamedTest(f"{above}{node.name}", node.lineno, tuple(named))
-
-
-def strings_in(tree: ast.AST) -> Iterator[str]:
-    """Yield the string literals of a syntax tree."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+"""The number of an acceptance criterion in a name or text: AC-3, ac_3, AC3."""

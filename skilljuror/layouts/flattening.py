@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from skilljuror.audit.plans.block_inventory import distinct_words
-from skilljuror.audit.plans.render import BundleTexts
+from skilljuror.audit.comparison.code_paths import commanded_paths
+from skilljuror.audit.comparison.loader_text import kept_on_disk
+from skilljuror.audit.plans.block_inventory import closing_line, distinct_words
+from skilljuror.audit.plans.render import BundleTexts, can_shift
 from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import (
     Bundle,
@@ -32,22 +34,8 @@ from skilljuror.layouts.editing.links import (
     split_target,
 )
 from skilljuror.layouts.editing.page_builder import PageBuilder
-from skilljuror.skill.generated.embedded_files import (
-    fence_around,
-    info_string,
-    is_marker_heading,
-    marker_phrase,
-)
-from skilljuror.skill.markdown.block_index import (
-    MarkdownIndex,
-    can_shift,
-    closing_line,
-    slug,
-    visible_text,
-)
-from skilljuror.skill.markdown.frontmatter import frontmatter_end
-from skilljuror.skill.units.code_paths import commanded_paths
-from skilljuror.skill.units.loader_text import kept_on_disk
+from skilljuror.skill.generated import fence_around, info_string, is_marker_heading, marker_phrase
+from skilljuror.skill.markdown import MarkdownIndex, frontmatter_end, slug, visible_text
 
 MAX_DESCRIPTION = 1024
 MAX_NAME = 64

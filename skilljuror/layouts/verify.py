@@ -8,7 +8,7 @@ import os
 import stat
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -53,9 +53,8 @@ from skilljuror.layouts.build.folder import (
 from skilljuror.layouts.build.model_build import SKILLS, Writer
 from skilljuror.layouts.build.reviews import rubric_verdicts
 from skilljuror.layouts.layouts.without_section import PREFIX
-from skilljuror.skill.bundles import load_bundle
-from skilljuror.skill.bundles.limits import is_around
-from skilljuror.skill.bundles.revision import load_named
+from skilljuror.skill.bundles import is_skipped, load_bundle, odd_mode, skipped_file, submodule
+from skilljuror.skill.revision import load_named
 
 SHOWN = 5
 """Listed differences of one kind; the rest are counted."""
@@ -341,3 +340,12 @@ def _rubric(build: Path, record: BuildRecord, source: Bundle) -> tuple[list[str]
         for name, verdicts in stale.items()
     ]
     return problems, unproved
+
+
+def is_around(issue: BundleIssue, files: Collection[str]) -> bool:
+    """Whether an issue describes the place that `files` were read from, not their content."""
+    path = issue.file
+    if path in files:
+        return issue == odd_mode(path)
+    named = any(is_skipped(part) for part in path.split("/"))
+    return issue == submodule(path) or (named and issue == skipped_file(path))

@@ -71,6 +71,9 @@ _NUMBERED = re.compile(r"[ \t]{0,12}L?(\d{1,9})(?:→|\t|\| ?|: |\. |$)")
 """`  12→text` and `12<tab>text` (Claude Code), `00012| text` and `12: text` (OpenCode), `12. text` (Copilot),
 `L12: text` (Codex)."""
 
+_POLLED = ("session_id", "bash_id", "task_id", "shell_id", "shellId")
+"""Arguments that name the command of a poll."""
+
 REWOUND = "the session was rewound; the undone steps are counted"
 """Warning that `quality_flags` looks for."""
 MAIN = "main"
@@ -434,11 +437,6 @@ class CallBuilder(Struct, eq=False):
         action: Action = self.fields["action"]
         return action
 
-    def poll(self, command: "CallBuilder") -> None:
-        """Show the command whose later output this call fetches."""
-        self.fields["command"] = command.fields.get("command")
-        self.fields["workdir"] = command.fields.get("workdir")
-
     def end_with(self, exit_code: int) -> None:
         """Set the exit status that a poll or a notice reports for a command that ran on."""
         if self.result is not None:
@@ -514,6 +512,8 @@ class TrajectoryBuilder:
         """Timestamp of the record being read."""
         self.inheriting = False
         """Whether the record being read is repeated from another session."""
+        self.running: dict[str, CallBuilder] = {}
+        """Commands that run on, by the id that a poll names."""
         self._counts: Counter[str] = Counter()
         self._calls: dict[str, CallBuilder] = {}
         self._steps: dict[tuple[str, str], StepBuilder] = {}
@@ -572,10 +572,33 @@ class TrajectoryBuilder:
         step.calls.append(call)
         if call_id is not None:
             self._calls[call_id] = call
+        if command := self.polled(call):
+            call.fields["command"] = command.fields.get("command")
+            call.fields["workdir"] = command.fields.get("workdir")
         return call
 
     def find_call(self, call_id: Any) -> CallBuilder | None:
         return self._calls.get(call_id) if isinstance(call_id, str) else None
+
+    def answered(self, call_id: Any, kind: str) -> CallBuilder:
+        """The call that a record of a kind answers; one outside of the run if the log has none."""
+        call = self.find_call(call_id)
+        if call is None:
+            self.skip(f"{kind} without call")
+        return call or CallBuilder(None, "unknown", {}, self.line)
+
+    def polled(self, call: CallBuilder) -> CallBuilder | None:
+        """The running command whose later output a call fetches."""
+        if call.action != "poll":
+            return None
+        names = (str(call.arguments.get(name)) for name in _POLLED)
+        return next((self.running[name] for name in names if name in self.running), None)
+
+    def end_polled(self, poll: CallBuilder, exit_code: int | None) -> None:
+        """Set the exit status that a poll reports for its command."""
+        command = self.polled(poll)
+        if command is not None and exit_code is not None:
+            command.end_with(exit_code)
 
     def result(self, text: str, **facts: Any) -> ToolResult:
         """A result at this record; an exit status says whether it succeeded."""

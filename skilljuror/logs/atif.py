@@ -6,16 +6,13 @@ and messages are written depends on the agent whose log was converted.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from glob import escape
-from mmap import ACCESS_READ, mmap
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
-from skilljuror.base.errors import TrajectoryError
 from skilljuror.base.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.logs import claude_code, codex, gemini_cli, mini_swe_agent
 from skilljuror.logs.assembly import (
@@ -54,7 +51,6 @@ from skilljuror.logs.terminus2 import decode_reply, reply_text
 _CONTINUATION = re.compile(r"\.cont-\d+$")
 _SUMMARIES = re.compile(r"\.(summarization-\d+-\w+)$")
 _PART = re.compile(r"^(.+)\.(?:cont-\d+|summarization-\d+-\w+)$")
-_REFERENCE = b'"continued_trajectory_ref"'
 _NUMBERS = re.compile(r"(\d{1,18})")
 _SUMMARY = "This session is being continued from a previous conversation"
 _HANDOFF = "Performed context summarization and handoff to continue task."
@@ -213,11 +209,11 @@ class _Reader(RecordReader):
         self.embedded = False
         """Whether a document embeds a sub-agent."""
 
-    def read_document(self, document: JsonDocument, continued: bool) -> None:
-        """Read one file; `continued` if another names it as its continuation."""
+    def read_document(self, document: JsonDocument) -> None:
+        """Read one file."""
         agent = _agent_of(document.path)
         self.run.complete = self.run.complete and document.complete
-        if continued or _CONTINUATION.search(document.path.stem):
+        if _CONTINUATION.search(document.path.stem):
             self.run.line = 0
             self._compacted(agent)
         self._steps(document, document.value, agent)
@@ -339,8 +335,8 @@ def _match_results(
 ) -> tuple[list[tuple[CallBuilder, ObservationResult]], list[ObservationResult]]:
     """Return (calls with their results, unmatched results).
 
-    Match by id: of several calls with one id the first without an answer; one call may have several
-    results. Results without an id go in order to the last unanswered calls.
+    Match by id: of several calls with one id the first without an answer. Results without an id go in
+    order to the last unanswered calls.
     """
     answers: dict[int, ObservationResult] = {}
     without_id, unknown = [], []
@@ -353,7 +349,7 @@ def _match_results(
             unknown.append(result)
         else:
             index = next((index for index in named if index not in answers), named[-1])
-            answers[index] = _merged(answers[index], result) if index in answers else result
+            answers.setdefault(index, result)
     free = [index for index in range(len(calls)) if index not in answers]
     free = [index for index in free if calls[index].name != _NO_COMMAND] or free
     takers = free[-len(without_id) :] if without_id else []
@@ -362,73 +358,13 @@ def _match_results(
     return [(calls[index], answers[index]) for index in sorted(answers)], left
 
 
-def _merged(first: ObservationResult, second: ObservationResult) -> ObservationResult:
-    """Merge two results of one call."""
-    both = (first, second)
-    contents = [result["content"] for result in both if result.get("content") is not None]
-    return {
-        "source_call_id": first.get("source_call_id"),
-        "content": contents[0] if len(contents) == 1 else contents,
-        "extra": {**as_dict(first, "extra"), **as_dict(second, "extra")},
-        "subagent_trajectory_ref": [
-            ref for result in both for ref in as_list(result, "subagent_trajectory_ref")
-        ],
-    }
-
-
 # Documents
 
 
-class _End(msgspec.Struct):
-    """Decodes one member of a document and skips all others."""
-
-    continued_trajectory_ref: Any = None
-
-
-_END = msgspec.json.Decoder(_End)
-
-
-def continuation(path: Path) -> Path | None:
-    """Return the file that a document names as its continuation, or None.
-
-    The name follows the steps, so the whole file is searched in place, and decoded only if it
-    contains the key.
-    """
-    try:
-        with path.open("rb") as log, mmap(log.fileno(), 0, access=ACCESS_READ) as raw:
-            if raw.find(_REFERENCE) < 0:
-                return None
-            named = _END.decode(raw[:]).continued_trajectory_ref
-    except (OSError, ValueError, RecursionError):  # ValueError: empty, or not JSON
-        return None
-    return _resolve_below(path, named)
-
-
-def _resolve_below(path: Path, named: Any) -> Path | None:
-    """Resolve a relative name inside the folder of `path`; None if it is outside."""
-    if not isinstance(named, str) or not named or "\0" in named or "\\" in named:
-        return None
-    relative = PurePosixPath(named)
-    if relative.is_absolute() or ".." in relative.parts or not relative.name:
-        return None
-    return path.parent / relative
-
-
-def _order_parts(
-    first: Path, others: Sequence[Path], named: Mapping[Path, Path | None]
-) -> list[Path]:
-    """Order the files of a run: each is followed by its continuation (`named`), else by number."""
-
-    def by_number(path: Path) -> tuple[list[tuple[int, str]], str]:  # `cont-10` after `cont-2`
-        pieces = enumerate(_NUMBERS.split(path.name))
-        return [(int(piece), "") if i % 2 else (0, piece) for i, piece in pieces], str(path)
-
-    left = sorted(others, key=by_number)
-    ordered = [first]
-    while left:
-        following = named.get(ordered[-1])
-        ordered.append(left.pop(left.index(following) if following in left else 0))
-    return ordered
+def _by_number(path: Path) -> tuple[list[tuple[int, str]], str]:
+    """Key of a file that follows the first of its run: `cont-10` after `cont-2`."""
+    pieces = enumerate(_NUMBERS.split(path.name))
+    return [(int(piece), "") if i % 2 else (0, piece) for i, piece in pieces], str(path)
 
 
 def _load(path: Path) -> JsonDocument:
@@ -455,24 +391,12 @@ class Atif(RecordParser):
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         run = TrajectoryBuilder()
-        loaded = {source.path: _load(source.path)}
-        for path in source.siblings:  # one that is unreadable costs only itself
-            try:
-                loaded[path] = _load(path)
-            except TrajectoryError as failure:
-                run.warnings.append(failure.message)
-                run.complete = False
-        named = {
-            path: _resolve_below(path, nested(document.value, "continued_trajectory_ref"))
-            for path, document in loaded.items()
-        }
-        paths = _order_parts(source.path, [path for path in loaded if path != source.path], named)
-        documents = [loaded[path] for path in paths]
+        paths = [source.path, *sorted(source.siblings, key=_by_number)]
+        documents = [_load(path) for path in paths]
         main = as_dict(documents[0].value)
         reader = _Reader(run, as_dict(main, "agent"))
-        continued = set(named.values()) - {source.path}
         for run.file, document in enumerate(documents):
-            reader.read_document(document, document.path in continued)
+            reader.read_document(document)
         session = as_str(main, "session_id")
         name = "/".join(filter(None, (session, as_str(main, "trajectory_id"))))
         agent, version = as_str(reader.agent, "name"), as_str(reader.agent, "version")
@@ -497,13 +421,12 @@ class Atif(RecordParser):
         )
 
     def session_link(self, source: Source) -> SessionLink | None:
-        """Parts extend the name of the first file, or another file names them."""
+        """Parts extend the name of the first file."""
         path = source.path
         part = _PART.match(path.stem)
         return SessionLink(
             str(path.parent / (part[1] if part else path.stem)),
             path.stem if part else None,
-            continuation(path),
             by_path=True,
         )
 

@@ -48,11 +48,6 @@ class SessionLink(Struct, frozen=True):
     """Shared key: the session's id, or a path."""
     child: str | None = None
     """Key of a file that is read with its head (a sub-agent's log); None for a head."""
-    continuation: Path | None = None
-    """File that continues this one, in its own folder or below; it need not exist."""
-    parts_below: Path | None = None
-    """Folder whose heads are all parts of one conversation; None if a second head is a copy of the
-    first."""
     by_path: bool = False
     """Whether the key is a path rather than the session's own id."""
     origin: str | None = None

@@ -6,13 +6,9 @@ tokens per message, attachments and attribution, so a session file is preferred.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from glob import escape
-from heapq import merge
 from itertools import chain
-from math import inf
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +35,6 @@ from skilljuror.logs.assembly import (
 from skilljuror.logs.base import LogKind, SessionLink, Source, UsualFolder
 from skilljuror.logs.records import (
     IMAGE,
-    LONG_HEAD_BYTES,
     FileHead,
     as_count,
     as_dict,
@@ -51,7 +46,6 @@ from skilljuror.logs.records import (
     name_of_log,
     nested,
     parse_head,
-    read_head,
     seconds_of,
     text_between_tags,
     text_of,
@@ -79,7 +73,6 @@ _OWN_ERRORS = frozenset({"invalid_request", "max_output_tokens"})
 """Kinds of API errors that the request or the answer itself caused."""
 _COMMAND = re.compile(r"\s*<command-(?:name>|(?:message|args)>.*<command-name>)", re.DOTALL)
 """A slash command's record; other texts may quote one."""
-_ORPHAN = "user/tool_result without call"
 _LOCAL = (
     "<local-command-", "[Request interrupted", "<bash-", "<task-notification>", '{"task_id":',
 )  # fmt: skip
@@ -87,8 +80,6 @@ _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,5})(?:\n|\Z)")
 _REMINDER = "<system-reminder>"
 _STARTED = re.compile(r"Command running in background with ID: ([\w-]{1,100})")
 _NOTICE_EXIT = re.compile(r"<exit_code>(-?\d{1,5})</exit_code>")
-_POLLED = ("bash_id", "task_id", "shell_id", "shellId")
-"""Arguments that name the command of a poll."""
 _TYPES = frozenset({"user", "assistant", "attachment", "system", "progress"})
 _TYPE_FIRST = b'{"type":"'
 _PARENT = b'"parentUuid"'
@@ -250,10 +241,6 @@ class _MessageReader(RecordReader):
         self.metadata: Any = None
         """The harness's own copy of its tool result."""
         self._bodies = SkillBodies(run)
-        self._running: dict[str, CallBuilder] = {}
-        """Commands in the background by their ids."""
-        self._early_results: dict[str, tuple[int, Any, dict[str, Any]]] = {}
-        """Id of a call that has not appeared yet -> line, metadata and block of its result."""
 
     def add_assistant(self, message: dict[str, Any]) -> None:
         """Read one record of an API message: a block of text, thinking or a call."""
@@ -295,14 +282,6 @@ class _MessageReader(RecordReader):
         call = self.run.add_call(step, call_id, as_str(block, "name"), as_dict(block, "input"))
         if call.action == "skill":
             self._bodies.add_call(self.agent, call)
-        elif command := self._polled(call):
-            call.poll(command)
-        early = self._early_results.pop(call_id, None) if self._early_results and call_id else None
-        if early is not None:
-            self.run.skipped -= Counter([_ORPHAN])
-            line, self.run.line = self.run.line, early[0]
-            self._result(early[1], early[2])
-            self.run.line = line
 
     def add_user(self, message: dict[str, Any]) -> None:
         """Read tool results, prompts, Skill bodies and notes of the harness."""
@@ -329,19 +308,13 @@ class _MessageReader(RecordReader):
         self.run.add_message(self.agent, "other" if harness else "prompt", text, **place)
 
     def _result(self, metadata: Any, block: dict[str, Any]) -> None:
-        call_id = as_str(block, "tool_use_id")
-        call = self.run.find_call(call_id)
-        if call is None:
-            self.run.skip(_ORPHAN)
-            if call_id is not None:
-                self._early_results[call_id] = self.run.line, metadata, block
-            return
+        call = self.run.answered(block.get("tool_use_id"), "user/tool_result")
         result = call.result = read_result(self.run, call, block, metadata)
         if call.action == "shell":
             started = _STARTED.match(result.text)
             name = started[1] if started else as_str(metadata, "backgroundTaskId")
             if name:
-                self._running[name] = call
+                self.run.running[name] = call
                 clean = "" if started else result.clean
                 call.result = replace(result, clean=clean, exit_code=None, ok=None)
         elif call.action == "poll":
@@ -357,16 +330,8 @@ class _MessageReader(RecordReader):
         clean = next((output for output in outputs if output is not None), None)
         if clean is not None:
             call.result = replace(result, clean=clean)
-        command, code = self._polled(call), _NOTICE_EXIT.search(result.text)
-        if command is not None and code:
-            command.end_with(int(code[1]))
-
-    def _polled(self, call: CallBuilder) -> CallBuilder | None:
-        """The background command that a call polls."""
-        if call.action != "poll":
-            return None
-        names = (as_str(call.arguments, name) for name in _POLLED)
-        return next((self._running[name] for name in names if name in self._running), None)
+        code = _NOTICE_EXIT.search(result.text)
+        self.run.end_polled(call, int(code[1]) if code else None)
 
     def _text(self, text: str) -> None:
         if text.startswith(BODY_PREFIX):
@@ -436,24 +401,10 @@ class _SessionReader(_MessageReader):
         self._queue: list[tuple[int, str | None]] = []
         """Waiting prompts with their lines; without their text if another record has it."""
 
-    def read_parts(self, parts: Sequence[tuple[int, Path]]) -> None:
-        """Read the files of one conversation, by time if there are several."""
-        if len(parts) == 1:
-            self.run.file = parts[0][0]
-            self.read_file(parts[0][1])
-        else:
-            logs = [self._dated(index, path) for index, path in parts]
-            for _, self.run.file, line, record in merge(*logs, key=itemgetter(0)):
-                self.read(line, record)
+    def read_file(self, path: Path) -> None:
+        super().read_file(path)
         if not self._attaches:
             self.run.compactions = [replace(one, kept=None) for one in self.run.compactions]
-
-    def _dated(self, file: int, path: Path) -> Iterator[tuple[float, int, int, dict[str, Any]]]:
-        """Records of a file with their timestamp, else the previous one."""
-        latest = -inf
-        for line, record in self.lines(path):
-            latest = max(latest, as_epoch(record.get("timestamp")) or latest)
-            yield latest, file, line, record
 
     def read(self, line: int, record: dict[str, Any]) -> None:
         """Read one record, unless it repeats another: nested in a parent's file, or copied on resume."""
@@ -634,35 +585,22 @@ class ClaudeSession(RecordParser):
         """A message with content in a conversation record with sessionId and uuid."""
         return any(map(_is_message, _conversation(source.head)))
 
-    def read_files(self, reader: _SessionReader, source: Source) -> None:
-        files, own = list(enumerate(source.files)), name_of_log(source.path)
-        reader.read_parts([(index, path) for index, path in files if name_of_log(path) == own])
-        for index, path in files:
-            if name_of_log(path) != own:
-                reader.read_parts([(index, path)])
-        if reader.session is None:
-            reader.note_session(session_record(read_head(source.path, LONG_HEAD_BYTES)))
-
     def session_link(self, source: Source) -> SessionLink | None:
-        """A sub-agent's file belongs to its session. A session continues under the same name in
-        another project folder when its agent changes directory. A session that goes on under a new
-        id may begin with the records of the old one."""
+        """A sub-agent's file belongs to its session. A session that goes on under a new id may begin
+        with the records of the old one."""
         record = session_record(source.head)
         session = as_str(record, "sessionId")
         if session is None:
             return None
         if record.get("isSidechain") is True:
             return SessionLink(session, as_str(record, "agentId"))
-        moves = name_of_log(source.path) == session
-        below = source.path.parent.parent if moves else None
-        return SessionLink(session, parts_below=below, origin=as_str(record, "uuid"))
+        return SessionLink(session, origin=as_str(record, "uuid"))
 
     def neighbours(self, path: Path) -> Iterator[Path]:
-        """Logs of sub-agents, and files of the same name in other project folders."""
+        """Logs of sub-agents."""
         name = escape(name_of_log(path))
         yield from path.parent.glob(f"{name}/subagents/**/*.jsonl*")
         yield from path.parent.glob("agent-*.jsonl*")
-        yield from path.parent.parent.glob(f"*/{name}.jsonl*")
 
 
 # Stream

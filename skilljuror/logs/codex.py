@@ -293,8 +293,6 @@ class _ThreadReader(RecordReader):
         """Whether that is a guess, so that the thread's tokens are unknown."""
         self._open: StepBuilder | None = None
         self._last: StepBuilder | None = None
-        self._running: dict[str, CallBuilder] = {}
-        """Running commands by the session id that write_stdin polls."""
         self._cells: dict[str, CodeCell] = {}
         """Id of a call that awaits output of a program -> the program."""
         self._waited: dict[str, CodeCell] = {}
@@ -446,16 +444,10 @@ class _ThreadReader(RecordReader):
 
     def on_response_item_function_call(self, payload: dict[str, Any]) -> None:
         arguments = arguments_of(payload.get("arguments"))
-        call = self._add_call(payload, arguments)
-        self._join_poll(call)
+        self._add_call(payload, arguments)
         cell = self._waited.get(str(arguments.get("cell_id")))
         if cell is not None:
             self._cells[str(payload.get("call_id"))] = cell
-
-    def _join_poll(self, call: CallBuilder) -> None:
-        polled = self._running.get(str(call.arguments.get("session_id")))
-        if call.action == "poll" and polled is not None:
-            call.poll(polled)
 
     def on_response_item_custom_tool_call(self, payload: dict[str, Any]) -> None:
         given = payload.get("input")
@@ -463,10 +455,10 @@ class _ThreadReader(RecordReader):
             self._add_call(payload, {"input": given})
             return
         program = read_program(given)
-        calls = []
-        for name, arguments in program.calls:
-            calls.append(self._add_call({**payload, "name": name}, arguments))
-            self._join_poll(calls[-1])
+        calls = [
+            self._add_call({**payload, "name": name}, arguments)
+            for name, arguments in program.calls
+        ]
         if program.unread or not calls:
             calls.append(self._add_call(payload, {"input": given}))
             calls[-1].fields["unknown"] = program.unread
@@ -490,10 +482,7 @@ class _ThreadReader(RecordReader):
 
     def on_response_item_function_call_output(self, payload: dict[str, Any]) -> None:
         self._open = None
-        call = self.run.find_call(payload.get("call_id"))
-        if call is None:
-            self.run.skip("response_item/output without call")
-            return
+        call = self.run.answered(payload.get("call_id"), "response_item/output")
         cell = self._cells.pop(str(payload.get("call_id")), None)
         if cell is not None:
             self._cell_output(cell, call, payload)
@@ -509,9 +498,9 @@ class _ThreadReader(RecordReader):
                 seconds=earlier.seconds or result.seconds,
             )  # fmt: skip
         call.result = result
-        if running is not None:
-            self._running.setdefault(running, call)
-        self._finish_polled(call)
+        if running is not None and call.action != "poll":
+            self.run.running[running] = call
+        self._end_polled(call)
 
     on_response_item_custom_tool_call_output = on_response_item_function_call_output
 
@@ -519,20 +508,18 @@ class _ThreadReader(RecordReader):
         cell.add_output(self.run, payload.get("output"))
         if call not in cell.calls:
             call.result = self.run.result("")
-        self._running = {**cell.running, **self._running}
         for inner in cell.calls:
-            self._finish_polled(inner)
+            self._end_polled(inner)
         if cell.name is not None:
             self._waited[cell.name] = cell
         elif cell is self._cell:
             self._cell = None
 
-    def _finish_polled(self, poll: CallBuilder) -> None:
-        """A poll's exit status is that of the command."""
-        if poll.action == "poll" and poll.result is not None and poll.result.exit_code is not None:
-            command = self._running.pop(str(poll.arguments.get("session_id")), None)
-            if command is not None:
-                command.end_with(poll.result.exit_code)
+    def _end_polled(self, poll: CallBuilder) -> None:
+        """Give the exit status of a poll to its command, whose session is then over."""
+        if poll.result is not None and poll.result.exit_code is not None:
+            self.run.end_polled(poll, poll.result.exit_code)
+            self.run.running.pop(str(poll.arguments.get("session_id")), None)
 
     def on_event_msg_token_count(self, payload: dict[str, Any]) -> None:
         if not self._unsure:

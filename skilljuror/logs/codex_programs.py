@@ -189,8 +189,6 @@ class CodeCell(Struct, eq=False):
     """Number of a call -> the log's record of that command."""
     name: str | None = None
     """Id by which its later output is waited for; None once it ended."""
-    running: dict[str, CallBuilder] = field(default_factory=dict)
-    """Session of a command that is still running -> its call."""
 
     def call_of(self, item: dict[str, Any]) -> int | None:
         """Number of the call that a recorded command belongs to."""
@@ -224,8 +222,8 @@ class CodeCell(Struct, eq=False):
                 left if piece is None else piece.text, exit_code=code,
                 ok=ok if code is None else code == 0, partial=piece is None,
             )  # fmt: skip
-            if piece is not None and piece.session is not None:
-                self.running[piece.session] = call
+            if piece is not None and piece.session is not None and call.action != "poll":
+                run.running[piece.session] = call
 
     def _own_pieces(self) -> tuple[dict[int, _Piece], list[str]]:
         """(number of a call -> its result as printed, what else was printed)."""

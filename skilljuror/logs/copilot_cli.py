@@ -53,8 +53,6 @@ class _Reader(RecordReader):
 
     def __init__(self, run: TrajectoryBuilder) -> None:
         super().__init__(run)
-        self._running: dict[str, CallBuilder] = {}
-        """Running commands by the shell id that read_bash polls."""
         self._waiting: list[CallBuilder] = []
         """Skill calls without a body so far."""
         self._ahead: Counter[str] = Counter()
@@ -96,9 +94,10 @@ class _Reader(RecordReader):
 
     def on_system_notification(self, data: dict[str, Any]) -> None:
         self.run.add_message(MAIN, "other", text_of(data, "content"))
+        command = self.run.running.get(str(as_dict(data, "kind").get("shellId")))
         code = as_count(data, "kind", "exitCode")
-        if as_str(data, "kind", "type") == "shell_completed" and code is not None:
-            self._end(data["kind"].get("shellId"), code)
+        if command is not None and code is not None:
+            command.end_with(code)
 
     def on_user_message(self, data: dict[str, Any]) -> None:
         """Read a prompt, without the Skills that wrap it."""
@@ -171,10 +170,7 @@ class _Reader(RecordReader):
         if self.run.find_call(key) is None:
             arguments = as_dict(given, "arguments")
             call = self.run.add_call(step, as_str(key), as_str(name), arguments)
-            polled = self._running.get(str(arguments.get("shellId")))
-            if call.action == "poll" and polled is not None:
-                call.fields["command"] = polled.fields.get("command")
-            elif call.action == "skill":
+            if call.action == "skill":
                 self._waiting.append(call)
 
     def on_tool_execution_start(self, data: dict[str, Any]) -> None:
@@ -184,10 +180,7 @@ class _Reader(RecordReader):
             self._call(step, data.get("toolCallId"), data.get("toolName"), data)
 
     def on_tool_execution_complete(self, data: dict[str, Any]) -> None:
-        call = self.run.find_call(data.get("toolCallId"))
-        if call is None:
-            self.run.skip("tool.execution_complete without call")
-            return
+        call = self.run.answered(data.get("toolCallId"), "tool.execution_complete")
         if data.get("success") is not True:
             call.result = self.run.result(text_of(data, "error", "message"), ok=False)
             return
@@ -195,9 +188,8 @@ class _Reader(RecordReader):
         call.result = self._result(call, text)
         running = _RUNNING.match(text)
         if running and call.action == "shell":
-            self._running[running[1]] = call
-        elif call.action == "poll" and call.result.exit_code is not None:
-            self._end(call.arguments.get("shellId"), call.result.exit_code)
+            self.run.running[running[1]] = call
+        self.run.end_polled(call, call.result.exit_code)
 
     def _result(self, call: CallBuilder, text: str) -> ToolResult:
         if call.action in {"shell", "poll"}:
@@ -209,12 +201,6 @@ class _Reader(RecordReader):
             clean, first = strip_line_numbers(text) or (None, None)
             return self.run.result(text, ok=True, clean=clean, first_line=first)
         return self.run.result(text, ok=True)
-
-    def _end(self, shell: Any, code: int) -> None:
-        """A poll's or notification's exit status is that of the command."""
-        command = self._running.get(str(shell))
-        if command is not None:
-            command.end_with(code)
 
 
 def _tail(name: str) -> str:

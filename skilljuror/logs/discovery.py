@@ -164,7 +164,6 @@ def names_of(source: FoundSource) -> tuple[str, ...]:
     names = {source.session or path}
     if link is not None:
         names |= {path, link.session, "" if link.by_path else link.child or "", link.origin or ""}
-        names.add(path_text(link.continuation) if link.continuation else "")
     return tuple(sorted({name.encode("utf-8", "replace").decode() for name in names - {""}}))
 
 
@@ -377,22 +376,15 @@ def join_session_files(sources: list[FoundSource], identify: Identify) -> list[F
 
     A file that the user named adds the files of its session from disk.
     """
-    links = _links(sources)
+    links = {index: source.link for index, source in enumerate(sources) if source.link is not None}
     parents = _parents(links.values())
     heads: dict[tuple[str | None, str], list[int]] = {}
     children: dict[int, Children] = {}
     taken: set[int] = set()
     for index, link in links.items():
         if link.child is None:
-            head = _first_part(
-                sources, links, heads.setdefault((sources[index].format, link.session), []), index
-            )
-            if head == index:
-                children[index] = {}
-            else:
-                path = sources[index].source.path
-                children[head][str(path)] = {path: None}
-                taken.add(index)
+            heads.setdefault((sources[index].format, link.session), []).append(index)
+            children[index] = {}
     for index, link in links.items():
         group = heads.get((sources[index].format, _root(link.session, parents)))
         if link.child is not None and group:
@@ -412,36 +404,6 @@ def join_session_files(sources: list[FoundSource], identify: Identify) -> list[F
         for index, source in enumerate(sources)
         if index not in taken
     ]
-
-
-def _links(sources: list[FoundSource]) -> dict[int, SessionLink]:
-    """Role of each source in its session; a head that another file continues in becomes that file's
-    child."""
-    links = {index: source.link for index, source in enumerate(sources) if source.link is not None}
-    heads = {sources[index].source.path: index for index, link in links.items() if not link.child}
-    parents = _parents(links.values())
-    for index, link in list(links.items()):
-        following = heads.get(link.continuation) if link.continuation else None
-        if following is None or sources[following].format != sources[index].format:
-            continue
-        own = links[following].session
-        if _root(link.session, parents) != own:
-            links[following] = replace(links[following], session=link.session, child=own)
-            parents[own] = link.session
-            del heads[sources[following].source.path]
-    return links
-
-
-def _first_part(
-    sources: list[FoundSource], links: dict[int, SessionLink], group: list[int], index: int
-) -> int:
-    """The head of which a head is a part, else itself, which joins the heads of the session."""
-    below = links[index].parts_below
-    for head in group:
-        if below is not None and links[head].parts_below == below:
-            return head
-    group.append(index)
-    return index
 
 
 def _parents(links: Iterable[SessionLink]) -> dict[str, str]:
@@ -470,53 +432,20 @@ def _nearest(sources: list[FoundSource], group: list[int], path: Path) -> int:
 
 def _add_neighbours(head: FoundSource, children: Children, identify: Identify) -> None:
     """Add the files of a named head's session from its folder."""
-    link = head.link
+    link, path = head.link, head.source.path
     if link is None or head.format is None:
         return
-    near = [head, *_neighbours(head, head.format, identify)]
-    links = _links(near)
-    parents = _parents(links.values())
-    # a named file stays a head, even if another file continues in it
-    parents.pop(link.session, None)
-    for index, other in links.items():
-        path = near[index].source.path
-        if index == 0 or _root(other.session, parents) != link.session:
-            continue
-        if other.child is not None:
+    paths = {
+        other
+        for other in parser(head.format).neighbours(path)
+        if other != path and other.is_file() and not other.is_symlink()
+    }
+    near = [other for other in map(identify, sorted(paths)) if other.format == head.format]
+    links = [(other.source.path, other.link) for other in near if other.link is not None]
+    parents = _parents(other for _, other in links)
+    for path, other in links:
+        if other.child is not None and _root(other.session, parents) == link.session:
             children.setdefault(other.child, {})[path] = None
-        elif other.parts_below is not None and other.parts_below == link.parts_below:
-            children[str(path)] = {path: None}
-
-
-def _neighbours(head: FoundSource, format: str, identify: Identify) -> Iterator[FoundSource]:
-    """Files of a format near a named one, and near its continuations."""
-
-    def candidates(path: Path) -> list[Path]:
-        near = {other for other in parser(format).neighbours(path) if other != path}
-        return sorted(other for other in near if other.is_file() and not other.is_symlink())
-
-    seen = {head.source.path}
-    waiting = [(head, candidates(head.source.path))]
-    while waiting:
-        source, near = waiting.pop()
-        following = _continuation(source)
-        for path in [*following, *near]:
-            if path in seen:
-                continue
-            seen.add(path)
-            other = identify(path)
-            if other.format == format:
-                yield other
-                waiting.append((other, candidates(path) if path in following else []))
-
-
-def _continuation(source: FoundSource) -> list[Path]:
-    """The continuation, if it exists and does not link out of the folder."""
-    path = source.link.continuation if source.link else None
-    if path is None or not path.is_file() or path.is_symlink():
-        return []
-    inside = path.resolve().is_relative_to(source.source.path.parent.resolve())
-    return [path] if inside else []
 
 
 def _with_siblings(head: FoundSource, children: Children) -> FoundSource:

@@ -280,10 +280,7 @@ class _StreamReader(RecordReader):
 
     def on_tool_result(self, record: dict[str, Any]) -> None:
         self._open = None
-        call = self.run.find_call(record.get("tool_id"))
-        if call is None:
-            self.run.skip("tool_result without call")
-            return
+        call = self.run.answered(record.get("tool_id"), "tool_result")
         text = as_str(record, "error", "message") or text_of(record, "output")
         ok = None if call.action == "shell" else True  # failing commands also have "success"
         call.result = self.run.result(text, ok=ok if record.get("status") == "success" else False)

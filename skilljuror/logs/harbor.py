@@ -32,9 +32,7 @@ from skilljuror.logs.records import (
     as_dicts,
     as_epoch,
     as_float,
-    as_list,
     as_str,
-    nested,
     remainder,
     unreadable,
 )
@@ -93,7 +91,6 @@ def read_result(folder: Path) -> HarborResult:
         id=as_str(given, "id") or str(given["trial_name"]),
         trial_name=str(given["trial_name"]),
         task_name=str(given["task_name"]),
-        task_path=as_str(given, "config", "task", "path"),
         task_checksum=as_str(given, "task_checksum"),
         reward=reward.value,
         rewards=reward.rewards,
@@ -103,13 +100,8 @@ def read_result(folder: Path) -> HarborResult:
         message=_gist(as_str(given, "exception_info", "exception_message") or ""),
         agent=as_str(info, "name") or as_str(config, "name"),
         agent_version=None if version == "unknown" else version,
-        agent_import_path=as_str(config, "import_path"),
         model=as_str(info, "model_info", "name") or as_str(config, "model_name"),
-        provider=as_str(info, "model_info", "provider"),
         environment=as_str(environment, "type") or as_str(environment, "import_path"),
-        skills=tuple(str(skill) for skill in as_list(config, "skills")),
-        skills_loaded=_names(nested(outcome, "metadata", "skills_loaded")),
-        references_loaded=_names(nested(outcome, "metadata", "references_loaded")),
         cost_usd=as_float(outcome, "cost_usd"),
         started_at=as_epoch(given, "started_at"),
         finished_at=as_epoch(given, "finished_at"),
@@ -180,10 +172,6 @@ def _as_harbor(given: dict[str, Any]) -> dict[str, Any]:
 
 def _is_result(given: dict[str, Any]) -> bool:
     return bool(as_str(given, "task_name") and as_str(given, "trial_name"))
-
-
-def _names(given: Any) -> tuple[str, ...] | None:
-    return tuple(str(name) for name in given) if isinstance(given, list) else None
 
 
 def _gist(message: str) -> str | None:

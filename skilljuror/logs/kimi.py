@@ -85,9 +85,7 @@ class _Reader(RecordReader):
     def on_tool_result(self, event: dict[str, Any]) -> None:
         """Read a result; its message says what the output leaves open."""
         call = self._calls.get(as_str(event, "toolCallId"))
-        if call is None:
-            self.run.skip("tool.result without call")
-            return
+        call = call or self.run.answered(None, "tool.result")
         given = as_dict(event, "result")
         output, note = text_of(given, "output"), text_of(given, "message")
         ok = given.get("isError") is not True

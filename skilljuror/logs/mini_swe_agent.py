@@ -162,10 +162,7 @@ class _Reader(RecordReader):
         self.run.add_call(step, as_str(key), as_str(function, "name"), arguments)
 
     def on_tool(self, record: dict[str, Any]) -> None:
-        call = self.run.find_call(record.get("tool_call_id") or record.get("call_id"))
-        if call is None:
-            self.run.skip("result without call")
-            return
+        call = self.run.answered(record.get("tool_call_id") or record.get("call_id"), "result")
         text = text_of(record, "content") or text_of(record, "output")
         call.result = read_result(self.run, call, text, as_dict(record, "extra"))
 

@@ -222,12 +222,6 @@ class OpenCodeDatabase(RecordParser):
 
     def _sessions(self, source: Source, database: sqlite3.Connection) -> Iterator[Trajectory]:
         database.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        (state,) = database.execute("PRAGMA quick_check(1)").fetchone()
-        if state != "ok":
-            raise unreadable(
-                source.path,
-                f"is not a whole database ({state}); read it again when OpenCode is idle",
-            )
         sessions = {row[0]: row for row in database.execute(_SESSIONS)}
         for session, parent, directory, version in sessions.values():
             if parent in sessions:

@@ -134,10 +134,7 @@ class _Reader(RecordReader):
         self.run.add_call(step, as_str(event, "tool_call_id"), name, given)
 
     def on_ObservationEvent(self, event: dict[str, Any]) -> None:
-        call = self.run.find_call(event.get("tool_call_id"))
-        if call is None:
-            self.run.skip("observation without call")
-            return
+        call = self.run.answered(event.get("tool_call_id"), "observation")
         given = as_dict(event, "observation")
         text = text_of(given, "content")
         footer = _FOOTER.search(text) if call.action == "skill" else None
@@ -152,10 +149,9 @@ class _Reader(RecordReader):
             call.result = self.run.result(text, ok=True, clean=text[: footer.start()])
 
     def on_AgentErrorEvent(self, event: dict[str, Any]) -> None:
-        call = self.run.find_call(event.get("tool_call_id"))
-        if call is not None:
-            text = text_of(event.get("error") or event.get("rejection_reason"))
-            call.result = self.run.result(text, ok=False)
+        call = self.run.answered(event.get("tool_call_id"), "observation")
+        text = text_of(event.get("error") or event.get("rejection_reason"))
+        call.result = self.run.result(text, ok=False)
 
     on_UserRejectObservation = on_AgentErrorEvent
 

@@ -74,11 +74,8 @@ class _Reader(RecordReader):
         if role == "assistant":
             self._assistant(as_str(record, "id"), message)
         elif role == "toolResult":
-            call = self.run.find_call(message.get("toolCallId"))
-            if call is None:
-                self.run.skip("toolResult without call")
-            else:
-                call.result = self._result(call, message)
+            call = self.run.answered(message.get("toolCallId"), "toolResult")
+            call.result = self._result(call, message)
         elif role == "user":
             self._prompt(text_of(message, "content"))
         elif role == "bashExecution" and message.get("excludeFromContext") is not True:

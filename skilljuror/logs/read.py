@@ -14,10 +14,7 @@ from skilljuror.base.trajectory import AgentTraits, Trajectory
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import Parser, SessionLink, Source
 from skilljuror.logs.records import (
-    as_dict,
     as_dicts,
-    as_list,
-    as_str,
     nested,
     parse_head,
     unreadable,
@@ -114,8 +111,8 @@ def traits_of(agent: str | None) -> AgentTraits:
     return AgentTraits()
 
 
-# Logs of other programs: those that a parser would claim although it reads hardly anything of them
-# (an iFlow session has Claude Code's envelope), and those that people have at hand.
+# Logs of other programs that a parser would claim although it reads hardly anything of them: an iFlow
+# session has Claude Code's envelope.
 
 
 def unread_kind(source: Source) -> str | None:
@@ -124,25 +121,13 @@ def unread_kind(source: Source) -> str | None:
     for kind, needles, is_one in _RECORDS:
         if any(map(is_one, head.objects(*needles))):
             return kind
-    first = head.first or _flat(head.items)
-    return next((kind for kind, is_one in _FIRST_OBJECTS if is_one(first)), None)
-
-
-def _flat(events: Any) -> dict[str, Any]:
-    """The first of some events; old histories contain [action, observation] pairs."""
-    first = as_list(events)[:1]
-    return as_dict((as_list(first[0]) or first)[0]) if first else {}
+    return None
 
 
 def _opens(record: dict[str, Any], *members: str) -> bool:
     """Whether it opens a stream like Claude Code's, with these members."""
     named = {record.get("type"), record.get("subtype")} == {"system", "init"}
     return named and record.keys() >= {*members}
-
-
-def _is_openhands(event: dict[str, Any]) -> bool:
-    """Whether it is an event of OpenHands before version 1."""
-    return "source" in event and bool(as_str(event, "action") or as_str(event, "observation"))
 
 
 _IsOne = Callable[[dict[str, Any]], object]
@@ -154,24 +139,9 @@ _RECORDS: tuple[tuple[str, tuple[bytes, ...], _IsOne], ...] = (
      lambda record: _opens(record, "qwen_code_version")),
     ("Cursor stream", (b'"init"', b'"apiKeySource"'),
      lambda record: _opens(record, "apiKeySource") and "tools" not in record),
-    ("Factory Droid stream", (b'"init"', b'"message"'),
-     lambda record: record.get("type") == "message" and {"role", "text", "session_id"} <= record.keys()),
     ("iFlow session", (b'"uuid"', b'"session-'),
      lambda record: "uuid" in record and str(record.get("sessionId")).startswith("session-")),
     ("TraeX session", (b'"session_meta"', b'"trae'),
      lambda record: nested(record, "payload", "model_provider") in ("trae", "traex")),
-    ("Kimi CLI wire log", (b'"message"', b'"payload"'),
-     lambda record: "timestamp" in record and "payload" in as_dict(record, "message")),
 )  # fmt: skip
 """Kind, what the first bytes of a file contain, and whether one of its first records is of that kind."""
-_FIRST_OBJECTS: tuple[tuple[str, _IsOne], ...] = (
-    ("OpenHands V0 events", _is_openhands),
-    ("OpenHands V0 output",
-     lambda first: "instance_id" in first and _is_openhands(_flat(first.get("history")))),
-    ("SWE-agent .traj",
-     lambda first: {"trajectory", "environment"} <= first.keys() or "agent" in _flat(first.get("history"))),
-    ("BenchFlow log",
-     lambda first: ((first.get("phase") in ("agent", "verifier") and "type" in first)
-                    or {"request", "response"} <= first.keys())),
-)  # fmt: skip
-"""Kind -> whether the first object of a file is of that kind."""

@@ -13,11 +13,10 @@ import math
 import re
 import sys
 import zlib
-from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from errno import EFBIG, EIO
+from errno import EIO
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
@@ -35,8 +34,6 @@ else:
 
 MAX_COUNT = 2**53
 """Larger numbers are not valid counts."""
-MAX_DECODED = 1 << 30
-"""Maximum bytes of a decoded log: a few kilobytes can decode to terabytes."""
 HEAD_BYTES = 64 * 1024
 LONG_HEAD_BYTES = 4 * 1024 * 1024
 """Head size for a second look at JSON files: a screenshot can come first."""
@@ -97,11 +94,7 @@ def as_float(value: Any, *keys: str) -> float | None:
     value = nested(value, *keys) if keys else value
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
+    return float(value) if math.isfinite(value) else None
 
 
 def as_count(value: Any, *keys: str) -> int | None:
@@ -208,24 +201,14 @@ def decode_glued(line: bytes) -> tuple[list[Any], bool]:
 
 
 def parse_partial(text: str) -> Any:
-    """Decode the valid beginning of a JSON text: incomplete strings and numbers are dropped,
-    incomplete objects and lists are kept. None without any value."""
+    """Decode JSON text that may be cut off: incomplete strings and numbers are dropped, incomplete
+    objects and lists are kept. None if it is not JSON."""
     data = text.lstrip(_PADDING).encode()
-    if _begins_json(data):
-        return from_json(data, partial_mode=True)
     data = _HALF_CHARACTERS.sub(lambda match: b"?" if match[1] else match[0], data)
-    wrong_from = bisect_left(
-        range(1, len(data) + 1), True, key=lambda end: not _begins_json(data[:end])
-    )
-    return from_json(data[:wrong_from], partial_mode=True) if wrong_from else None
-
-
-def _begins_json(data: bytes) -> bool:
     try:
-        from_json(data, partial_mode=True)
+        return from_json(data, partial_mode=True) if data else None
     except ValueError:
-        return False
-    return True
+        return None
 
 
 # Files
@@ -278,11 +261,10 @@ def _open_decoded(path: Path) -> Any:
 
 
 class _Decoded(io.RawIOBase):
-    """Decoded bytes of a file, up to MAX_DECODED. Where the file is cut off, they end."""
+    """Decoded bytes of a file. Where the file is cut off, they end."""
 
     def __init__(self, raw: Any, decoded: Any) -> None:
         self._raw, self._decoded = raw, decoded
-        self._read = 0
 
     def readable(self) -> bool:
         return True
@@ -294,10 +276,6 @@ class _Decoded(io.RawIOBase):
             data = b""
         except (OSError, zlib.error, zstd.ZstdError) as error:
             raise OSError(EIO, f"damaged: {error}") from error
-        self._read += len(data)
-        if self._read > MAX_DECODED:
-            problem = f"decodes to more than {MAX_DECODED >> 20:,} MiB; decompress and divide it"
-            raise OSError(EFBIG, problem)
         buffer[: len(data)] = data
         return len(data)
 
@@ -334,10 +312,7 @@ class JsonLines:
 
 
 class JsonDocument:
-    """A file that is one JSON document; `complete` is False if it was cut off.
-
-    White space and the order of keys do not matter.
-    """
+    """A file that is one JSON document; `complete` is False if it was cut off."""
 
     def __init__(self, path: Path) -> None:
         with open_log(path) as log:
@@ -357,7 +332,6 @@ class JsonDocument:
             self.value = without_surrogates(self.value)
             if not isinstance(self.value, dict | list):
                 raise unreadable(path, "is not valid JSON") from None
-        sort_keys(self.value)
 
     def elements(self, items: Any) -> Iterator[tuple[int, Any]]:
         """Yield the items of a list with 1-based numbers that count on from earlier lists of the
@@ -366,19 +340,6 @@ class JsonDocument:
             first = self._taken + 1
             self._taken += len(items)
             yield from enumerate(items, first)
-
-
-def sort_keys(value: Any) -> None:
-    """Sort the keys of every object, without recursion because logs may be deeply nested."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, dict):
-            for key in sorted(item):
-                item[key] = item.pop(key)
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
 
 
 # First bytes
@@ -442,6 +403,4 @@ def first_broken_line(head: bytes, *, whole: bool) -> int | None:
             json.loads(line.strip() or b"0")
         except ValueError:
             return number
-        except RecursionError:  # too deep for any real log, but still JSON
-            return None
     return None

@@ -6,7 +6,7 @@ file, its expected tokens are root + Σ share · tokens of the file. Scripts and
 
 import shlex
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +19,8 @@ from skilljuror.base.skill import Bundle, missing_root
 from skilljuror.layouts.build.build import BuildInProgress, PlanEngine, transforms_by_name
 from skilljuror.layouts.build.folder import safe_target
 from skilljuror.layouts.build.manifests import CONTEXT_LIMIT, READ_LIMIT, SMALL_FILE
-from skilljuror.skill.bundles.revision import load_named
+from skilljuror.report.headline import say
+from skilljuror.skill.revision import load_named
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import run
 
@@ -29,11 +30,6 @@ SHARES = (0.0, 0.25, 0.5, 1.0)
 """Shares of runs that open each file, if nothing was observed."""
 WORTH_SHARE, WORTH_TOKENS = 0.1, SMALL_FILE
 """A layout is worth a study if it saves this share of your tokens, and this many of them."""
-TOO_LONG = {
-    "over_read_limit": f"for one read (over {READ_LIMIT:,} tokens)",
-    "over_context": f"for an agent to hold (over {CONTEXT_LIMIT:,} tokens)",
-}
-"""Feasibility of a page -> for what it is too long."""
 OBSERVED = "observed"
 """Condition of foreign runs."""
 Decision = Literal["nothing", "keep", "study", "several"]
@@ -103,42 +99,61 @@ def advise(skill: str, study: Path | None = None) -> Advice:
     bundle = load_named(skill)
     if not bundle.skills:
         raise BundleError(f"{skill!r} {missing_root(bundle.files)}", file=skill, field="skill")
-    with tempfile.TemporaryDirectory(prefix="skilljuror-advise-") as place:
-        safe_target(Path(place), Path(skill))
-        record, failed = _build(bundle, Path(place))
+    record, failed = _build(skill, bundle)
     manifests = {manifest.variant: manifest for manifest in record.variants}
     openings = Openings(study, bundle, manifests) if study else None
-    yours = manifests.get(YOURS, record.source)
+    source = manifests.get(YOURS, record.source)
     layouts = {
-        name: _layout(manifests[name], yours, openings) for name in LAYOUTS if name in manifests
+        name: _layout(manifests[name], source, openings) for name in LAYOUTS if name in manifests
     }
-    decision, first = _decide(skill, bundle, layouts, manifests, failed)
-    second = openings.sentence(layouts) if openings else _about_page(layouts, manifests)
-    on_disk = skill if Path(skill).exists() else skill.partition(":")[2]  # of REV:PATH
-    third = (
-        "Only a study shows whether agents open the right files, and pass: skilljuror init --task my-task"
-        f" --skill {shlex.quote(on_disk)} --out study.yaml."
-    )
-    more = {"nothing": [], "several": []}.get(decision, [*([second] if second else []), third])
+    yours, pd, page = (layouts.get(name) for name in (YOURS, PD, PAGE))
+    decision: Decision
+    if len(bundle.skills) > 1:
+        decision = "several"
+    elif yours is None:
+        decision = "keep"
+    elif pd is None or manifests[PD].pd_worth or not pd.on_demand:
+        decision = "nothing"
+    else:
+        decision = "study" if pd.verdict == "pass" and _saves(pd, yours) else "keep"
+    one = f"{skill.rstrip('/')}/{bundle.skills[0].directory}"
+    ask = f"ask about one Skill, such as skilljuror advise {shlex.quote(one)}"
+    ask = "unpack the file, and ask about one Skill" if Path(skill).is_file() else ask
+    answer = [say(
+        "advise_decision", decision=decision, yours=yours, pd=pd, failed=failed.get(PD),
+        skills=len(bundle.skills), ask=ask,
+    )]  # fmt: skip
+    if decision in {"keep", "study"}:
+        if openings:
+            answer.append(say("advise_observed", yours=yours, pd=pd, **openings.basis()))
+        elif page:
+            answer.append(say(
+                "advise_page", page=page, feasibility=manifests[PAGE].feasibility,
+                read_limit=READ_LIMIT, context_limit=CONTEXT_LIMIT,
+            ))  # fmt: skip
+        on_disk = skill if Path(skill).exists() else skill.partition(":")[2]  # of REV:PATH
+        answer.append(say("advise_study", skill=shlex.quote(on_disk)))
     return Advice(
-        skill, tuple(one.name for one in bundle.skills), record.tokenizer, decision, (first, *more),
+        skill, tuple(each.name for each in bundle.skills), record.tokenizer, decision, tuple(answer),
         tuple(layouts.values()), failed,
     )  # fmt: skip
 
 
-def _build(bundle: Bundle, place: Path) -> tuple[BuildRecord, dict[str, str]]:
+def _build(skill: str, bundle: Bundle) -> tuple[BuildRecord, dict[str, str]]:
     """Build every layout that can be built; with the reason of each that cannot."""
-    build, engine = BuildInProgress(bundle, place), PlanEngine({})
     failed: dict[str, str] = {}
-    for name, transform in transforms_by_name(LAYOUTS).items():
-        if transform.parent in failed:
-            failed[name] = failed[transform.parent]
-            continue
-        try:
-            engine.make(build, transform)
-        except TransformError as error:
-            failed[name] = error.message
-    return build.finish(engine, LAYOUTS), failed
+    with tempfile.TemporaryDirectory(prefix="skilljuror-advise-") as place:
+        safe_target(Path(place), Path(skill))
+        build, engine = BuildInProgress(bundle, Path(place)), PlanEngine({})
+        for name, transform in transforms_by_name(LAYOUTS).items():
+            if transform.parent in failed:
+                failed[name] = failed[transform.parent]
+                continue
+            try:
+                engine.make(build, transform)
+            except TransformError as error:
+                failed[name] = error.message
+        return build.finish(engine, LAYOUTS), failed
 
 
 def _layout(
@@ -187,50 +202,6 @@ def cheaper_at(root: int, demand: int) -> str:
     return f"{side} {100 * -root / demand:.0f} %"
 
 
-def _decide(
-    skill: str,
-    bundle: Bundle,
-    layouts: Mapping[str, Layout],
-    manifests: Mapping[str, VariantManifest],
-    failed: Mapping[str, str],
-) -> tuple[Decision, str]:
-    """The decision, and the sentence that says it."""
-    if len(bundle.skills) > 1:
-        one = shlex.quote(f"{skill.rstrip('/')}/{bundle.skills[0].directory}")
-        ask = f"ask about one Skill, such as skilljuror advise {one}."
-        ask = "unpack the file, and ask about one Skill." if Path(skill).is_file() else ask
-        few = f"The folder has {len(bundle.skills)} Skills, and a run opens only some of them"
-        return "several", f"{few}: {ask}"
-    yours, pd = layouts.get(YOURS), layouts.get(PD)
-    if yours is None:
-        return "keep", "Leave it as it is: no other layout can be built."
-    if pd is None or manifests[PD].pd_worth or not pd.on_demand:
-        return "nothing", f"Leave it as it is: {_why_nothing(yours, pd, failed.get(PD))}."
-    if pd.verdict != "pass":
-        return "keep", "Leave it as it is: pd does not pass the gates on this Skill; skilljuror build lists the findings."  # fmt: skip
-    if _saves(pd, yours):
-        return "study", (
-            f"Keep yours for now, and test pd: its root has {pd.root_tokens:,} tokens, yours"
-            f" {yours.root_tokens:,}; a run reads {_change(pd, yours, 0)} if it opens none of the files,"
-            f" {_change(pd, yours, -1)} if it opens all."
-        )
-    return "keep", (
-        f"Leave it as it is: its root has {yours.root_tokens:,} tokens, and that of pd would have"
-        f" {pd.root_tokens:,}."
-    )
-
-
-def _why_nothing(yours: Layout, pd: Layout | None, failed: str | None) -> str:
-    size = f"the root has {yours.root_tokens:,} tokens"
-    if count := len(yours.on_demand):
-        size += f" and {count} file{'' if count == 1 else 's'} on demand {yours.demand_tokens:,}"
-    if pd is None:
-        return f"pd cannot be built ({failed}); {size}"
-    if pd.on_demand:
-        return f"{size}, too little to open on demand"
-    return f"{size}, and no part can move to a file that is opened on demand"
-
-
 def _saves(pd: Layout, yours: Layout) -> bool:
     """Whether pd saves enough at the observed shares; if they leave it open, in a run that opens no file."""
 
@@ -243,33 +214,6 @@ def _saves(pd: Layout, yours: Layout) -> bool:
         if not saves_enough(pd.expected[0], yours.expected[1]):
             return False
     return saves_enough(pd.root_tokens, yours.root_tokens)
-
-
-def _change(layout: Layout, yours: Layout, place: int) -> str:
-    tokens, your_tokens = layout.at_share[place], yours.at_share[place]
-    surplus = tokens - your_tokens
-    if not round(surplus):
-        return "as many tokens"
-    part = f" ({100 * abs(surplus) / your_tokens:.0f} %)" if your_tokens else ""
-    return f"{abs(surplus):,.0f} tokens{part} {'more' if surplus > 0 else 'fewer'}"
-
-
-def _about_page(layouts: Mapping[str, Layout], manifests: Mapping[str, VariantManifest]) -> str:
-    page = layouts.get(PAGE)
-    if page is None:
-        return ""
-    if limit := TOO_LONG.get(str(manifests[PAGE].feasibility)):
-        return f"One page (flat-files) is too long {limit}."
-    when = {
-        "never": "never fewer than yours",
-        "always": "always fewer than yours",
-        "same": "as many as yours",
-    }.get(page.cheaper, f"fewer than yours if a run opens each file with a share {page.cheaper}")
-    more = f" and up to {page.demand_tokens:,} of templates" if page.demand_tokens else ""
-    return (
-        f"One page (flat-files) reads {page.root_tokens:,} tokens in every run{more}, {when}; an agent cannot"
-        " miss a page there."
-    )
 
 
 _OFFERED = """
@@ -331,39 +275,21 @@ class Openings:
         clusters = max(row["clusters"] for row in frames.values())
         return ReadFile(file.path, file.tokens, opened, runs, clusters)
 
-    def sentence(self, layouts: Mapping[str, Layout]) -> str:
-        """Say what a run reads at the observed shares, of which runs, and what is unknown about them."""
-        if not self.rows:
-            return f"No run in {self._study} opened this Skill, so the shares of its files are unknown."
+    def basis(self) -> dict[str, Any]:
+        """Return what the shares rest on: runs, and what is unknown about them."""
         runs = {(row["skill"], row["condition"]): row["runs"] for row in self.rows}
-        basis = [f"{sum(runs.values())} runs opened it"]
-        basis += [*self._caveats()]
-        yours, pd = layouts.get(YOURS), layouts.get(PD)
-        if yours is None or pd is None or not (yours.expected and pd.expected):
-            return f"At the observed shares ({'; '.join(basis)}) no layouts can be compared."
-        if any(file.share is None for file in (*pd.on_demand, *yours.on_demand)):
-            basis.append("of files that no run was offered, the share may be anything")
-        return (
-            f"At the observed shares ({'; '.join(basis)}) a run reads {tokens_between(pd.expected)} tokens of pd,"
-            f" and {tokens_between(yours.expected)} of yours."
-        )
-
-    def _caveats(self) -> Iterator[str]:
-        if self._scripted:
-            yield "a scripted policy ran, no language model, so its shares say nothing about real agents"
-        if any(row["condition"] == OBSERVED for row in self.rows):
-            yield "the logs do not identify the version of the Skill"
-        for condition, variant in dict.fromkeys((row["condition"], row["variant"]) for row in self.rows):  # fmt: skip
-            if condition != OBSERVED and not self._offered.get(variant, set()) <= self._texts:
-                yield f"condition {condition} offered a different version of the Skill"
+        arms = dict.fromkeys((row["condition"], row["variant"]) for row in self.rows)
+        different = [
+            condition
+            for condition, variant in arms
+            if condition != OBSERVED and not self._offered.get(variant, set()) <= self._texts
+        ]
+        return {
+            "study": self._study, "runs": sum(runs.values()), "scripted": self._scripted,
+            "logs": any(condition == OBSERVED for condition, _ in arms), "different": different,
+        }  # fmt: skip
 
 
 def _tail(skill: Any) -> str:
     """Name of a Skill without its plugin."""
     return str(skill).rpartition(":")[2]
-
-
-def tokens_between(ends: tuple[float, float]) -> str:
-    """A number of tokens, or the lowest and the highest."""
-    low, high = (f"{end:,.0f}" for end in ends)
-    return low if low == high else f"{low} to {high}"

@@ -2,6 +2,7 @@
 a comment, annotations of GitHub, SARIF."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -84,27 +85,21 @@ class FoldedFinding(NamedTuple):
     @property
     def what(self) -> str:
         """Return the finding in one sentence."""
-        count = len(self.findings) - 1
-        more = (
-            f" (with {count} more finding{'s' if count > 1 else ''} of its lines)" if count else ""
-        )
-        return self.finding.message + more
+        if count := len(self.findings) - 1:
+            return f"{self.finding.message} (with {_count(count, 'more finding')} of its lines)"
+        return self.finding.message
 
     @property
     def texts(self) -> list[tuple[str, str]]:
         """(− or +, line), both texts; of lines in a row the first few."""
-        told = [self.finding] if self.finding.rule in _WHOLE else self.findings[:MAX_LINES]
+        whole = self.finding.rule in _WHOLE
         shown = [
             (sign, line)
-            for one in told
-            for sign, text in (("−", one.source_text), ("+", one.variant_text))
+            for finding in self.findings[: 1 if whole else MAX_LINES]
+            for sign, text in (("−", finding.source_text), ("+", finding.variant_text))
             for line in (text or "").splitlines()
         ]
-        return (
-            shown
-            if told == [self.finding] or len(self.findings) <= MAX_LINES
-            else [*shown, ("", "…")]
-        )
+        return shown if whole or len(self.findings) <= MAX_LINES else [*shown, ("", "…")]
 
 
 def side_of(finding: Finding) -> Side:
@@ -123,41 +118,44 @@ def folded(findings: Iterable[Finding]) -> list[FoldedFinding]:
     for one in sorted((one for one in given if one.line), key=lambda one: one.line or 0):
         above = whole.get((one.file, one.rule))
         row = groups[id(above)] if above else last.get((one.file, one.rule))
-        if row and (above or (one.rule in _LINES and _next(row[-1], one))):
+        near = row and (one.line or 0) - (row[-1].line or 0) <= 1
+        if row and (above or (one.rule in _LINES and near)):
             row += groups.pop(id(one))
         else:
             last[one.file, one.rule] = groups[id(one)]
     return [FoldedFinding(tuple(group)) for group in groups.values()]
 
 
-def _next(before: Finding, after: Finding) -> bool:
-    return (after.line or 0) - (before.line or 0) <= 1
-
-
 def as_text(report: AuditReport) -> str:
     """One line per section and the diffs of scripts, then the verdict; with `details` every finding."""
-    lines = section_lines(report)
-    for diff in _diffs(report):
-        lines += ["", *diff]
-    if report.details:
-        for one in folded(report.judged.own):
-            found = one.finding
-            lines += ["", f"{found.severity:<7} {found.rule}  {_where(report, found)}"]
-            lines += [
-                f"        {one.what}",
-                *(f"        {sign} {text}" for sign, text in one.texts),
-            ]
-            lines.append(f"        id {found.id}")
-            if found.waived:
-                lines.append(f"        accepted: {found.waived}")
-    elif report.judged.own:
+    lines, own = section_lines(report), report.judged.own
+    scripts = (one for one in own if one.rule == "knowledge.file-changed" and not one.waived)
+    for one in scripts:
+        lines += ["", f"changed lines of {report.path_of('variant', one.file)}:"]
+        for sign, text in (("−", one.source_text), ("+", one.variant_text)):
+            changed = (text or "").splitlines()
+            lines += [f"  {sign} {line}" for line in changed[:MAX_LINES]]
+            if (rest := len(changed) - MAX_LINES) > 0:
+                lines.append(f"  {sign} … {rest} more lines (--details)")
+    for row in folded(own) if report.details else ():
+        found = row.finding
+        lines += [
+            "", f"{found.severity:<7} {found.rule}  {_where(report, found)}", f"        {row.what}",
+            *(f"        {sign} {text}" for sign, text in row.texts), f"        id {found.id}",
+            *([f"        accepted: {found.waived}"] if found.waived else []),
+        ]  # fmt: skip
+    if own and not report.details:
         lines.append("every finding with its id: --details")
     return "\n".join([*lines, report.verdict_line])
 
 
 def section_lines(report: AuditReport) -> list[str]:
     """One line for each section that decides or informs, and one for each file that text moved to."""
-    gone = [one for one in report.sections if _is_gone(one)]
+    gone = [
+        one
+        for one in report.sections
+        if one.lost and not one.moved_to and one.verdict == "review"  # none of its texts was a duty
+    ]
     gone = gone if len(gone) > MAX_GONE else []
     lines = [
         f"{'info' if one.verdict == 'pass' else one.verdict:<7}{_place(report, one)}: {text}"
@@ -174,11 +172,6 @@ def section_lines(report: AuditReport) -> list[str]:
         paths = ", ".join(report.path_of("variant", file) for file in target.split(", "))
         lines.append(f"moved  {_titles(sections)} → {paths}")
     return lines
-
-
-def _is_gone(change: SectionChange) -> bool:
-    """Whether a section and all its texts were removed, and none of them was a duty."""
-    return change.lost and not change.moved_to and change.verdict == "review"
 
 
 def _titles(sections: Sequence[SectionChange]) -> str:
@@ -256,27 +249,6 @@ def _short(text: str) -> str:
     return text if len(text) <= MAX_EXAMPLE else f"{text[: MAX_EXAMPLE - 1]}…"
 
 
-def _diffs(report: AuditReport) -> list[list[str]]:
-    """The changed lines of each script, at most `MAX_LINES` of each side."""
-    blocks = []
-    for one in report.judged.own:
-        if one.rule == "knowledge.file-changed" and not one.waived:
-            head = f"changed lines of {report.path_of('variant', one.file)}:"
-            blocks.append([
-                head,
-                *_changed_lines("−", one.source_text),
-                *_changed_lines("+", one.variant_text),
-            ])
-    return blocks
-
-
-def _changed_lines(sign: str, text: str | None) -> list[str]:
-    lines = (text or "").splitlines()
-    rest = len(lines) - MAX_LINES
-    more = [f"  {sign} … {rest} more lines (--details)"] if rest > 0 else []
-    return [*(f"  {sign} {line}" for line in lines[:MAX_LINES]), *more]
-
-
 def _where(report: AuditReport, finding: Finding) -> str:
     side = side_of(finding)
     line = f":{finding.line}" if finding.line else ""
@@ -285,14 +257,17 @@ def _where(report: AuditReport, finding: Finding) -> str:
 
 def as_markdown(report: AuditReport) -> str:
     """A comment for a review: verdict and sections, with findings and moves folded."""
-    judged = report.judged
-    lines = [f"### {escaped(report.variant)}: {judged.verdict}", "", _summary(report), ""]
+    judged, count = report.judged, len(report.judged.own)
+    summary = "No text was lost, added or changed in meaning."
+    if count:
+        accepted = f", {len(judged.waived)} accepted" if judged.waived else ""
+        decided = f" Decided by: {', '.join(report.reasons)}." if report.reasons else ""
+        summary = f"{_count(count, 'finding')} under policy `{judged.policy}`{accepted}.{decided}"
+    lines = [f"### {escaped(report.variant)}: {judged.verdict}", "", summary, ""]
     lines += [f"- {escaped(line)}" for line in section_lines(report)]
-    found = folded(judged.own)
-    if found:
-        shown = found[:MAX_SHOWN]
-        lines += ["", f"<details><summary>{_count(len(judged.own), 'finding')}</summary>", ""]
-        for one in shown:
+    if found := folded(judged.own):
+        lines += ["", f"<details><summary>{_count(count, 'finding')}</summary>", ""]
+        for one in found[:MAX_SHOWN]:
             lines += [
                 f"**{one.finding.rule}** ({one.finding.severity}) · {escaped(_where(report, one.finding))}"
                 f" · `{one.finding.id}`",
@@ -305,7 +280,7 @@ def as_markdown(report: AuditReport) -> str:
         lines += ["", "<details><summary>What moved where</summary>", ""]
         lines += ["| from | section | to | units |", "|---|---|---|---:|"]
         lines += [
-            f"| `{source}` | {_cell(section)} | `{target}` | {units} |"
+            f"| `{source}` | {escaped(' '.join(section.split()))} | `{target}` | {units} |"
             for source, section, target, units in report.moves
         ]
         lines += ["", "</details>"]
@@ -316,35 +291,18 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _summary(report: AuditReport) -> str:
-    count = len(report.judged.own)
-    if not count:
-        return "No text was lost, added or changed in meaning."
-    decided = f" Decided by: {', '.join(report.reasons)}." if report.reasons else ""
-    found = _count(count, "finding")
-    accepted = f", {len(report.judged.waived)} accepted" if report.judged.waived else ""
-    return f"{found} under policy `{report.judged.policy}`{accepted}.{decided}"
-
-
 def _fence(one: FoldedFinding) -> list[str]:
+    """The texts as a diff, in a fence longer than any in them."""
     shown = [f"{'-' if sign == '−' else sign or ' '} {text}" for sign, text in one.texts]
-    longest = max((len(run) for line in shown for run in _ticks(line)), default=0)
+    longest = max((len(ticks) for line in shown for ticks in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}diff", *shown, fence] if shown else []
-
-
-def _ticks(line: str) -> list[str]:
-    return "".join(c if c == "`" else " " for c in line).split()
 
 
 def escaped(text: str) -> str:
     """Text of a Skill is shown, never obeyed: no markup, no mention of a person."""
     marked = "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else c for c in text)
     return marked.replace("@", "@\u200b")
-
-
-def _cell(text: str) -> str:
-    return escaped(" ".join(text.split()))
 
 
 def as_github(report: AuditReport) -> str:
@@ -371,29 +329,25 @@ def _property(text: str) -> str:
 
 def as_sarif(report: AuditReport) -> str:
     """SARIF 2.1.0, for code scanning."""
-    found = folded(report.judged.own)
-    rules = sorted({one.finding.rule for one in found})
-    driver = {"name": "skilljuror", "rules": [{"id": rule} for rule in rules]}
-    run = {"tool": {"driver": driver}, "results": [_sarif_result(report, one) for one in found]}
+    results: list[dict[str, Any]] = []
+    for one in folded(report.judged.own):
+        found, lost = one.finding, side_of(one.finding) == "source"
+        uri = report.path_of("variant", "" if lost else found.file)
+        place: dict[str, Any] = {"artifactLocation": {"uri": uri}}
+        if found.line and not lost:
+            place["region"] = {"startLine": found.line}
+        texts = "".join(f"\n{sign} {text}" for sign, text in one.texts)
+        results.append({
+            "ruleId": found.rule,
+            "level": _LEVELS[found.severity],
+            "message": {"text": one.what + texts},
+            "locations": [{"physicalLocation": place}],
+            "partialFingerprints": {"finding/v1": found.id},
+        })
+    rules = [{"id": rule} for rule in sorted({result["ruleId"] for result in results})]
+    driver = {"name": "skilljuror", "rules": rules}
+    run = {"tool": {"driver": driver}, "results": results}
     return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
-
-
-def _sarif_result(report: AuditReport, one: FoldedFinding) -> dict[str, Any]:
-    found = one.finding
-    lost = side_of(found) == "source"
-    place: dict[str, Any] = {
-        "artifactLocation": {"uri": report.path_of("variant", "" if lost else found.file)}
-    }
-    if found.line and not lost:
-        place["region"] = {"startLine": found.line}
-    texts = "".join(f"\n{sign} {text}" for sign, text in one.texts)
-    return {
-        "ruleId": found.rule,
-        "level": _LEVELS[found.severity],
-        "message": {"text": one.what + texts},
-        "locations": [{"physicalLocation": place}],
-        "partialFingerprints": {"finding/v1": found.id},
-    }
 
 
 FORMATS = {"text": as_text, "markdown": as_markdown, "github": as_github, "sarif": as_sarif}

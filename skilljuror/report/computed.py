@@ -164,9 +164,9 @@ def names(text: str) -> tuple[str, ...]:
 def documentation(name: str) -> Query:
     """What a question, or a computed table, says of itself; the SQL of a computed table is that of
     the question it starts from."""
-    if name not in COMPUTED:
+    table = data("computed").get(name)
+    if table is None:
         return query(name)
-    table = data("computed")[name]
     arms, whole = names(table.get("arms", "")), names(table.get("whole", ""))
     mark = {NOT_USABLE: meaning_of_mark(whole)} if arms else {}
     return query(table["source"])._replace(
@@ -239,23 +239,17 @@ ONE_SIDED = "a single task holds all of one kind"
 Ends = tuple[float | None, str | None, float | None]
 
 
-def ends(interval: Interval | None, tasks: int) -> Ends:
-    """Lower end, why there is none, upper end."""
-    if interval is not None:
-        return interval.low, None, interval.high
-    reason = NO_VARIATION if tasks > 1 else ONE_TASK
-    return None, reason if tasks else None, None
-
-
-def few_ends(estimate: Estimate, least: int = MIN_TASKS, scale: float = 1.0) -> Ends:
-    """`ends`, but none over fewer tasks than `least`."""
-    if estimate.value is None:
+def ends(made: PairedDelta | Estimate, least: int = 2, scale: float = 1.0) -> Ends:
+    """Lower end of a 95 % interval, why there is none, upper end; none over fewer tasks than `least`."""
+    interval = made.t if isinstance(made, PairedDelta) else made.interval
+    value = made.delta if isinstance(made, PairedDelta) else made.value
+    if value is None or not made.tasks:
         return None, None, None
-    if estimate.tasks < least:
-        return None, f"fewer than {least} tasks", None
-    if estimate.interval is not None:
-        return scale * estimate.interval.low, None, scale * estimate.interval.high
-    return None, ONE_SIDED if 0 < estimate.value < 1 else NO_VARIATION, None
+    if made.tasks < least:
+        return None, ONE_TASK if least == 2 else f"fewer than {least} tasks", None
+    if interval is None:
+        return None, ONE_SIDED if least > 2 and 0 < value < 1 else NO_VARIATION, None
+    return scale * interval.low, None, scale * interval.high
 
 
 def low_high(interval: Interval | None) -> tuple[float | None, float | None]:
@@ -265,11 +259,10 @@ def low_high(interval: Interval | None) -> tuple[float | None, float | None]:
 
 def difference(delta: PairedDelta) -> Row:
     """Difference of an outcome as a fraction, why there is none, and its `ends`."""
-    low, low_reason, high = ends(delta.t, delta.tasks)
+    low, reason, high = ends(delta, scale=0.01)
     if delta.refusal or delta.delta is None:
-        return None, delta.refusal or None, None, low_reason, None
-    low, high = (end if end is None else end / 100 for end in (low, high))
-    return delta.delta / 100, None, low, low_reason, high
+        return None, delta.refusal or None, None, reason, None
+    return delta.delta / 100, None, low, reason, high
 
 
 def flip_p(delta: PairedDelta) -> float | None:
@@ -327,7 +320,7 @@ def ratios(answers: Answers) -> Iterator[Row]:
         if treatment or control:
             yield (
                 metric, unit, *_trials(treatment, control, paired.dropped, paired.tasks), paired.tasks,
-                paired.value, *ends(paired.interval, paired.tasks), per.value, *ends(per.interval, per.tasks),
+                paired.value, *ends(paired), per.value, *ends(per),
             )  # fmt: skip
 
 
@@ -393,12 +386,11 @@ def yields(answers: Answers) -> list[Row]:
         ):
             value = None if rate.value is None else 100 * rate.value
             reason = None if rate.tasks else "no task has so many trials"
-            rows.append((name, measure, "%", rate.tasks, value, reason, *few_ends(rate, least, 100)))  # fmt: skip
+            rows.append((name, measure, "%", rate.tasks, value, reason, *ends(rate, least, 100)))  # fmt: skip
         for metric, (unit, _, resource) in COSTS.items():
             reason = reasons[name, resource]
             use = Estimate(None, None, len(passes[name])) if reason else per_pass(sums[name, metric])  # fmt: skip
-            interval = (None, None, None) if reason else ends(use.interval, use.tasks)
-            rows.append((name, f"{resource} per pass", unit, use.tasks, use.value, reason, *interval))  # fmt: skip
+            rows.append((name, f"{resource} per pass", unit, use.tasks, use.value, reason, *ends(use)))  # fmt: skip
     known = {row[1] for row in rows if row[4] is not None}
     return [row for row in rows if row[1] in known]
 
@@ -417,28 +409,19 @@ def gains(answers: Answers) -> Iterator[Row]:
         before, after = ({task: fmean(arm[task]) for task in both} for arm in (control, treatment))
         made = normalised_gain(before, after)
         reason = None if made.value is not None else "nothing was left to gain"
-        yield (f"normalised gain in {OUTCOMES[outcome]}", made.tasks, made.value, reason, *few_ends(made))  # fmt: skip
-    overhead = _overhead(answers)
+        yield (f"normalised gain in {OUTCOMES[outcome]}", made.tasks, made.value, reason, *ends(made, MIN_TASKS))  # fmt: skip
+    arms_tokens = measure_arms(answers, "total_tokens")
+    shared = arms_tokens[0].keys() & arms_tokens[1].keys()
+    used, used_before = ({task: (fmean(arm[task]), 1.0) for task in shared} for arm in arms_tokens)
+    ratio = per_pass(used, used_before)
+    value, held = ratio.value and ratio.value - 1, ratio.interval
+    held = held and replace(held, low=held.low - 1, high=held.high - 1)
+    overhead = Estimate(value, held, ratio.tasks)
     reason = None if overhead.value is not None else "no task has tokens in both arms"
-    yield ("token overhead", overhead.tasks, overhead.value, reason, *few_ends(overhead, MIN_TASKS_SKEWED))  # fmt: skip
+    yield ("token overhead", overhead.tasks, overhead.value, reason, *ends(overhead, MIN_TASKS_SKEWED))  # fmt: skip
     value = gain["cost_efficiency"]
     no_interval = None if value is None else "no method holds 95 % where the overhead may be 0"
     yield ("cost efficiency", gain["tasks"], value, gain["cost_efficiency_reason"], None, no_interval, None)  # fmt: skip
-
-
-def _overhead(answers: Answers) -> Estimate:
-    """(treatment - control) / control in mean total tokens, over the tasks with tokens in both arms."""
-    treatment, control = measure_arms(answers, "total_tokens")
-    both = treatment.keys() & control.keys()
-    after, before = (
-        {task: (fmean(arm[task]), 1.0) for task in both} for arm in (treatment, control)
-    )
-    ratio = per_pass(after, before)
-    if ratio.value is None:
-        return ratio
-    found = ratio.interval
-    interval = found and replace(found, low=found.low - 1, high=found.high - 1)
-    return Estimate(ratio.value - 1, interval, ratio.tasks)
 
 
 EARNS, SHAM, ASLEEP, OPEN = (
@@ -465,26 +448,22 @@ def sections(answers: Answers) -> Iterator[Row]:
     tested = {name: p for name, p in p_of.items() if p is not None and shown[name]}
     adjusted = dict(zip(tested, holm([*tested.values()]), strict=True))
     for name, rows in groups.items():
-        delta, p_holm, whole = deltas[name], adjusted.get(name), rows[0]["whole"]
-        runs = sum(row["runs"] for row in rows)
+        delta, p_holm, runs = deltas[name], adjusted.get(name), sum(row["runs"] for row in rows)
         used = [row["used_low"] for row in rows]
-        shares = (
-            shown[name] / runs if runs else None,
-            sum(used) / runs if runs and None not in used else None,
-        )
-        if delta is None:
-            reason = rows[0]["whole_reason"] or "no trial of both arms"
-            none = (None, reason, None, None, None, p_of[name], p_holm, OPEN)
-            yield (name, whole, 0, runs, *shares, *none)
-            continue
-        word = verdict(delta, setup["margin"]).word
-        if runs and not shown[name] + sum(row["unplaced"] for row in rows):
+        tasks, word, earned = 0, "", OPEN
+        about: Row = (None, rows[0]["whole_reason"] or "no trial of both arms", None, None, None)
+        if delta is not None:
+            tasks, about, word = delta.tasks, difference(delta), verdict(delta, setup["margin"]).word  # fmt: skip
+        if delta is not None and runs and not shown[name] + sum(row["unplaced"] for row in rows):
             earned = ASLEEP
         elif word == "better" and p_holm is not None and p_holm < ALPHA:
             earned = EARNS
-        else:
-            earned = SHAM if word in {"equivalent", "worse"} else OPEN
-        yield (name, whole, delta.tasks, runs, *shares, *difference(delta), p_of[name], p_holm, earned)  # fmt: skip
+        elif word in {"equivalent", "worse"}:
+            earned = SHAM
+        yield (
+            name, rows[0]["whole"], tasks, runs, shown[name] / runs if runs else None,
+            sum(used) / runs if runs and None not in used else None, *about, p_of[name], p_holm, earned,
+        )  # fmt: skip
 
 
 # RQ3: the way of working
@@ -519,7 +498,7 @@ def contrasts(answers: Answers) -> list[Row]:
         if treatment or control:
             counts = _trials(treatment, control, delta.dropped, delta.tasks)
             rows.append((
-                metric, unit, *counts, delta.tasks, delta.delta, *ends(delta.t, delta.tasks), flip_p(delta),
+                metric, unit, *counts, delta.tasks, delta.delta, *ends(delta), flip_p(delta),
             ))  # fmt: skip
     rates = false_discovery_rates([row[-1] for row in rows])
     return [(*row, rate) for row, rate in zip(rows, rates, strict=True)]
@@ -538,7 +517,7 @@ def process_rates(answers: Answers) -> Iterator[Row]:
         else:
             unit, scale, rate = "%", 100.0, share(sums)
         value = None if rate.value is None else scale * rate.value
-        yield (*cell, unit, rate.tasks, value, *few_ends(rate, scale=scale))
+        yield (*cell, unit, rate.tasks, value, *ends(rate, MIN_TASKS, scale))
 
 
 # RQ4: kinds of task
@@ -569,53 +548,32 @@ def interactions(answers: Answers) -> list[Row]:
 def patterns(answers: Answers) -> Iterator[Row]:
     """How uptake and success move together in a kind of task (SJ Table 7); none if an arm is not whole."""
     for row in answers("strata").records():
-        passes, runtime, given = (_stratum_interval(row, what) for what in ("pass", "runtime", "given"))  # fmt: skip
+        few = row["tasks"] < MIN_STRATUM
+        moves: dict[str, Interval | None] = {}
+        for what, size in (("pass", "tasks"), ("runtime", "tasks"), ("given", "tasks_given")):
+            tasks, sd = row[size], row[f"sd_{what}"]
+            known = tasks is not None and tasks >= MIN_STRATUM and sd is not None
+            se = sd / math.sqrt(tasks) if known else None
+            moves[what] = rate_interval(row[f"delta_{what}"], se, (tasks or 0) - 1, lowest=-1.0)
+        rises = {what for what, interval in moves.items() if interval and interval.low > 0}
+        falls = {what for what, interval in moves.items() if interval and interval.high < 0}
+        uptake = row["delta_yes_low"] is not None and row["delta_yes_low"] > 0
         after, before = row["treatment_minutes_per_pass"], row["control_minutes_per_pass"]
         ratio = after / before if after is not None and before else None
-        pattern = _pattern(row, passes, runtime, given, ratio)
-        pattern = None if row["tasks"] < MIN_STRATUM else pattern
-        few = f"fewer than {MIN_STRATUM} tasks" if row["tasks"] < MIN_STRATUM else "undetermined"
+        rules = {  # computed.yaml says what each pattern is; the first that holds
+            "targeted efficiency": "pass" in rises and uptake and ratio is not None and ratio < 1,
+            "fanout tax": "pass" in falls and ratio is not None and ratio > 1 and (row["delta_fanout"] or 0) > 0,
+            "uptake without success": "pass" in falls and uptake,
+            "completion with risk": "runtime" in rises and "given" in falls,
+        }  # fmt: skip
+        pattern = None if few else next((name for name, holds in rules.items() if holds), None)
+        reason = row[NOT_USABLE] or (f"fewer than {MIN_STRATUM} tasks" if few else "undetermined")
         yield (
-            row["attribute"], row["value"], row["judge"], row["tasks"], pattern,
-            None if pattern else row[NOT_USABLE] or few,
-            row["delta_pass"], *low_high(passes), row["delta_runtime"], *low_high(runtime),
-            row["delta_given"], *low_high(given),
+            row["attribute"], row["value"], row["judge"], row["tasks"], pattern, None if pattern else reason,
+            row["delta_pass"], *low_high(moves["pass"]), row["delta_runtime"], *low_high(moves["runtime"]),
+            row["delta_given"], *low_high(moves["given"]),
             row["delta_yes_low"], row["delta_yes_high"], row["delta_fanout"], ratio,
         )  # fmt: skip
-
-
-def _pattern(
-    row: Record,
-    passes: Interval | None,
-    runtime: Interval | None,
-    given: Interval | None,
-    ratio: float | None,
-) -> str | None:
-    """The pattern of a stratum; computed.yaml says what each one is."""
-
-    def rises(interval: Interval | None) -> bool:
-        return interval is not None and interval.low > 0
-
-    def falls(interval: Interval | None) -> bool:
-        return interval is not None and interval.high < 0
-
-    uptake = row["delta_yes_low"] is not None and row["delta_yes_low"] > 0
-    if rises(passes) and uptake and ratio is not None and ratio < 1:
-        return "targeted efficiency"
-    if falls(passes) and ratio is not None and ratio > 1 and (row["delta_fanout"] or 0) > 0:
-        return "fanout tax"
-    if falls(passes) and uptake:
-        return "uptake without success"
-    return "completion with risk" if rises(runtime) and falls(given) else None
-
-
-def _stratum_interval(row: Record, what: str) -> Interval | None:
-    """Student's; None for too few tasks."""
-    tasks = row["tasks_given" if what == "given" else "tasks"]
-    if tasks is None or tasks < MIN_STRATUM or row[f"sd_{what}"] is None:
-        return None
-    se = row[f"sd_{what}"] / math.sqrt(tasks)
-    return rate_interval(row[f"delta_{what}"], se, tasks - 1, lowest=-1.0)
 
 
 # The judge card: how far judges may be trusted, and what remains of their rates

@@ -1,11 +1,10 @@
-"""The figures: matplotlib set up so that the same data give the same bytes of SVG, for wide and narrow screens."""
+"""The figures: matplotlib set up so that the same data give the same bytes of SVG."""
 
 import io
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -28,14 +27,10 @@ PLUS, MINUS, TIE = "#2f7fd1", "#d7792a", "#8b919a"
 OTHER_COLOURS = (TIE, "#3a9d78", "#8f63c7", "#b8860b")
 """Colours of further series; all are told apart on light and on dark paper."""
 USED, NEVER = "#3a9d78", "#c0453b"
-LABEL, NARROW_LABEL = 44, 20
-"""Characters of a label, on wide and on narrow paper."""
+LABEL = 44
+"""Characters of a label."""
 ALT_ITEMS = 12
 """Items of a figure that its alternative text names."""
-NARROW = 4.7
-"""Inches that fill a phone's screen without making the letters smaller."""
-NARROW_TITLE, NARROW_MARK = 42, 56
-"""Characters of a line of the title, and of the mark below it, on narrow paper."""
 NAMED_BARS = 40
 """Up to this many tasks, each bar carries its name."""
 BINS = 20
@@ -76,14 +71,12 @@ class Drawing(Struct, frozen=True):
     """Its numbers in words, for whoever cannot see it."""
     svg: str
     """The picture, with the ink colours of light paper."""
-    narrow: str = ""
-    """The same for a narrow screen."""
 
-    def inline(self, *, narrow: bool = False) -> str:
+    def inline(self) -> str:
         """The picture for inside a page: ids of its own, ink that follows the page's theme."""
-        svg, name = (self.narrow, f"{self.name}-narrow") if narrow else (self.svg, self.name)
-        body = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-        body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", body)
+        body = self.svg[self.svg.index("<svg") :]
+        body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+        body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{self.name}-", body)
         for _ in range(2):
             body = re.sub(r'(<svg\b[^>]*?) (?:height|width)="[^"]*"', r"\1", body, count=1)
         return body.replace(INK, "var(--ink)").replace(LINE, "var(--line)")
@@ -94,12 +87,10 @@ class Paper(Struct, frozen=True):
 
     scripted: bool
     """A scripted policy ran, and the figure says so."""
-    narrow: bool = False
-    """For a phone: nothing may lie outside of its width, and letters stay as large."""
 
     @contextmanager
     def axes(self, width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
-        """A figure of `width` by `height` inches with one set of axes; narrow paper is as wide as it is.
+        """A figure of `width` by `height` inches with one set of axes.
 
         Made without pyplot and from matplotlib's own defaults: neither the style nor the backend of
         whoever calls is used or changed.
@@ -112,26 +103,21 @@ class Paper(Struct, frozen=True):
             warnings.filterwarnings("ignore", message="Glyph .* missing from font")
             mpl.rcdefaults()
             mpl.rcParams.update(_SETTINGS)
-            size = (NARROW, height + 0.5) if self.narrow else (width, height)
-            figure = Figure(figsize=size, layout="constrained")
+            figure = Figure(figsize=(width, height), layout="constrained")
             yield figure, figure.subplots()
 
     def label(self, name: str) -> str:
         """A name from a log as a label: one line, printable, not longer than fits."""
         text = "".join(mark if mark.isprintable() else " " for mark in name)
-        most = NARROW_LABEL if self.narrow else LABEL
-        return text if len(text) <= most else text[: most - 1] + "…"
+        return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
 
     def finish(
         self, figure: "Figure", name: str, title: str, read: str, facts: Sequence[str]
     ) -> Drawing:
         """The figure as a Drawing, titled, and marked when a scripted policy ran; `facts` are its numbers."""
-        heading, mark = title, SCRIPTED
-        if self.narrow:
-            heading, mark = fill(title, NARROW_TITLE), fill(SCRIPTED, NARROW_MARK)
-        figure.suptitle(heading, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         if self.scripted:
-            figure.axes[0].set_title(mark, loc="left", fontsize=9, color=MINUS)
+            figure.axes[0].set_title(SCRIPTED, loc="left", fontsize=9, color=MINUS)
         more = len(facts) - ALT_ITEMS
         listed = [*facts[:ALT_ITEMS], *([f"{more} more in the data"] if more > 0 else [])]
         return Drawing(name, title, read, f"{title}: {'; '.join(listed)}", svg_of(figure))
@@ -146,15 +132,13 @@ def svg_of(figure: "Figure") -> str:
 
 
 def drawings(answers: Answers, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
-    """The named figures that have something to show, each for wide and for narrow screens."""
+    """The named figures that have something to show."""
     marks = [row[NOT_USABLE] for row in answers("outcomes").records() if row[NOT_USABLE]]
     drawn = []
     for name in names:
-        wide = FIGURES[name](answers, Paper(scripted))
-        narrow = FIGURES[name](answers, Paper(scripted, narrow=True)) if wide else None
-        if wide and narrow:
-            read = ". ".join([wide.read.removesuffix("."), *marks]) + "."
-            drawn.append(replace(wide, read=read, narrow=narrow.svg))
+        if drawing := FIGURES[name](answers, Paper(scripted)):
+            read = ". ".join([drawing.read.removesuffix("."), *marks]) + "."
+            drawn.append(replace(drawing, read=read))
     return drawn
 
 
@@ -165,24 +149,22 @@ def interval(first: Headline) -> Drawing | None:
         return None
     low, mean, high = delta.t.low, delta.delta, delta.t.high
     reach = 1.15 * max(abs(low), abs(high), 5.0)
-    svgs = []
-    for paper in (Paper(False), Paper(False, narrow=True)):
-        with paper.axes(6.6, 0.4 if paper.narrow else 0.9) as (figure, axes):
-            axes.axvline(0, color=TIE, linewidth=1, linestyle=":")
-            axes.plot((low, high), (0, 0), color=PLUS, linewidth=10, alpha=0.35, solid_capstyle="round")  # fmt: skip
-            axes.plot(mean, 0, "o", color=PLUS, markersize=10)
-            axes.set_xlim(-reach, reach)
-            axes.set_ylim(-1, 1)
-            axes.set_yticks([])
-            axes.spines["left"].set_visible(False)
-            apart = high - low > 0.4 * reach
-            ticks = {low: format_points(low), high: format_points(high)} if apart else {}
-            if all(abs(end) > 0.35 * reach for end in ticks):
-                ticks[0.0] = "0"
-            axes.set_xticks([*ticks], [*ticks.values()])
-            svgs.append(svg_of(figure))
+    with Paper(False).axes(6.6, 0.9) as (figure, axes):
+        axes.axvline(0, color=TIE, linewidth=1, linestyle=":")
+        axes.plot((low, high), (0, 0), color=PLUS, linewidth=10, alpha=0.35, solid_capstyle="round")  # fmt: skip
+        axes.plot(mean, 0, "o", color=PLUS, markersize=10)
+        axes.set_xlim(-reach, reach)
+        axes.set_ylim(-1, 1)
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        apart = high - low > 0.4 * reach
+        ticks = {low: format_points(low), high: format_points(high)} if apart else {}
+        if all(abs(end) > 0.35 * reach for end in ticks):
+            ticks[0.0] = "0"
+        axes.set_xticks([*ticks], [*ticks.values()])
+        svg = svg_of(figure)
     words = f"{format_points(mean)}, 95 % interval from {format_points(low)} to {format_points(high)}"  # fmt: skip
-    return Drawing("interval", "", "", words, *svgs)
+    return Drawing("interval", "", "", words, svg)
 
 
 def task_deltas(answers: Answers, paper: Paper) -> Drawing | None:
@@ -325,10 +307,7 @@ def exposure_curve(answers: Answers, paper: Paper) -> Drawing | None:
         axes.set_ylim(0, 104)
         axes.set_xlim(0, 1)
         axes.grid()
-        if paper.narrow:
-            figure.legend(loc="outside lower left", ncols=2)
-        else:
-            axes.legend(loc="upper left")
+        axes.legend(loc="upper left")
         read = (
             "A line is the mean over trials of the knowledge units that have reached the agent; the "
             "band holds the middle half of the trials."
@@ -432,7 +411,7 @@ def skills_opened(answers: Answers, paper: Paper) -> Drawing | None:
         axes.invert_yaxis()
         axes.set_xlabel("runs")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.legend(loc="outside lower left" if paper.narrow else "outside upper right", ncols=2)
+        figure.legend(loc="outside upper right", ncols=2)
         read = (
             "The pale bar is the runs that knew of the skill, the dark bar those that opened it; "
             "in those behind it, only a search printed lines of it."

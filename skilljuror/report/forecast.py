@@ -3,7 +3,8 @@
 Every figure names its source; unknown figures stay unknown.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -18,7 +19,7 @@ from skilljuror.harness.base import Requirement, time_limit
 from skilljuror.measures.paired import NO_VARIATION
 from skilljuror.measures.power import VarianceParts, detectable_effect, variance_parts
 from skilljuror.report.computed import Answers, outcome_contrast, outcome_trials
-from skilljuror.report.headline import roots_shown
+from skilljuror.report.headline import say
 from skilljuror.store.connect import Reader, open_read
 from skilljuror.store.questions import run
 from skilljuror.store.writer import differing, headline, setting
@@ -141,20 +142,22 @@ def forecast(
             f"contrast: {' and '.join(arm.name for arm in arms)} differ in {' and '.join(settings)};"
             " their difference is of all of these together"
         )
-    if pilot is None:
-        figures = _figures(plan, base, given, None)
-    else:
-        folder = StudyFolder.existing(pilot)
-        if not folder.database.is_file():
-            raise StudyError(
-                f"--from {str(pilot)!r} has no database; create it with skilljuror ingest --study {pilot}",
-                file=str(folder.database),
-            )
-        with open_read(folder.database) as reader:
-            before = Pilot(pilot, reader)
-            figures = _figures(plan, base, given, before)
-            if cut := roots_shown(before.answers):
-                notes.append(f"{pilot}: {cut}; a layout that is not read whole is not that layout")
+    limits = {
+        task.name: sum(
+            time_limit(config.harness, base / task.path, part) for part in ("agent", "verifier")
+        )
+        for task in plan.tasks
+    }
+    hours = sum(limits[trial.task] for trial in plan.trials) / 3600
+    with _opened(pilot) as before:
+        figures = (
+            *_effects(plan, given.sd, before),
+            Figure("time limits, all trials", hours, "hours", "harness: timeout_sec and verifier_timeout_sec"),
+            _total(plan, "agent time", "minutes", given.minutes, before),
+            _total(plan, "cost", "dollars", given.dollars, before),
+        )  # fmt: skip
+        if before and (cut := say("roots_shown", answers=before.answers)):
+            notes.append(f"{pilot}: {cut}; a layout that is not read whole is not that layout")
     differences = []
     for arm, other in combinations(config.conditions, 2):
         values, others = config.settings(arm), config.settings(other)
@@ -177,24 +180,19 @@ def forecast(
     )
 
 
-def _figures(
-    plan: StudyPlan, base: Path, given: Assumptions, pilot: Pilot | None
-) -> tuple[Figure, ...]:
-    limits = {
-        task.name: sum(
-            time_limit(plan.config.harness, base / task.path, part)
-            for part in ("agent", "verifier")
+@contextmanager
+def _opened(folder: Path | None) -> Iterator[Pilot | None]:
+    if folder is None:
+        yield None
+        return
+    database = StudyFolder.existing(folder).database
+    if not database.is_file():
+        raise StudyError(
+            f"--from {str(folder)!r} has no database; create it with skilljuror ingest --study {folder}",
+            file=str(database),
         )
-        for task in plan.tasks
-    }
-    hours = sum(limits[trial.task] for trial in plan.trials) / 3600
-    source = "harness: timeout_sec and verifier_timeout_sec"
-    return (
-        *_effects(plan, given.sd, pilot),
-        Figure("time limits, all trials", hours, "hours", source),
-        _total(plan, "agent time", "minutes", given.minutes, pilot),
-        _total(plan, "cost", "dollars", given.dollars, pilot),
-    )
+    with open_read(database) as reader:
+        yield Pilot(folder, reader)
 
 
 def _unknown(pilot: Pilot | None, option: str, lacking: str) -> str:
@@ -227,14 +225,12 @@ def _effects(plan: StudyPlan, stated: float | None, pilot: Pilot | None) -> tupl
     if parts is not None:
         share = 100 * parts.between / (parts.between + parts.within / trials)
         why = f"{share:.0f} % of the variance is between tasks, the rest between trials of a task"
-        for more, reach in (
-            (
-                "twice the trials of a task",
-                detectable_effect(parts.sd(2 * trials), tasks, power=POWER),
-            ),
-            ("twice the tasks", detectable_effect(sd, 2 * tasks, power=POWER)),
-        ):
-            figures.append(Figure(f"{EFFECT} with {more}", reach.effect, "pp", why))
+        more_trials = detectable_effect(parts.sd(2 * trials), tasks, power=POWER).effect
+        more_tasks = detectable_effect(sd, 2 * tasks, power=POWER).effect
+        figures += [
+            Figure(f"{EFFECT} with twice the trials of a task", more_trials, "pp", why),
+            Figure(f"{EFFECT} with twice the tasks", more_tasks, "pp", why),
+        ]
     return tuple(figures)
 
 

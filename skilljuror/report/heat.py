@@ -72,10 +72,9 @@ class UnitHeat(Struct, frozen=True):
         if self.used_low == 0 and shown and shown.low > MOST:
             return "shown, no use proven"
         used = wilson_interval(self.used_low or 0, self.runs)
-        buried = not self.file.rpartition("/")[2].lower().startswith("skill.")
-        return (
-            "used in most runs, and not in the root" if buried and used and used.low > MOST else ""
-        )
+        if self.file.rpartition("/")[2].lower().startswith("skill.") or not used:
+            return ""
+        return "used in most runs, and not in the root" if used.low > MOST else ""
 
 
 class FileHeat(Struct, frozen=True):
@@ -149,12 +148,14 @@ def heat(study: Path, condition: str | None = None) -> Heat:
             f" `skilljuror ingest --study {study}`",
             file=str(study),
         )
-    files = {}
+    files, units = {}, []
     for row in rows:
         first, *more = row["tasks"].split(", ")
-        row["task"] = f"{first} and {len(more)} more" if more else first
-        files[row["task"], row["file"]] = folder.offered(first, variant) / row["file"]
-    return Heat(name, tuple(map(_unit, rows)), files)
+        task = f"{first} and {len(more)} more" if more else first
+        files[task, row["file"]] = folder.offered(first, variant) / row["file"]
+        values = row | {"task": task, "start": row["first_line"], "end": row["last_line"]}
+        units.append(UnitHeat(**{field: values[field] for field in UnitHeat.__struct_fields__}))
+    return Heat(name, tuple(units), files)
 
 
 def _arm(conditions: Iterable[tuple[Any, ...]], wanted: str | None) -> tuple[str, str]:
@@ -168,12 +169,6 @@ def _arm(conditions: Iterable[tuple[Any, ...]], wanted: str | None) -> tuple[str
             field="condition",
         )
     return name, offering[name][0]
-
-
-def _unit(row: dict[str, Any]) -> UnitHeat:
-    renamed = {"start": row["first_line"], "end": row["last_line"]}
-    known = {name: row[name] for name in UnitHeat.__struct_fields__ if name not in renamed}
-    return UnitHeat(**known, **renamed)
 
 
 def by_file(units: Iterable[UnitHeat]) -> Iterator[FileHeat]:

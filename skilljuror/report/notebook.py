@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from skilljuror.base.errors import QueryError, installed
 from skilljuror.base.files import StudyFolder
 from skilljuror.base.trajectory import Trajectory
-from skilljuror.measures.agreement import Agreement, agreement
+from skilljuror.measures.agreement import Agreement
 from skilljuror.measures.paired import (
     ArmRate,
     Equivalence,
@@ -22,8 +22,8 @@ from skilljuror.measures.paired import (
     equivalence,
 )
 from skilljuror.measures.power import DetectableEffect, detectable_effect, holm, sign_flip
-from skilljuror.report.trajectory import look_up
-from skilljuror.store.questions import catalog, frame, parquet, run
+from skilljuror.report.computed import agreement_of
+from skilljuror.store.questions import catalog, export, frame, run
 
 Rows: TypeAlias = list[dict[str, Any]]
 Table: TypeAlias = Any
@@ -43,7 +43,6 @@ SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal
 ORDER BY kind, "table"
 """
 _COUNT = "SELECT count(*) FROM query_table($name)"
-_ALL_ROWS = "SELECT * FROM query_table($name)"
 _UNIT = "SELECT unit FROM metrics WHERE metric = $metric"
 
 
@@ -102,14 +101,11 @@ class StudyReader:
         return _table(("table", "kind", "rows", "comment"), rows)
 
     def export(self, folder: str | Path) -> list[Path]:
-        """Write every table, but no view, as a Parquet file with the database's types into `folder`.
-        Existing files are replaced. Returns the files."""
+        """Write every table and view as a Parquet file with the database's types, and dictionary.csv, into
+        `folder`, in place of an earlier export; return the files. Raises UsageError for a folder with
+        other content."""
         target = Path(folder)
-        names = [name for name, kind, _ in run(self._database, _TABLES).rows if kind == "table"]
-        files = {name: target / f"{name}.parquet" for name in names}
-        for name, path in files.items():
-            parquet(self._database, _ALL_ROWS, path, name=name)
-        return list(files.values())
+        return [target / f"{name}.parquet" for name in export(self._database, target)]
 
     def trials(self) -> Table:
         """One row per planned trial."""
@@ -121,6 +117,8 @@ class StudyReader:
 
     def trajectory(self, trial: str) -> Trajectory | None:
         """Return one run with its texts from the raw log; None without a log."""
+
+        from skilljuror.report.trajectory import look_up  # reaches layouts and audit
 
         return look_up(self.path, trial).trajectory
 
@@ -195,10 +193,7 @@ class StudyReader:
         ]
         if not rows:
             raise QueryError(f"no event was labelled by both {first!r} and {second!r}")
-        return agreement(
-            [row["first_label"] for row in rows], [row["second_label"] for row in rows],
-            [row["task"] for row in rows], [row["weight"] for row in rows],
-        )  # fmt: skip
+        return agreement_of(rows)
 
     def _trials(self, a: str, b: str, metric: str, key: str) -> list[TrialValue]:
         """Return the planned trials of two conditions with their values of a measure. Raises QueryError

@@ -1,9 +1,8 @@
-"""The report of a study: one self-contained page with a CSV for every table and figure; its head as Markdown; the
-tables of the paper; and the page of where units went."""
+"""The report of a study: one self-contained page with a CSV for every table and figure; its head as Markdown; and the
+tables of the paper."""
 
 import re
 from importlib import metadata
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from skilljuror.base.files import write_atomic
 from skilljuror.report.audit import escaped
 from skilljuror.report.computed import COMPUTED, Answers, data, names
 from skilljuror.report.figures import Drawing, drawings, interval
-from skilljuror.report.headline import METHOD_COLUMNS, REMARKS, Headline, headline
+from skilljuror.report.headline import METHOD_COLUMNS, Headline, headline, remarks
 from skilljuror.report.tables import (
     SCRIPTED,
     format_count,
@@ -123,8 +122,8 @@ def _filled(answers: Answers, section: Section, first: Headline) -> Section:
         if not needs or any(row[needs] is not None for row in answers(name).records()):
             tables.append(table_view(answers, name, **about))
     figures = drawings(answers, names(section.get("figures", "")), scripted=first.scripted)
-    remarks = [remark for name in names(section.get("remarks", "")) for remark in REMARKS[name](answers)]  # fmt: skip
-    return section | {"tables": tables, "figures": figures, "remarks": remarks}
+    said = [remark for name in names(section.get("remarks", "")) for remark in remarks(name, answers)]  # fmt: skip
+    return section | {"tables": tables, "figures": figures, "remarks": said}
 
 
 def _bars(answers: Answers, first: Headline) -> list[dict[str, Any]]:
@@ -183,11 +182,11 @@ def breakable(text: str) -> "Markup":
     return Markup(re.sub(r"(?<=\w)([_/]+)(?=\w)", r"\1<wbr>", str(escape(text))))
 
 
-def _drawn(figure: Drawing, *, narrow: bool = False) -> "Markup":
+def _drawn(figure: Drawing) -> "Markup":
     """matplotlib has escaped every name in the picture."""
     from markupsafe import Markup
 
-    return Markup(figure.inline(narrow=narrow))
+    return Markup(figure.inline())
 
 
 def report_markdown(database: Path) -> str:
@@ -200,8 +199,8 @@ def report_markdown(database: Path) -> str:
         parts += [escaped(text) for text in (first.number, first.advice) if text]
         parts += [f"> {SCRIPTED}"] if first.scripted else []
         if not first.observed:
-            remarks = [*REMARKS["contrast_coverage"](answers), *REMARKS["roots_cut"](answers)]
-            parts += [f"> {escaped(words)}" for words, _ in remarks]
+            said = [*remarks("contrast_coverage", answers), *remarks("roots_cut", answers)]
+            parts += [f"> {escaped(words)}" for words, _ in said]
         wanted = ("skills_opened",) if first.observed else ("outcomes", "effect", "root_shown")
         panels = {
             panel if isinstance(panel, str) else panel["table"]: {} if isinstance(panel, str) else panel
@@ -244,17 +243,3 @@ def write_paper(database: Path, target: Path) -> tuple[list[str], list[str]]:
             write_atomic(target / f"{stem}.tex", latex(view, title, stem, scripted=scripted))
         write_atomic(target / "tables.md", "\n\n".join(parts) + "\n")
     return made, empty
-
-
-def write_differences(differences: Any, target: Path) -> None:
-    """Write the page that shows where every unit of a source went in two variants.
-
-    `differences` carries name, a, b, counts and `passages` in source order (a `Differences` record).
-    """
-    files = [
-        (file, list(passages))
-        for file, passages in groupby(differences.passages, key=lambda passage: passage.source.file)
-    ]
-    title = f"{differences.name}: {differences.a} and {differences.b}"
-    template = templates().get_template("differences.html.j2")
-    write_atomic(target, template.render(title=title, found=differences, files=files))

@@ -1,9 +1,9 @@
 """One run of a study or of logs: looked up with all details, and the page of one or several runs side by side."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from math import inf
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -135,21 +135,16 @@ def _refuse_unlogged(database: Path, study: Path, name: str, runs: Sequence[str]
 def _full_name(names: Sequence[str], name: str, study: Path, what: str) -> str:
     """Complete a name or unique prefix. Raises StudyError with suggestions; `what` is both the kind
     of the names and the query that lists them."""
-    matching = [full for full in names if full.startswith(name)]
-    if name in names or len(matching) == 1:
-        return name if name in names else matching[0]
+    matching = [name] if name in names else [full for full in names if full.startswith(name)]
+    if len(matching) == 1:
+        return matching[0]
     listing = f"list them: skilljuror query {quote(str(study))} {what}"
+    near = " or ".join(map(repr, get_close_matches(name, names, n=SUGGESTIONS)))
+    guess = f"; did you mean {near}?" if near else ";"
+    message = f"{name!r} is not among the {len(names)} {what} in {str(study)!r}{guess} {listing}"
     if matching:
         shown = ", ".join(matching[:SUGGESTIONS]) + (" …" if len(matching) > SUGGESTIONS else "")
-        message = (
-            f"{len(matching)} {what} begin with {name!r}: {shown}; name one in full, or {listing}"
-        )
-    else:
-        near = " or ".join(map(repr, get_close_matches(name, names, n=SUGGESTIONS)))
-        guess = f"; did you mean {near}?" if near else ";"
-        message = (
-            f"{name!r} is not among the {len(names)} {what} in {str(study)!r}{guess} {listing}"
-        )
+        message = f"{len(matching)} {what} begin with {name!r}: {shown}; name one in full, or {listing}"  # fmt: skip
     raise StudyError(message, file=str(study))
 
 
@@ -212,8 +207,6 @@ SHORT = 160
 """Characters of a step's summary."""
 VERIFIER_LINES = 8
 """Last lines of the verifier that are shown above the steps."""
-FEWEST_WORDS = 3
-"""Words by which a quote and a unit are recognised in each other."""
 LABELS = {"yes": "uptake", "no": "no uptake", "unknown": "uptake unknown"}
 View = dict[str, Any]
 """What a template shows of a run, a step, a call or a use."""
@@ -223,8 +216,6 @@ Sight = tuple[str, str]
 """Words, and the id of the step on the page, "" for none."""
 SightRow = tuple[list[str], list[tuple[Sight, ...]]]
 """Texts of units, or name of a resource, and for each run the first sight and first use; empty if it never saw it."""
-_WORD = re.compile(r"[^\W_]+")
-NOT_OFFERED: tuple[Sight, ...] = (("not offered", ""),)
 
 
 class Bridges:
@@ -233,12 +224,15 @@ class Bridges:
     def __init__(self, verdicts: Iterable[Verdict]) -> None:
         self.of = {verdict.event: verdict for verdict in verdicts}
 
+    def taken(self, event: ResourceEvent) -> Verdict | None:
+        """Return the verdict on a use that was taken up."""
+        verdict = self.of.get(event.event)
+        return verdict if verdict and verdict.label == "yes" else None
+
     def links(self, event: ResourceEvent) -> list[tuple[str, str]]:
         """Return (name, words) of the signal of a use that was taken up."""
-        verdict = self.of.get(event.event)
-        if verdict is None or verdict.label != "yes":
-            return []
-        return [("signal", verdict.source_quote)] if verdict.source_quote else []
+        verdict = self.taken(event)
+        return [("signal", verdict.source_quote)] if verdict and verdict.source_quote else []
 
     def uptake(self, event: ResourceEvent) -> str:
         """Return the verdict in words; "" if the event is not judged."""
@@ -264,24 +258,22 @@ def write_trajectories(
     from skilljuror.report.tables import SCRIPTED
 
     views = [run_view(details, number) for number, details in enumerate(runs)]
-    anchors = [
-        {(step["agent"] or "main", step["number"]): step["anchor"] for step in view["steps"]}
-        for view in views
-    ]
-    page = templates().get_template("trajectory.html.j2")
+    anchors = [view["anchors"] for view in views]
     title = title or (views[0]["name"] if len(views) == 1 else f"{len(views)} runs")
-    scripted = SCRIPTED if any(view["scripted"] for view in views) else ""
-    opened, units = resource_rows(runs, anchors), unit_rows(runs, anchors)
-    html = page.render(
-        title=title, notes=notes, runs=views, opened=opened, units=units, scripted=scripted
-    )
+    html = templates().get_template("trajectory.html.j2").render(
+        title=title, notes=notes, runs=views, opened=resource_rows(runs, anchors),
+        units=unit_rows(runs, anchors),
+        scripted=SCRIPTED if any(view["scripted"] for view in views) else "",
+    )  # fmt: skip
     write_atomic(target, html)
 
 
 def run_view(details: RunDetails, number: int = 0) -> View:
     """Return what the page shows of one run: name, facts, steps, and the chain of resource and action of
     each use that was taken up, or why there is none."""
-    record, log = details.record, details.trajectory
+    from skilljuror.report.tables import format_value
+
+    record, log, bridges = details.record, details.trajectory, Bridges(details.verdicts)
     facts = []
     if record is not None:
         reward = "no reward" if record.reward is None else f"reward {record.reward:g}"
@@ -292,8 +284,27 @@ def run_view(details: RunDetails, number: int = 0) -> View:
     else:
         agent = " ".join(part for part in (log.agent, log.agent_version, log.model) if part)
         facts.append(f"{log.format} · {agent or 'agent unknown'} · {len(log.steps)} steps")
-    facts.append(_use(details))
-    steps = list(_steps(details, log, number)) if log is not None else []
+    measures = {measure.metric: measure for measure in details.use}
+    minutes = measures.get("agent_minutes")
+    if minutes is None or minutes.value is None:
+        minutes = measures.get("log_minutes", minutes)
+    facts.append(" · ".join(
+        f"{unit} not known ({measure.reason})" if measure.value is None else f"{format_value('', measure.value)} {unit}"
+        for unit, measure in (("minutes", minutes), ("display tokens", measures.get("display_tokens")))
+        if measure is not None
+    ))  # fmt: skip
+    steps = list(_steps(details, log, bridges, number)) if log is not None else []
+    anchors: Anchors = {(step["agent"] or "main", step["number"]): step["anchor"] for step in steps}
+    chain = [
+        {
+            "place": place_of(event), "step": event.step, "anchor": anchors.get((event.agent, event.step), ""),
+            "signal": _short(verdict.source_quote or ""), "action": _short(verdict.action_quote or ""),
+            "action_step": verdict.action_step,
+            "action_anchor": anchors.get((event.agent, verdict.action_step or 0), ""),
+        }
+        for event in details.events
+        if (verdict := bridges.taken(event))
+    ]  # fmt: skip
     no_chain = "No use with uptake."
     if not any(event.counts for event in details.events):
         no_chain = "No use of a Skill."
@@ -305,50 +316,16 @@ def run_view(details: RunDetails, number: int = 0) -> View:
         "facts": facts,
         "scripted": record is not None and record.scripted,
         "steps": steps,
-        "chain": _chain(details, steps),
+        "anchors": anchors,
+        "chain": sorted(chain, key=lambda link: (link["action_step"] or link["step"], link["step"])),
         "no_chain": no_chain,
         "verifier": _cut(verifier),
         "said": "\n".join(verifier.rstrip().splitlines()[-VERIFIER_LINES:]),
-    }
+    }  # fmt: skip
 
 
-def _use(details: RunDetails) -> str:
-    """Minutes and tokens, each with the reason where it is not known."""
-    from skilljuror.report.tables import format_value
-
-    measures = {measure.metric: measure for measure in details.use}
-    minutes, tokens = measures.get("agent_minutes"), measures.get("display_tokens")
-    if minutes is None or minutes.value is None:
-        minutes = measures.get("log_minutes", minutes)
-    return " · ".join(
-        f"{unit} not known ({measure.reason})" if measure.value is None else f"{format_value('', measure.value)} {unit}"
-        for unit, measure in (("minutes", minutes), ("display tokens", tokens))
-        if measure is not None
-    )  # fmt: skip
-
-
-def _chain(details: RunDetails, steps: Sequence[View]) -> list[View]:
-    """Uses that were taken up, by the step of their action."""
-    bridges = Bridges(details.verdicts)
-    anchors = {(step["agent"] or "main", step["number"]): step["anchor"] for step in steps}
-    links = []
-    for event in details.events:
-        verdict = bridges.of.get(event.event)
-        if verdict is None or verdict.label != "yes":
-            continue
-        words = dict(bridges.links(event))
-        links.append({
-            "place": place_of(event), "step": event.step, "anchor": anchors.get((event.agent, event.step), ""),
-            "signal": _short(words.get("signal", "")), "action": _short(verdict.action_quote or ""),
-            "action_step": verdict.action_step,
-            "action_anchor": anchors.get((event.agent, verdict.action_step or 0), ""),
-        })  # fmt: skip
-    return sorted(links, key=lambda link: (link["action_step"] or link["step"], link["step"]))
-
-
-def _steps(details: RunDetails, log: Trajectory, number: int) -> Iterator[View]:
+def _steps(details: RunDetails, log: Trajectory, bridges: Bridges, number: int) -> Iterator[View]:
     """The prompt, as step 0, and each step with its calls and its uses of resources."""
-    bridges = Bridges(details.verdicts)
     uses: dict[tuple[str, int], list[View]] = defaultdict(list)
     for event in details.events:
         verdict = bridges.of.get(event.event)
@@ -361,9 +338,8 @@ def _steps(details: RunDetails, log: Trajectory, number: int) -> Iterator[View]:
 
     def view(anchor: Any, at: tuple[str, int], summary: str, text: str, calls: Sequence[View]) -> View:  # fmt: skip
         events = uses.pop(at, [])
-        labels = {event["label"] for event in events}
         if events:
-            mark = "taken" if "yes" in labels else "skill"
+            mark = "taken" if "yes" in {event["label"] for event in events} else "skill"
         else:
             mark = "failed" if any(call["failed"] for call in calls) else "other"
         return {
@@ -401,30 +377,32 @@ def _cut(text: str) -> str:
 
 
 def unit_rows(runs: Sequence[RunDetails], anchors: Sequence[Anchors]) -> list[SightRow]:
-    """Return the knowledge units of the task that all runs worked on, as each run met them: those with
-    the same steps in every run are one row. Nothing for runs of several tasks and without a map."""
+    """Return the knowledge units of the task that all runs worked on, with the step at which each run first saw
+    them: those with the same steps in every run are one row. Nothing for runs of several tasks and without a map."""
     if len({details.record.task if details.record else None for details in runs}) != 1:
         return []
-    cells: list[dict[str, tuple[Sight, ...]]] = []
-    for details, of_run in zip(runs, anchors, strict=True):
-        used = _used_units(details)
-        cells.append({})
-        for unit in details.units:
-            seen = [] if unit.step is None else [_sight("seen", unit.agent, unit.step, of_run)]
-            if seen and unit.unit in used:
-                seen.append(_sight("used", *used[unit.unit], of_run))
-            cells[-1][unit.unit] = tuple(seen)
     texts = {unit.unit: unit.text for details in runs for unit in details.units}
-    steps = [
-        {unit.unit: unit.step for unit in details.units if unit.step is not None}
-        for details in runs
-    ]
+    sights = [{unit.unit: unit for unit in details.units} for details in runs]
     alike: dict[tuple[tuple[Sight, ...], ...], list[str]] = defaultdict(list)
     for name in texts:
-        alike[tuple(of_run.get(name, NOT_OFFERED) for of_run in cells)].append(name)
-    last = max((step for of_run in steps for step in of_run.values()), default=0) + 1
-    order = sorted(alike.items(), key=lambda row: [of_run.get(row[1][0], last) for of_run in steps])
-    return [([texts[name] for name in units], list(sights)) for sights, units in order]
+        cells: list[tuple[Sight, ...]] = []
+        for units, of_run in zip(sights, anchors, strict=True):
+            unit = units.get(name)
+            if unit is None:
+                cells.append((("not offered", ""),))
+            else:
+                seen = unit.step is not None
+                cells.append((_sight("seen", unit.agent, unit.step or 0, of_run),) if seen else ())
+        alike[tuple(cells)].append(name)
+
+    def order(row: tuple[Any, list[str]]) -> list[float]:
+        first = (units.get(row[1][0]) for units in sights)
+        return [unit.step if unit and unit.step is not None else inf for unit in first]
+
+    return [
+        ([texts[name] for name in units], list(cells))
+        for cells, units in sorted(alike.items(), key=order)
+    ]
 
 
 def resource_rows(runs: Sequence[RunDetails], anchors: Sequence[Anchors]) -> list[SightRow]:
@@ -432,14 +410,14 @@ def resource_rows(runs: Sequence[RunDetails], anchors: Sequence[Anchors]) -> lis
     judge says shows it; those that more runs opened come first."""
     first: dict[str, dict[int, tuple[int, tuple[Sight, ...]]]] = defaultdict(dict)
     for number, details in enumerate(runs):
-        taken = {verdict.event: verdict for verdict in details.verdicts if verdict.label == "yes"}
+        bridges = Bridges(details.verdicts)
         for event in details.events:
             if not event.counts or event.phantom or event.ok is False:
                 continue
             known = first[f"{event.skill}/{event.resource}"]
             step, sights = known.get(number, (event.step, ()))
             sights = sights or (_sight("step", event.agent, event.step, anchors[number]),)
-            verdict = taken.get(event.event)
+            verdict = bridges.taken(event)
             if verdict and verdict.action_step and len(sights) == 1:
                 used = _sight("used", event.agent, verdict.action_step, anchors[number])
                 sights = (*sights, used)
@@ -457,26 +435,3 @@ def resource_rows(runs: Sequence[RunDetails], anchors: Sequence[Anchors]) -> lis
 def _sight(word: str, agent: str, step: int, anchors: Anchors) -> Sight:
     by = "" if agent == "main" else f" ({agent})"
     return f"{word} {step}{by}", anchors.get((agent, step), "")
-
-
-def _used_units(details: RunDetails) -> dict[str, tuple[str, int]]:
-    """Unit -> agent and first step that shows its use, by the quotes of verdicts with uptake."""
-
-    def words(text: str) -> str:
-        return f" {' '.join(_WORD.findall(text.lower()))} "
-
-    agents = {event.event: event.agent for event in details.events}
-    taken = [verdict for verdict in details.verdicts if verdict.label == "yes"]
-    quotes = [
-        (words(verdict.source_quote), agents.get(verdict.event, "main"), verdict.action_step)
-        for verdict in sorted(taken, key=lambda verdict: verdict.action_step or 0)
-        if verdict.source_quote and verdict.action_step
-    ]
-    used: dict[str, tuple[str, int]] = {}
-    for unit in details.units:
-        for said, agent, step in quotes:
-            short, long = sorted((words(unit.text), said), key=len)
-            if len(short.split()) >= FEWEST_WORDS and short in long:
-                used.setdefault(unit.unit, (agent, step))
-                break
-    return used

@@ -1,7 +1,8 @@
 """The review desk: the questions of a study or a build, and the files for their answers."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -22,7 +23,6 @@ from skilljuror.base.review_rows import (
     rows_of,
 )
 from skilljuror.layouts.build.folder import REVIEWS, builds_at
-from skilljuror.layouts.build.scopes import scope_file
 from skilljuror.review.questions import (
     PREFIX,
     Question,
@@ -72,15 +72,11 @@ class StudyDesk:
             return []
 
     @cached_property
-    def _scopes(self) -> list[Question]:
-        return scope_questions(self._place)
-
-    @cached_property
     def _stores(self) -> list[Path]:
         """All files that may have answers, including those of a study's builds."""
-        of_builds = [build / REVIEWS for build in self._builds]
-        beside = [scope_file(self._place)] if self._scopes else []
-        return list(dict.fromkeys([*of_builds, *beside, StudyFolder(self._place).reviews]))
+        stores = [build / REVIEWS for build in self._builds]
+        stores += [store for each in self._questions.values() for store in each.stores.values()]
+        return list(dict.fromkeys([*stores, StudyFolder(self._place).reviews]))
 
     @cached_property
     def _questions(self) -> dict[str, Question]:
@@ -89,7 +85,7 @@ class StudyDesk:
             *finding_questions(self._place, self._builds),
             *rubric_questions(self._place, self._builds),
             *event_questions(self._place, sampled_events(self._place)),
-            *self._scopes,
+            *scope_questions(self._place),
             *item_questions(self._place),
             *harm_questions(self._place),
         ]
@@ -146,12 +142,10 @@ class StudyDesk:
         return self._as_asked(self.question(item), reviewer, blind, self.answers())
 
     def decide(self, reviewer: str, item: str, answer: str, reason: str, blind: bool) -> None:
-        """Record an answer to a question and its repeats. Raises UsageError for an unknown item, an
-        invalid answer or an invalid name."""
+        """Record an answer to a question and its repeats; it is on disk when this returns. Raises UsageError for
+        an unknown item, an invalid answer or an invalid name."""
         question = self.question(item)
-        self.write([
-            self.decision(question, reviewer, answer, reason.strip(), blind=blind, at=now())
-        ])
+        self.write([self.decision(question, reviewer, answer, reason.strip(), blind=blind, at=now())])  # fmt: skip
 
     def decision(
         self, question: Question, reviewer: str, answer: str, reason: str, *, blind: bool, at: str
@@ -175,20 +169,18 @@ class StudyDesk:
     def write(self, decisions: Iterable[Decision]) -> None:
         """Append decisions to their stores and update the databases; a decision about several builds is
         a row in each build's store."""
-        rows: dict[Path, list[Decision]] = {}
+        rows: dict[Path, list[Decision]] = defaultdict(list)
         for decision in decisions:
-            for store, row in self._by_store(decision):
-                rows.setdefault(store, []).append(row)
+            stores = self.question(decision.item).stores
+            names: dict[Path, list[str]] = defaultdict(list)
+            for name in (decision.item, *decision.repeats):
+                names[stores[name]].append(name)
+            for store, (item, *others) in names.items():
+                update = {"item": item, "repeats": tuple(others)}
+                rows[store].append(decision.model_copy(update=update))
         for store, some in rows.items():
             append_jsonl(store, *some)
         self._refresh([row for some in rows.values() for row in some])
-
-    def _by_store(self, decision: Decision) -> Iterator[tuple[Path, Decision]]:
-        stores = self.question(decision.item).stores
-        places = {name: stores[name] for name in (decision.item, *decision.repeats)}
-        for store in dict.fromkeys(places.values()):
-            item, *others = [name for name, where in places.items() if where == store]
-            yield store, decision.model_copy(update={"item": item, "repeats": tuple(others)})
 
     def undo(self, reviewer: str) -> str | None:
         """Undo this reviewer's latest decision; return the id of its item, or None."""
@@ -266,20 +258,15 @@ class StudyDesk:
 def blinded(item: ReviewItem) -> ReviewItem:
     """Hide the machine's verdict, the suspicion, and the names of build, variant and trial."""
     name = blind_id(item.id)
+    texts = []
+    for text in item.texts:
+        side, _, file = text.heading.partition(" · ")
+        side = side if side in {"source", "work"} else "variant"
+        texts.append(replace(text, heading=f"{side} · {file}"))
     return replace(
-        item,
-        id=name,
-        title=f"{NOUNS[item.kind]} {name}",
-        suspicion=0.0,
-        texts=tuple(_unnamed(text) for text in item.texts),
-        machine=None,
+        item, id=name, title=f"{NOUNS[item.kind]} {name}", suspicion=0.0, texts=tuple(texts), machine=None,
         repeats=tuple(map(blind_id, item.repeats)),
-    )
-
-
-def _unnamed(text: ReviewText) -> ReviewText:
-    side, _, file = text.heading.partition(" · ")
-    return replace(text, heading=f"{side if side in {'source', 'work'} else 'variant'} · {file}")
+    )  # fmt: skip
 
 
 def _by_every_id(questions: Iterable[Question]) -> dict[str, Question]:

@@ -1,7 +1,7 @@
 """Import and export people's labels, and measure their agreement."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -16,14 +16,9 @@ from skilljuror.base.review import Answer, Decision, ReviewKind
 from skilljuror.base.review_rows import decided_at, now, parse_time
 from skilljuror.measures.agreement import Agreement, agreement
 from skilljuror.review.desk import StudyDesk
-from skilljuror.review.questions import PREFIX
 
 MOST_PROBLEMS = 5
 """Invalid lines named in an error."""
-
-
-Lines = dict[str, Decision]
-"""Id of a question or a repeat -> one person's line."""
 
 
 class Label(Record):
@@ -83,31 +78,66 @@ def _is_export(path: Path) -> bool:
 
 def import_labels(desk: StudyDesk, path: Path) -> int:
     """Import new answers that are later than anything the person answered or undid here; return their
-    number. Equal lines on repeats of a question count once; of several lines by one person the latest
-    counts. Nothing is written if any line is invalid.
+    number. Equal lines on repeats of a question count once, and a repeat without a line gets the others'
+    answer if they agree; of several lines by one person the latest counts. Nothing is written if any line
+    is invalid.
 
     Raises UsageError that names lines with an unknown or changed question, an invalid answer or an
     invalid time; StudyError for an unreadable file.
     """
+    latest = _latest_lines(desk, path)
+    current, times = desk.answers(), desk.last_times()
+
+    def is_new(item: str, decision: Decision) -> bool:
+        known, last = current.get((decision.by, item)), times.get((decision.by, item))
+        same = known and (known.answer, known.reason) == (decision.answer, decision.reason)
+        return not same and (last is None or last < decided_at(decision))
+
+    new: dict[Decision, list[str]] = defaultdict(list)
+    for (_, question), lines in latest.items():
+        fresh = {item: decision for item, decision in lines.items() if is_new(item, decision)}
+        if fresh and len({decision.answer for decision in lines.values()}) == 1:
+            rest = max(fresh.values(), key=decided_at)
+            others = (item for item in desk.question(question).stores if item not in lines)
+            fresh |= {item: rest for item in others if is_new(item, rest)}
+        for item, decision in fresh.items():
+            new[decision].append(item)
+    desk.write(
+        decision.model_copy(update={"item": item, "repeats": tuple(others)})
+        for decision, (item, *others) in new.items()
+    )
+    return len(new)
+
+
+def _latest_lines(desk: StudyDesk, path: Path) -> dict[tuple[str, str], dict[str, Decision]]:
+    """(person, question) -> question or repeat -> the latest line about it. Raises as `import_labels`."""
     labels: list[tuple[int, Label]] = []
     problems = []
     for number, line in _lines(path):
         try:
             labels.append((number, Label.model_validate_json(line)))
         except ValidationError as error:
-            problems.append((number, _problem_of(error)))
+            problem = error.errors()[0]
+            field = ".".join(map(str, problem["loc"]))
+            problems.append((number, f"field {field!r}: {problem['msg']}" if field else problem["msg"]))  # fmt: skip
     desk.look_up(label.item for _, label in labels)
-    given: dict[tuple[str, str], Lines] = defaultdict(dict)
     imported_at = now()
+    latest: dict[tuple[str, str], dict[str, Decision]] = defaultdict(dict)
     for number, label in labels:
         try:
-            decision = _decision(desk, label, imported_at)
+            question = desk.question(label.item)
+            if label.seen not in {None, question.seen}:
+                raise UsageError(f"the subject of {label.item!r} has changed", field="seen")
+            at = imported_at if label.at is None else _time(label.at)
+            decision = desk.decision(
+                question, label.by, label.answer, label.reason, blind=label.blind, at=at
+            )
         except UsageError as error:
             problems.append((number, error.message))
             continue
-        lines = given[decision.by, decision.item]
-        held = lines.get(label.item)
-        if held is None or decided_at(held) <= decided_at(decision):
+        lines = latest[decision.by, decision.item]
+        before = lines.get(label.item)
+        if before is None or decided_at(before) <= decided_at(decision):
             lines[label.item] = decision
     if problems:
         lines_of = [f"line {number}: {problem}" for number, problem in sorted(problems)]
@@ -117,35 +147,7 @@ def import_labels(desk: StudyDesk, path: Path) -> int:
             file=str(path),
             field="import",
         )
-    current, times = desk.answers(), desk.last_times()
-
-    def is_new(item: str, one: Decision) -> bool:
-        held, last = current.get((one.by, item)), times.get((one.by, item))
-        same = held is not None and (held.answer, held.reason) == (one.answer, one.reason)
-        return not same and (last is None or last < decided_at(one))
-
-    decisions = [one for lines in given.values() for one in _new_decisions(desk, lines, is_new)]
-    desk.write(decisions)
-    return len(decisions)
-
-
-def _new_decisions(
-    desk: StudyDesk, lines: Lines, is_new: Callable[[str, Decision], bool]
-) -> list[Decision]:
-    """New decisions from one person's lines on a question. A repeat without a line gets the others'
-    answer if they agree."""
-    new = [one for item, one in lines.items() if is_new(item, one)]
-    agree = len({one.answer for one in lines.values()}) == 1
-    rest = max(new, key=decided_at) if new and agree else None
-    items: dict[Decision, list[str]] = defaultdict(list)
-    for item in desk.question(next(iter(lines))).stores:
-        one = lines.get(item, rest)
-        if one is not None and is_new(item, one):
-            items[one].append(item)
-    return [
-        one.model_copy(update={"item": item, "repeats": tuple(others)})
-        for one, (item, *others) in items.items()
-    ]
+    return latest
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -160,14 +162,6 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _decision(desk: StudyDesk, label: Label, imported_at: str) -> Decision:
-    question = desk.question(label.item)
-    if label.seen not in {None, question.seen}:
-        raise UsageError(f"the subject of {label.item!r} has changed", field="seen")
-    at = imported_at if label.at is None else _time(label.at)
-    return desk.decision(question, label.by, label.answer, label.reason, blind=label.blind, at=at)
-
-
 def _time(text: str) -> str:
     """Normalize a time to UTC. Raises UsageError."""
     try:
@@ -179,12 +173,6 @@ def _time(text: str) -> str:
     return at.isoformat(timespec="microseconds")
 
 
-def _problem_of(error: ValidationError) -> str:
-    problem = error.errors()[0]
-    field = ".".join(map(str, problem["loc"]))
-    return f"field {field!r}: {problem['msg']}" if field else problem["msg"]
-
-
 def agreements(desk: StudyDesk) -> list[PairAgreement]:
     """Measure the agreement of every two reviewers by kind of question, with intervals resampled over
     builds and runs; repeats count once."""
@@ -192,21 +180,17 @@ def agreements(desk: StudyDesk) -> list[PairAgreement]:
     for (by, item), row in desk.answers().items():
         if desk.question(item).item.id == item:
             given[by, item.partition(":")[0]][item] = row.answer
-    return [
-        PairAgreement(kind, one, other, _agreement(given[one, kind], given[other, kind]))
-        for kind in get_args(ReviewKind)
-        for one, other in combinations(sorted(by for by, about in given if about == kind), 2)
-        if given[one, kind].keys() & given[other, kind].keys()
-    ]
-
-
-def _agreement(one: dict[str, str], other: dict[str, str]) -> Agreement:
-    both = sorted(one.keys() & other.keys())
-    return agreement(
-        [one[item] for item in both], [other[item] for item in both], list(map(_whole, both))
-    )
-
-
-def _whole(item: str) -> str:
-    """The run or build of a question."""
-    return item.rpartition("#")[0] if item.startswith(PREFIX) else item.partition("/")[0]
+    pairs = []
+    for kind in get_args(ReviewKind):
+        for first, second in combinations(sorted(by for by, about in given if about == kind), 2):
+            one, other = given[first, kind], given[second, kind]
+            if both := sorted(one.keys() & other.keys()):
+                wholes = [
+                    item.rpartition("#")[0] if kind == "uptake" else item.partition("/")[0]
+                    for item in both
+                ]  # the run or build of each question
+                found = agreement(
+                    [one[item] for item in both], [other[item] for item in both], wholes
+                )
+                pairs.append(PairAgreement(kind, first, second, found))
+    return pairs

@@ -80,25 +80,20 @@ def _shown(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _templates(reviewing: Reviewing) -> Environment:
-    templates = Environment(
-        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=_shown,
-    )  # fmt: skip
-    templates.globals |= {
-        "reviewing": reviewing, "link": _link, "label_of": label_of, "kinds": KINDS,
-        "states": STATES, "passages": passages,
-    }  # fmt: skip
-    return templates
-
-
 class _Pages:
     """Route handlers, which run one at a time in one event loop."""
 
     def __init__(self, reviewing: Reviewing) -> None:
         self._reviewing = reviewing
         self._desk = reviewing.desk
-        self._templates = _templates(reviewing)
+        self._templates = Environment(
+            loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined,
+            trim_blocks=True, lstrip_blocks=True, finalize=_shown,
+        )  # fmt: skip
+        self._templates.globals |= {
+            "reviewing": reviewing, "link": _link, "label_of": label_of, "kinds": KINDS,
+            "states": STATES, "passages": passages,
+        }  # fmt: skip
 
     def _page(self, name: str, status: int = 200, **words: Any) -> Response:
         text = self._templates.get_template(name).render(**words)
@@ -280,13 +275,10 @@ class Guard:
             return response
         if not _same(request.cookies.get(self._cookie, ""), self._secret):
             return PlainTextResponse(CLOSED, 403)
-        if request.method not in {"GET", "HEAD"} and not self._is_own(request):
+        own = request.headers.get("origin") == f"http://{self._host}"
+        if request.method not in {"GET", "HEAD"} and not own:
             return PlainTextResponse("This form came from another site.\n", 403)
         return None
-
-    def _is_own(self, request: Request) -> bool:
-        """Whether the form came from these pages."""
-        return request.headers.get("origin") == f"http://{self._host}"
 
     def _takes(self, request: Request) -> bool:
         """Whether the address has an unused token; uses it up."""
@@ -314,7 +306,14 @@ def serve(
     """
     import uvicorn
 
-    with _listening(port) as listener:
+    try:
+        listener = socket.create_server((HOST, port))
+    except OSError as error:
+        raise UsageError(
+            f"port {port} is unavailable ({error}); choose another, or omit --port for a free one",
+            field="--port",
+        ) from error
+    with listener:
         guard = Guard(review_app(reviewing), listener.getsockname()[1])
         config = uvicorn.Config(
             guard, log_config=None, access_log=False,
@@ -323,16 +322,6 @@ def serve(
         )  # fmt: skip
         announce(guard.address)
         uvicorn.Server(config).run(sockets=[listener])
-
-
-def _listening(port: int) -> socket.socket:
-    try:
-        return socket.create_server((HOST, port))
-    except OSError as error:
-        raise UsageError(
-            f"port {port} is unavailable ({error}); choose another, or omit --port for a free one",
-            field="--port",
-        ) from error
 
 
 def open_browser(address: str) -> bool:

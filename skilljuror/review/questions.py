@@ -28,7 +28,7 @@ from skilljuror.base.review import (
     seen_in,
 )
 from skilljuror.base.review_rows import CODED, current_decisions, record_digest, rows_of
-from skilljuror.base.skill import Bundle, MappedUnit
+from skilljuror.base.skill import Bundle
 from skilljuror.harness.artifacts import WORK
 from skilljuror.judge.by_model import RunStep, excerpt_of, load_definition, run_step
 from skilljuror.judge.study import label_sample, runs_to_judge
@@ -165,11 +165,6 @@ class BuildTexts:
         except BundleError:
             return None
 
-    @cached_property
-    def units(self) -> tuple[MappedUnit, ...]:
-        """The knowledge map."""
-        return units_of_build(self._build)
-
     def both_sides(self, result: GateResult, finding: Finding) -> tuple[ReviewText, ...]:
         """Return the texts of a finding in the source and in the variant: around the quoted unit, of equal units
         the one at the finding's place."""
@@ -177,7 +172,7 @@ class BuildTexts:
         variant = self.bundle(result.variant)
         pairs = [
             (row.unit, None if missing else row.places.get(result.variant))
-            for row in self.units
+            for row in units_of_build(self._build)
             if cut_text(row.unit.text) == finding.source_text
         ]
         at = (finding.file, finding.line)
@@ -431,12 +426,7 @@ def event_texts(place: Path, run_name: str, event: str, blind: bool) -> tuple[Re
         "the task": seen.task,
     }
     rules = "\n".join(f"- {rule}" for rule in load_definition().rules)
-    cut = {
-        heading: text
-        if len(text) <= SHOWN
-        else f"{text[:SHOWN]}\n… {len(text) - SHOWN} more characters"
-        for heading, text in texts.items()
-    }
+    cut = {heading: cut_middle(text, SHOWN) for heading, text in texts.items()}
     return tuple(
         ReviewText(heading, text) for heading, text in (cut | {"what counts": rules}).items()
     )
@@ -505,14 +495,17 @@ def trial_texts(place: Path, item: ReviewItem, blind: bool) -> tuple[ReviewText,
         "the task": "\n\n".join(each.text for each in prompts if each.kind == "prompt"),
         "the codes": "\n".join(f"- {code}: {text}" for code, text in codes),
     }
-    half = SHOWN // 2
     return tuple(
-        ReviewText(
-            heading,
-            text
-            if len(text) <= SHOWN
-            else f"{text[:half]}\n… {len(text) - 2 * half} more characters …\n{text[-half:]}",
-        )
+        ReviewText(heading, cut_middle(text, SHOWN // 2, SHOWN // 2))
         for heading, text in texts.items()
         if text
     )
+
+
+def cut_middle(text: str, start: int, end: int = 0) -> str:
+    """Return a text, of a longer one its first and last characters."""
+    left = len(text) - start - end
+    if left <= 0:
+        return text
+    more = f"{text[:start]}\n… {left} more characters"
+    return f"{more} …\n{text[-end:]}" if end else more

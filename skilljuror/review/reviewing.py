@@ -2,45 +2,39 @@
 
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple, get_args
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from msgspec import Struct, field
 
-from skilljuror.base.review import (
-    Adjudication,
-    ReviewDesk,
-    ReviewItem,
-    ReviewKind,
-    blind_id,
-)
-from skilljuror.measures.agreement import Agreement
+from skilljuror.base.review import ADJUDICATIONS, ReviewItem, ReviewKind, blind_id
+
+if TYPE_CHECKING:
+    from skilljuror.review.desk import StudyDesk
+    from skilljuror.review.labels import PairAgreement
 
 KINDS: tuple[str, ...] = get_args(ReviewKind)
 STATES = ("open", "decided")
-NEED_REASON = frozenset(get_args(Adjudication))
-"""Answers that require a reason."""
 LABELS = {
     "source_idiosyncrasy": "Source-inherited idiosyncrasy",
     "packaging_artifact": "Packaging artifact",
     "controlled_repair": "Controlled repair",
 }
 """Labels that differ from the answer's name."""
-Pair = tuple[str, str, str, Agreement]
-"""(kind of question, first reviewer, second reviewer, agreement)."""
 LETTERS = {"yes": "y", "no": "n", "unknown": "u"}
 
 
 class Reviewing(Struct, frozen=True):
     """Settings of a review session."""
 
-    desk: ReviewDesk
+    desk: "StudyDesk"
     reviewer: str
     """Name or pseudonym."""
     blind: bool
     """Hide the verdicts of gates and judges."""
-    agreements: Callable[[], Sequence[Pair]] = tuple
+    agreements: "Callable[[], Sequence[PairAgreement]]" = tuple
     """Returns the agreement of every two reviewers."""
     notice: str = ""
     """Notice for every page, such as that the study is simulated."""
@@ -66,11 +60,10 @@ def label_of(answer: str) -> str:
 def choices(item: ReviewItem) -> list[Choice]:
     """List an item's answers with keys: y, n, u, and digits for the rest."""
     digits = iter("123456789")
+    keys = [LETTERS.get(answer) or next(digits, "") for answer in item.answers]
     return [
-        Choice(
-            answer, label_of(answer), LETTERS.get(answer) or next(digits, ""), answer in NEED_REASON
-        )
-        for answer in item.answers
+        Choice(answer, label_of(answer), key, answer in ADJUDICATIONS)
+        for answer, key in zip(item.answers, keys, strict=True)
     ]
 
 
@@ -115,47 +108,24 @@ class Passage(NamedTuple):
     """A piece of a text."""
 
     text: str
-    """Characters; a hidden one is spelled out, such as `\\u202e`."""
+    """Characters; hidden ones are spelled out, such as `\\u202e`."""
     marked: bool
     hidden: bool
-    """Stands for an invisible character."""
+    """Stands for invisible characters."""
 
 
 def visible(text: str) -> str:
     """Spell out hidden characters."""
-    return _HIDDEN.sub(_spelled, text)
+    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def passages(text: str, marks: Iterable[tuple[int, int]]) -> list[Passage]:
     """Split a text; marks may overlap, touch, or exceed it."""
-    pieces, end = [], 0
-    for first, last in _merged(marks, len(text)):
-        pieces += [(text[end:first], False), (text[first:last], True)]
-        end = last
-    pieces.append((text[end:], False))
-    return [passage for piece, marked in pieces for passage in _cut(piece, marked)]
-
-
-def _merged(marks: Iterable[tuple[int, int]], length: int) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for begin, end in sorted((max(begin, 0), min(end, length)) for begin, end in marks):
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        elif begin < end:
-            merged.append((begin, end))
-    return merged
-
-
-def _cut(text: str, marked: bool) -> Iterator[Passage]:
-    end = 0
-    for found in _HIDDEN.finditer(text):
-        if plain := text[end : found.start()]:
-            yield Passage(plain, marked, hidden=False)
-        yield Passage(_spelled(found), marked, hidden=True)
-        end = found.end()
-    if plain := text[end:]:
-        yield Passage(plain, marked, hidden=False)
-
-
-def _spelled(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()
+    marked = {n for begin, end in marks for n in range(max(begin, 0), min(end, len(text)))}
+    hidden = {found.start() for found in _HIDDEN.finditer(text)}
+    kinds = groupby(range(len(text)), key=lambda n: (n in marked, n in hidden))
+    pieces = [(kind, "".join(text[n] for n in places)) for kind, places in kinds]
+    return [
+        Passage(visible(piece) if is_hidden else piece, is_marked, is_hidden)
+        for (is_marked, is_hidden), piece in pieces
+    ]

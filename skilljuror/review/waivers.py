@@ -48,45 +48,41 @@ def waive_finding(
     if not reason.strip():
         raise UsageError("a waiver requires a reason: --reason '…'", field="reason")
     who, moment = by or login_name(), now()
-    study = StudyFolder(place)
-    leaks = {one.finding: one for one in study_leaks(study)}
-    if leak := leaks.get(finding):
+
+    def waive(build: str, about: Finding, store: Path) -> Waiver:
         waiver = Waiver(
-            build=leak.task,
-            finding=finding,
-            about=leak.as_finding(),
-            reason=reason.strip(),
-            by=who,
-            at=moment,
+            build=build, finding=finding, about=about, reason=reason.strip(), by=who, at=moment
         )
-        append_jsonl(study.reviews, waiver)
+        append_jsonl(store, waiver)
+        return waiver
+
+    study = StudyFolder(place)
+    leak = next((leak for leak in study_leaks(study) if leak.finding == finding), None)
+    if leak:
+        waiver = waive(leak.task, leak.as_finding(), study.reviews)
         if study.database.is_file():
             with open_write(study.database) as store:
                 store.put("skill_leaks", study_leaks(study))
         return (waiver,)
-    builds = _builds_at(study)
-    about = {build: found for build in builds if (found := _found(build, finding))}
+    about = {
+        build: found
+        for build in _builds_at(study)
+        for result in reversed(results_of(build))
+        for found in reversed(result.findings)
+        if found.id == finding and not found.inherited
+    }
     if not about:
         raise UsageError(
             f"unknown finding {finding!r} in {str(place)!r}; `skilljuror waive {place}` lists those"
             " that count",
             field="finding",
         )
-    written = []
-    for build, found in about.items():
-        waiver = Waiver(
-            build=build.resolve().name, finding=finding, about=found, reason=reason.strip(),
-            by=who, at=moment,
-        )  # fmt: skip
-        append_jsonl(store_for(place, build), waiver)
-        written.append(waiver)
+    written = [
+        waive(build.resolve().name, found, store_for(place, build))
+        for build, found in about.items()
+    ]
     refresh(place, about)
     return tuple(written)
-
-
-def _found(build: Path, finding: str) -> Finding | None:
-    own = (one for result in results_of(build) for one in result.findings if not one.inherited)
-    return next((one for one in own if one.id == finding), None)
 
 
 def store_for(place: Path, build: Path) -> Path:
@@ -152,8 +148,7 @@ def accept_known(
     known = [row for row in accepted if row.build in skills]
 
     def reason_of(found: Finding) -> str | None:
-        row = next((row for row in known if row.covers(found)), None)
-        return f"{row.reason} ({row.by})" if row else None
+        return next((f"{row.reason} ({row.by})" for row in known if row.covers(found)), None)
 
     return waive_findings(judged, reason_of)
 

@@ -29,8 +29,15 @@ from skilljuror.base.files import (
 )
 from skilljuror.base.results import SourceRow, UnloggedTrial
 from skilljuror.base.trajectory import ResourceEvent, SkillManifest, Trajectory
-from skilljuror.base.work_budget import WorkBudgetExceeded, work_budget
-from skilljuror.base.workers import Listener, Progress, infrequent_gc, map_ordered, silent
+from skilljuror.base.workers import (
+    Listener,
+    Progress,
+    WorkBudgetExceeded,
+    infrequent_gc,
+    map_ordered,
+    silent,
+    work_budget,
+)
 from skilljuror.events.attribute import attribute
 from skilljuror.logs import FORMATS
 from skilljuror.logs.base import FoundSource, SessionLink, Source
@@ -789,17 +796,13 @@ def _earlier(
 def _link_as_text(link: SessionLink | None) -> str | None:
     if link is None:
         return None
-    paths = (path and str(path) for path in (link.continuation, link.parts_below))
-    return json.dumps([link.session, link.child, *paths, link.by_path, link.origin])
+    return json.dumps([link.session, link.child, link.by_path, link.origin])
 
 
 def _link_of_text(text: str | None) -> SessionLink | None:
     if text is None:
         return None
-    session, child, continuation, below, *more = json.loads(text)
-    return SessionLink(
-        session, child, continuation and Path(continuation), below and Path(below), *more
-    )
+    return SessionLink(*json.loads(text))
 
 
 def ingest_logs(  # noqa: PLR0913  each says another thing

@@ -18,8 +18,15 @@ from skilljuror.base.skill import MappedUnit, class_of
 from skilljuror.base.study import StudyPlan, TrialRecord
 from skilljuror.base.texts import LEAST, RUN, Fingerprints, run_digest, tokenize, with_packaged
 from skilljuror.base.trajectory import SkillManifest, Step, Trajectory
-from skilljuror.base.work_budget import WorkBudgetExceeded, work_budget
-from skilljuror.base.workers import Listener, Progress, map_ordered, silent, workers_for
+from skilljuror.base.workers import (
+    Listener,
+    Progress,
+    WorkBudgetExceeded,
+    map_ordered,
+    silent,
+    work_budget,
+    workers_for,
+)
 from skilljuror.harness.artifacts import WORK, read_reward
 from skilljuror.harness.leaks import study_leaks
 from skilljuror.layouts.build.given_skills import (

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -33,7 +33,6 @@ from skilljuror.base.study import (
     HarborResult,
     HarnessChoice,
     PlannedTask,
-    PlannedTrial,
     StudyConfig,
     StudyPlan,
     TaskEntry,
@@ -55,7 +54,7 @@ from skilljuror.study.trial import checked_by_log
 
 
 class AdoptedTrial(Struct, frozen=True):
-    """A trial that belongs to an arm."""
+    """A finished trial of Harbor that belongs to an arm."""
 
     folder: str
     """Folder from the job on, which the map's globs match."""
@@ -67,43 +66,96 @@ class AdoptedTrial(Struct, frozen=True):
 
     @property
     def task(self) -> str:
-        """The task's name in the study."""
-        return task_of(self.result)
+        """The task's name without its organisation, with single underscores: two part the names of trials."""
+        return re.sub("__+", "_", self.result.task_name.rpartition("/")[2])
 
 
-def task_of(result: HarborResult) -> str:
-    """The task's name without its organisation, with single underscores: two part the names of
-    trials."""
-    return re.sub("__+", "_", result.task_name.rpartition("/")[2])
+def adopt(jobs: Sequence[Path], map_file: Path, target: Path) -> tuple[str, ...]:
+    """Create a study at `target` from the finished trials below `jobs`, with arms by the map; return what a reader
+    must know of it, in sentences. A study that was made before is left as it is.
 
-
-class TrialLeftOut(Struct, frozen=True):
-    """A trial without an arm."""
-
-    folder: str
-    """Folder from the job on."""
-    reason: str
-
-
-def match_trials(
-    jobs: Sequence[Path], adoption: AdoptionMap
-) -> tuple[list[AdoptedTrial], list[TrialLeftOut]]:
-    """Match every trial below `jobs`, in path order; return adopted and excluded ones.
-
-    Raises UsageError for a missing job, StudyError for a trial that matches two arms and for trials of
-    several agents or models.
+    Raises UsageError for a missing job; StudyError for a map that is invalid or matches no trial, for trials that
+    differ in more than the Skill, for Skills that Harbor did not lock, and for a target with content.
     """
+    adoption = load_yaml(map_file, AdoptionMap, "map.yaml")
+    check_conditions([arm.name for arm in adoption.conditions], adoption.contrast)
+    trials, notes = _match(jobs, adoption)
+    if not trials:
+        raise StudyError(
+            f"{map_file}: no arm matches any of {len(notes)} trials"
+            + (f"; {notes[0]}" if notes else ""),
+            file=str(map_file),
+        )
+    _refuse_other_differences(trials)
+    skills, unproved = _offered_skills(adoption, trials, map_file)
+    trials.sort(key=lambda trial: (trial.result.started_at or 0.0, trial.folder))
+    plan = _plan(adoption, trials, map_file.parent)
+    folder = StudyFolder(target)
+    known = folder.planned and read_record(StudyPlan, folder.plan_file)
+    if not known or known.config_digest != plan.config_digest:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise StudyError(f"{str(target)!r} is not empty; name a new folder", file=str(target))
+        _write(target, plan, trials, skills, map_file)
+    checksums = defaultdict[str, set[str]](set)
+    for trial in trials:
+        if trial.result.task_checksum:
+            checksums[trial.task].add(trial.result.task_checksum)
+    changed = sorted(task for task, found in checksums.items() if len(found) > 1)
+    if changed:
+        notes.append(
+            f"Harbor's task checksum differs between trials of {', '.join(changed[:3])}"
+            f"{' and others' if len(changed) > 3 else ''}: these may differ in more than the Skill"
+        )
+    if unproved:
+        notes.append(f"trials without a lock.json, so their Skills are unproved: {unproved}")
+    return tuple(notes)
+
+
+def _match(jobs: Sequence[Path], adoption: AdoptionMap) -> tuple[list[AdoptedTrial], list[str]]:
+    """Match every trial below `jobs`, in path order; return the adopted ones, and a sentence about each other."""
     adopted: dict[str, AdoptedTrial] = {}
-    left_out: list[TrialLeftOut] = []
+    left_out: list[str] = []
     for path, folder in _trial_folders(jobs):
-        found = _match(path, folder, adoption)
-        if isinstance(found, TrialLeftOut):
-            left_out.append(found)
-        elif (first := adopted.setdefault(found.result.id, found)) is not found:
-            left_out.append(TrialLeftOut(folder, f"a copy of {first.folder}"))
-    _refuse_several(list(adopted.values()))
-    _refuse_equal_names(list(adopted.values()))
+        try:
+            result = read_result(path)
+        except TrajectoryError as error:
+            left_out.append(f"{folder} is left out: {error.message}")
+            continue
+        arms = [arm for arm in adoption.conditions if fnmatchcase(folder, arm.trials)]
+        if len(arms) > 1:
+            raise StudyError(
+                f"{folder!r} matches the trials of {arms[0].name!r} ({arms[0].trials!r}) and of"
+                f" {arms[1].name!r} ({arms[1].trials!r}); make the globs of the arms disjoint",
+                field="conditions",
+            )
+        trial = AdoptedTrial(folder, path, result, arms[0].name if arms else "")
+        reason = "no condition's glob matches its path"
+        if arms:
+            copy = adopted.get(result.id)
+            reason = f"a copy of {copy.folder}" if copy else _misfit(trial, adoption)
+        if reason:
+            left_out.append(f"{folder} is left out: {reason}")
+            continue
+        if result.rewards and adoption.reward != REWARD:
+            chosen = chosen_reward(result.rewards, adoption.reward)
+            trial = replace(
+                trial, result=replace(result, reward=chosen.value, problem=chosen.problem)
+            )
+        adopted[result.id] = trial
     return list(adopted.values()), left_out
+
+
+def _misfit(trial: AdoptedTrial, adoption: AdoptionMap) -> str:
+    """Why a trial cannot be part of the study; "" if it can."""
+    result = trial.result
+    if adoption.agent not in {None, result.agent}:
+        return f"its agent is {result.agent}"
+    if adoption.model not in {None, result.model}:
+        return f"its model is {result.model}"
+    if not can_name_trials(trial.task):
+        return f"its task {result.task_name!r} is not a valid name"
+    timed = result.started_at is not None and result.finished_at is not None
+    return "" if timed else "its result.json lacks a start or end time"
 
 
 def _trial_folders(jobs: Sequence[Path]) -> Iterator[tuple[Path, str]]:
@@ -120,240 +172,99 @@ def _trial_folders(jobs: Sequence[Path]) -> Iterator[tuple[Path, str]]:
                 yield path, path_text(path.relative_to(root.parent))
 
 
-def _match(path: Path, folder: str, adoption: AdoptionMap) -> AdoptedTrial | TrialLeftOut:
-    try:
-        result = read_result(path)
-    except TrajectoryError as error:
-        return TrialLeftOut(folder, error.message)
-    arms = [arm for arm in adoption.conditions if fnmatchcase(folder, arm.trials)]
-    if len(arms) > 1:
-        raise StudyError(
-            f"{folder!r} matches the trials of {arms[0].name!r} ({arms[0].trials!r}) and of"
-            f" {arms[1].name!r} ({arms[1].trials!r}); make the globs of the arms disjoint",
-            field="conditions",
-        )
-    reason = _misfit(result, adoption) if arms else "no condition's glob matches its path"
-    if reason:
-        return TrialLeftOut(folder, reason)
-    if result.rewards and adoption.reward != REWARD:
-        chosen = chosen_reward(result.rewards, adoption.reward)
-        result = replace(result, reward=chosen.value, problem=chosen.problem)
-    return AdoptedTrial(folder, path, result, arms[0].name)
-
-
-def _misfit(result: HarborResult, adoption: AdoptionMap) -> str | None:
-    """Why a trial cannot be part of the study, or None."""
-    if adoption.agent is not None and result.agent != adoption.agent:
-        return f"its agent is {result.agent}"
-    if adoption.model is not None and result.model != adoption.model:
-        return f"its model is {result.model}"
-    if not can_name_trials(task_of(result)):
-        return f"its task {result.task_name!r} is not a valid name"
-    if result.started_at is None or result.finished_at is None:
-        return "its result.json lacks a start or end time"
-    return None
-
-
-def _refuse_equal_names(adopted: Sequence[AdoptedTrial]) -> None:
-    """Raise StudyError for two tasks that would have one name in the study."""
-    first: dict[str, str] = {}
-    for name, given in ((trial.task, trial.result.task_name) for trial in adopted):
-        if first.setdefault(name, given).rpartition("/")[2] != given.rpartition("/")[2]:
-            raise StudyError(
-                f"the tasks {first[name]!r} and {given!r} would both be {name!r} in the study; adopt"
-                " them as two studies",
-                field="conditions",
-            )
-
-
-def _refuse_several(adopted: Sequence[AdoptedTrial]) -> None:
-    """Raise StudyError for several agents or models: trials may differ in the Skill only."""
+def _refuse_other_differences(trials: Sequence[AdoptedTrial]) -> None:
+    """Raise StudyError for several agents or models, and for two tasks that would have one name."""
     for field in ("agent", "model"):
-        names = sorted({str(getattr(trial.result, field)) for trial in adopted})
+        names = sorted({str(getattr(trial.result, field)) for trial in trials})
         if len(names) > 1:
             raise StudyError(
                 f"the trials have several {field}s ({', '.join(names)}), but a study has one; choose it"
                 f" in the map ({field}: {names[0]})",
                 field=field,
             )
-
-
-OfferedSkills = Mapping[tuple[str, str], Bundle]
-"""(task, condition) -> Skills of its trials, if known."""
-
-
-def offered_skills(
-    adoption: AdoptionMap, trials: Sequence[AdoptedTrial], map_file: Path
-) -> OfferedSkills:
-    """Load the Skills that the map names. Raises StudyError if Harbor locked other Skills, if an arm
-    without a variant has Skills, or if a name stands for two variants; BundleError for an invalid
-    folder."""
-    _refuse_skills_without_variant(adoption, trials, map_file)
-    offered: dict[tuple[str, str], Bundle] = {}
-    folders = {arm.name: arm.skills for arm in adoption.conditions if arm.skills}
+    given: dict[str, str] = {}
     for trial in trials:
-        cell = trial.task, trial.condition
-        if trial.condition in folders and cell not in offered:
-            offered[cell] = load_bundle(
-                map_file.parent / folders[trial.condition].replace("{task}", trial.task)
+        name = trial.result.task_name
+        first = given.setdefault(trial.task, name)
+        if first.rpartition("/")[2] != name.rpartition("/")[2]:
+            raise StudyError(
+                f"the tasks {first!r} and {name!r} would both be {trial.task!r} in the study; adopt"
+                " them as two studies",
+                field="conditions",
             )
-        if cell in offered:
-            _refuse_other_skills(trial, offered[cell])
-    _refuse_ambiguous_variants(adoption, offered)
-    return offered
 
 
-def _refuse_skills_without_variant(
+def _offered_skills(
     adoption: AdoptionMap, trials: Sequence[AdoptedTrial], map_file: Path
-) -> None:
-    for place, arm in enumerate(adoption.conditions):
-        if arm.variant is not None:
-            continue
-        own = (trial for trial in trials if trial.condition == arm.name)
-        locked = next((trial.folder for trial in own if locked_skills(trial.path)), None)
-        if arm.skills or locked:
-            why = "it has skills" if arm.skills else f"the lock.json of {locked!r} has Skills"
+) -> tuple[dict[tuple[str, str], Bundle], int]:
+    """Load the Skills that the map names, by (task, condition); return them, and how many of their trials have no
+    lock. Raises StudyError if Harbor locked other Skills, if an arm without a variant has Skills, or if a name
+    stands for two variants; BundleError for an invalid folder."""
+    arms = {arm.name: arm for arm in adoption.conditions}
+    skills: dict[tuple[str, str], Bundle] = {}
+    held: dict[tuple[str, str], dict[str, str]] = {}
+    variants: dict[tuple[str, str | None], str] = {}
+    unproved = 0
+    for trial in trials:
+        arm, cell = arms[trial.condition], (trial.task, trial.condition)
+        locked = locked_skills(trial.path)
+        if arm.variant is None and (arm.skills or locked):
+            field = f"conditions.{adoption.conditions.index(arm)}.variant"
+            why = "it has skills" if arm.skills else f"the lock.json of {trial.folder!r} has Skills"
             raise StudyError(
-                f"{map_file}: field 'conditions.{place}.variant': null means no Skill in"
-                f" {arm.name!r}, but {why}; name the variant, such as variant: origin",
+                f"{map_file}: field {field!r}: null means no Skill in {arm.name!r}, but {why};"
+                " name the variant, such as variant: origin",
                 file=str(map_file),
-                field=f"conditions.{place}.variant",
+                field=field,
             )
-
-
-def _refuse_ambiguous_variants(adoption: AdoptionMap, offered: OfferedSkills) -> None:
-    variants = {arm.name: arm.variant for arm in adoption.conditions}
-    first: dict[tuple[str, str | None], str] = {}
-    for (task, condition), bundle in offered.items():
-        other = first.setdefault((task, variants[condition]), condition)
-        if offered[task, other].digest != bundle.digest:
+        if not arm.skills:
+            continue
+        if cell not in skills:
+            bundle = load_bundle(map_file.parent / arm.skills.replace("{task}", trial.task))
+            skills[cell], held[cell] = bundle, {}
+            for skill in bundle.skills:
+                inside = f"{skill.directory}/"
+                held[cell][skill.directory] = skill_digest(
+                    (path.removeprefix(inside), blob.sha256)
+                    for path, blob in bundle.files.items()
+                    if path.startswith(inside)
+                )
+            first = variants.setdefault((trial.task, arm.variant), arm.name)
+            if skills[trial.task, first].digest != bundle.digest:
+                raise StudyError(
+                    f"the variant {arm.variant!r} of task {trial.task!r} differs between {first!r} and"
+                    f" {arm.name!r}; give each its own name",
+                    field="variant",
+                )
+        unproved += locked is None
+        if locked is not None and locked != held[cell]:
             raise StudyError(
-                f"the variant {variants[condition]!r} of task {task!r} differs between {other!r} and"
-                f" {condition!r}; give each its own name",
-                field="variant",
+                f"{trial.folder!r} has other Skills than {skills[cell].source!r}: its lock.json has"
+                f" {describe_skills(locked)}, the folder {describe_skills(held[cell])}; fix the skills of"
+                f" {trial.condition!r}",
+                file=str(trial.path / "lock.json"),
+                field="skills",
             )
-
-
-def unproved(trials: Sequence[AdoptedTrial], offered: OfferedSkills) -> Iterator[str]:
-    """Note trials without a lock of their Skills."""
-    count = sum((t.task, t.condition) in offered and locked_skills(t.path) is None for t in trials)
-    if count:
-        yield f"trials without a lock.json, so their Skills are unproved: {count}"
-
-
-def _refuse_other_skills(trial: AdoptedTrial, bundle: Bundle) -> None:
-    locked = locked_skills(trial.path)
-    held = {skill.directory: _digest(bundle, skill.directory) for skill in bundle.skills}
-    if locked is not None and locked != held:
-        raise StudyError(
-            f"{trial.folder!r} has other Skills than {bundle.source!r}: its lock.json has"
-            f" {describe_skills(locked)}, the folder {describe_skills(held)}; fix the skills of {trial.condition!r}",
-            file=str(trial.path / "lock.json"),
-            field="skills",
-        )
-
-
-def _digest(bundle: Bundle, directory: str) -> str:
-    folder = f"{directory}/"
-    files = {path: blob for path, blob in bundle.files.items() if path.startswith(folder)}
-    return skill_digest((path.removeprefix(folder), blob.sha256) for path, blob in files.items())
-
-
-ADOPTED = "adopted.jsonl"
-"""Sources of an adopted study's trials."""
-
-
-class SourceOfTrial(Struct, frozen=True):
-    """A row of adopted.jsonl."""
-
-    trial: str
-    """<task>__<condition>__<number>."""
-    source: str
-    """Original folder."""
-    task_checksum: str | None
-    """Harbor's digest of the task, including its baked-in Skills."""
-
-
-def adopt(jobs: Sequence[Path], map_file: Path, target: Path) -> tuple[str, ...]:
-    """Create a study at `target` from the finished trials below `jobs`, with arms by the map; return what a reader
-    must know of it, in sentences. A study that was made before is left as it is.
-
-    Raises StudyError for a map that is invalid or matches no trial, and for a target with content.
-    """
-    adoption = load_yaml(map_file, AdoptionMap, "map.yaml")
-    check_conditions([arm.name for arm in adoption.conditions], adoption.contrast)
-    trials, left_out = match_trials(jobs, adoption)
-    reasons = [f"{trial.folder} is left out: {trial.reason}" for trial in left_out]
-    if not trials:
-        reason = f"; {left_out[0].folder}: {left_out[0].reason}" if left_out else ""
-        raise StudyError(
-            f"{map_file}: no arm matches any of {len(left_out)} trials{reason}", file=str(map_file)
-        )
-    offered = offered_skills(adoption, trials, map_file)
-    trials.sort(key=lambda trial: (trial.result.started_at or 0.0, trial.folder))
-    plan = _plan(adoption, trials, map_file.parent)
-    if not _exists(target, plan):
-        records = [
-            _record(plan, planned, trial, offered)
-            for trial, planned in zip(trials, plan.trials, strict=True)
-        ]
-        _write(target, plan, list(zip(trials, records, strict=True)), offered, map_file)
-    return (*reasons, *_changed_tasks(trials), *unproved(trials, offered))
-
-
-def _exists(target: Path, plan: StudyPlan) -> bool:
-    """Whether the folder has this study. Raises StudyError for other content."""
-    folder = StudyFolder(target)
-    if (
-        folder.planned
-        and read_record(StudyPlan, folder.plan_file).config_digest == plan.config_digest
-    ):
-        return True
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise StudyError(f"{str(target)!r} is not empty; name a new folder", file=str(target))
-    return False
-
-
-def _write(
-    target: Path,
-    plan: StudyPlan,
-    trials: Sequence[tuple[AdoptedTrial, TrialRecord]],
-    offered: OfferedSkills,
-    map_file: Path,
-) -> None:
-    """Write the study atomically, with byte-for-byte copies of all artifacts."""
-    variants = {arm.name: arm.variant for arm in plan.config.conditions if arm.variant}
-    with fresh_dir(target) as staging:
-        folder = StudyFolder(staging)
-        built = {(task, variants[arm]): bundle for (task, arm), bundle in offered.items()}
-        for (task, variant), bundle in built.items():
-            write_bundle(bundle.files, folder.variant(task, variant))
-        sources = []
-        for trial, record in trials:
-            shutil.copytree(trial.path, folder.trial_raw(record.trial), symlinks=True)
-            write_record(folder.trial_record(record.trial), record)
-            sources.append(
-                SourceOfTrial(record.trial, path_text(trial.path), trial.result.task_checksum)
-            )
-        write_jsonl(staging / ADOPTED, sources)
-        write_atomic(staging / "map.yaml", map_file.read_bytes())
-        write_record(folder.plan_file, plan)
+    return skills, unproved
 
 
 def _plan(adoption: AdoptionMap, trials: Sequence[AdoptedTrial], base: Path) -> StudyPlan:
-    """Derive the plan from the trials in order of time."""
+    """Derive the plan from the trials in order of time; the files of the tasks are unknown."""
     attributes = dict(task_attributes(entry, base) for entry in adoption.tasks)
-    names = sorted({trial.task for trial in trials})
-    tasks = tuple(_task(name, attributes.get(name, {})) for name in names)
+    digests = dict.fromkeys(
+        ("instruction_digest", "environment_digest", "verifier_digest", "source_digest"), ""
+    )
+    tasks = tuple(
+        PlannedTask(name=name, path=name, skills="", attributes=attributes.get(name, {}), **digests)
+        for name in sorted({trial.task for trial in trials})
+    )
     cells: Counter[tuple[str, str]] = Counter()
     planned = []
     for order, trial in enumerate(trials):
         cell = trial.task, trial.condition
         planned.append(planned_trial(0, *cell, order, cells[cell]))
         cells[cell] += 1
-    digest = digest_json([
-        adoption.model_dump(mode="json"), sorted(trial.result.id for trial in trials)
-    ])  # fmt: skip
+    first = trials[0].result
     config = StudyConfig(
         name=adoption.name,
         trials_per_cell=max(cells.values()),
@@ -363,72 +274,66 @@ def _plan(adoption: AdoptionMap, trials: Sequence[AdoptedTrial], base: Path) -> 
         healthy_first=adoption.healthy_first,
         fewest_usable=adoption.fewest_usable,
         harness=HarnessChoice(name="harbor"),
-        agent=AgentChoice(name=_agent(trials[0].result), model=trials[0].result.model),
+        agent=AgentChoice(name=first.agent or "unknown", model=first.model),
     )
     return StudyPlan(
         skilljuror_version=__version__,
         config=config,
-        config_digest=digest,
+        config_digest=digest_json([
+            adoption.model_dump(mode="json"), sorted(trial.result.id for trial in trials)
+        ]),
         tasks=tasks,
         trials=tuple(planned),
-    )
+    )  # fmt: skip
 
 
-def _agent(result: HarborResult) -> str:
-    return result.agent or "unknown"
+def _write(
+    target: Path,
+    plan: StudyPlan,
+    trials: Sequence[AdoptedTrial],
+    skills: dict[tuple[str, str], Bundle],
+    map_file: Path,
+) -> None:
+    """Write the study atomically, with byte-for-byte copies of all artifacts.
 
-
-def _task(name: str, attributes: dict[str, str]) -> PlannedTask:
-    """A task without known files."""
-    return PlannedTask(
-        name=name,
-        path=name,
-        skills="",
-        attributes=attributes,
-        instruction_digest="",
-        environment_digest="",
-        verifier_digest="",
-        source_digest="",
-    )
-
-
-def _record(
-    plan: StudyPlan, planned: PlannedTrial, trial: AdoptedTrial, offered: OfferedSkills
-) -> TrialRecord:
-    """Convert Harbor's result; missing values are null. The log decides as in other studies whether a
-    model answered; without a log that is unknown."""
-    result, got = trial.result, offered.get((trial.task, trial.condition))
-    task = next(task for task in plan.tasks if task.name == planned.task)
-    arm = next(arm for arm in plan.config.conditions if arm.name == planned.condition)
-    record = TrialRecord(
-        trial=planned.trial,
-        task=planned.task,
-        condition=planned.condition,
-        number=planned.number,
-        seed=planned.seed,
-        agent=_agent(result),
-        agent_version=result.agent_version,
-        model=result.model,
-        scripted=result.agent in SCRIPTED,
-        config_digest=plan.config_digest,
-        substrate_digest=task.substrate_digest,
-        variant=arm.variant,
-        variant_digest=got.digest if got else None,
-        skill_root=None,
-        **record_fields(result),
-    )
-    return checked_by_log(record, trial.path)
-
-
-def _changed_tasks(trials: Sequence[AdoptedTrial]) -> Iterator[str]:
-    """Note tasks with different files between trials: SkillsBench bakes in its Skills."""
-    checksums: dict[str, set[str]] = defaultdict(set)
-    for trial in trials:
-        if trial.result.task_checksum:
-            checksums[trial.task].add(trial.result.task_checksum)
-    changed = sorted(task for task, found in checksums.items() if len(found) > 1)
-    if changed:
-        yield (
-            f"Harbor's task checksum differs between trials of {', '.join(changed[:3])}"
-            f"{' and others' if len(changed) > 3 else ''}: these may differ in more than the Skill"
-        )
+    A record is Harbor's result; missing values are null. The log decides as in other studies whether a model
+    answered; without a log that is unknown.
+    """
+    variants = {arm.name: arm.variant for arm in plan.config.conditions}
+    tasks = {task.name: task for task in plan.tasks}
+    with fresh_dir(target) as staging:
+        folder = StudyFolder(staging)
+        for (task, variant), bundle in {
+            (task, variants[arm]): bundle for (task, arm), bundle in skills.items()
+        }.items():
+            write_bundle(bundle.files, folder.variant(task, str(variant)))
+        sources = []
+        for trial, planned in zip(trials, plan.trials, strict=True):
+            result, offered = trial.result, skills.get((trial.task, trial.condition))
+            record = TrialRecord(
+                trial=planned.trial,
+                task=planned.task,
+                condition=planned.condition,
+                number=planned.number,
+                seed=planned.seed,
+                agent=result.agent or "unknown",
+                agent_version=result.agent_version,
+                model=result.model,
+                scripted=result.agent in SCRIPTED,
+                config_digest=plan.config_digest,
+                substrate_digest=tasks[planned.task].substrate_digest,
+                variant=variants[planned.condition],
+                variant_digest=offered.digest if offered else None,
+                skill_root=None,
+                **record_fields(result),
+            )
+            shutil.copytree(trial.path, folder.trial_raw(record.trial), symlinks=True)
+            write_record(folder.trial_record(record.trial), checked_by_log(record, trial.path))
+            sources.append({
+                "trial": record.trial,
+                "source": path_text(trial.path),
+                "task_checksum": result.task_checksum,
+            })
+        write_jsonl(staging / "adopted.jsonl", sources)
+        write_atomic(staging / "map.yaml", map_file.read_bytes())
+        write_record(folder.plan_file, plan)

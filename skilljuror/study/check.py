@@ -1,28 +1,26 @@
 """Check tasks before any trial, by reading them and by running them.
 
 Read: a task folder has its parts, its Skill gives the answer not away, its rubric is sound. Run: the solution of
-each task earns 1, an empty run earns less, and the agent lists no Skill of its own. Proved by further runs: the
-solution again, a run that only writes what the tests look for, and which checks and criteria tell a solution
-from an empty run. All run like trials, in the study's harness and sandbox, without a model; their results are
-not saved.
+each task earns 1, an empty run earns less. Proved by further runs: the solution again, a run that only writes
+what the tests look for, and whether a check tells a solution from an empty run. All run like trials, in the
+study's harness and sandbox, without a model; their results are not saved.
 """
 
+import ast
 import json
 import re
 import tempfile
-from collections import Counter
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-import yaml
 from msgspec import Struct, structs
 
 from skilljuror.base.errors import HarnessError, StudyError
-from skilljuror.base.files import StudyFolder, data_dir
+from skilljuror.base.files import StudyFolder
 from skilljuror.base.results import CheckOutcome, CheckResult
-from skilljuror.base.review import AttributeRubric
 from skilljuror.base.skill import is_root_name
 from skilljuror.base.study import (
     NO_VERIFIER,
@@ -38,46 +36,25 @@ from skilljuror.base.study import (
     TrialRecord,
 )
 from skilljuror.base.texts import texts_below
-from skilljuror.base.trajectory import OfferedSkill
 from skilljuror.base.workers import Listener, Progress, silent, worker_pool
 from skilljuror.harness.artifacts import last_lines, solution_output, verifier_output
 from skilljuror.harness.base import BatchHarness, Harness, TrialJob
-from skilljuror.harness.leaks import (
-    PlantedLeaks,
-    SkillLeak,
-    TaskTexts,
-    assay_leaks,
-    leak_of,
-    leak_verdict,
-    nulls,
-    read_texts,
-    verdict_of,
-)
+from skilljuror.harness.leaks import SkillLeak, TaskTexts, leak_of, leak_verdict, read_texts
 from skilljuror.harness.sandbox import remove_tree
 from skilljuror.harness.tasks import (
     JUDGES,
     TASK_PARTS,
-    Criterion,
-    NamedTest,
-    baked_skills,
-    criteria_of,
     judge_of,
     missing_parts,
-    parsed,
-    read_allowance,
-    read_tests,
-    strings_in,
     task_settings,
 )
-from skilljuror.skill.units.critical_tokens import critical_tokens
+from skilljuror.skill.critical_tokens import critical_tokens
 from skilljuror.store.checks import read_checks
-from skilljuror.store.trials import log_of
 from skilljuror.study.plan import (
     agents_of,
     freeze,
     harness_of,
     planned_trial,
-    program_of,
     read_plan,
     refuse_unsupported,
 )
@@ -87,39 +64,20 @@ from skilljuror.study.trial import RunSetup, run_trial, stop_trial
 
 RuleVerdict = Literal["ok", "note", "unknown", "review", "fail"]
 VERDICTS: tuple[RuleVerdict, ...] = ("ok", "note", "unknown", "review", "fail")
-"""From best to worst. unknown: a run or a person must tell."""
-MAX_TESTS = 10
-"""SkillsBench asks for fewer tests than this, unless they are justified."""
-DIFFICULTIES = ("easy", "medium", "hard")
+"""From best to worst. A note does not count; unknown: a run or a person must tell."""
 _REWARD = re.compile(r"reward\.(?:txt|json)\b")
-
-SOLUTION, EMPTY, STUFFED, LISTING = "solution", "empty", "stuffed", "listing"
-AGAIN = ("solution-2", "solution-3")
-"""Kinds of runs."""
-_LISTING_AGENTS = {"claude-code", "codex", "gemini-cli"}
-_NOWHERE = "http://127.0.0.1:9"
-_LISTING_SECONDS = 20.0
-"""Time for an agent without a model to log the Skills that it lists."""
-_OF_HARNESS = {SOLUTION: "oracle", EMPTY: "nop"}
-"""Agents that replace both in a harness with its own agents."""
 OUTPUT_LINES = 20
 """Lines of verifier output that are shown for a failed task."""
 _OUTPUT_BYTES = 20_000
-_QUOTED = re.compile(r"\"([^\"\n]{1,500})\"|'([^'\n]{1,500})'")
-_FILE = re.compile(r"(?:[\w@+.-]+/)*[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,9}")
-_MOST_CHARACTERS = 1_000_000
-"""Most characters of strings in one file."""
-_WORKDIR = "/app/"
 
 
 class TaskRule(Struct, frozen=True):
     """One rule on one task."""
 
     rule: str
-    """parts, skill, solution, reward, tests, network, baked, metadata or leak; rubric, or a weakness of its
-    items: following, goal, free points, orphan; of a proof: repeated, stuffed, checks, trace."""
+    """parts, skill, solution, reward, settings or leak; rubric, or a weakness of its items: following, goal,
+    free points, orphan; of a proof: repeated, stuffed, checks."""
     verdict: RuleVerdict
-    """A note does not count."""
     reason: str
     """What was found."""
 
@@ -155,14 +113,6 @@ class CheckedTasks(Struct, frozen=True):
 
     tasks: tuple[CheckedTask, ...]
     """In the order of the call."""
-    pairs: int
-    """Pairs of a task's Skill and another task's solution and verifier."""
-    null_failed: int
-    """Of these, pairs with as many common runs as a leak that fails."""
-    null_reviewed: int
-    """Of these, pairs with as many as a leak that a person must see."""
-    assay: tuple[PlantedLeaks, ...] = ()
-    """How many planted leaks are found, by number of lines; if asked for."""
 
     @property
     def status(self) -> int:
@@ -172,11 +122,7 @@ class CheckedTasks(Struct, frozen=True):
 
 
 def check_tasks(
-    folders: Sequence[Path],
-    skills: str | None = None,
-    *,
-    assay: bool = False,
-    progress: Listener = silent,
+    folders: Sequence[Path], skills: str | None = None, *, progress: Listener = silent
 ) -> CheckedTasks:
     """Check task folders. `skills` is the Skill to compare with, {task} for the task's name; default: each
     task's own.
@@ -184,7 +130,7 @@ def check_tasks(
     Raises StudyError for a folder that is not a task and for a missing Skill, BundleError for an archive of
     Skills that cannot be read.
     """
-    read = []
+    read: dict[Path, TaskTexts] = {}
     progress(Progress("check", 0, len(folders)))
     for done, folder in enumerate(folders, 1):
         problem = None
@@ -202,28 +148,26 @@ def check_tasks(
             skill = Path(SkillSource(path=skills).at(folder.resolve().name))
             if not skill.exists():
                 raise StudyError(f"Skill {str(skill)!r} not found", file=str(skill), field="skills")
-        read.append(read_texts(folder, skill))
+        read[folder] = read_texts(folder, skill)
         progress(Progress("check", done, len(folders), folder.name))
-    chance = nulls(read)
-    names = [folder.resolve().name for folder in folders]
-    rows, pairs = [], 0
-    for name, folder, texts, runs in zip(names, folders, read, chance, strict=True):
-        others = 0
-        if texts.skill:
-            others = sum(bool(other.hidden) for other in read if other.skill != texts.skill)
-        pairs += others
-        place, null = next(iter(runs.most_common(1)), (None, 0 if others else None))
-        leak = leak_of(name, texts)
+    rows = []
+    for folder, texts in read.items():
+        leak = leak_of(texts)
         rules = tuple(_rules(folder, texts, leak))
         verdicts = {rule.verdict for rule in rules} - {"note"}
-        worst = next(
-            (verdict for verdict in reversed(VERDICTS) if verdict in verdicts), VERDICTS[0]
+        nulls = {
+            other.resolve().name: texts.null(hidden)
+            for other, hidden in read.items()
+            if texts.skill and hidden.hidden and hidden.skill != texts.skill
+        }
+        null_task = max(nulls, key=lambda name: nulls[name], default=None)
+        null = nulls.get(null_task or "")
+        worst = next((v for v in reversed(VERDICTS) if v in verdicts), VERDICTS[0])
+        name = folder.resolve().name
+        rows.append(
+            CheckedTask(name, str(folder), worst, leak, null, null_task if null else None, rules)
         )
-        null_task = None if place is None else names[place]
-        rows.append(CheckedTask(name, str(folder), worst, leak, null, null_task, rules))
-    counts = Counter(verdict_of(count) for runs in chance for count in runs.values())
-    planted = tuple(assay_leaks(read)) if assay else ()
-    return CheckedTasks(tuple(rows), pairs, counts["fail"], counts["review"], planted)
+    return CheckedTasks(tuple(rows))
 
 
 def _rules(folder: Path, texts: TaskTexts, leak: SkillLeak) -> Iterator[TaskRule]:
@@ -239,47 +183,19 @@ def _rules(folder: Path, texts: TaskTexts, leak: SkillLeak) -> Iterator[TaskRule
         yield TaskRule("skill", "unknown", leak.reason or "")
     solved = (folder / "solution" / "solve.sh").is_file()
     yield present("solution", "unknown", "solution/solve.sh missing", ok=solved)
-    tests = {path: text for path, text in texts.hidden.items() if path.startswith("tests/")}
     judge = judge_of(folder)
     if judge == "verifier":
-        writes = any(_REWARD.search(text) for text in tests.values())
-        unknown = "no file of tests/ names reward.txt or .json"
-        yield present("reward", "unknown", unknown, ok=writes)
+        tests = (text for path, text in texts.hidden.items() if path.startswith("tests/"))
+        writes = any(map(_REWARD.search, tests))
+        yield present("reward", "unknown", "no file of tests/ names reward.txt or .json", ok=writes)
     else:
         yield TaskRule("reward", "note", f"none: {JUDGES[judge]} judges")
-    count = sum(len(read_tests(text) or ()) for path, text in tests.items() if path.endswith(".py"))
-    known = f"{count} test functions" if count else "not counted: no test function of Python"
-    yield TaskRule("tests", "ok" if 0 < count < MAX_TESTS else "note", known)
-    yield from _settings_rules(folder)
+    if (folder / "task.toml").is_file():
+        try:
+            task_settings(folder)
+        except StudyError as error:
+            yield TaskRule("settings", "fail", error.message)
     yield TaskRule("leak", leak.verdict, leak.reason or f"{leak.runs} runs of words")
-    yield from _rubric_rules(folder, texts)
-
-
-def _settings_rules(folder: Path) -> Iterator[TaskRule]:
-    if not (folder / "task.toml").is_file():
-        return
-    try:
-        settings, network = task_settings(folder), read_allowance(folder).network
-    except StudyError as error:
-        yield TaskRule("settings", "fail", error.message)
-        return
-    yield TaskRule("network", "note", network or "not set")
-    baked = "; ".join(baked_skills(folder, settings)) or "no Skill to remove"
-    yield TaskRule("baked", "note", baked)
-    rubric = yaml.safe_load((data_dir("rubrics") / "task-attributes.yaml").read_bytes())
-    known = AttributeRubric.model_validate(rubric).attributes
-    values = {name: tuple(one.values) for name, one in known.items()} | {"difficulty": DIFFICULTIES}
-    metadata = settings.get("metadata")
-    outside = "; ".join(
-        f"{name} = {value!r} (choose {', '.join(values[name])})"
-        for name, value in (metadata.items() if isinstance(metadata, dict) else ())
-        if name in values and value not in values[name]
-    )
-    yield TaskRule("metadata", "note", outside or "in the vocabulary")
-
-
-def _rubric_rules(folder: Path, texts: TaskTexts) -> Iterator[TaskRule]:
-    """Weak items of a task's rubric: the Skill may say an orphan's words in a form that is not found."""
     if not has_rubric(folder) or not (folder / "instruction.md").is_file():
         return
     try:
@@ -290,8 +206,16 @@ def _rubric_rules(folder: Path, texts: TaskTexts) -> Iterator[TaskRule]:
     yield TaskRule("rubric", "ok", "present")
     for rule, message in dict.fromkeys((finding.rule, finding.message) for finding in findings):
         items = ", ".join(finding.item for finding in findings if finding.rule == rule)
+        # the Skill may say the words of an orphan in a form that is not found
         verdict: RuleVerdict = "note" if rule == "orphan" else "review"
         yield TaskRule(rule, verdict, f"rubric, {rule}: {message}: {items}")
+
+
+# Checks by runs
+
+SOLUTION, EMPTY, STUFFED = "solution", "empty", "stuffed"
+AGAIN = ("solution-2", "solution-3")
+"""Kinds of runs."""
 
 
 class Attempt(Struct, frozen=True):
@@ -306,8 +230,6 @@ class Attempt(Struct, frozen=True):
     """What the verifier reported, test by test."""
     unread: str | None = None
     """Why its reports were not read."""
-    listed: tuple[OfferedSkill, ...] = ()
-    """Skills that its log lists."""
 
     @property
     def reward(self) -> str:
@@ -327,28 +249,6 @@ class Attempt(Struct, frozen=True):
         }
 
 
-class TraceRow(Struct, frozen=True):
-    """A criterion and a test that names it; one of them is None for an orphan."""
-
-    criterion: str | None
-    text: str | None
-    """Text of the criterion; None if the requirement does not have it."""
-    test: str | None
-    empty: CheckOutcome | None
-    """Outcome in the empty run; None if it was not reported."""
-    solution: CheckOutcome | None
-    """Outcome with the solution; None if it was not reported."""
-
-
-class TaskProof(Struct, frozen=True):
-    """Proofs of one task."""
-
-    rules: tuple[TaskRule, ...]
-    """repeated, stuffed, checks and trace."""
-    trace: tuple[TraceRow, ...]
-    """Criteria in their order, then tests that name none; empty if no test names a criterion."""
-
-
 class TaskCheck(Struct, frozen=True):
     """Result for one task."""
 
@@ -366,8 +266,8 @@ class TaskCheck(Struct, frozen=True):
     """Last lines of the verifier, if there is a problem."""
     solution_output: str | None = None
     """Last lines of the solution, if it does not get 1."""
-    proof: TaskProof | None = None
-    """Further proofs, if asked for and if the task can run."""
+    proof: tuple[TaskRule, ...] = ()
+    """repeated, stuffed and checks, if asked for and if the task can run."""
 
 
 class CheckSummary(Struct, frozen=True):
@@ -377,15 +277,13 @@ class CheckSummary(Struct, frozen=True):
     """In the order of the study file."""
     isolation: str
     """Isolation of the runs from this machine."""
-    listings: tuple[str, ...] = ()
-    """Agents that list Skills of their own, one line each."""
     leaks: tuple[str, ...] = ()
     """Skills with text of a solution or verifier, one line each; `run` decides."""
 
     @property
     def failed(self) -> bool:
-        """Whether any task fails, or an agent lists Skills that the study does not accept."""
-        return bool(self.listings) or any(task.verdict == "fails" for task in self.tasks)
+        """Whether any task fails."""
+        return any(task.verdict == "fails" for task in self.tasks)
 
 
 def check_study(
@@ -399,23 +297,19 @@ def check_study(
     harness = harness_of(plan.config)
     refuse_unsupported(harness, [base / task.path for task in plan.tasks])
     summary = _check(plan, base, harness, prove=prove, jobs=jobs, listener=progress or silent)
-    return structs.replace(summary, leaks=tuple(_leak_lines(plan, base)))
-
-
-def _leak_lines(plan: StudyPlan, base: Path) -> Iterator[str]:
-    """A line for each leak, that fails or that a person must see, of the Skills offered from disk."""
+    leaks = []
     for task in plan.tasks:
         built = [(task.skills, arm.name) for arm in plan.config.conditions if arm.variant]
-        given = [(one.path, name) for name, one in task.given.items() if one.commit is None]
-        for skill, arm in dict(reversed([*built, *given])).items():
-            leak = leak_verdict(base / skill, base / task.path)
+        given = [(skill.path, name) for name, skill in task.given.items() if skill.commit is None]
+        for path, arm in dict(reversed([*built, *given])).items():
+            leak = leak_verdict(base / path, base / task.path)
             if leak.verdict in {"review", "fail"}:
-                first = leak.places[0]
                 refused = "; run refuses an arm that offers them until they are accepted"
-                yield (
-                    f"{task.name}: {leak.runs} runs of words of {first.task_file} are in the Skill of {arm!r},"
-                    f" {first.skill_file}{refused if leak.verdict == 'fail' else ''}"
+                leaks.append(
+                    f"{task.name}: {leak.runs} runs of words of {leak.task_files[0]} are in the Skill of {arm!r},"
+                    f" {leak.skill_files[0]}{refused if leak.verdict == 'fail' else ''}"
                 )
+    return structs.replace(summary, leaks=tuple(leaks))
 
 
 def prove_folders(
@@ -458,159 +352,79 @@ def _check(
     plan: StudyPlan, base: Path, harness: Harness, *, prove: bool, jobs: int, listener: Listener
 ) -> CheckSummary:
     """Run every task of a plan in a study that is thrown away, and judge the runs."""
-    config, isolation = plan.config, harness.prepare()
+    isolation = harness.prepare()
     place = Path(tempfile.mkdtemp(prefix="skilljuror-check-"))
+    runs: dict[str, dict[str, Attempt]] = {task.name: {} for task in plan.tasks}
+    folder = StudyFolder(place)
     try:
-        folder = StudyFolder(place)
-        with exclusive_run(folder) as scratch:
-            setup = RunSetup(place, scratch, workers_lock(folder), config.harness)
-            wanted = list(_jobs(plan, base, harness, prove=prove))
-            if prove:
-                wanted += _stuffed_jobs(wanted, place, sandboxed=isolation != "none")
-            if not isinstance(harness, BatchHarness):
-                wanted += _listing_jobs(config, plan.tasks[0], base / plan.tasks[0].path)
-            attempts = _run(wanted, setup, jobs, listener)
+        stuffings = place / STUFFED if prove else None
+        wanted = list(_jobs(plan, base, harness, stuffings, sandboxed=isolation != "none"))
+        listener(Progress("check", 0, len(wanted)))
+        pool_of = partial(worker_pool, min(jobs, len(wanted)), stop=stop_trial, in_process=False)
+        with exclusive_run(folder) as scratch, pool_of() as pool:
+            setup = RunSetup(place, scratch, workers_lock(folder), plan.config.harness)
+            results = pool.map_unordered(partial(run_trial, setup), wanted, queued=1)
+            for done, (job, record) in enumerate(results, 1):
+                raw = folder.trial_raw(record.trial)
+                checks, sources = read_checks(raw, record.trial)
+                runs[job.task.name][job.trial.condition] = Attempt(
+                    record,
+                    verifier_output(raw, _OUTPUT_BYTES),
+                    solution_output(raw, _OUTPUT_BYTES),
+                    checks,
+                    next((row.reason for row in sources if row.status == "error"), None),
+                )
+                listener(Progress("check", done, len(wanted), record.trial))
     finally:
         remove_tree(place)
-    checks = []
-    for task in plan.tasks:
-        runs = {kind: run for (name, kind), run in attempts.items() if name == task.name}
-        proof = prove_task(base / task.path, runs) if prove else None
-        checks.append(_judge(task, runs, proof))
-    return CheckSummary(tuple(checks), isolation, tuple(_listings(config, attempts)))
+    tasks = tuple(_judge(task, runs[task.name], prove=prove) for task in plan.tasks)
+    return CheckSummary(tasks, isolation)
 
 
-def _jobs(plan: StudyPlan, base: Path, harness: Harness, *, prove: bool) -> Iterator[TrialJob]:
-    """Runs of each task without a Skill, with the network access of the study's agent."""
-    config = plan.config
-    online = not all(agent.scripted for agent in agents_of(config, harness).values())
-    hidden = tuple(study_places(base, plan))
+def _jobs(
+    plan: StudyPlan, base: Path, harness: Harness, stuffings: Path | None, *, sandboxed: bool
+) -> Iterator[TrialJob]:
+    """Runs of each task without a Skill, with the network access of the study's agent; those of a proof, too,
+    with their files below `stuffings`. A harness with its own agents runs them for the solution and nothing."""
+    online = not all(agent.scripted for agent in agents_of(plan.config, harness).values())
     for task in plan.tasks:
         task_dir = (base / task.path).resolve()
-        solution: tuple[Path, ...] = ()
-        if task.judged_by == "verifier" and (task_dir / "solution" / "solve.sh").is_file():
-            files = (task_dir / "solution").iterdir()
-            solution = tuple(sorted(path.resolve() for path in files if path.is_file()))
-        for kind in (SOLUTION, EMPTY, *(AGAIN if prove else ())):
-            solves = kind != EMPTY
-            if solves and not solution:
-                continue
+        programs: dict[str, tuple[str, tuple[Path, ...], tuple[str, ...]]] = {
+            EMPTY: ("nop", (), ("true",))
+        }
+        solution = task_dir / "solution"
+        if task.judged_by == "verifier" and (solution / "solve.sh").is_file():
+            files = tuple(sorted(path.resolve() for path in solution.iterdir() if path.is_file()))
+            program = ("oracle", files, ("bash", "{agent_dir}/solve.sh"))
+            programs |= dict.fromkeys((SOLUTION, *(AGAIN if stuffings else ())), program)
+        if stuffings and (files := stuffing(task_dir, stuffings / task.name, sandboxed=sandboxed)):
+            programs[STUFFED] = ("", files, ("bash", f"{{agent_dir}}/{files[0].name}"))
+        for kind, (own, files, argv) in programs.items():
             agent = None
-            if isinstance(harness, BatchHarness):
-                own = _OF_HARNESS[SOLUTION if solves else EMPTY]
+            if own and isinstance(harness, BatchHarness):
                 agent = harness.own_agent(AgentChoice(name=own))
             agent = agent or AgentProgram(
                 name=kind,
                 version=None,
-                files=solution if solves else (),
-                argv=("bash", "{agent_dir}/solve.sh") if solves else ("true",),
-                scripted=not online,
+                files=files,
+                argv=argv,
+                scripted=not (online and own),
                 usage_reason="no_model",
             )
             yield TrialJob(
-                trial=planned_trial(config.seed, task.name, kind, 0, 0),
+                trial=planned_trial(plan.config.seed, task.name, kind, 0, 0),
                 task=task,
                 task_dir=task_dir,
                 variant=None,
                 variant_dir=None,
                 agent=agent,
-                choice=config.harness,
+                choice=plan.config.harness,
                 config_digest="",
-                hidden=hidden,
+                hidden=tuple(study_places(base, plan)),
             )
 
 
-def _stuffed_jobs(
-    wanted: Sequence[TrialJob], study: Path, *, sandboxed: bool
-) -> Iterator[TrialJob]:
-    """The empty run of each task, with a script instead that writes what the tests look for."""
-    for job in wanted:
-        place = study / STUFFED / job.task.name
-        if job.trial.condition != EMPTY or not (
-            files := stuffing(job.task_dir, place, sandboxed=sandboxed)
-        ):
-            continue
-        program = AgentProgram(
-            name=STUFFED,
-            version=None,
-            files=files,
-            argv=("bash", f"{{agent_dir}}/{files[0].name}"),
-            scripted=True,
-            usage_reason="no_model",
-        )
-        trial = planned_trial(0, job.task.name, STUFFED, 0, 0)
-        yield structs.replace(job, trial=trial, agent=program)
-
-
-def _listing_jobs(config: StudyConfig, task: PlannedTask, task_dir: Path) -> Iterator[TrialJob]:
-    """A run of each agent without a Skill and without a model: its server is an address where none is."""
-    limits = {"timeout_sec": _LISTING_SECONDS, "timeouts": "study", "timeout_multiplier": 1.0}
-    arms = {config.agent_of(arm).model_dump_json(): arm for arm in config.conditions}
-    for arm in arms.values():
-        choice = config.agent_of(arm)
-        if choice.name not in _LISTING_AGENTS:
-            continue
-        options = {**choice.options, "base_url": _NOWHERE}
-        program = program_of(choice.model_copy(update={"options": options, "effort": None}))
-        env = {**program.env, **dict.fromkeys(program.keys, "none")}
-        yield TrialJob(
-            trial=planned_trial(config.seed, task.name, f"{LISTING}-{arm.name}", 0, 0),
-            task=task,
-            task_dir=task_dir.resolve(),
-            variant=None,
-            variant_dir=None,
-            agent=structs.replace(program, keys=(), env=env),
-            choice=config.harness.model_copy(update=limits),
-            config_digest="",
-        )
-
-
-def _run(
-    wanted: list[TrialJob], setup: RunSetup, jobs: int, listener: Listener
-) -> dict[tuple[str, str], Attempt]:
-    """(task, kind) -> what its run left."""
-    attempts = {}
-    folder = StudyFolder(setup.study)
-    listener(Progress("check", 0, len(wanted)))
-    with worker_pool(min(jobs, len(wanted)) or 1, stop=stop_trial, in_process=False) as pool:
-        records = pool.map_unordered(partial(run_trial, setup), wanted, queued=1)
-        for done, (job, record) in enumerate(records, 1):
-            raw = folder.trial_raw(record.trial)
-            log, _ = log_of(raw, record)
-            checks, left_out = read_checks(raw, record.trial)
-            attempts[job.task.name, job.trial.condition] = Attempt(
-                record,
-                verifier_output(raw, _OUTPUT_BYTES),
-                solution_output(raw, _OUTPUT_BYTES),
-                checks,
-                next((source.reason for source in left_out if source.status == "error"), None),
-                (log and log.offered) or (),
-            )
-            listener(Progress("check", done, len(wanted), record.trial))
-    return attempts
-
-
-def _listings(config: StudyConfig, attempts: dict[tuple[str, str], Attempt]) -> Iterator[str]:
-    """A line for each agent that lists Skills which no condition offers and the study does not accept."""
-    for (_, kind), attempt in attempts.items():
-        arm = next((arm for arm in config.conditions if kind == f"{LISTING}-{arm.name}"), None)
-        if arm is None:
-            continue
-        choice = config.agent_of(arm)
-        own = choice.options.get("bundled_skills", False)
-        names = sorted({
-            skill.name
-            for skill in attempt.listed
-            if not (skill.bundled and own) and skill.name not in config.accept_skills
-        })  # fmt: skip
-        if names:
-            yield (
-                f"condition {arm.name!r}: without a Skill, {choice.name} lists {', '.join(names)}; switch them"
-                f" off, or set accept_skills: [{', '.join(names)}]"
-            )
-
-
-def _judge(task: PlannedTask, runs: Mapping[str, Attempt], proof: TaskProof | None) -> TaskCheck:
+def _judge(task: PlannedTask, runs: Mapping[str, Attempt], *, prove: bool) -> TaskCheck:
     solution, empty = runs.get(SOLUTION), runs[EMPTY]
     if empty.record.reason == NO_VERIFIER:
         by = JUDGES[task.judged_by]
@@ -635,8 +449,8 @@ def _judge(task: PlannedTask, runs: Mapping[str, Attempt], proof: TaskProof | No
     elif empty.record.reward >= 1:
         problems.append("an empty run gets reward 1: the verifier accepts anything")
         wrong.append(empty)
-    if proof:
-        problems += [rule.reason for rule in proof.rules if rule.verdict == "fail"]
+    proof = prove_task(runs) if prove else ()
+    problems += [rule.reason for rule in proof if rule.verdict == "fail"]
     output = next((attempt.output for attempt in wrong if attempt.output is not None), None)
     said = solution.said if solution in wrong and solution else None
     verdict: Literal["ok", "fails", "unknown"] = "fails" if problems else "ok"
@@ -655,28 +469,26 @@ def _judge(task: PlannedTask, runs: Mapping[str, Attempt], proof: TaskProof | No
     )
 
 
-def prove_task(task_dir: Path, runs: Mapping[str, Attempt]) -> TaskProof:
+def prove_task(runs: Mapping[str, Attempt]) -> tuple[TaskRule, ...]:
     """Judge the runs of a task: kind -> attempt."""
-    empty, solution = runs[EMPTY], runs.get(SOLUTION)
-    text = (task_dir / "instruction.md").read_text(encoding="utf-8")
-    files = texts_below(task_dir / "tests").items()
-    tests = [
-        test for path, code in files if path.endswith(".py") for test in read_tests(code) or ()
-    ]
-    criteria = criteria_of(text)
-    trace = tuple(_trace(criteria, tests, empty, solution))
-    rules = (
-        _repeated([solution, *(runs[kind] for kind in AGAIN)] if solution else []),
-        _stuffed(runs.get(STUFFED)),
-        _checks(empty, solution),
-        _traced(criteria, trace),
-    )
-    return TaskProof(rules, trace if any(row.criterion and row.test for row in trace) else ())
+    empty, solution, stuffed = runs[EMPTY], runs.get(SOLUTION), runs.get(STUFFED)
+    if solution is None:
+        unproved = TaskRule("checks", "unknown", "no solution to compare")
+        repeated = TaskRule("repeated", "unknown", "no solution to repeat")
+    else:
+        repeated = _repeated([solution, *(runs[kind] for kind in AGAIN)])
+        unproved = _checks(empty, solution)
+    if stuffed is None:
+        written = TaskRule("stuffed", "unknown", "the instruction names no file to write")
+    elif stuffed.record.reward is not None and stuffed.record.reward < 1:
+        written = TaskRule("stuffed", "ok", stuffed.reward)
+    else:
+        reason = f"a run that only writes the strings of the tests gets {stuffed.reward}; expected less than 1"
+        written = TaskRule("stuffed", "fail", reason)
+    return repeated, written, unproved
 
 
 def _repeated(runs: Sequence[Attempt]) -> TaskRule:
-    if not runs:
-        return TaskRule("repeated", "unknown", "no solution to repeat")
     rewards = [run.record.reward for run in runs]
     if set(rewards) == {None}:
         return TaskRule("repeated", "unknown", "the solution gets no reward")
@@ -686,8 +498,7 @@ def _repeated(runs: Sequence[Attempt]) -> TaskRule:
             "repeated", "fail", f"the solution gets other rewards when repeated: {said}"
         )
     first = runs[0].outcomes
-    for run in runs[1:]:
-        other = run.outcomes
+    for other in (run.outcomes for run in runs[1:]):
         for name in sorted({*first, *other}):
             if first.get(name) != other.get(name):
                 outcomes = f"{first.get(name, 'missing')}, then {other.get(name, 'missing')}"
@@ -695,78 +506,28 @@ def _repeated(runs: Sequence[Attempt]) -> TaskRule:
     return TaskRule("repeated", "ok", f"{len(runs)} equal runs")
 
 
-def _stuffed(run: Attempt | None) -> TaskRule:
-    if run is None:
-        return TaskRule("stuffed", "unknown", "the instruction names no file to write")
-    if run.record.reward is not None and run.record.reward < 1:
-        return TaskRule("stuffed", "ok", run.reward)
-    reason = (
-        f"a run that only writes the strings of the tests gets {run.reward}; expected less than 1"
-    )
-    return TaskRule("stuffed", "fail", reason)
-
-
-def _checks(empty: Attempt, solution: Attempt | None) -> TaskRule:
+def _checks(empty: Attempt, solution: Attempt) -> TaskRule:
     """At least one check tells the solution from the empty run."""
-    if solution is None:
-        return TaskRule("checks", "unknown", "no solution to compare")
     if unread := empty.unread or solution.unread:
         return TaskRule("checks", "unknown", unread)
     if not solution.checks:
         return TaskRule("checks", "unknown", "the verifier reports no checks")
-    passed = [name for name, outcome in solution.outcomes.items() if outcome == "passed"]
-    told = [name for name in passed if empty.outcomes.get(name) != "passed"]
+    told = [
+        name
+        for name, outcome in solution.outcomes.items()
+        if outcome == "passed" and empty.outcomes.get(name) != "passed"
+    ]
     said = f"{len(told)} of {len(solution.outcomes)} checks pass with the solution alone"
     return TaskRule("checks", "ok" if told else "fail", said)
 
 
-def _traced(criteria: Sequence[Criterion], trace: Sequence[TraceRow]) -> TaskRule:
-    linked = {row.criterion for row in trace if row.criterion and row.test}
-    if not linked:
-        return TaskRule("trace", "note", f"{len(criteria)} criteria, and no test names one")
-    missing = [criterion.id for criterion in criteria if criterion.id not in linked]
-    if missing:
-        return TaskRule("trace", "fail", f"no test names {', '.join(missing)}")
-    easy = [
-        criterion.id
-        for criterion in criteria
-        if all(row.empty == "passed" for row in trace if row.criterion == criterion.id)
-    ]
-    said = f"; an empty run passes every test of {', '.join(easy)}" if easy else ""
-    return TaskRule("trace", "ok", f"each of {len(criteria)} criteria has a test{said}")
+# A run that only writes what the tests look for
 
-
-def _trace(
-    criteria: Sequence[Criterion],
-    tests: Sequence[NamedTest],
-    empty: Attempt,
-    solution: Attempt | None,
-) -> Iterator[TraceRow]:
-    """Rows for every criterion and its tests, then for tests whose criterion the requirement lacks or that
-    name none."""
-    before, after = empty.outcomes, solution.outcomes if solution else {}
-    own = {check.name: check.criterion for run in (empty, solution) if run for check in run.checks}
-    named = {name: {own.get(name)} - {None} for name in {**after, **before}}
-    for test in tests:
-        reported = [name for name in named if _is_of(name, test.name)]
-        for name in reported or [test.name] * (bool(test.criteria) or not own):
-            named.setdefault(name, set()).update(test.criteria)
-    texts = {criterion.id: criterion.text for criterion in criteria}
-    others = sorted({link for links in named.values() for link in links if link} - {*texts})
-    for criterion in (*texts, *others):
-        its: list[str | None] = [name for name, links in named.items() if criterion in links]
-        for check in its or [None]:
-            outcomes = (before.get(check), after.get(check)) if check else (None, None)
-            yield TraceRow(criterion, texts.get(criterion), check, *outcomes)
-    for name, links in named.items():
-        if not links:
-            yield TraceRow(None, None, name, before.get(name), after.get(name))
-
-
-def _is_of(check: str, test: str) -> bool:
-    """Whether a reported check is of a test function: its name without file, class and case."""
-    plain = re.split(r"\[| #\d", check)[0]
-    return plain == test or plain.endswith(f"::{test}") or test.endswith(f"::{plain}")
+_QUOTED = re.compile(r"\"([^\"\n]{1,500})\"|'([^'\n]{1,500})'")
+_FILE = re.compile(r"(?:[\w@+.-]+/)*[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,9}")
+_MOST_CHARACTERS = 1_000_000
+"""Most characters of strings in one file."""
+_WORKDIR = "/app/"
 
 
 def stuffing(task_dir: Path, place: Path, *, sandboxed: bool) -> tuple[Path, ...]:
@@ -780,9 +541,7 @@ def stuffing(task_dir: Path, place: Path, *, sandboxed: bool) -> tuple[Path, ...
         return ()
     literals = dict[str, None]()
     for path, text in texts_below(task_dir / "tests").items():
-        tree = parsed(text) if path.endswith(".py") else None
-        quoted = (one or other for one, other in _QUOTED.findall(text))
-        literals |= dict.fromkeys(strings_in(tree) if tree else quoted)
+        literals |= dict.fromkeys(_strings_in(path, text))
     strings, left = list[str](), _MOST_CHARACTERS
     for text in literals:
         left -= len(text)
@@ -804,6 +563,21 @@ def stuffing(task_dir: Path, place: Path, *, sandboxed: bool) -> tuple[Path, ...
     script = place / "stuff.sh"
     script.write_text("\n".join([*lines, "true", ""]), encoding="utf-8")
     return (script, *files)
+
+
+def _strings_in(path: str, text: str) -> Iterator[str]:
+    """The string literals of a test, which is never imported."""
+    if path.endswith(".py"):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                nodes = ast.walk(ast.parse(text))
+            literals = (node.value for node in nodes if isinstance(node, ast.Constant))
+            yield from (value for value in literals if isinstance(value, str))
+            return
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass
+    yield from (double or single for double, single in _QUOTED.findall(text))
 
 
 def _targets(task_dir: Path, *, sandboxed: bool) -> Iterator[str]:

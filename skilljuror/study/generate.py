@@ -7,8 +7,6 @@ Skill does not give it away.
 """
 
 import re
-import shutil
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path, PurePosixPath
@@ -52,23 +50,28 @@ from skilljuror.harness.tasks import (
     BAKED_SKILLS,
     TASK_PARTS,
     can_name_trials,
-    copies_skills,
+    copy_environment_folder,
     task_name,
     task_settings,
 )
 from skilljuror.layouts.llm.rewrite import RewriteAnswer
-from skilljuror.skill.bundles import load_bundle, write_bundle
-from skilljuror.skill.bundles.limits import ReadBudget, check_path
-from skilljuror.skill.bundles.reader import make_bundle, source_slug
-from skilljuror.skill.bundles.revision import commit_of, load_named, revision_of
-from skilljuror.skill.markdown.block_index import Heading, MarkdownIndex, slug
-from skilljuror.skill.markdown.text_file import read_text
+from skilljuror.skill.bundles import (
+    ReadBudget,
+    check_path,
+    load_bundle,
+    make_bundle,
+    source_slug,
+    write_bundle,
+)
+from skilljuror.skill.markdown import Heading, MarkdownIndex, read_text, slug
+from skilljuror.skill.revision import commit_of, load_named, revision_of
 from skilljuror.store import open_write
 from skilljuror.store.connect import database_to_fill
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.check import prove_folders
 from skilljuror.study.plan import load_study
 from skilljuror.study.run import run_study
+from skilljuror.study.task_sources import to_toml
 
 SKILLS, MADE = "skills", "made-tasks"
 """Folders of the generated Skills and tasks."""
@@ -89,12 +92,10 @@ _COMPARED = CONTENT_KINDS - {"field"}
 """Kinds of units that are compared; every Skill has a frontmatter."""
 _FILE = re.compile(r"(?<![\w/.-])[\w./-]*\w\.[A-Za-z]\w{0,4}(?![\w-])")
 """A name of a file: letters before a dot and a short extension."""
-_INVALID = ("frontmatter-missing", "frontmatter-invalid", "frontmatter-long", "skills-ref", "root-name")  # fmt: skip
+_INVALID = ("frontmatter-missing", "frontmatter-invalid", "skills-ref", "root-name")  # fmt: skip
 _IN_ANSWER = re.compile(r"(?:^|/)generated-(?:skills|tasks)[/:]|^answer[/:]")
 """A file of the answer in the lists of files that were not read."""
 _FIXED = ("trials_per_cell", "tasks", "conditions")
-_WITHHELD = ("verifier", "solution")
-"""Tables of task.toml that an order for an agent leaves out."""
 _PARTS = (*(part for part in TASK_PARTS if part != "environment"), "solution/solve.sh")
 _ORDER = """\
 Write Agent Skills that help another agent with {what}. Do not do the work itself.
@@ -395,11 +396,11 @@ def _prompted(request: Request, study: StudyFolder) -> Make:
             {"role": "user", "content": as_data("source", rows)},
         ]
         given, answer = client.ask_for(RewriteAnswer, messages, repeat=number - 1)
-        for name in ("output_tokens", "cost_usd", "usage_reason"):
-            facts[name] = getattr(answer, name)
+        facts |= {"output_tokens": answer.output_tokens, "cost_usd": answer.cost_usd}
         if answer.input_tokens is not None:
             cached = (answer.cache_read_tokens or 0) + (answer.cache_write_tokens or 0)
             facts["input_tokens"] = answer.input_tokens + cached
+        facts["usage_reason"] = "no_usage" if answer.output_tokens is None else None
         return _in_memory({file.path: Blob(file.text.encode()) for file in given.files})
 
     return make
@@ -525,7 +526,7 @@ def write_task(order: Order, target: Path) -> None:
         environment = staging / "environment"
         environment.mkdir()
         if order.task:
-            _copy_environment(order.task / "environment", environment)
+            copy_environment_folder(order.task, environment)
         dockerfile = environment / "Dockerfile"
         if dockerfile.is_file() and f"environment/{SOURCE}/" in " ".join(files):
             with dockerfile.open("a", encoding="utf-8") as opened:
@@ -533,34 +534,10 @@ def write_task(order: Order, target: Path) -> None:
         write_bundle(files, staging)
 
 
-def _copy_environment(source: Path, target: Path) -> None:
-    def skills(folder: str, names: list[str]) -> list[str]:
-        return [BAKED_SKILLS] if Path(folder) == source and BAKED_SKILLS in names else []
-
-    shutil.copytree(source, target, symlinks=True, ignore=skills, dirs_exist_ok=True)
-    if (dockerfile := target / "Dockerfile").is_file():
-        lines = dockerfile.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-        kept = "".join(line for line in lines if not copies_skills(line))
-        dockerfile.write_text(kept, encoding="utf-8")
-
-
 def _settings(task: Path) -> str:
     """A task's task.toml without the tables of its verifier and solution."""
-    text = (task / "task.toml").read_text(encoding="utf-8")
-    tables = re.split(r"(?m)^(?=\s*\[)", text)
-    kept = "".join(one for one in tables if not re.match(r"\s*\[+\s*(?:verifier|solution)\b", one))
-    wanted = {name: one for name, one in task_settings(task).items() if name not in _WITHHELD}
-    try:
-        same = tomllib.loads(kept) == wanted
-    except tomllib.TOMLDecodeError:
-        same = False
-    if not same:
-        raise StudyError(
-            f"{str(task / 'task.toml')!r}: cannot leave out [verifier] and [solution]; write them as"
-            " tables of their own",
-            file=str(task / "task.toml"),
-        )
-    return kept
+    settings = task_settings(task)
+    return to_toml({key: settings[key] for key in settings if key not in {"verifier", "solution"}})
 
 
 def answer_of(record: TrialRecord, raw: Path, order: Order) -> Bundle:
@@ -659,7 +636,7 @@ def _leak(bundle: Bundle, skills: Path, task: Path | None) -> dict[str, str | No
         return {"leak": None, "leak_reason": "no task"}
     leak = leak_verdict(skills, task, generated=True)
     if leak.verdict in {"fail", "unknown"} or (leak.verdict == "review" and not leak.reason):
-        at = f" in {leak.places[0].skill_file}" if leak.places else ""
+        at = f" in {leak.skill_files[0]}" if leak.skill_files else ""
         reason = leak.reason or f"{leak.runs} runs of solution and verifier{at}"
         return {"leak": leak.verdict, "leak_reason": reason}
     texts = " ".join(blob.text or "" for blob in bundle.files.values())

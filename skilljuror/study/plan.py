@@ -5,14 +5,13 @@ The plan is a pure function of the study file and the tasks' content. Order and 
 sha256, so they are the same on every machine and Python.
 """
 
-import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 import yaml
 from msgspec import Struct, structs
@@ -82,12 +81,9 @@ from skilljuror.skill.bundles import load_bundle
 from skilljuror.store.trials import read_trial_record
 
 MAX_STUDY_BYTES = 1_000_000
-MAX_YAML_DEPTH = 50
-"""Levels of lists and mappings in a study file."""
 MAX_TRIAL_NAME = 200
 MAX_FIELDS = 8
 """Changed fields of a plan that a message names."""
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 PROVIDERS = {"codex": "openai", "claude-code": "anthropic", "gemini-cli": "gemini"}
 """Provider of an agent's models, as litellm names it."""
 TOO_LONG, LITTLE_TO_OPEN = "over the token limit", "little to open on demand"
@@ -95,40 +91,23 @@ WHY: dict[PdWorth, str] = {
     "none": "nothing in it can be opened on demand",
     "small": "its root and all files opened on demand are short",
 }
-NO_BUILD = "no usable answer of a model"
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """YAML without aliases, which can explode, without duplicate keys, and of limited depth."""
-
-    depth = 0
+    """YAML without aliases, which can explode, and without duplicate keys."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             problem = "aliases are unsupported; write the value out"
             raise yaml.MarkedYAMLError(None, None, problem, self.get_mark())
-        if self.depth > MAX_YAML_DEPTH:
-            problem = f"nested deeper than {MAX_YAML_DEPTH} levels"
-            raise yaml.MarkedYAMLError(None, None, problem, self.get_mark())
-        self.depth += 1
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
-
-    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
-        if isinstance(node, yaml.ScalarNode) and _NO_TEXT.search(node.value):
-            problem = "invalid character (NUL or unpaired surrogate)"
-            raise yaml.MarkedYAMLError(None, None, problem, node.start_mark)
-        return super().construct_scalar(node)
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    problem = f"duplicate key {key.value!r}"
-                    raise yaml.MarkedYAMLError(None, None, problem, key.start_mark)
-                seen.add(key.value)
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for place, key in enumerate(keys):
+            if key in keys[:place]:
+                problem = f"duplicate key {key!r}"
+                raise yaml.MarkedYAMLError(None, None, problem, node.start_mark)
         return super().construct_mapping(node, deep)
 
 
@@ -161,6 +140,8 @@ def load_yaml(path: Path, kind: type[R], usual: str) -> R:
         ) from error
     except UnicodeDecodeError as error:
         raise StudyError(f"{name}: not UTF-8; save the study file as UTF-8", file=name) from error
+    except RecursionError as error:
+        raise StudyError(f"{name}: nested too deeply; write it flat", file=name) from error
     except (yaml.YAMLError, ValueError) as error:  # ValueError: an invalid date or number
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
@@ -565,17 +546,9 @@ def program_of(choice: AgentChoice) -> AgentProgram:
 
 
 def agent_digest(agent: AgentProgram) -> str:
-    """Digest an agent's command, version, model and files."""
+    """Digest an agent's command, version, model, settings and files."""
     files = [(file.name, sha256(file.read_bytes())) for file in agent.files]
-    values = [agent.name, agent.version, agent.model, agent.argv, files]
-    values += [agent.keys] if agent.keys else []  # digests of agents without keys stay equal
-    default = AgentProgram(agent.name, agent.version, (), ())
-    further = {
-        name: getattr(agent, name)
-        for name in ("effort", "skills", "home_files", "env", "logs")
-        if getattr(agent, name) != getattr(default, name)
-    }
-    return digest_json([*values, further] if further else values)
+    return digest_json(structs.asdict(agent) | {"files": files, "shown": len(agent.shown)})
 
 
 def _check_build(config: StudyConfig) -> dict[str, str]:
@@ -827,7 +800,15 @@ def without_ruled_out(run: StudyRun, study_file: Path) -> StudyRun:
     excluded, offered = [], []
     for task in plan.tasks:
         if task.name in failed:
-            excluded.append(_excluded(task, NO_BUILD, failed[task.name], "build"))
+            excluded.append(
+                ExcludedTask(
+                    name=task.name,
+                    path=task.path,
+                    category="no usable answer of a model",
+                    reason=failed[task.name],
+                    decided_by="build",
+                )
+            )
             continue
         built = dict[str, VariantManifest]()
         if run.transforms:
@@ -847,21 +828,11 @@ def ruled_out(
     `small` about the worth of a `pd` excludes `none` too."""
     unworthy = {"none": ("none",), "small": ("none", "small")}.get(rules.pd_worth or "", ())
     for task, manifests in offered:
-        longest = max(manifests, key=lambda one: (one.tokens, one.variant), default=None)
-        worth = next((one.pd_worth for one in manifests if one.pd_worth in unworthy), None)
+        longest = max(manifests, key=lambda row: (row.tokens, row.variant), default=None)
+        worth = next((row.pd_worth for row in manifests if row.pd_worth in unworthy), None)
+        excluded = partial(ExcludedTask, name=task.name, path=task.path)
         if rules.max_tokens and longest and longest.tokens > rules.max_tokens:
-            why = f"{longest.variant} has {longest.tokens} tokens, more than {rules.max_tokens}"
-            yield _excluded(task, TOO_LONG, why, "max_tokens")
+            reason = f"{longest.variant} has {longest.tokens} tokens, more than {rules.max_tokens}"
+            yield excluded(category=TOO_LONG, reason=reason, decided_by="max_tokens")
         elif worth:
-            yield _excluded(task, LITTLE_TO_OPEN, WHY[worth], "pd_worth")
-
-
-def _excluded(
-    task: PlannedTask,
-    category: str,
-    reason: str,
-    decided_by: Literal["max_tokens", "pd_worth", "build"],
-) -> ExcludedTask:
-    return ExcludedTask(
-        name=task.name, path=task.path, category=category, reason=reason, decided_by=decided_by
-    )
+            yield excluded(category=LITTLE_TO_OPEN, reason=WHY[worth], decided_by="pd_worth")

@@ -3,9 +3,7 @@
 import json
 import math
 import re
-import signal
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
@@ -24,8 +22,6 @@ from skilljuror.harness.artifacts import LISTING, MAX_KEPT, WORK, Reading, plain
 from skilljuror.harness.sandbox import host_path
 from skilljuror.harness.tasks import copy_environment
 
-SECONDS = 1.0
-"""Time limit of a regular expression on one text; then it decides nothing any more."""
 MAX_QUOTE = 300
 _TOKEN = re.compile(
     r"`([^`\n]+)`|\"([^\"\n]{2,60})\"|(?<!\w)(--[a-z][\w-]+|[\w.-]*/[\w./-]*\w|\w+\.[a-z]{1,5}"
@@ -171,8 +167,6 @@ def _decide_text(check: CodeCheck, name: str, text: str) -> Decided:
         return _decide_json(check.value, name, text)
     wanted = check.contains or check.absent
     at = _search(check.regex or "", text) if wanted is None else text.find(wanted)
-    if at is None:
-        return Decided(None, f"its regular expression takes more than {SECONDS:g} s")
     answer: Literal["yes", "no"] = "yes" if (at >= 0) == (check.absent is None) else "no"
     if at < 0:
         return Decided(answer, "", name, None, text.strip()[:MAX_QUOTE])
@@ -183,10 +177,7 @@ def _decide_command(pattern: str, used: bool, commands: tuple[str, ...] | None) 
     if commands is None:
         return Decided(None, "the trial has no readable log")
     for number, text in enumerate(commands, 1):
-        at = _search(pattern, text)
-        if at is None:
-            return Decided(None, f"its regular expression takes more than {SECONDS:g} s")
-        if at >= 0:
+        if (at := _search(pattern, text)) >= 0:
             return Decided("yes" if used else "no", "", "commands", number, _line(text, at))
     return Decided("no" if used else "yes", "", "commands")
 
@@ -221,35 +212,10 @@ def _line(text: str, at: int) -> str:
     return text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else None].strip()[:MAX_QUOTE]
 
 
-_too_slow: set[str] = set()
-"""Patterns that once exceeded the limit."""
-
-
-def _search(pattern: str, text: str) -> int | None:
-    """Return where a pattern matches, -1 if nowhere, None if it takes too long: Python's matching stops for a
-    signal."""
-    if pattern in _too_slow:
-        return None
-
-    def stop(*_: object) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    timer = signal.setitimer(signal.ITIMER_REAL, SECONDS)
-    try:
-        found = _compiled(pattern).search(text)
-    except TimeoutError:
-        _too_slow.add(pattern)
-        return None
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, *timer)
-        signal.signal(signal.SIGALRM, before)
-    return found.start() if found else -1
-
-
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.MULTILINE)
+def _search(pattern: str, text: str) -> int:
+    """Return where a pattern matches, -1 if nowhere."""
+    match = re.search(pattern, text, re.MULTILINE)
+    return match.start() if match else -1
 
 
 def rubric_findings(task_dir: Path, skill: Iterable[str]) -> list[RubricFinding]:

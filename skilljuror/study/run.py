@@ -12,13 +12,10 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from itertools import groupby
-from math import ceil
 from pathlib import Path
-from statistics import median
 from typing import IO, TypeVar
 
 from msgspec import Struct
@@ -81,7 +78,6 @@ _WAIT_SECONDS = 12.0
 """Seconds to wait for the workers of a killed run."""
 PRINTED = "agent-stdout.txt"
 """Output of an agent: proof that it started, even if its duration is unknown."""
-NO_REWARD = "none"
 MOST_NAMES = 8
 """Maximum tasks named in a note."""
 Job = TypeVar("Job")
@@ -357,59 +353,33 @@ def run_all(
     run: StudyRun, setup: RunSetup, pending: list[TrialJob], jobs: int, planned: int
 ) -> None:
     """Run those of `planned` trials that are pending, in order, `jobs` at a time, within the budget, in
-    workers or in a harness's batches; report each, with the time that those left take if each takes the median.
-
-    Raises HarnessError if a stop rule ends the run.
-    """
+    workers or in a harness's batches; report each. Raises HarnessError if a stop rule ends the run."""
     config, harness = run.plan.config, run.harness
-    before = planned - len(pending)
-    run.listener(Progress("run", before, planned))
+    run.listener(Progress("run", planned - len(pending), planned))
     if isinstance(harness, BatchHarness):
         save_stopped(harness, setup, pending)
     spent = Spending(run.folder, config.budget, with_packaged(config.prices))
     rules = StopRules(run.folder, config.stop_after_unanswered)
-    seconds = list[float]()
 
-    def report(done: int, record: TrialRecord) -> None:
-        spent.count(record.trial)
-        seconds.extend(_seconds(record))
-        rounds = ceil((planned - done) / jobs)
-        left = f", about {_duration(rounds * median(seconds))} left" if rounds and seconds else ""
-        run.listener(Progress("run", done, planned, f"{record.trial}: {record.status}{left}"))
+    def trials_in_workers() -> Generator[TrialRecord, None, None]:
+        with worker_pool(min(jobs, len(pending)) or 1, stop=stop_trial, in_process=False) as pool:
+            work = partial(run_trial, setup)
+            for _, record in pool.map_unordered(work, spent.affordable(pending), queued=1):
+                yield record
+                rules.check(record)
 
-    if isinstance(harness, BatchHarness):
+    def trials_in_batches(harness: BatchHarness) -> Generator[TrialRecord, None, None]:
         blocks = [pending]  # with a budget, one batch per block
         if config.budget != Budget():
             blocks = [list(block) for _, block in groupby(pending, lambda job: job.trial.block)]
-        done = before
         for batch in spent.affordable(blocks):
-            for record in run_in_batch(harness, setup, batch, jobs=jobs, ended=rules.check):
-                done += 1
-                report(done, record)
-        return
-    with worker_pool(min(jobs, len(pending)) or 1, stop=stop_trial, in_process=False) as pool:
-        work = partial(run_trial, setup)
-        results = pool.map_unordered(work, spent.affordable(pending), queued=1)
-        for done, (_, record) in enumerate(results, before + 1):
-            report(done, record)
-            rules.check(record)
+            yield from run_in_batch(harness, setup, batch, jobs=jobs, ended=rules.check)
 
-
-def _seconds(record: TrialRecord) -> Iterator[float]:
-    """Yield how long a trial took, if its start and end are known: an unknown one is the epoch."""
-    try:
-        times = (record.started_at, record.finished_at)
-        start, end = (datetime.fromisoformat(at).timestamp() for at in times)
-    except ValueError:  # a harness of somebody else's
-        return
-    if 0 < start <= end:
-        yield end - start
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+    batched = trials_in_batches(harness) if isinstance(harness, BatchHarness) else None
+    with closing(batched or trials_in_workers()) as records:
+        for done, record in enumerate(records, planned - len(pending) + 1):
+            spent.count(record.trial)
+            run.listener(Progress("run", done, planned, f"{record.trial}: {record.status}"))
 
 
 class StopRules:
@@ -425,28 +395,9 @@ class StopRules:
         """Conditions whose first log was compared."""
 
     def check(self, record: TrialRecord) -> None:
-        """Check an attempt. Raises HarnessError to stop the run."""
+        """Check an attempt. Raises HarnessError to stop the run: at the limit of trials in a row without a model
+        answer, and for a Skill too many or missing in the first log of a condition, if the study does not accept it."""
         self.check_answer(record)
-        self._check_listing(record)
-
-    def check_answer(self, record: TrialRecord) -> None:
-        """Raise HarnessError at the limit of trials in a row without a model answer."""
-        if record.reason in {None, NO_VERIFIER}:
-            self._unanswered.clear()
-            return
-        self._unanswered[record.trial] = record
-        if len(self._unanswered) >= self._limit:
-            ends = ",".join(sorted({attempt.end for attempt in self._unanswered.values()}))
-            raise HarnessError(
-                f"the run stopped: {len(self._unanswered)} trials in a row (stop_after_unanswered) have no"
-                f" model answer; the last one, {record.trial!r}: {record.message}. Check the model's server,"
-                f" its key and the agent, then resume with --rerun {ends}",
-                field="stop_after_unanswered",
-            )
-
-    def _check_listing(self, record: TrialRecord) -> None:
-        """Raise HarnessError for a Skill too many or missing in the first log of a condition that the study
-        does not accept."""
         trial = record.trial
         if record.condition in self._listed or not self._folder.trial_record(trial).is_file():
             return
@@ -461,6 +412,21 @@ class StopRules:
                 f"the run stopped: trial {trial!r}: {said}. Fix the agent and resume with --rerun contaminated"
                 " after an ingest, or name the Skill in accept_skills of the study file and resume",
                 field="accept_skills",
+            )
+
+    def check_answer(self, record: TrialRecord) -> None:
+        """The first of these rules."""
+        if record.reason in {None, NO_VERIFIER}:
+            self._unanswered.clear()
+            return
+        self._unanswered[record.trial] = record
+        if len(self._unanswered) >= self._limit:
+            ends = ",".join(sorted({attempt.end for attempt in self._unanswered.values()}))
+            raise HarnessError(
+                f"the run stopped: {len(self._unanswered)} trials in a row (stop_after_unanswered) have no"
+                f" model answer; the last one, {record.trial!r}: {record.message}. Check the model's server,"
+                f" its key and the agent, then resume with --rerun {ends}",
+                field="stop_after_unanswered",
             )
 
 
@@ -548,16 +514,9 @@ class Spending:
     def __init__(
         self, folder: StudyFolder, budget: Budget, prices: tuple[Price, ...] = PRICES
     ) -> None:
-        self._folder = folder
-        self._prices = prices
-        self._budget = budget
-        self._counted: set[tuple[str, str]] = set()
-        self._seconds: list[float] = []
-        self.untimed = 0
-        """Stopped attempts of unknown duration."""
-        self._costs: list[float] = []
-        self.unpriced: dict[str, int] = {}
-        """Reason for an unknown cost -> attempts."""
+        self._folder, self._budget, self._prices = folder, budget, prices
+        self._attempts: dict[tuple[str, str], tuple[float | None, float | str]] = {}
+        """(trial, start) -> seconds, None if unknown, and dollars, or why they are unknown."""
         if budget != Budget():
             for trial in folder.finished_trials():
                 self.count(trial)
@@ -567,13 +526,16 @@ class Spending:
     @property
     def minutes(self) -> float:
         """Agent minutes; an attempt of unknown duration counts as the longest known one."""
-        return (sum(self._seconds) + self.untimed * max(self._seconds, default=0.0)) / 60
+        seconds = [seconds for seconds, _ in self._attempts.values()]
+        known = [number for number in seconds if number is not None]
+        return (sum(known) + seconds.count(None) * max(known, default=0.0)) / 60
 
     @property
     def dollars(self) -> float:
         """Model costs in US dollars; an attempt of unknown cost counts as the most expensive known one."""
-        unknown = sum(self.unpriced.values())
-        return sum(self._costs) + unknown * max(self._costs, default=0.0)
+        costs = [cost for _, cost in self._attempts.values()]
+        known = [cost for cost in costs if not isinstance(cost, str)]
+        return sum(known) + (len(costs) - len(known)) * max(known, default=0.0)
 
     def count(self, trial: str) -> None:
         """Count a trial's current attempt and uncounted earlier ones."""
@@ -587,20 +549,13 @@ class Spending:
 
     def _add(self, attempt: Path) -> None:
         record = read_record(TrialRecord, attempt / "trial.json")
-        own = record.trial, record.started_at  # a rerun changes an attempt's folder
-        if own in self._counted:
-            return
-        self._counted.add(own)
-        if record.agent_seconds is not None:
-            self._seconds.append(record.agent_seconds)
-        elif record.exception == RUN_STOPPED:
-            self.untimed += 1
-        if self._budget.dollars is not None:
-            cost = _cost(attempt, record, self._prices)
-            if isinstance(cost, str):
-                self.unpriced[cost] = self.unpriced.get(cost, 0) + 1
-            else:
-                self._costs.append(cost)
+        key = record.trial, record.started_at  # a rerun changes an attempt's folder
+        if key not in self._attempts:
+            stopped = record.exception == RUN_STOPPED
+            seconds = record.agent_seconds if stopped else record.agent_seconds or 0.0
+            priced = self._budget.dollars is not None
+            cost = _cost(attempt, record, self._prices) if priced else 0.0
+            self._attempts[key] = seconds, cost
 
     def affordable(self, jobs: Iterable[Job]) -> Iterator[Job]:
         """Yield jobs until the budget is reached."""
@@ -621,17 +576,19 @@ class Spending:
     def notes(self) -> list[str]:
         """Note unknown durations and costs."""
         notes, nothing = [], "as 0, because no other is known"
-        if self.untimed and self._budget.minutes is not None:
-            each = "as the longest known one" if self._seconds else nothing
+        untimed = [seconds for seconds, _ in self._attempts.values()].count(None)
+        if untimed and self._budget.minutes is not None:
+            each = "as the longest known one" if self.minutes else nothing
             notes.append(
-                f"budget.minutes: the duration of {self.untimed} stopped attempts is unknown; each"
-                f" is counted {each}"
+                f"budget.minutes: the duration of {untimed} stopped attempts is unknown; each is counted {each}"
             )
-        if self.unpriced:
-            reasons = ", ".join(f"{name} {count}" for name, count in sorted(self.unpriced.items()))
-            each = "as the most expensive known one" if self._costs else nothing
+        costs = [cost for _, cost in self._attempts.values()]
+        if unpriced := Counter(cost for cost in costs if isinstance(cost, str)):
+            reasons = ", ".join(f"{name} {count}" for name, count in sorted(unpriced.items()))
+            known = unpriced.total() < len(costs)
+            each = "as the most expensive known one" if known else nothing
             notes.append(
-                f"budget.dollars: the cost of {sum(self.unpriced.values())} attempts is unknown"
+                f"budget.dollars: the cost of {unpriced.total()} attempts is unknown"
                 f" ({reasons}); each is counted {each}"
             )
         return notes
@@ -645,11 +602,11 @@ def _cost(attempt: Path, record: TrialRecord, prices: tuple[Price, ...]) -> floa
         return 0.0
     trajectory, _ = log_of(raw, record)
     context = TrialContext(trial=record.trial, record=record, trajectory=trajectory, prices=prices)
-    found = {row.metric: row for row in efficiency.measure(context)}
-    for row in (found["cost_usd"], found["cost_usd_logged"]):
+    measures = {row.metric: row for row in efficiency.measure(context)}
+    for row in (measures["cost_usd"], measures["cost_usd_logged"]):
         if row.value is not None:
             return row.value
-    return found["cost_usd"].reason or "not_reported"
+    return measures["cost_usd"].reason or "not_reported"
 
 
 def count_outcomes(
@@ -665,25 +622,33 @@ def count_outcomes(
             condition,
             len(group),
             dict(sorted(Counter(map(_reward, group)).items())),
-            dict(sorted(Counter(one.exception for one in group if one.exception).items())),
+            dict(sorted(Counter(row.exception for row in group if row.exception).items())),
         )
-        for (task, condition), group in sorted(groups.items(), key=lambda one: str(one[0]))
+        for (task, condition), group in sorted(groups.items(), key=lambda item: str(item[0]))
     )
 
 
 def _reward(record: TrialRecord) -> str:
-    return NO_REWARD if record.reward is None else f"{record.reward:g}"
+    return "none" if record.reward is None else f"{record.reward:g}"
 
 
 def uniform_rewards(records: Sequence[TrialRecord], *, unblind: bool = False) -> list[str]:
     """Note tasks and conditions whose trials all have the same reward: often the verifier is wrong, and
     such a task does not distinguish conditions."""
     scored = [record for record in records if record.reward is not None]
-    everywhere = _uniform(("all", record) for record in scored)
-    if everywhere:
-        return [f"all {len(scored)} trials with a reward have reward {everywhere['all']}"]
+
+    def uniform(field: str) -> dict[str, str]:
+        """Name -> common reward, for names with two or more trials of one reward."""
+        rewards = defaultdict[str, list[str]](list)
+        for record in scored:
+            rewards[getattr(record, field)].append(_reward(record))
+        same = {name: both[0] for name, both in sorted(rewards.items()) if len({*both}) == 1}
+        return {name: reward for name, reward in same.items() if len(rewards[name]) > 1}
+
+    if len(scored) > 1 and len({*map(_reward, scored)}) == 1:
+        return [f"all {len(scored)} trials with a reward have reward {_reward(scored[0])}"]
     notes = []
-    if tasks := _uniform((record.task, record) for record in scored):
+    if tasks := uniform("task"):
         shown = ", ".join(f"{name} ({reward})" for name, reward in list(tasks.items())[:MOST_NAMES])
         more = f" and {len(tasks) - MOST_NAMES} more" if len(tasks) > MOST_NAMES else ""
         whole = len({record.task for record in scored})
@@ -691,20 +656,8 @@ def uniform_rewards(records: Sequence[TrialRecord], *, unblind: bool = False) ->
             f"on {len(tasks)} of {whole} tasks all trials have the same reward, so they do not"
             f" distinguish conditions: {shown}{more}"
         )
-    if arms := _uniform((record.condition, record) for record in scored):
+    if arms := uniform("condition"):
         which = ", ".join(f"{name} ({reward})" for name, reward in arms.items())
         shown = which if unblind else "--unblind shows which"
         notes.append(f"in {len(arms)} conditions all trials have the same reward: {shown}")
     return notes
-
-
-def _uniform(grouped: Iterable[tuple[str, TrialRecord]]) -> dict[str, str]:
-    """Name -> common reward, for names with two or more trials of one reward."""
-    rewards: dict[str, list[str]] = defaultdict(list)
-    for name, record in grouped:
-        rewards[name].append(_reward(record))
-    return {
-        name: found[0]
-        for name, found in sorted(rewards.items())
-        if len(found) > 1 and len(set(found)) == 1
-    }

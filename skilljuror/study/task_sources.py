@@ -14,7 +14,7 @@ import tarfile
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from datetime import date
 from itertools import chain
 from pathlib import Path
@@ -27,12 +27,10 @@ from skilljuror.base.files import digest_tree, sha256
 from skilljuror.base.review import MAX_ITEMS, RUBRIC_FILE, TaskRubric
 from skilljuror.base.skill import Blob, class_of, is_root_name
 from skilljuror.base.study import TRIGGER_FILE, TaskTrigger
-from skilljuror.skill.bundles import load_bundle, write_bundle
-from skilljuror.skill.bundles.folder import read_folder
-from skilljuror.skill.bundles.revision import TreeFile, tree_at
-from skilljuror.skill.markdown.block_index import slug
-from skilljuror.skill.markdown.frontmatter import frontmatter_end, parse_frontmatter
-from skilljuror.skill.units.critical_tokens import critical_tokens
+from skilljuror.skill.bundles import load_bundle, read_folder, write_bundle
+from skilljuror.skill.critical_tokens import critical_tokens
+from skilljuror.skill.markdown import frontmatter_end, parse_frontmatter, slug
+from skilljuror.skill.revision import TreeFile, tree_at
 
 MAX_TASKS = 1_000
 """Evals and queries of a Skill."""
@@ -69,7 +67,6 @@ _NOT_RUNNABLE = (
 """Keys of packages with several agents, turns or steps, which no harness here runs."""
 _PROMPT = re.compile(r"^## prompt[ \t]*$", re.MULTILINE)
 _ROLES = re.compile(r"^## ((?:role|scene):\S+|user-persona)", re.MULTILINE)
-_TOML_KEY = re.compile(r"[A-Za-z0-9_-]+")
 ARCHIVE = "repo.tar"
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _AGENT_SKILLS = re.compile(r"(?:^|.*/)\.[a-z0-9_-]+/skills?/")
@@ -161,10 +158,15 @@ def placed(folders: Mapping[str, dict[str, Blob]], base: Path) -> Iterator[None]
     with tempfile.TemporaryDirectory(dir=base, prefix=".init-") as staging, ExitStack() as undo:
         for path, files in folders.items():
             write_bundle(files, Path(staging, path))
-            if path not in new:
-                _require_same(Path(staging, path), base / path)
+            target = base / path
+            same = target.is_dir() and digest_tree(Path(staging, path)) == digest_tree(target)
+            if path not in new and not same:
+                raise StudyError(
+                    f"{str(target)!r} already exists; move it away, or write the study into another folder with --out",
+                    file=str(target),
+                )
         for parent in parents:
-            undo.callback(_remove_empty, parent)
+            undo.callback(shutil.rmtree, parent, ignore_errors=True)
         for path in new:
             undo.callback(shutil.rmtree, base / path, ignore_errors=True)
             (base / path).parent.mkdir(parents=True, exist_ok=True)
@@ -173,51 +175,31 @@ def placed(folders: Mapping[str, dict[str, Blob]], base: Path) -> Iterator[None]
         undo.pop_all()
 
 
-def _remove_empty(folder: Path) -> None:
-    with suppress(OSError):  # it is not empty, or was never made
-        folder.rmdir()
-
-
-def _require_same(folder: Path, target: Path) -> None:
-    if not (target.is_dir() and digest_tree(folder) == digest_tree(target)):
-        raise StudyError(
-            f"{str(target)!r} already exists; move it away, or write the study into another folder with --out",
-            file=str(target),
-        )
-
-
 def to_toml(table: Mapping[str, Any]) -> str:
     """Return a mapping as TOML, without its nulls."""
-    plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
-    lines = [*_toml_pairs(plain)]
-    for key, inner in table.items():
-        if isinstance(inner, Mapping):
-            lines += ["", f"[{_toml_key(key)}]", *_toml_pairs(inner)]
-    text = "\n".join(lines).lstrip("\n") + "\n"
-    tomllib.loads(text)
-    return text
 
+    def text(value: Any) -> str:
+        if isinstance(value, Mapping):
+            return f"{{{', '.join(pairs(value))}}}"
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(text(item) for item in value if item is not None)}]"
+        if isinstance(value, date):  # and times
+            return value.isoformat()
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
-def _toml_pairs(table: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in table.items():
-        if value is not None:
-            yield f"{_toml_key(key)} = {_toml_value(value)}"
+    def name(key: str) -> str:
+        return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else text(key)
 
+    def pairs(table: Mapping[str, Any]) -> list[str]:
+        return [f"{name(key)} = {text(value)}" for key, value in table.items() if value is not None]
 
-def _toml_key(key: str) -> str:
-    return key if _TOML_KEY.fullmatch(key) else _toml_value(key)
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, str):
-        return json.dumps(value).replace("\x7f", "\\u007f")
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(_toml_pairs(value))}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(_toml_value(one) for one in value if one is not None)}]"
-    if isinstance(value, date):  # and times
-        return value.isoformat()
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    lines = pairs({key: value for key, value in table.items() if key not in tables})
+    for key, inner in tables.items():
+        lines += ["", f"[{name(key)}]", *pairs(inner)]
+    toml = "\n".join(lines).lstrip("\n") + "\n"
+    tomllib.loads(toml)
+    return toml
 
 
 class _EvalSkill(Struct, frozen=True):

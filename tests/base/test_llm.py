@@ -1,7 +1,6 @@
-"""Calls of models: real litellm over real HTTP to scripted loopback servers, which are not trusted."""
+"""Calls of models: real litellm over real HTTP to scripted loopback servers."""
 
 import json
-import re
 import subprocess
 import sys
 import threading
@@ -12,10 +11,9 @@ import pytest
 from msgspec import structs
 from pydantic import BaseModel
 
-from skilljuror.base.errors import ModelError, QuestionRefused, StudyError, UsageError
-from skilljuror.base.files import append_jsonl, read_jsonl
+from skilljuror.base.errors import ModelError, QuestionRefused, UsageError
+from skilljuror.base.files import read_jsonl
 from skilljuror.base.llm import (
-    MAX_BODY,
     ModelChoice,
     ModelClient,
     RecordedModel,
@@ -71,22 +69,6 @@ def test_the_same_question_is_paid_once_even_after_a_restart(tmp_path):
     assert [row["text"] for row in read_jsonl(calls)] == ["answer 0", "answer 1"]
 
 
-def test_a_door_tells_what_was_asked_through_it_paid_or_not(tmp_path):
-    calls = tmp_path / "calls.jsonl"
-    with model_server(lambda body, n: f"answer {n}") as (address, _):
-        client(address, calls).ask(ASK)
-        later = client(address, calls)
-        later.ask(ASK)
-        later.ask(ASK, repeat=1)
-    assert [answer.text for answer in later.answers] == ["answer 0", "answer 1"]
-
-
-def test_tokens_are_reported_and_an_unknown_price_is_not_zero(tmp_path):
-    with model_server(lambda body, n: "x") as (address, _):
-        answer = client(address).ask(ASK)
-    assert (answer.input_tokens, answer.output_tokens, answer.cost_usd) == (1000, 100, None)
-
-
 def test_a_budget_stops_before_the_next_call():
     with model_server(lambda body, n: "x") as (address, requests):
         spender = client(address, budget=0.0001, model="openai/gpt-4o")
@@ -127,26 +109,6 @@ def test_the_refused_answers_and_their_reasons_are_in_the_log(tmp_path):
         client(address, calls).ask_for(Verdict, ASK)
     assert [row["text"] for row in read_jsonl(calls)] == ["I will not."] * 2
     assert requests[1]["messages"][1]["content"] == "I will not."
-
-
-def test_a_reply_without_choices_is_an_empty_answer(tmp_path):
-    with (
-        model_server(lambda body, n: completion_reply("", choices=[])) as (address, requests),
-        pytest.raises(ModelError, match="no usable Verdict"),
-    ):
-        client(address).ask_for(Verdict, ASK)
-    assert requests[1]["messages"][1]["content"] == "(empty)"
-
-
-def test_half_a_character_is_kept_as_a_question_mark_and_paid_once(tmp_path):
-    calls = tmp_path / "calls.jsonl"
-    with model_server(lambda body, n: completion_reply("half \ud83d, whole ü")) as (
-        address,
-        requests,
-    ):
-        told = [client(address, calls).ask(ASK).text for _ in range(2)]
-    assert told == ["half ?, whole ü"] * 2
-    assert len(requests) == 1
 
 
 CHANGES = {
@@ -192,12 +154,6 @@ def test_a_study_may_pin_the_price():
         answer = ModelClient(choice(address), prices=mine).ask(ASK)
     assert answer.cost_usd == pytest.approx(0.002)
     assert answer.price_as_of == "2026-01-02"
-
-
-def test_tokens_that_the_server_does_not_tell_are_unknown():
-    with model_server(lambda body, n: completion_reply("x", usage=None)) as (address, _):
-        answer = client(address, model="openai/gpt-4o").ask(ASK)
-    assert (answer.input_tokens, answer.output_tokens, answer.cost_usd) == (None, None, None)
 
 
 def test_a_cap_needs_a_price_before_the_first_call():
@@ -253,20 +209,6 @@ def test_an_error_reaches_all_that_wait_and_the_question_can_be_asked_again():
     assert len(requests) == 2
 
 
-def test_many_questions_side_by_side_are_whole_lines_and_each_is_asked_once(tmp_path):
-    calls = tmp_path / "calls.jsonl"
-    long = "ä" * 20_000
-    with model_server(lambda body, n: body["messages"][0]["content"] + long) as (address, requests):
-        asker = client(address, calls)
-        asked = [[{"role": "user", "content": f"q{n}"}] for n in range(64)]
-        told = {q[0]["content"]: a.text for q, a in in_flight(asked, asker.ask, 16)}
-        again = client(address, calls)
-        assert {q[0]["content"]: again.ask(q).text for q in asked} == told
-    assert told == {f"q{n}": f"q{n}{long}" for n in range(64)}
-    assert len(requests) == 64
-    assert calls.read_bytes().count(b"\n") == 64
-
-
 def test_a_cap_that_threads_share_is_passed_by_no_more_than_a_call():
     with model_server(lambda body, n: slow("x", wait=0.02)) as (address, requests):
         asker = client(address, budget=0.0355 * 0.9, model="openai/gpt-4o")
@@ -291,14 +233,6 @@ def test_a_cap_holds_where_calls_get_dearer():
     assert 0.3 <= asker.spent_usd <= 0.3 + dearest
 
 
-def test_what_a_call_may_cost_refuses_none_and_keeps_none_waiting_that_fits():
-    cap = SpendingCap(1)
-    with cap.room(5):
-        cap.count(0.01)
-    with cap.room(0.3), cap.room(0.3), cap.room(0.3):
-        pass
-
-
 def test_two_clients_share_a_cap():
     with model_server(lambda body, n: "x") as (address, requests):
         cap = SpendingCap(0.007)
@@ -308,26 +242,6 @@ def test_two_clients_share_a_cap():
         with pytest.raises(ModelError, match="budget"):
             second.ask(ASK, repeat=1)
     assert len(requests) == 2
-
-
-def test_a_log_of_an_earlier_version_is_read_and_a_damaged_row_is_reported(tmp_path, caplog):
-    calls = tmp_path / "calls.jsonl"
-    old = {
-        "key": "0" * 64, "model": "openai/scripted", "text": "old", "prompt_sha256": "1" * 64,
-        "input_tokens": 5, "output_tokens": 1, "cost_usd": None, "finish": "stop",
-    }  # fmt: skip
-    append_jsonl(calls, old)
-    with calls.open("ab") as torn:
-        torn.write('{"key": "2", "text": "ä'.encode()[:-1])
-    with model_server(lambda body, n: "new") as (address, _):
-        assert client(address, calls).ask(ASK).text == "new"
-    assert [row["text"] for row in read_jsonl(calls)] == ["old", "new"]
-    append_jsonl(calls, {"events": 3}, {**old, "key": "3" * 64, "input_tokens": 10**30})
-    kept = client(address, calls)
-    assert {answer.text for answer in kept._logged.values()} == {"old", "new"}
-    assert re.findall(r"calls\.jsonl': (row \d) is not a ModelAnswer.*; it was skipped", caplog.text) == [
-        "row 3", "row 4",
-    ]  # fmt: skip
 
 
 def test_a_record_gives_each_repeat_its_own_answer():
@@ -355,14 +269,11 @@ def ask(address, tries=1, timeout=2.0):
 FAULTS = {
     "429": 429,
     "500": 500,
-    "502": 502,
-    "503": 503,
     "529": 529,
     "page of a gateway": Reply(b"<html>gateway</html>", 504),
     "hang": Reply(GOOD, wait=4),
     "half a stream": Reply(GOOD[:40], length=len(GOOD)),
     "no JSON": Reply(b"hello"),
-    "another document": Reply(b'{"a": 1}'),
 }
 
 
@@ -377,8 +288,6 @@ def test_a_fault_on_the_way_is_tried_again(fault):
 REFUSALS: dict[str, int | tuple[int, str] | Reply] = {
     "refused the key": 401,
     "gave no answer": 400,
-    "no access": 403,
-    "no such model": 404,
     "too long": Reply(
         b'{"error": {"message": "maximum context", "code": "context_length_exceeded"}}', 400
     ),
@@ -423,11 +332,11 @@ def test_after_the_last_try_the_tries_are_told():
 
 
 def test_a_server_that_says_how_long_is_waited_for():
-    busy = Reply(b'{"error": {"message": "slow down"}}', 429, {"Retry-After": "1.2"})
+    busy = Reply(b'{"error": {"message": "slow down"}}', 429, {"Retry-After": "1"})
     with model_server(lambda body, n: busy if n == 0 else "fine") as (address, _):
         begun = time.monotonic()
         assert ask(address).text == "fine"
-    assert time.monotonic() - begun >= 1.2
+    assert time.monotonic() - begun >= 1
 
 
 def test_what_anthropic_may_cache_is_marked_and_its_writes_are_priced(monkeypatch):
@@ -448,17 +357,7 @@ def test_what_anthropic_may_cache_is_marked_and_its_writes_are_priced(monkeypatc
     assert answer.cost_usd == pytest.approx((3 * 3 + 8997 * 3.75 + 100 * 15) / 1e6)
 
 
-def test_a_hang_ends():
-    begun = time.monotonic()
-    with (
-        model_server(lambda body, n: Reply(GOOD, wait=30)) as (address, _),
-        pytest.raises(ModelError, match="timed out"),
-    ):
-        ask(address, tries=0)
-    assert time.monotonic() - begun < 25
-
-
-# A model's server is not trusted: counts, sizes, redirects and headers; real litellm over real HTTP.
+# Counts that cannot be.
 
 
 def wary_client(address, calls=None, budget=None, tries=0):
@@ -473,8 +372,6 @@ def counting(prompt=1000, output=100, **more):
 
 IMPOSSIBLE = {
     "negative prompt": counting(-(10**12)),
-    "negative output": counting(output=-(10**12)),
-    "beyond any model": counting(10**30),
     "more from the cache than there was": counting(
         10, prompt_tokens_details={"cached_tokens": 10**7}
     ),
@@ -493,64 +390,6 @@ def test_counts_that_cannot_be_are_unknown_and_lift_no_cap(tmp_path, reply):
         assert capped.cap.spent == 0
         assert wary_client(address, calls).ask(ASK).text == "fine"  # from the log
     assert len(requests) == 2
-
-
-def test_a_row_that_could_not_be_read_again_is_not_saved(tmp_path):
-    calls = tmp_path / "calls.jsonl"
-    with model_server(lambda body, n: "fine") as (address, _):
-        answer = wary_client(address, calls).ask(ASK)
-    with pytest.raises(StudyError, match="ModelAnswer was not saved"):
-        append_jsonl(calls, structs.replace(answer, output_tokens=10**30))
-    assert len(list(read_jsonl(calls))) == 1
-
-
-ENDLESS = {
-    "long": (Reply(b" " * (MAX_BODY + 1)), "longer than 33,554,432 bytes"),
-    "compressed": (Reply(b"?", headers={"Content-Encoding": "gzip"}), "is compressed"),
-}
-
-
-@pytest.mark.parametrize(("reply", "said"), ENDLESS.values(), ids=ENDLESS)
-def test_one_wall_bounds_an_answer(reply, said):
-    with (
-        model_server(lambda body, n: reply) as (address, _),
-        pytest.raises(ModelError, match=said),
-    ):
-        wary_client(address).ask(ASK)
-
-
-@pytest.mark.parametrize("provider", ["openai/gpt-5-mini", "anthropic/claude-sonnet-4-5"])
-def test_a_redirect_sends_no_prompt_to_another_server(provider, monkeypatch):
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "dummy")
-    with (
-        model_server(lambda body, n: "stolen") as (elsewhere, stolen),
-        model_server(
-            lambda body, n: Reply(b"", 307, {"Location": f"{elsewhere}/chat/completions"})
-        ) as (address, asked),
-    ):
-        choice = ModelChoice(provider, address, {"max_tokens": 9}, 5, transport_retries=0)
-        with pytest.raises(ModelError, match="redirects to another"):
-            ModelClient(choice).ask(ASK)
-    assert (len(asked), len(stolen)) == (1, 0)
-
-
-@pytest.mark.parametrize(
-    "wait", ["²", "1.2.3", "-5", "nan", "9" * 400, "Wed, 21 Oct 2015 07:28:00 GMT"]
-)
-def test_a_wait_that_is_no_number_is_ignored(wait):
-    busy = Reply(
-        b'{"error": {"message": "slow down"}}',
-        429,
-        {"Retry-After": wait.encode().decode("latin-1")},
-    )
-    with model_server(lambda body, n: busy if n == 0 else "fine") as (address, _):
-        assert wary_client(address, tries=1).ask(ASK).text == "fine"
-
-
-def test_a_refusal_that_is_no_text_is_an_answer():
-    odd = Reply(json.dumps(completion(None, message={"refusal": {"why": 1}})).encode())
-    with model_server(lambda body, n: odd) as (address, _):
-        assert wary_client(address).ask(ASK).text == "{'why': 1}"
 
 
 # Work side by side: all of it, bit by bit, and no more after the first error.
@@ -588,25 +427,6 @@ def test_the_first_error_stops_what_has_not_begun_and_waits_for_what_has():
     assert len(begun) <= 8
     time.sleep(0.1)
     assert len(begun) == len(ended) + 1
-
-
-def test_work_is_taken_in_the_callers_thread_and_not_all_at_once():
-    taken = []
-
-    def work():
-        for n in range(1000):
-            taken.append(threading.get_ident())
-            yield n
-
-    results = in_flight(work(), str, 2)
-    assert next(results)[1] in {"0", "1", "2", "3"}
-    results.close()
-    assert set(taken) == {threading.get_ident()}
-    assert len(taken) <= 5
-
-
-def test_no_work_is_no_result():
-    assert list(in_flight([], str, 3)) == []
 
 
 # What others wrote stays data.

@@ -9,8 +9,6 @@ from skilljuror.base.skill import (
     LONG_BYTES,
     Blob,
     class_of,
-    is_licence,
-    is_root_name,
     resource_class,
 )
 from tests.support.every import every
@@ -55,17 +53,3 @@ def test_content_tells_more(path, blob, kind):
 def test_a_suffix_stands_in_one_list():
     lists = [CODE_SUFFIXES, DATA_SUFFIXES, BULK_SUFFIXES]
     assert sum(map(len, lists)) == len(frozenset().union(*lists))
-
-
-@pytest.mark.parametrize("path", ["alpha/SKILL.md", "alpha/Skill.md", "alpha/inner/skill.md"])
-def test_a_root_is_named_in_any_case_and_folder(path):
-    assert is_root_name(path)
-
-
-@pytest.mark.parametrize("path", ["docs/COPYING", "NOTICE.md", "licences/mit.html"])
-def test_terms_of_use(path):
-    assert is_licence(path)
-
-
-def test_code_is_no_licence():
-    assert not is_licence("scripts/license.py")

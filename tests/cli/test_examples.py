@@ -49,7 +49,7 @@ def place(tmp_path):
 
 def test_examples_work_in_the_order_of_the_help(place):
     env = {**os.environ, "HOME": str(place / "home")}
-    for example in (one for commands in PANELS.values() for one in commands.values()):
+    for example in (one["example"] for panel in PANELS.values() for one in panel.values()):
         name = example.split()[0]
         if name == "demo":
             continue  # 200 trials; tests of the packaged study run it

@@ -50,7 +50,6 @@ def test_an_answer_that_finds_no_room_leaves_the_file_that_was_there(place, name
         (("--out", "u"), "use .csv, .json or .parquet"),
         (("--out", "u.xlsx"), "use .csv, .json or .parquet"),
         (("--out", "u", "--format", "table"), "use .csv, .json or .parquet"),
-        (("--out", "u.parquet", "--limit", "1"), "--limit"),
     ],
 )
 def test_options_that_cannot_be_are_refused_in_a_line_and_write_nothing(place, words, told):
@@ -71,17 +70,6 @@ def test_sql_comes_from_a_file_or_standard_input(place):
     assert "'gone.sql'" in complaint(ask(place, "gone.sql"))
     (place / "utf16.sql").write_bytes("SELECT 1".encode("utf-16"))
     assert "is not UTF-8 text" in complaint(ask(place, "utf16.sql"))
-
-
-def test_a_limit_gives_the_first_rows_and_says_of_how_many(place):
-    done = ask(place, "FROM range(9)", "--limit", "2", "--format", "csv")
-    assert (done.stdout, "first 2 of 9" in done.stderr) == ("range\n0\n1\n", True)
-    whole = ask(place, "FROM range(9)", "--limit", "9", "--format", "csv")
-    assert (len(whole.stdout.splitlines()), whole.stderr) == (10, "")
-    table = ask(place, "FROM range(10001)")
-    assert "first 10000 of 10001" in table.stderr
-    assert "9999" in table.stdout
-    assert "10000" not in table.stdout
 
 
 def test_a_question_that_returns_rows_can_fail_a_job(place):
@@ -116,11 +104,6 @@ def test_a_table_that_does_not_fit_is_printed_as_records(place):
         assert shown.count("w" * 12 + "07") == rows
         assert f"column_07  {'w' * 12}07" in shown or rows < 9
     assert len(ask(place, WIDE).stdout.splitlines()[1]) > 80
-
-
-def test_records_are_had_by_an_option_too(place):
-    done = ask(place, "SELECT 1 AS a, 'two\nlines' AS long_name", "-x")
-    assert done.stdout.splitlines()[1:] == ["a          1", "long_name  two", "           lines"]
 
 
 def test_a_text_that_is_long_is_folded_in_its_column(place):

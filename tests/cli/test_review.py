@@ -6,23 +6,8 @@ import pytest
 
 from skilljuror.base.errors import UsageError
 from skilljuror.cli.app import run
-from skilljuror.cli.review import _marked
 from tests.support.cli_process import call, complaint
 from tests.support.reviewed_builds import TWO, doubtful_build
-
-
-@pytest.mark.parametrize(
-    ("marks", "told"),
-    [
-        (((2, 6), (4, 8)), "ab»cdefgh«"),
-        (((0, 8), (2, 4)), "»abcdefgh«"),
-        (((5, 7), (0, 2)), "»ab«cde»fg«h"),
-        (((6, 99), (4, 4)), "abcdef»gh«"),
-        ((), "abcdefgh"),
-    ],
-)
-def test_marks_of_a_text_may_overlap(marks, told):
-    assert _marked("abcdefgh", marks) == told
 
 
 @pytest.fixture(scope="module")

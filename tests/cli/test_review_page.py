@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 
 import pytest
 
@@ -50,22 +48,6 @@ def test_what_the_page_is_told_is_in_the_store_and_the_verdict(build):
     assert (row["item"], row["blind"]) == (item, False)
     shown = call("review", build, "--list", "--reviewer", "ann")
     assert "1/1 decided by ann" in shown.stdout
-
-
-def test_a_script_learns_the_address_and_how_to_stop_it(build):
-    """With stdout captured, as by `$(skilljuror review …)`, a person still sees where the page is."""
-    served = subprocess.Popen(
-        [sys.executable, "-m", "skilljuror", "review", build, "--no-open", "--reviewer", "ann"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    with served:
-        assert served.stderr
-        assert served.stdout
-        how, where = served.stderr.readline(), served.stderr.readline()
-        assert f"kill {served.pid}" in how
-        assert asked(where.removeprefix("review page: ").strip()).status_code == 200
-        served.terminate()
-        assert served.stdout.read() == ""
 
 
 def test_listing_and_deciding_serve_nothing(build):

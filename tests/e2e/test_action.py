@@ -196,34 +196,6 @@ def test_a_lost_duty_fails_the_check_by_default(repository):
     assert "a duty is missing" in summary
 
 
-def test_a_renamed_folder_is_compared_with_what_it_was(repository):
-    git(repository, "mv", "skills/csv-report", "skills/csv")
-    commit(repository, "csv", (DUTY, ""))
-    status, printed, _ = run_action(repository)
-    assert status == 1
-    assert "Renamed: skills/csv, before skills/csv-report" in printed
-    assert "file=skills/csv/SKILL.md" in printed
-
-
-def test_a_new_version_in_the_front_matter_passes_and_informs(repository):
-    commit(repository, "csv-report", ("\ndescription:", "\nversion: 2\ndescription:"))
-    status, printed, summary = run_action(repository, **{"fail-on": "review"})
-    assert status == 0, printed
-    assert "metadata in the frontmatter changed" in summary
-
-
-def test_an_edited_script_waits_for_a_person_and_shows_its_lines(repository):
-    script = repository / "skills" / "csv-report" / "scripts" / "sum.py"
-    script.parent.mkdir()
-    for text in ("print('sum')\n", "print('sum')\nprint('done')\n"):
-        script.write_text(text)
-        commit(repository)
-    status, printed, summary = run_action(repository)
-    assert status == 0, printed
-    assert "+ print('done')" in summary
-    assert run_action(repository, **{"fail-on": "review"})[0] == 1
-
-
 def accept(folder, reason="the law changed"):
     """A maintainer accepts what the change of the work tree loses."""
     command = [

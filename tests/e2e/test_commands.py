@@ -1,7 +1,5 @@
 """Every command in its own process, each from the files that the one before left."""
 
-import csv
-import io
 import json
 import shutil
 import subprocess
@@ -102,12 +100,7 @@ def test_progressive_disclosure_opens_more_files(study):
     """Layout shows in behaviour: the same knowledge, but only pd has files to open."""
     rows = {row["condition"]: row for row in ask(study, "process")}
     assert rows["pd"]["fanout"] > rows["baseline"]["fanout"] >= 1
-
-
-@pytest.mark.slow
-def test_uptake_was_judged(study):
-    rows = {row["condition"]: row for row in ask(study, "uptake")}
-    assert rows["pd"]["yes"] > 0
+    assert {row["condition"]: row for row in ask(study, "uptake")}["pd"]["yes"] > 0
 
 
 @pytest.mark.slow
@@ -123,28 +116,6 @@ def test_report_is_one_file_that_says_what_ran(study):
     assert f"{edits}: {harmless['failed']} failed, " in page
     assert (drift["policy"], drift["own_policy"]) == ("strict", True)
     assert list((study / "report").rglob("*.csv"))
-
-
-@pytest.mark.slow
-def test_show_prints_steps_resources_and_uptake(study):
-    trial = next(row["trial"] for row in ask(study, "trials") if row["condition"] == "pd")
-    text = call("show", study, trial, cwd=study.parent)
-    assert "SKILL.md" in text
-    assert "$" in text
-
-
-@pytest.mark.slow
-def test_query_formats_agree(study):
-    table = list(
-        csv.DictReader(
-            io.StringIO(call("query", study, "outcomes", "--format", "csv", cwd=study.parent))
-        )
-    )
-    assert [row["condition"] for row in table] == [
-        row["condition"] for row in ask(study, "outcomes")
-    ]
-    call("query", study, "outcomes", "--format", "parquet", "--out", "o.parquet", cwd=study.parent)
-    assert (study.parent / "o.parquet").read_bytes()[:4] == b"PAR1"
 
 
 @pytest.mark.slow

@@ -2,14 +2,19 @@
 
 import pytest
 
+from skilljuror.base.trajectory import ToolResult
+from skilljuror.events.commands import patch_accesses
+from skilljuror.events.evidence import screen_output
 from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,
+    PYTHON,
+    REFERENCES,
     ROOT,
-    SCRIPT,
     SKILL,
     TAXES,
     events_of,
+    file_tool,
     ran,
     touched,
 )
@@ -22,38 +27,20 @@ EXEC = [("exec", "scripts/total.py")]
     "command",
     [
         f"cat {BUNDLE}/SKILL.md",
-        f"cat '{BUNDLE}/SKILL.md'",
-        f'cat "{BUNDLE}"/SKILL.md',
         "cat ~/.claude/skills/ledger/SKILL.md",
-        "cat $HOME/.claude/skills/ledger/SKILL.md",
         'cat "${HOME}/.claude/skills/ledger/SKILL.md"',
-        f"cd {BUNDLE} && cat SKILL.md",
         f"cd {ROOT}; cd ledger; cat ./SKILL.md",
         f"cd {BUNDLE}/references && cat ../SKILL.md",
-        f"pushd {BUNDLE} >/dev/null && cat SKILL.md && popd",
-        f"(cd {BUNDLE} && cat SKILL.md)",
-        f"D={BUNDLE}; cat $D/SKILL.md",
-        f'export SKILL_DIR={BUNDLE}\ncat "$SKILL_DIR/SKILL.md"',
-        f"bash -lc 'cat {BUNDLE}/SKILL.md'",
         f"bash -lc 'cat '\"'\"'{BUNDLE}/SKILL.md'\"'\"''",
         f"sudo timeout 10 cat {BUNDLE}/SKILL.md",
         f"sed -n '1,200p' {BUNDLE}/SKILL.md",
-        f"sed -n 1,200p {BUNDLE}/SKILL.md",
-        f"head -n 100 {BUNDLE}/SKILL.md",
         f"head -100 {BUNDLE}/SKILL.md",
-        f"nl -ba {BUNDLE}/SKILL.md",
         f"cat -n {BUNDLE}/SKILL.md | sed -n '1,220p'",
         f"awk 'NR<=200' {BUNDLE}/SKILL.md",
-        f"awk '{{print}}' {BUNDLE}/SKILL.md",
-        f"tail -n +1 {BUNDLE}/SKILL.md",
         f"cat < {BUNDLE}/SKILL.md",
-        f"for f in SKILL.md; do cat {BUNDLE}/$f; done",
-        f"find {BUNDLE} -name SKILL.md -exec cat {{}} +",
-        f"find {BUNDLE} -name 'SKILL.md' | xargs cat",
         f"find {BUNDLE} -name 'SKILL.md' | xargs -I{{}} cat {{}}",
         f"cat {ROOT}/*/SKILL.md",
         f"cat {BUNDLE}/SKILL.* 2>/dev/null || true",
-        f"if [ 1 = 1 ]; then cat {BUNDLE}/SKILL.md; fi",
         f"env LANG=C cat {BUNDLE}/SKILL.md",
         f'eval "cat {BUNDLE}/SKILL.md"',
         f"git show HEAD:{BUNDLE.lstrip('/')}/SKILL.md; cat {BUNDLE}/SKILL.md",
@@ -75,20 +62,13 @@ def test_ways_to_read_a_whole_file(command):
     [
         f"python3 {BUNDLE}/scripts/total.py sales.csv",
         f"{BUNDLE}/scripts/total.py sales.csv",
-        f"cd {BUNDLE} && ./scripts/total.py",
         f"cd {BUNDLE} && python scripts/total.py 2>&1 | tail -5",
         f"uv run --with pandas {BUNDLE}/scripts/total.py",
-        f"uv run python {BUNDLE}/scripts/total.py",
-        f"bash -c 'python3 {BUNDLE}/scripts/total.py'",
         f"timeout 60 python3 -u {BUNDLE}/scripts/total.py",
         f"A=1 python3 {BUNDLE}/scripts/total.py; B=2 python3 {BUNDLE}/scripts/total.py",
         f"X=$(python3 {BUNDLE}/scripts/total.py); echo $X",
-        f"source {BUNDLE}/scripts/total.py",
-        f"for i in 1 2 3; do python3 {BUNDLE}/scripts/total.py $i; done",
-        f"echo x | python3 {BUNDLE}/scripts/total.py",
         f"chmod +x {BUNDLE}/scripts/total.py && {BUNDLE}/scripts/total.py",
         f"nohup python3 {BUNDLE}/scripts/total.py &",
-        f"python3 -c \"import runpy; runpy.run_path('{BUNDLE}/scripts/total.py')\"",
     ],
 )
 def test_ways_to_run_a_script_are_one_event(command):
@@ -105,7 +85,8 @@ def test_ways_to_run_a_script_are_one_event(command):
         f"cat > a.py <<'EOF'\nimport sys\nsys.path.append('{BUNDLE}/scripts')\nimport total\nEOF\npython3 a.py",
         f"cp {BUNDLE}/scripts/total.py . && python3 total.py",
         f"cp {BUNDLE}/scripts/total.py t.py && ./t.py",
-        f"cp -r {BUNDLE}/scripts . && python3 scripts/total.py",
+        f"cp -r {BUNDLE}/scripts tools && python3 tools/total.py x.csv",
+        f"cp -r {BUNDLE} /tmp/mine && cat /tmp/mine/SKILL.md && python3 /tmp/mine/scripts/total.py",
         f"cat {BUNDLE}/scripts/total.py > mine.py; python3 mine.py",
     ],
 )
@@ -142,6 +123,21 @@ def test_what_is_no_event(command):
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        f"cp -r {BUNDLE} . && cat notes.md README.md",
+        f"cp -r {BUNDLE} /tmp && cat /tmp/references.md",
+        f"cp {BUNDLE}/references/taxes.md . && cat other.md",
+        f"cp -r {BUNDLE} /tmp/mine && cat /tmp/mine/unheard-of.txt",
+        "mkdir -p skills/ledger && cp notes.md skills/ledger/SKILL.md && cat skills/ledger/SKILL.md",
+    ],
+)
+def test_what_lies_beside_a_copy_is_none(command):
+    found = events_of(ran(command, TAXES), manifest=None)
+    assert {one.content_exposed for one in found} <= {"none"}
+
+
+@pytest.mark.parametrize(
     ("command", "output", "lines", "exposed"),
     [
         (f"sed -n '5,6p' {BUNDLE}/SKILL.md", "\n".join(SKILL.split("\n")[4:6]), ((5, 6),), "partial"),
@@ -155,23 +151,6 @@ def test_what_is_no_event(command):
 def test_real_lines_of_a_part(command, output, lines, exposed):
     (event,) = events_of(ran(command, output))
     assert (event.content_exposed, event.lines) == (exposed, lines)
-
-
-def test_two_files_in_one_command_are_two_events():
-    found = touched(
-        f"cat {BUNDLE}/references/taxes.md; cat {BUNDLE}/scripts/total.py", TAXES + SCRIPT
-    )
-    assert found == [("read", "references/taxes.md"), ("read", "scripts/total.py")]
-
-
-def test_a_glob_is_one_event_per_file():
-    found = events_of(ran(f"cd {BUNDLE} && cat SKILL.md references/*.md", SKILL + FORMAT + TAXES))
-    assert [one.resource for one in found] == [
-        "SKILL.md",
-        "references/format.md",
-        "references/taxes.md",
-    ]
-    assert {one.content_exposed for one in found} == {"full"}
 
 
 def test_a_script_that_prints_a_file_is_a_read_by_python():
@@ -215,3 +194,49 @@ def test_a_listing_aimed_at_one_bundle(command):
 def test_authoring_is_no_use(command, kind, resource):
     (event,) = events_of(ran(command))
     assert (event.kind, event.resource, event.counts) == (kind, resource, False)
+
+
+@pytest.mark.parametrize(
+    ("call", "event"),
+    [
+        (ran(PYTHON.format(f"open('{REFERENCES}/taxes.md', 'a').write('x')")), ("edit", "references/taxes.md", "none")),
+        (ran(PYTHON.format(f"open('{REFERENCES}/taxes.md', 'w').write('x')")), ("write", "references/taxes.md", "none")),
+        (ran(PYTHON.format(f"from pathlib import Path\nPath('{REFERENCES}/taxes.md').write_text('x')")), ("write", "references/taxes.md", "none")),
+        (ran(PYTHON.format(f"import json\njson.load(open('{REFERENCES}/taxes.md'))")), ("read", "references/taxes.md", "none")),
+        (ran(f"grep -rn tax {BUNDLE}", f"{BUNDLE}/SKILL.md:1:tax"), ("search", "SKILL.md", "partial")),
+        (ran(f"grep -l tax {BUNDLE}", f"{BUNDLE}/SKILL.md"), ("list", ".", "none")),
+        (file_tool("search", ToolResult("SKILL.md", 3, True), path=BUNDLE, pattern="tax"), ("list", ".", "none")),
+        (file_tool("list", ToolResult("SKILL.md", 3, True), path=BUNDLE, pattern="*.md"), ("list", ".", "none")),
+        (file_tool("write", ToolResult("ok", 3, True), path=f"{BUNDLE}/SKILL.md", written="x"), ("write", "SKILL.md", "none")),
+        (file_tool("read", ToolResult("", 3, True), path=f"{BUNDLE}/SKILL.md"), ("read", "SKILL.md", "full")),
+        (file_tool("read", ToolResult("", 3, False, unchanged=True), path=f"{BUNDLE}/SKILL.md"), ("read", "SKILL.md", "none")),
+        (file_tool("read", ToolResult("3\tx", 3, True, first_line=3), path=f"{BUNDLE}/SKILL.md", start=3), ("read", "SKILL.md", "partial")),
+    ],
+)  # fmt: skip
+def test_kinds_of_events(call, event):
+    assert [(one.kind, one.resource, one.content_exposed) for one in events_of(call)] == [event]
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [(f"grep -rn tax {BUNDLE} > out.txt", ""), (f"ls {ROOT}", "ledger\nother")],
+)
+def test_what_shows_nothing_of_one_bundle_is_none(command, output):
+    assert events_of(ran(command, output)) == []
+
+
+def test_files_of_a_patch_in_order():
+    patch = "*** Begin Patch\n*** Update File: a.md\n@@\n-x\n+y\n*** Move to: b.md\n*** Add File: c.py\n+one\n+two\n*** Delete File: d\n*** End Patch"
+    assert [(one.path, one.kind, one.written) for one in patch_accesses(patch, "/w")] == [
+        ("/w/a.md", "edit", None),
+        ("/w/b.md", "write", ""),
+        ("/w/c.py", "write", "one\ntwo"),
+        ("/w/d", "edit", None),
+    ]
+    assert patch_accesses("*** Begin Patch\n@@\n-a\n+b\n*** End Patch", "/w") == []
+
+
+def test_a_screen_is_cut_to_what_the_command_printed():
+    text = "New Terminal Output:\nroot@vm:/a# cat x\none\ntwo\nroot@vm:/a# ls\nx\n\n\n"
+    assert screen_output(text, "cat x\n") == "one\ntwo"
+    assert screen_output("New Terminal Output:\none\n\n", "cat x") == "one"

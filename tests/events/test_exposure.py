@@ -49,10 +49,6 @@ def test_a_partial_read_shows_the_units_it_touches():
     ]
 
 
-def test_a_run_of_code_shows_nothing():
-    assert names(exposed(ran(f"python3 {BUNDLE}/scripts/total.py", "7"))) == []
-
-
 def test_a_unit_is_told_at_every_event_that_showed_it():
     calls = [
         ran(f"cat {BUNDLE}/references/taxes.md", TAXES, call_id=f"c{n}", line=n) for n in (2, 4)
@@ -67,22 +63,6 @@ def test_a_unit_is_told_at_every_event_that_showed_it():
         for m in run_measures.exposure(TrialContext("t", None, run_of(), (), found))
     }
     assert (values["units_exposed"], values["unit_repeats"]) == (1, 1)
-
-
-def test_each_agent_sees_a_unit_for_itself():
-    (own,) = events_of(ran(f"cat {BUNDLE}/references/taxes.md", TAXES))
-    other = structs.replace(own, agent="sub-1", ordinal=1)
-    for events in ([own, other], [other, own]):
-        found = expose(run_of(), events, UNITS, "pd-only")
-        assert {(one.agent, one.unit) for one in found.seen} == {
-            ("main", "no-tax"),
-            ("sub-1", "no-tax"),
-        }
-        values = {
-            m.metric: m.value
-            for m in run_measures.exposure(TrialContext("t", None, run_of(), (), found))
-        }
-        assert (values["units_exposed"], values["unit_repeats"]) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -103,17 +83,6 @@ def test_what_a_skill_of_the_agent_itself_shows_is_left_out():
     (own,) = events_of(ran(f"cat {BUNDLE}/references/taxes.md", TAXES))
     found = expose(run_of(), [structs.replace(own, bundled=True)], UNITS, "pd-only")
     assert (found.seen, found.shown_bytes) == ((), 0)
-
-
-def test_without_events_nothing_is_exposed_and_the_units_are_counted():
-    found = exposed()
-    assert (found.units, found.seen, found.shown_bytes) == (4, (), 0)
-
-
-def test_another_skill_with_the_same_file_name_is_not_meant():
-    units = [unit("x", None, UnitLocation("other/references/format.md", 1, 1))]
-    events = events_of(ran(f"cat {BUNDLE}/references/format.md", FORMAT))
-    assert expose(run_of(), events, units, "pd-only").seen == ()
 
 
 @pytest.mark.parametrize(("file", "seen"), [

@@ -72,11 +72,6 @@ def test_a_label_matches_by_the_last_part_of_the_skill(tmp_path):
     assert (result.precision, result.recall) == (1.0, 1.0)
 
 
-def test_a_wrong_kind_is_a_miss_and_a_false_positive(tmp_path):
-    result = _scored(_label(kind="exec"), tmp_path=tmp_path)
-    assert (result.precision, result.recall) == (0.0, 0.0)
-
-
 def test_an_optional_label_is_neither_missed_nor_wrong(tmp_path):
     found = _scored(_label(optional=True), tmp_path=tmp_path)
     absent = _scored(_label(), _label(optional=True, kind="exec"), tmp_path=tmp_path)
@@ -95,8 +90,3 @@ def test_the_command_line_says_what_it_missed(tmp_path, capsys):
     (folder / "a.json").write_text(json.dumps(document))
     assert main(["--labels", str(folder), "--verbose"]) == 1
     assert "MISSED read any:ledger SKILL.md" in capsys.readouterr().out
-
-
-def test_the_command_line_refuses_an_empty_folder(tmp_path, capsys):
-    assert main(["--labels", str(tmp_path)]) == 2
-    assert "no labels" in capsys.readouterr().err

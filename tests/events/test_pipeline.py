@@ -10,7 +10,6 @@ from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,
     REFERENCES,
-    SKILL,
     TAXES,
     observed,
     observed_events,
@@ -60,19 +59,6 @@ def test_line_numbers_are_not_learned_as_text():
 
 
 @pytest.mark.parametrize(
-    "command",
-    [f"test -f {BUNDLE}/SKILL.md && echo yes", f"[ -d {BUNDLE} ] || mkdir x", f"[[ -e {BUNDLE} ]]"],
-)
-def test_asking_whether_a_file_is_there_touches_nothing(command):
-    assert observed(command, "yes\n") == []
-
-
-def test_awk_that_goes_on_to_the_next_line_prints_a_part():
-    command = f"awk 'NR>2{{next}} {{print}}' {REFERENCES}/taxes.md"
-    assert short(command, "# Taxes\n") == [("read", "references/taxes.md", "partial")]
-
-
-@pytest.mark.parametrize(
     ("command", "expected"),
     [
         ("jq . @/assets/a.json 2>/dev/null || python3 -m json.tool @/assets/a.json", ("read", "assets/a.json", "partial")),
@@ -84,8 +70,3 @@ def test_awk_that_goes_on_to_the_next_line_prints_a_part():
 def test_a_second_try_at_the_same_file_is_one_access(command, expected):
     output = TAXES if expected[2] != "none" else ""
     assert short(command.replace("@", BUNDLE), output) == [expected]
-
-
-def test_a_second_try_in_other_letters_is_one_access():
-    command = f"cat {BUNDLE}/SKILL.md 2>/dev/null || cat {BUNDLE}/skill.md"
-    assert short(command, SKILL) == [("read", "SKILL.md", "full")]

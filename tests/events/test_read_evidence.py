@@ -56,13 +56,6 @@ def test_a_read_without_an_answer_is_neither():
     assert (event.ok, event.content_exposed) == (None, "none")
 
 
-@pytest.mark.parametrize(("start", "exposed"), [(None, "full"), (20, "partial")])
-def test_a_log_without_texts_says_by_its_status_that_a_tool_read(start, exposed):
-    call = file_tool("read", ToolResult("", 3, ok=True), path=f"{BUNDLE}/SKILL.md", start=start)
-    (event,) = events_of(call)
-    assert (event.ok, event.content_exposed, event.lines) == (True, exposed, None)
-
-
 @pytest.mark.parametrize(
     ("note", "exposed"),
     [

@@ -33,13 +33,6 @@ def test_a_write_of_code_that_imports_is_a_mention_until_it_runs():
     ]
 
 
-def test_a_search_that_prints_names_only_is_a_listing():
-    call = file_tool(
-        "search", ToolResult("Found 1 file\nSKILL.md", 3, True), path=BUNDLE, pattern="x"
-    )
-    assert [(one.kind, one.resource) for one in events_of(call)] == [("list", ".")]
-
-
 @pytest.mark.parametrize(
     ("path", "pattern"), [(ROOT, "**/*.md"), ("/srv/app", "**/*ledger*"), (ROOT, None)]
 )

@@ -55,20 +55,6 @@ def test_what_a_poll_brings_belongs_to_the_command():
     ]
 
 
-def test_keystrokes_of_one_reply_share_a_screen():
-    screen = (
-        f"New Terminal Output:\nroot@vm:/# cat {BUNDLE}/SKILL.md\n{SKILL}root@vm:/# ls\nx\n\n\n"
-    )
-    first = ran(
-        f"cat {BUNDLE}/SKILL.md\n", result=None, call_id=None, arguments={"keystrokes": "x"}
-    )
-    second = ran("ls\n", result=ToolResult(screen, 3), call_id=None, arguments={"keystrokes": "ls"})
-    run = run_of(first, second)
-    step = type(run.steps[0])("main", 1, 2, calls=(first, second))
-    (event,) = attribute(type(run)("t", "terminus-2", ("f",), (step,)), None).events
-    assert (event.content_exposed, event.lines) == ("full", ((1, 10),))
-
-
 def test_keystrokes_sent_together_share_one_screen():
     screen = f"New Terminal Output:\nroot@x:/app# cat {BUNDLE}/SKILL.md\n{SKILL}root@x:/app#"
     first = keystrokes_call("cd /app\n", call_id="k1", line=1)

@@ -102,14 +102,6 @@ def test_a_skill_that_is_listed_without_its_plugin_is_called_with_it():
     assert {event.skill for event in found} == {"ledger"}
 
 
-def test_two_roots_of_one_skill_are_one_resource():
-    first, second = f"cat {BUNDLE}/SKILL.md", "cat /logs/agent/sessions/skills/ledger/SKILL.md"
-    found = events_of(ran(first, SKILL), ran(second, SKILL, call_id="c2", line=5))
-    assert {(one.skill, one.resource, one.phantom) for one in found} == {
-        ("ledger", "SKILL.md", False)
-    }
-
-
 def test_a_catalog_folds_the_names_of_a_skill():
     catalog = SkillCatalog()
     catalog.add_skill("books:ledger", f"{ROOT}/ledger")

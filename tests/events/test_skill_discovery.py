@@ -7,7 +7,6 @@ from tests.support.attribution_runs import (
     FORMAT,
     SKILL,
     TAXES,
-    events_of,
     observed_events,
     ran,
     ran_each,
@@ -48,12 +47,3 @@ def test_a_base_directory_makes_its_folder_a_skill():
         ("activate", "books:ledger"),
         ("exec", "books:ledger"),
     ]
-
-
-TIDES = "---\nname: tides\ndescription: Predict tides.\n---\n# Tides\nLook up the port first.\n"
-
-
-def test_a_skill_not_offered_is_not_meant_by_a_listing():
-    offered = (OfferedSkill("ledger", f"{BUNDLE}/SKILL.md"),)
-    call = ran("cat $(ls .claude/skills/*/SKILL.md | head -1)", TIDES)
-    assert events_of(call, manifest=None, offered=offered) == []

@@ -89,11 +89,3 @@ def test_a_copy_that_no_command_names_is_found(text, resource, around):
     events = events_of(ran("cat backup/old.md", shown), manifest=WITH_TEMPLATE)
     expected = [(resource, "full", "content")] if shown else []
     assert [(one.resource, one.content_exposed, one.witness) for one in events] == expected
-
-
-def test_code_that_prints_several_files_shows_each():
-    shown = f"SKILL.md\n{SKILL}\nreport\n{TEMPLATE}"
-    events = events_of(ran("python3 print_all.py", shown), manifest=WITH_TEMPLATE)
-    assert [(one.resource, one.content_exposed) for one in events] == [
-        ("SKILL.md", "full"), ("assets/report.md", "full"),
-    ]  # fmt: skip

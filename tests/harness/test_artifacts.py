@@ -13,7 +13,6 @@ from skilljuror.harness.artifacts import (
     MAX_REWARD,
     OUTPUT,
     Reading,
-    drop_traps,
     last_lines,
     listed_tools,
     read_reward,
@@ -134,15 +133,6 @@ def test_a_reader_that_fails_is_told_and_a_fault_of_the_machine_raised():
     assert reading.summary() == ("logs: RecursionError: too deep",)
     with pytest.raises(OSError, match="full"):
         reading.of("logs", lambda: fail(OSError(errno.ENOSPC, "full")), [])
-
-
-def test_a_circle_of_links_is_dropped(tmp_path):
-    (tmp_path / "one").symlink_to("two")
-    (tmp_path / "two").symlink_to("one")
-    reading = Reading()
-    drop_traps(tmp_path, tmp_path, ["/one", "/two"], [], reading)
-    assert reading.summary()
-    assert len([*tmp_path.iterdir()]) <= 1
 
 
 @pytest.mark.parametrize(

@@ -362,7 +362,7 @@ def test_a_file_that_the_agent_locked_is_no_fault_that_is_tried_again():
     ("options", "said"),
     [
         ({"isolation": "jail"}, "auto, bwrap, sealed, none"),
-        ({"speed": 1}, "unknown option 'speed'"),
+        ({"speed": 1}, "unknown field `speed`; choose from isolation"),
     ],
 )
 def test_wrong_options_are_refused(options, said):

@@ -321,16 +321,6 @@ def test_many_files_grow_to_the_limit_of_all(box):
     assert (outcome.exit_code, outcome.limit) == (OVER_LIMIT, "its files took more than 20 MB")
 
 
-FOLDERS = "import os\nfor n in range(100_000): os.mkdir(f'{n}')\nprint('all')"
-
-
-@pytest.mark.parametrize("place", ["", "/dev/shm/"])
-def test_the_number_of_files_is_limited(box, place):
-    program = FOLDERS.replace("{n}", f"{place}{{n}}")
-    outcome, said = box(f'python3 -c "{program}"', storage=20 * MEGABYTE)
-    assert (outcome.limit, said) == ("it made more than 1220 files and folders", "")
-
-
 def test_files_never_take_more_than_their_limit(box):
     """However fast they come: the kernel refuses the next byte."""
     fill = (
@@ -461,17 +451,11 @@ def test_folders_of_any_depth_are_judged_in_time(told):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", ["many files", "no time"])
-def test_what_is_read_after_the_agent_has_one_budget(told, limit):
-    trial = told[limit]
+def test_what_is_read_after_the_agent_has_one_budget(told):
+    trial = told["many files"]
     assert trial["reward"] == 1.0
-    assert trial["judged"][-3:] == (["6"] if limit == "many files" else ["4"]) + [
-        "input.txt",
-        "out.txt",
-    ]
-    assert trial["left out"][0].endswith(
-        "more than 5 files and folders" if limit == "many files" else "reading took -1 s"
-    )
+    assert trial["judged"][-3:] == ["6", "input.txt", "out.txt"]
+    assert trial["left out"][0].endswith("more than 5 files and folders")
 
 
 @pytest.mark.slow

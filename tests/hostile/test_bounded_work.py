@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from skilljuror.base import work_budget
-from skilljuror.base.work_budget import WorkBudgetExceeded
+from skilljuror.base import workers
+from skilljuror.base.workers import WorkBudgetExceeded
 from skilljuror.events.attribute import attribute
-from skilljuror.events.context import MOST_ACCESSES
 from skilljuror.judge.signals import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.logs.discovery import discover
@@ -15,55 +14,9 @@ from skilljuror.store import logs
 from skilljuror.store import rows as store_rows
 from skilljuror.store.rows import MeasureOptions
 from tests.support.atif_documents import agent_step, document, tool_call
-from tests.support.attribution_runs import BUNDLE, FRONT, observed_events, ran, run_of
+from tests.support.attribution_runs import BUNDLE, ran, run_of
 from tests.support.counted_work import lines_run
-from tests.support.generated_texts import soon
-from tests.support.growing_inputs import each, line
-from tests.support.shell_texts import accesses
-
-
-@pytest.mark.parametrize("count", [24, 40, 4000])
-def test_braces_are_counted_before_they_are_expanded(count):
-    found = soon(accesses, f"cat /s/SKILL.md; cat {'{a,b}' * count}")
-    assert found[0].path == "/s/SKILL.md"
-    assert len(found) <= 2
-
-
-def test_an_output_of_equal_lines_takes_work_by_its_length():
-    text = FRONT + "one line over and over\n" * 3000
-    assert lines_run(lambda: observed_events(ran(f"cat {BUNDLE}/SKILL.md", text))) < 1_500_000
-    (event,) = observed_events(ran(f"cat {BUNDLE}/SKILL.md", text))
-    assert (event.content_exposed, event.lines) == ("full", ((1, 3004),))
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["| xargs '" * 30, "{ a; } <<E 2>&1 | xargs '\n" * 3, "<<E <<E | xargs '" * 9, "(a) > \n"],
-)
-def test_a_redirection_of_nothing_is_read(text):
-    accesses(f"cat /s/SKILL.md\n{text}")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "unit",
-    ["*** Update File: a\nexport ", "x=(99999999999999999999", ")-n 9999999999", "case case x\n", "x=(a=case "],
-)  # fmt: skip
-def test_text_that_is_no_shell_is_read_soon(unit):
-    found = soon(accesses, f"cat /s/SKILL.md\n{unit * (40_000 // len(unit))}")
-    assert "/s/SKILL.md" in {one.path for one in found}
-
-
-def test_a_call_that_names_very_many_files_is_cut_and_says_so():
-    count = MOST_ACCESSES + 50
-    command = "cat " + each(count, lambda i: f"{BUNDLE}/r/{i}.md ")
-    found = attribute(run_of(ran(command, each(count, line))), None)
-    assert len(found.events) == MOST_ACCESSES
-    assert [event.resource for event in found.events[-1:]] == [f"r/{MOST_ACCESSES - 1}.md"]
-    assert found.warnings == (
-        f"at 2: the call names too many files; only the first {MOST_ACCESSES} are followed",
-    )
-    assert attribute(run_of(ran(f"cat {BUNDLE}/SKILL.md", "x")), None).warnings == ()
+from tests.support.growing_inputs import line
 
 
 def test_a_shell_text_of_which_the_end_is_not_read_says_so():
@@ -93,8 +46,8 @@ def loop_for_ever():
 
 
 def test_work_ends_at_the_wall(monkeypatch):
-    monkeypatch.setattr(work_budget, "LEAST_SECONDS", 0.1)
-    with pytest.raises(WorkBudgetExceeded, match="seconds"), work_budget.work_budget(0):
+    monkeypatch.setattr(workers, "LEAST_SECONDS", 0.1)
+    with pytest.raises(WorkBudgetExceeded, match="seconds"), workers.work_budget(0):
         loop_for_ever()
     assert [*range(3)] == [0, 1, 2]  # the timer is off again
 
@@ -108,7 +61,7 @@ def test_a_log_that_takes_too_long_is_an_error_row_and_the_rest_goes_on(tmp_path
     def slow(run, manifest):
         return loop_for_ever() if run.trajectory == "bad" else attribute(run, manifest)
 
-    monkeypatch.setattr(work_budget, "LEAST_SECONDS", 0.2)
+    monkeypatch.setattr(workers, "LEAST_SECONDS", 0.2)
     monkeypatch.setattr(store_rows, "attribute", slow)
     monkeypatch.setattr(logs, "attribute", slow)
     groups = tuple(logs.group_captures(discover([tmp_path])))

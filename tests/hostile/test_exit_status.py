@@ -39,31 +39,6 @@ def test_a_folder_that_nobody_may_enter(words, tmp_path):
 
 
 STUDY = "name: odd\ntasks: [{path: tea}]\nconditions: [{name: bare}]\n"
-WRONG_STUDIES = {
-    "100,000 brackets": ("[" * 100_000, "nested deeper"),
-    "1,500 nested lists": ("[" * 1_500 + "]" * 1_500, "nested deeper"),
-    "1,500 nested lists in a field": (STUDY + "build: {x: " + "[" * 1_500 + "]" * 1_500 + "}", "nested deeper"),
-    "1,500 nested mappings": ("{a: " * 1_500 + "1" + "}" * 1_500, "nested deeper"),
-    "a date that is none": ("name: 2020-13-45\n", "month"),
-    "a number of 5,000 digits": (STUDY + "seed: " + "1" * 5_000, "digits"),
-    "a NUL in a path": (STUDY.replace("tea", '"a\\0b"'), "NUL"),
-    "half a character in a path": (STUDY.replace("tea", '"\\ud800"'), "NUL"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "told"), WRONG_STUDIES.values(), ids=WRONG_STUDIES.keys())
-def test_a_study_file_that_is_none(text, told, tmp_path):
-    (tmp_path / "study.yaml").write_text(text)
-    line = complaint(call("run", "study.yaml", cwd=tmp_path))
-    assert "study.yaml" in line
-    assert told in line
-    assert len(line) < 500
-
-
-def test_a_study_file_as_deep_as_people_write(tmp_path):
-    deep = "[" * 40 + "]" * 40
-    (tmp_path / "study.yaml").write_text(STUDY + f"harness: {{options: {{x: {deep}}}}}\n")
-    assert "unknown option 'x'" in complaint(call("run", "study.yaml", cwd=tmp_path))
 
 
 @pytest.mark.parametrize("raised", ["RecursionError", "MemoryError", "RuntimeError(\"can't start new thread\")"])  # fmt: skip
@@ -99,7 +74,6 @@ def test_json_is_json_in_any_encoding(tmp_path):
 
 
 FULL = {
-    "the list of sources": (0, "sources.jsonl"),
     "the new database": (100, "study.duckdb.new"),
     "the database at its end": (1_000, "study.duckdb.new"),
 }
@@ -130,25 +104,6 @@ def complaint_at_last(done):
     line = done.stderr.strip().splitlines()[-1]
     assert line.startswith("skilljuror: ")
     return line
-
-
-def test_a_full_disk_while_a_copy_is_made_names_the_copy(tmp_path):
-    """Sandboxes lie in the temporary folder; the file that is copied there is not to blame."""
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    env = {**os.environ, "TMPDIR": str(temporary)}
-    script = (
-        "import sys, shutil, skilljuror.cli.app as app\n"
-        "app.run = lambda words: shutil.copyfile(sys.executable, sys.argv[1])\n"
-        "from skilljuror.cli.main import main\nmain()\n"
-    )
-    target = temporary / "copy"
-    done = subprocess.run(
-        [*room_for(1), sys.executable, "-c", script, target],
-        env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert str(target) in complaint(done)
-    assert sys.executable not in done.stderr
 
 
 @pytest.mark.parametrize("words", [("build", *SKILLS, "--out", "out", "-j", "2"), ("demo", "-j", "2")], ids=["build", "demo"])  # fmt: skip
@@ -211,20 +166,3 @@ def has_workers(pid):
     """Whether the process has started others: the tracker of shared resources, and workers."""
     found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)  # fmt: skip
     return len(found.stdout.split()) >= 2
-
-
-def test_what_a_killed_write_left_is_gone_after_the_next(tmp_path):
-    """A killed report left a hidden file of the size of the page each time."""
-    script = (
-        "import os, sys\nfrom pathlib import Path\nfrom skilljuror.base import files\n"
-        "os.fsync = lambda handle: os._exit(9)\n"
-        "files.write_atomic(Path('report.html'), 'half')\n"
-    )
-    for _ in range(3):
-        subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False)
-    assert len(list(tmp_path.iterdir())) == 1
-    (tmp_path / ".report.html.swp").write_text("another program's")
-    script = script.replace("os.fsync = lambda handle: os._exit(9)\n", "")
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
-    left = sorted(path.name for path in tmp_path.iterdir())
-    assert left == [".report.html.swp", "report.html"]

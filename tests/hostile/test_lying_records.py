@@ -36,15 +36,8 @@ def change(study, **fields):
 
 LIES = {
     "an infinite reward": ({"reward": "1e999"}, "reward"),
-    "a reward that is no number": ({"reward": float("nan")}, "reward"),
     "a reward above 1": ({"reward": 30.0}, "reward"),
-    "a reward below 0": ({"reward": -1.0}, "reward"),
-    "an infinite part of it": ({"rewards": {"reward": "1e999"}}, "rewards"),
-    "seconds without end": ({"agent_seconds": "1e999"}, "agent_seconds"),
-    "seconds before it began": ({"verifier_seconds": -5.0}, "verifier_seconds"),
     "another name": ({"trial": "../../../evil"}, "../../../evil"),
-    "another task": ({"task": "../../tasks"}, "../../tasks"),
-    "another condition": ({"condition": "no_skill"}, "no_skill"),
     "another number": ({"number": 2}, "number 2"),
 }
 

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from skilljuror import open_study
 from skilljuror.base.files import path_of, path_text
 from tests.support.cli_process import SKILL, call, complaint
 from tests.support.places import ROOT
-from tests.support.studies import run_example
 
 ODD = os.fsdecode(b"caf\xe9-\xff")
 SESSION = next((ROOT / "trajectories" / "codex-rollout").rglob("*.jsonl"))
@@ -78,18 +76,6 @@ def rows(study, sql):
     return open_study(study).query(sql).to_dict("records")
 
 
-@pytest.mark.slow
-def test_a_study_with_trials_in_such_a_folder(tmp_path):
-    base = tmp_path / ODD
-    base.mkdir()
-    study = run_example(base)
-    done = call("ingest", "--study", study)
-    assert "3 files read" in done.stdout, done.stdout + done.stderr
-    assert json.loads(call("judge", study, "--json").stdout)["trajectories"] == 3
-    assert call("show", study, "alert-rules__pd__1").returncode == 0
-    assert call("report", study).returncode == 0
-
-
 def test_events_name_the_log(logs):
     done = call("events", logs)
     assert done.returncode == 0, done.stderr
@@ -110,18 +96,3 @@ def test_a_root_in_another_encoding_is_called_that(encoding, tmp_path):
         assert "'tea/SKILL.md' is " in line
         assert "UTF-16" in line if encoding == "utf-16" else "not UTF-8" in line
         assert "no SKILL.md" not in line
-
-
-@pytest.mark.parametrize(
-    "name", ["tea/SKILL.md\0.txt", "tea/\0SKILL.md", "tea/.DS_Store\0/SKILL.md"]
-)
-def test_a_nul_in_the_name_of_a_member_is_refused(name, tmp_path):
-    """zipfile cuts the name there, so that it would be another file, a folder, or left out."""
-    with zipfile.ZipFile(tmp_path / "tea.zip", "w") as archive:
-        archive.writestr("tea/SKILL.md", SKILL)
-        member = zipfile.ZipInfo("placeholder")
-        member.filename = name
-        archive.writestr(member, "hidden")
-    with zipfile.ZipFile(tmp_path / "tea.zip") as archive:
-        assert name in {member.orig_filename for member in archive.infolist()}
-    assert "NUL" in complaint(call("build", "tea.zip", "--out", "o", cwd=tmp_path))

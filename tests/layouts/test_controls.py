@@ -20,8 +20,8 @@ from skilljuror.layouts.layouts.placebo_irrelevant import (
     sentences,
 )
 from skilljuror.layouts.verify import verify_build
-from skilljuror.skill.bundles.reader import make_bundle
-from skilljuror.skill.markdown.frontmatter import frontmatter_end
+from skilljuror.skill.bundles import make_bundle
+from skilljuror.skill.markdown import frontmatter_end
 from tests.support.bundle_corpus import TRAPS, bundle, write
 from tests.support.every import every
 from tests.support.laid_out import CONTROLS, built

@@ -8,8 +8,8 @@ from skilljuror.audit.plans.verify import verify
 from skilljuror.base.skill import Bundle, is_root_name, resource_class
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.layouts.progressive_disclosure import ROOT_LINES
-from skilljuror.skill.bundles.reader import make_bundle
-from skilljuror.skill.markdown.frontmatter import parse_frontmatter
+from skilljuror.skill.bundles import make_bundle
+from skilljuror.skill.markdown import parse_frontmatter
 from tests.support.bundle_corpus import TRAPS, bundle
 from tests.support.every import every
 from tests.support.laid_out import CONTROLS, built, plan_again

@@ -3,9 +3,9 @@
 import pytest
 
 from skilljuror.audit.audit import audit
+from skilljuror.audit.comparison.loader_text import loaded_lines
 from skilljuror.base.skill import Blob, Bundle
-from skilljuror.skill.bundles.reader import make_bundle
-from skilljuror.skill.units.loader_text import loaded_lines
+from skilljuror.skill.bundles import make_bundle
 from tests.support.laid_out import laid_out
 
 LAYOUTS = ("origin", "origin-flat", "baseline", "flat-files", "pd", "flat-toc")

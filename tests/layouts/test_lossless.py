@@ -9,7 +9,7 @@ from skilljuror.base.skill import Blob, Bundle, Plan
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.base import plan_of
 from skilljuror.layouts.build.build import declared_findings, transforms_by_name
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 from tests.support.hostile_bundles import bundles
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)

@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.audit.audit import audit
 from skilljuror.base.skill import Blob, Bundle
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 from tests.support.laid_out import laid_out
 
 FILLER = "\n".join(f"Sentence {n} about the kiln and its lid." for n in range(60))

@@ -24,8 +24,8 @@ from skilljuror.layouts.llm.rewrite import RewriteAnswer
 from skilljuror.layouts.llm.rewrite_request import PlaceholderFile
 from skilljuror.layouts.llm.scopes import ScopeAnswer
 from skilljuror.skill.bundles import load_bundle
-from skilljuror.skill.generated.templates import MARKER_PHRASES, TEMPLATES, recognise_template
-from skilljuror.skill.units.critical_tokens import critical_tokens
+from skilljuror.skill.critical_tokens import critical_tokens
+from skilljuror.skill.generated import MARKER_PHRASES, TEMPLATES, recognise_template
 
 FOLDER = data_dir("transforms")
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/SKILL.md"))

@@ -72,14 +72,6 @@ def test_steps_of_embedded_agents_have_places_of_their_own(tmp_path):
     assert run.steps[2].calls[0].line == 3
 
 
-@pytest.mark.parametrize("broken", ['{"schema_version": "ATIF-v1.8"}', '{"schema_version": "ATIF-v1.8", "steps": 7}'])  # fmt: skip
-def test_a_broken_part_costs_itself_alone(tmp_path, broken):
-    run = read_document(tmp_path, document(agent_step("a")), summarization_1_summary=broken)
-    assert [step.text for step in run.steps] == ["a"]
-    assert "summarization-1-summary.json" in run.warnings[0]
-    assert not run.complete
-
-
 DONE = tool_call("done", name="mark_task_complete")
 
 
@@ -98,19 +90,6 @@ DONE = tool_call("done", name="mark_task_complete")
             {"a": "x", "b": "of b"},
         ),
         (
-            [tool_call("a")],
-            [{"source_call_id": "a", "content": "x"}, {"source_call_id": "a", "content": "y"}],
-            {"a": "x\ny"},
-        ),
-        (
-            [tool_call("a")],
-            [
-                {"source_call_id": "a", "content": "x"},
-                {"source_call_id": "a", "subagent_trajectory_ref": [{"trajectory_id": "t"}]},
-            ],
-            {"a": "x"},
-        ),
-        (
             [tool_call(7), tool_call(8)],
             [{"source_call_id": 8, "content": "x"}],
             {"7": None, "8": "x"},
@@ -120,8 +99,6 @@ DONE = tool_call("done", name="mark_task_complete")
         "screen after the last command",
         "only the end",
         "one by its id",
-        "two results of one call",
-        "a result and a sub-agent",
         "numbers as ids",
     ],
 )

@@ -1,7 +1,5 @@
 """One run, several files: which capture counts."""
 
-import shutil
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +8,7 @@ from skilljuror.base.trajectory import Step, Trajectory
 from skilljuror.logs.captures import Capture, capture_of, deduplicate
 from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
-from tests.support import goldens, places
+from tests.support import goldens
 
 
 def run(steps: str, *, format="claude-session", session="s", **more) -> Trajectory:
@@ -62,17 +60,6 @@ def test_order_does_not_matter(logs, data):
     chains = {one.chain for one in (c.capture for c in deduplicate(given_order) if c.kept)}
     again = {one.chain for one in (c.capture for c in deduplicate(shuffled) if c.kept)}
     assert chains == again
-
-
-def test_the_same_files_again_change_nothing(tmp_path):
-    for name in ("one", "two"):
-        shutil.copytree(places.GOLDENS / "codex-rollout" / "family" / "raw", tmp_path / name)
-    found = [
-        capture_of(str(one.source.path), trajectory)
-        for one in discover([tmp_path])
-        for trajectory in read(one.source, str(one.format))
-    ]
-    assert [choice.kept for choice in deduplicate(found)] == [True, False]
 
 
 @pytest.mark.parametrize("case", ["claude-session/skill-call", "codex-rollout/older"])

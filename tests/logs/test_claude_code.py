@@ -1,7 +1,6 @@
 """Claude Code: odd orders and shapes of sessions and streams."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,13 +23,6 @@ from tests.support.claude_logs import (
     user,
     write_lines,
 )
-
-
-def test_an_answer_before_its_call_is_its_answer(tmp_path):
-    run = parsed(tmp_path, user(1, "hi"), user(2, [tool_result("c1", "early")]), user(3, [tool_result("c9")]),
-                 assistant(4, tool_use("c1"), tool_use("c2")), user(5, [tool_result("c2", "late")]))  # fmt: skip
-    assert results_by_call(run) == {"c1": "early", "c2": "late"}
-    assert run.skipped == {"user/tool_result without call": 1}
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -148,30 +140,6 @@ def test_a_record_behind_bookkeeping_on_one_line_is_read(tmp_path):
 def progress(number: int, kind: str, **data: Any) -> Row:
     """A record of progress."""
     return row(number, "progress", data={"type": kind, **data})
-
-
-def moved(tmp_path: Path) -> Path:
-    """A session that began in the folder whose name sorts last, left it and came back."""
-    here, there = (
-        tmp_path / "projects" / name / f"{SESSION}.jsonl" for name in ("-w-zoo", "-w-ant")
-    )
-    write_lines(here, user(1, "hi", cwd="/w/zoo"), assistant(2, tool_use("c1")), user(5, [tool_result("c1", "one")]),
-          assistant(6, tool_use("c3")), SNAPSHOT, user(7, [tool_result("c3", "three")]))  # fmt: skip
-    write_lines(there, assistant(3, tool_use("c2"), cwd="/w/ant"), user(4, [tool_result("c2", "two")], cwd="/w/ant"),
-          assistant(8, {"type": "text", "text": "bye"}, cwd="/w/ant"))  # fmt: skip
-    return here
-
-
-@pytest.mark.parametrize("named", [False, True])
-def test_a_session_in_two_folders_is_read_in_order_of_time(tmp_path, named):
-    path = moved(tmp_path)
-    (run,) = runs(path if named else tmp_path)
-    assert [step.key for step in run.steps] == ["msg_2", "msg_3", "msg_6", "msg_8"]
-    assert results_by_call(run) == {"c1": "one", "c2": "two", "c3": "three"}
-    assert run.cwd == "/w/zoo"
-    assert "user/tool_result without call" not in run.skipped
-    at = {(Path(run.files[step.file]).parent.name, step.line) for step in run.steps}
-    assert at == {("-w-zoo", 2), ("-w-ant", 1), ("-w-zoo", 4), ("-w-ant", 3)}
 
 
 def test_the_main_model_is_that_of_the_main_agent(tmp_path):

@@ -4,11 +4,9 @@ import json
 import os
 import shutil
 
-import pytest
-
-from skilljuror.logs.discovery import discover, names_of
+from skilljuror.logs.discovery import discover
 from skilljuror.logs.read import read
-from tests.support import goldens, places
+from tests.support import places
 from tests.support.parsed_logs import write_json
 
 
@@ -67,16 +65,6 @@ def test_a_large_first_record_is_looked_at_again(tmp_path):
     assert discover([path])[0].format == "claude-session"
 
 
-def test_a_trial_is_one_source():
-    found = discover([places.GOLDENS / "harbor-trial" / "codex"])
-    read = [one.source.path for one in found if one.format]
-    assert read == [goldens.raw("harbor-trial/codex")]
-    assert {one.source.path.name for one in found if not one.format} == {
-        "SOURCE.md",
-        "expected.json",
-    }
-
-
 def test_a_job_folder_is_walked(tmp_path):
     trial = tmp_path / "job" / "tides__Abc1234"
     shutil.copytree(places.GOLDENS / "harbor-trial" / "codex" / "raw", trial)
@@ -120,22 +108,10 @@ def test_a_child_captured_twice_is_read_once(tmp_path):
     assert longer in discover([tmp_path])[0].source.siblings
 
 
-def test_a_session_goes_on_in_another_project(tmp_path):
-    for name in ("-w-harbour", "-w-harbour-docs"):
-        shutil.copytree(CLAUDE, tmp_path / "projects" / name)
-    found = [one for one in discover([tmp_path]) if one.format == "claude-session"]
-    assert len(found) == 1
-    names = [path.name for path in found[0].source.siblings]
-    assert names == ["agent-ab12cd.jsonl", f"{SESSION}.jsonl"]
-
-
-def atif(path, goes_on=None, *, cwd="/w"):
-    """A document of one step that names its continuation."""
+def atif(path):
+    """A document of one step."""
     step = {"step_id": 1, "source": "agent", "message": path.stem}
-    value = {"schema_version": "ATIF-v1.8", "agent": {"extra": {"cwds": [cwd]}}, "steps": [step]}
-    return write_json(
-        path, value if goes_on is None else {**value, "continued_trajectory_ref": goes_on}
-    )
+    return write_json(path, {"schema_version": "ATIF-v1.8", "agent": {}, "steps": [step]})
 
 
 def told(paths):
@@ -148,56 +124,8 @@ def told(paths):
     ]
 
 
-REFERRED = places.GOLDENS / "atif" / "referred" / "raw"
-
-
-@pytest.mark.parametrize("named", [REFERRED, REFERRED / "trajectory.json"])
-def test_a_continuation_is_found_by_its_reference(named):
-    assert told([named]) == [["Read it", "Scale", "Run", "One pixel is 4.5 mm."]]
-
-
-def test_continuations_without_a_reference_go_by_their_number(tmp_path):
+def test_continuations_go_by_their_number(tmp_path):
     for number in (10, 2, 1):
         atif(tmp_path / f"t.cont-{number}.json")
     atif(tmp_path / "t.json")
     assert told([tmp_path]) == [["t", "t.cont-1", "t.cont-2", "t.cont-10"]]
-
-
-def test_a_reference_behind_a_long_log_is_found(tmp_path):
-    atif(tmp_path / "a.json", "z.json", cwd="/" + "w" * 100_000)
-    atif(tmp_path / "z.json")
-    assert told([tmp_path]) == [["a", "z"]]
-
-
-@pytest.mark.parametrize(
-    "reference",
-    ["../out.json", "../named/../out.json", "gone.json", "", ".", 7, None, ["b.json"], "notes.txt", "link.json",
-     "away/out.json", "..\\out.json", "a.json", "/logs/agent/b.json", "b.json\0"],
-)  # fmt: skip
-def test_a_reference_leads_to_no_missing_or_foreign_file(tmp_path, reference):
-    out = atif(tmp_path / "out.json")
-    log = atif(tmp_path / "named" / "a.json", reference)
-    write_json(tmp_path / "named" / "notes.txt", "Notes")
-    (tmp_path / "named" / "link.json").symlink_to(out)
-    (tmp_path / "named" / "away").symlink_to(tmp_path)
-    assert told([log]) == [["a"]]
-    assert told([tmp_path / "named"]) == [["a"]]
-
-
-def test_a_continuation_is_kin_of_its_start(tmp_path):
-    first, second = atif(tmp_path / "a.json", "b.json"), atif(tmp_path / "b.json")
-    (whole,), (alone,) = discover([first]), discover([second])
-    assert str(second) in {*names_of(whole)} & {*names_of(alone)}
-
-
-@pytest.mark.parametrize(
-    "also", ["part-a.json", "part-b.json", "part-b.summarization-2-summary.json"]
-)
-def test_a_part_that_is_named_beside_its_run_does_not_stand_alone(also):
-    folder = goldens.raw("atif/referred")
-    for order in ([also, "trajectory.json"], ["trajectory.json", also]):
-        (one,) = discover([folder / name for name in order])
-        assert one.source.path == folder / "trajectory.json"
-        assert {path.name for path in one.source.siblings} == {
-            "part-a.json", "part-b.json", "part-b.summarization-2-summary.json",
-        }  # fmt: skip

@@ -62,14 +62,6 @@ def test_a_format_error_leaves_nothing_asked(tmp_path):
     assert [(one.kind, one.text) for one in run.messages] == [("prompt", "go on")]
 
 
-def test_a_format_error_without_its_response_keeps_the_words(tmp_path):
-    extra = {"interrupt_type": "FormatError", "n_actions": 0, "model_response": "I think so."}
-    run = read_claimed(
-        tmp_path, mini({"role": "user", "content": "no", "extra": extra}), "mini-swe-agent"
-    )
-    assert run.steps[0].text == "I think so."
-
-
 @pytest.mark.parametrize(
     ("command", "shown", "ok"),
     [

@@ -34,22 +34,11 @@ LINES = {
     ],
     "Qwen Code stream": [INIT | {"tools": [], "qwen_code_version": "0.9.0"}, SAID],
     "Cursor stream": [INIT | {"apiKeySource": "login", "permissionMode": "default"}, SAID],
-    "Factory Droid stream": [
-        INIT | {"tools": []},
-        {"type": "message", "role": "user", "text": "Read.", "session_id": SESSION},
-    ],
 }
 DOCUMENTS = [
     ("Qwen Code chat", {"sessionId": "s", "projectHash": "h", "messages": [
         {"type": "user", "content": "Read."}, {"type": "qwen", "content": "", "toolCalls": []},
     ]}),
-    ("Kimi CLI wire log", {"timestamp": 1.5, "message": {"type": "TurnBegin", "payload": {}}}),
-    ("OpenHands V0 events", [{"id": 1, "source": "agent", "action": "run", "args": {}}]),
-    ("OpenHands V0 output", {"instance_id": "i", "history": [[{"source": "user", "action": "message"}]]}),
-    ("SWE-agent .traj", {"environment": "main", "trajectory": [], "info": {}}),
-    ("SWE-agent .traj", {"history": [{"role": "system", "agent": "main"}]}),
-    ("BenchFlow log", {"phase": "agent", "type": "tool_call"}),
-    ("BenchFlow log", {"request": {}, "response": {}}),
 ]  # fmt: skip
 
 

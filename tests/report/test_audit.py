@@ -15,7 +15,7 @@ from skilljuror.report.audit import (
     as_text,
     folded,
 )
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 
 HEAD = "---\nname: kiln\ndescription: Fires pots. Use when a kiln is lit.\n---\n# Kiln\n\n"
 FIRING = "## Firing\n\n- Heat to 1200 degrees.\n- Never open the door above 300 degrees.\n"

@@ -1,4 +1,4 @@
-"""Figures for wide and narrow screens: on a phone nothing of a picture lies outside of its width."""
+"""Figures: what they show, in the picture and in words."""
 
 import re
 
@@ -6,13 +6,9 @@ import duckdb
 import pytest
 
 from skilljuror.report.computed import Answers
-from skilljuror.report.figures import FIGURES, NARROW, Drawing, drawings
-from skilljuror.report.page import build_report
+from skilljuror.report.figures import FIGURES, Drawing, drawings
 from skilljuror.store import open_read
 from tests.support import report_piles as piles
-
-PHONE = 390 - 2 * 13 - 2 * 14
-"""Pixels inside a card of the page on a screen of 390."""
 
 
 @pytest.fixture(scope="module")
@@ -27,36 +23,15 @@ def drawn(tmp_path_factory):
     return found
 
 
-def width_of(svg: str) -> float:
-    found = re.search(r'viewBox="0 0 ([\d.]+) ', svg)
-    assert found
-    return float(found[1])
-
-
 def texts(svg: str) -> list[str]:
     return re.findall(r"<text [^>]*>([^<]*)</text>", svg)
 
 
-def test_a_picture_for_a_phone_is_as_wide_as_a_phone(drawn):
+def test_figures_have_their_legend_and_say_that_a_scripted_policy_ran(drawn):
     assert set(drawn) >= {"task_deltas", "timing_bins", "skills_opened", "skill_timing"}
-    for one in drawn.values():
-        assert width_of(one.narrow) == pytest.approx(72 * NARROW)
-        assert width_of(one.narrow) <= 1.02 * PHONE  # letters are as large as in the text around it
-
-
-def test_it_shows_the_winning_bars_and_the_legend(drawn):
-    bars = drawn["task_deltas"]
-    assert (
-        len(re.findall("fill: #2f7fd1", bars.narrow))
-        == len(re.findall("fill: #2f7fd1", bars.svg))
-        > 0
-    )
-    assert {"offered or touched", "opened"} <= set(texts(drawn["skills_opened"].narrow))
-
-
-def test_it_says_as_the_wide_one_that_a_scripted_policy_ran(drawn):
-    for one in drawn.values():
-        assert "no language model ran" in " ".join(texts(one.narrow))
+    assert {"offered or touched", "opened"} <= set(texts(drawn["skills_opened"].svg))
+    for drawing in drawn.values():
+        assert "no language model ran" in " ".join(texts(drawing.svg))
 
 
 def test_the_alternative_text_tells_the_numbers_of_the_figure(drawn):
@@ -96,12 +71,3 @@ def test_kinds_of_task_with_open_uses_are_drawn_from_end_to_end(tmp_path, monkey
         tuple(map(float, ends)) for ends in re.findall(drawn, one.svg)
     ]
     assert left < right == decided == same
-
-
-def test_the_page_shows_one_of_the_two(tmp_path):
-    page = build_report(piles.scripted_study(tmp_path), tmp_path / "report").path.read_text("utf-8")
-    style = page[page.index("<style>") : page.index("</style>")]
-    phone = style[style.index("@media (max-width: 40rem)") :]
-    assert ".narrow { display: none; }" in style[: style.index("@media (max-width: 40rem)")]
-    assert ".wide { display: none; }\n  .narrow { display: block; }" in phone
-    assert page.count('class="drawing narrow"') == page.count('<div class="scroll wide">') > 0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.report.figures import LABEL, NARROW_LABEL, Paper, dodge_labels
+from skilljuror.report.figures import LABEL, Paper, dodge_labels
 from skilljuror.report.tables import DASH, LONGEST, format_points, format_value, heading_of
 
 
@@ -57,9 +57,9 @@ def test_headings_are_words():
 
 @given(st.text())
 def test_labels_are_one_printable_line(name):
-    for paper, most in ((Paper(scripted=False), LABEL), (Paper(False, narrow=True), NARROW_LABEL)):
-        assert paper.label(name).isprintable()
-        assert len(paper.label(name)) <= most
+    label = Paper(scripted=False).label(name)
+    assert label.isprintable()
+    assert len(label) <= LABEL
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-50, 50)), min_size=2, max_size=7))

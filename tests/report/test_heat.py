@@ -139,20 +139,6 @@ def test_the_formats_of_the_command(judged, tmp_path):
     )
 
 
-def test_the_exit_status_says_whether_enough_was_shown_and_used(study, judged):
-    found = heat(judged)
-    seen, used = 100 * found.seen, 100 * (found.used or 0)
-    assert call("heat", judged, "--fail-under", f"seen={seen - 1:.1f},used=0").returncode == 0
-    under = call("heat", judged, "--fail-under", f"seen={min(seen + 1, 100):.1f}")
-    assert (under.returncode, "were shown to a run, under" in under.stderr) == (1, True)
-    unused = call("heat", judged, "--fail-under", f"used={used + 1:.1f}")
-    assert (unused.returncode, "were used in a run, under" in unused.stderr) == (1, True)
-    unjudged = call("heat", study, "--fail-under", "used=1")
-    assert (unjudged.returncode, "not judged yet" in unjudged.stderr) == (2, True)
-    wrong = call("heat", study, "--fail-under", "60")
-    assert (wrong.returncode, "write seen=N" in wrong.stderr) == (2, True)
-
-
 @pytest.mark.parametrize("condition", ["none", "else"])
 def test_a_condition_without_a_skill_is_refused(study, condition):
     done = call("heat", study, "--condition", condition)

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from skilljuror.report.computed import Answers
-from skilljuror.report.headline import judge_trust
+from skilljuror.report.headline import remarks
 from skilljuror.report.page import build_report
 from skilljuror.store.connect import open_read
 from skilljuror.store.questions import run
@@ -16,7 +16,7 @@ def asked(path, *tables):
     with open_read(path) as reader:
         answers = Answers(reader)
         found = [answers(name).records() for name in tables]
-        return [*found, [words for words, _ in judge_trust(answers)]]
+        return [*found, [words for words, _ in remarks("judge_trust", answers)]]
 
 
 def test_a_judge_that_overlooks_more_in_one_arm_is_corrected(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.report.computed import Answers
-from skilljuror.report.headline import gate_power, price_dates, roots_cut
+from skilljuror.report.headline import remarks
 from skilljuror.report.page import build_report
 from skilljuror.store import open_write
 from skilljuror.store.connect import open_read
@@ -17,7 +17,7 @@ def said(folder, *builds):
     with open_write(path) as store:
         store.put_builds(builds)
     with open_read(path) as reader:
-        return list(gate_power(Answers(reader)))
+        return list(remarks("gate_power", Answers(reader)))
 
 
 def test_the_figure_is_that_of_the_query(tmp_path):
@@ -128,7 +128,7 @@ def test_roots_that_were_cut_off_in_one_arm_are_told(tmp_path, pd, baseline, wor
             for one in trials
         ])  # fmt: skip
     with open_read(path) as reader:
-        told = [remark[0] for remark in roots_cut(Answers(reader))]
+        told = [remark[0] for remark in remarks("roots_cut", Answers(reader))]
     assert [words in one for one in told] == ([] if words is None else [True])
 
 
@@ -140,5 +140,5 @@ def test_the_dates_of_the_prices_behind_a_cost_are_named(tmp_path):
         values = {"cost_usd": 0.5, "price_date": 20261101.0}
         fake.put(store, [fake.run("x", trial="a__pd__1", values=values)])
     with open_read(path) as reader:
-        (one,) = price_dates(Answers(reader))
+        (one,) = remarks("price_dates", Answers(reader))
     assert one[0] == "Cost uses list prices as of 2026-11-01."

@@ -92,7 +92,7 @@ def test_every_figure_has_its_data_beside_it(built):
 def test_a_study_with_open_trials_has_no_headline(built):
     assert built.title.startswith("Undetermined: 2 of 8 planned trials have no final outcome")
     assert not built.number
-    assert 'class="interval ' not in built.path.read_text(encoding="utf-8")
+    assert 'class="interval"' not in built.path.read_text(encoding="utf-8")
 
 
 def test_a_scripted_trial_marks_every_section_and_figure(tmp_path):

@@ -130,10 +130,6 @@ def test_alone_or_beside_another_a_study_has_the_same_numbers(tmp_path, one):
             ("gpt-5.4-20260101", "gpt-5.4-20260701"),
             "Different: answered by (one: gpt-5.4-20260101; two: gpt-5.4-20260701).",
         ),
-        (
-            ("gpt-5.4-20260101", "openai/gpt-5.4"),
-            "Not known: answered by (one: gpt-5.4-20260101; two: openai/gpt-5.4).",
-        ),
         (("gpt-5.4", None), "Not known: answered by (one: gpt-5.4; two: none)."),
     ],
 )

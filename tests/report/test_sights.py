@@ -1,7 +1,5 @@
 """Who saw what when: units and resources of several runs side by side."""
 
-import pytest
-
 from skilljuror.report.trajectory import (
     RunDetails,
     UnitSight,
@@ -53,17 +51,6 @@ def test_a_run_that_was_not_offered_a_unit_says_so_and_one_that_did_not_look_has
 def test_runs_of_several_tasks_share_no_units():
     runs = [details("a", {"u1": 1}), details("b", {"u1": 1}, task="bake")]
     assert unit_rows(runs, anchors(2)) == []
-
-
-@pytest.mark.parametrize(
-    ("quote", "used"),
-    [("- Steep for **3 minutes**", True), ("3 minutes", False), ("Steep for 4 minutes", False)],
-)
-def test_a_unit_was_used_where_a_verdict_quotes_it(quote, used):
-    event = fake.event("a")
-    verdict = fake.verdict(event, source_quote=quote, action_step=5)
-    _, ((_, *uses),) = unit_rows([details("a", {"u1": 1}, [event], [verdict])], anchors(1))[0]
-    assert uses == ([("used 5", "r0-5")] if used else [])
 
 
 def test_resources_that_more_runs_opened_come_first_with_the_first_step_of_each():

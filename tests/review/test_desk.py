@@ -122,9 +122,6 @@ def test_two_who_take_back_at_once_take_one_answer_back(place):
     undone = rows(place)["one"][-1]
     append_jsonl(place / "one" / "reviews.jsonl", undone)
     assert desk.queue("Ann", False)[1].decided == "reject"
-    earlier = {name: value for name, value in undone.items() if name != "takes_back"}
-    append_jsonl(place / "one" / "reviews.jsonl", earlier)
-    assert desk.queue("Ann", False)[1].decided is None
 
 
 def test_the_latest_answer_by_its_time_counts_and_one_without_a_time_is_before_all(place):

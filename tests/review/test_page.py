@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import sys
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -205,7 +206,7 @@ def test_text_of_strangers_is_text_everywhere(client, desk):
         assert not {"img", "svg", "iframe"} & set(found.tags)
         assert not any(name.startswith("on") or name == "style" for name in found.attributes)
         assert not any(link.startswith("javascript") for link in found.links)
-        assert "49" not in page.text.replace("{{ 7*7 }}", "")
+        assert page.text.count("7*7") == page.text.count("{{ 7*7 }}") > 0
         assert "\u202e" not in page.text.replace(str(escape(HOSTILE)), "")
     client.post("/decide", id=HOSTILE, answer="yes")
     assert rows(desk)[0]["item"] == HOSTILE
@@ -435,7 +436,7 @@ def test_a_port_that_another_program_has(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port} .*in use"):
-            serve(Reviewing(desk, "ann", blind=False), print, port)
+            serve(Reviewing(cast(Any, desk), "ann", blind=False), print, port)
 
 
 def test_without_a_desktop_no_browser_takes_the_terminal(monkeypatch):

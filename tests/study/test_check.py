@@ -7,7 +7,6 @@ import pytest
 
 from skilljuror.base.errors import GateError, HarnessError, StudyError
 from skilljuror.harness.leaks import leak_verdict
-from skilljuror.harness.tasks import criteria_of, read_tests
 from skilljuror.review.waivers import open_findings, waive_finding
 from skilljuror.store.questions import run
 from skilljuror.store.questions import run as ask
@@ -148,10 +147,8 @@ def test_runs_that_only_the_solution_has_decide_beside_those_of_another_task(tmp
     }  # fmt: skip
     assert found["told"].leak.runs == 0
     assert found["bare"].leak.runs is None
-    (place,) = found["looks"].leak.places
-    assert (place.task_file, place.skill_file) == ("solution/solve.sh", "brew/SKILL.md")
-    assert place.runs == found["looks"].leak.runs
-    assert place.text.startswith("kettle 21 warm pot 21")
+    leak = found["looks"].leak
+    assert (leak.task_files, leak.skill_files) == (("solution/solve.sh",), ("brew/SKILL.md",))
     swapped = check_tasks(tasks[:2], str(tmp_path / "{task}" / "environment" / "skills")).tasks
     assert [one.verdict for one in swapped] == ["fail", "review"]
 
@@ -161,25 +158,16 @@ def test_the_null_of_a_skill_that_all_tasks_share_is_unknown(tmp_path):
     write_tree(tmp_path, {"library/SKILL.md": SKILL + "".join(LINES)})
     found = check_tasks(tasks, str(tmp_path / "library"))
     assert [(one.verdict, one.null) for one in found.tasks] == [("fail", None)] * 2
-    assert found.pairs == 0
     own = check_tasks([solved(tmp_path / "six", LINES[:6], LINES[6:]), tasks[1]])
-    assert (own.tasks[0].null_task, own.null_failed, own.pairs) == ("two", 1, 2)
-
-
-def test_planted_lines_show_what_is_found(tmp_path):
-    tasks = [solved(tmp_path / "long", LINES[:20]), solved(tmp_path / "short", LINES[20:24])]
-    rows = [(one.lines, one.planted, one.reviewed, one.failed)
-            for one in check_tasks(tasks, assay=True).assay]  # fmt: skip
-    assert rows == [(3, 2, 2, 2), (5, 1, 1, 1), (8, 1, 1, 1), (12, 1, 1, 1), (20, 1, 1, 1)]
+    assert own.tasks[0].null_task == "two"
 
 
 def test_a_generated_skill_may_not_repeat_what_its_creator_saw(tmp_path):
     task = solved(tmp_path / "tea", LINES[:5], **{"instruction.md": "".join(LINES[5:20])})
     own = write_tree(tmp_path / "own", {"brew/SKILL.md": SKILL + "".join(LINES[5:20])})
     given, generated = leak_verdict(own, task), leak_verdict(own, task, generated=True)
-    assert (given.verdict, given.runs, given.instance) == ("ok", 0, None)
+    assert (given.verdict, given.runs) == ("ok", 0)
     assert (generated.verdict, generated.runs) == ("review", 0)
-    assert generated.instance
     assert "the instruction or the environment" in (generated.reason or "")
     write_tree(own, {"brew/SKILL.md": SKILL + "".join(LINES[:20])})
     assert leak_verdict(own, task, generated=True).verdict == "fail"
@@ -256,17 +244,16 @@ def test_the_command_prints_one_row_per_task_and_its_status_is_the_worst(tmp_pat
     solved(tmp_path / "fails", LINES[:20], LINES[2:14])
     solved(tmp_path / "looks", LINES[20:30], LINES[21:23])
     solved(tmp_path / "sound", LINES[30:])
-    done = call("check", "fails", "looks", "sound", "--assay", cwd=tmp_path)
+    done = call("check", "fails", "looks", "sound", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout.count("solution/solve.sh, brew/SKILL.md") == 2
     assert "1 of 3 fail (20 or more), 1 need a person (4 or more)" in done.stdout
-    assert "(null) 0 and 0 of 6 pairs" in done.stdout
     assert call("check", "looks", "sound", cwd=tmp_path).returncode == 3
     done = call("check", "sound", "--json", cwd=tmp_path)
     (row,) = json.loads(done.stdout)["tasks"]
     assert (done.returncode, row["verdict"], row["leak"]["runs"]) == (0, "ok", 0)
     assert [one["rule"] for one in row["rules"]] == [
-        "parts", "skill", "solution", "reward", "tests", "network", "baked", "metadata", "leak",
+        "parts", "skill", "solution", "reward", "leak",
     ]  # fmt: skip
     make_study(tmp_path)
     refused = call("check", "study.yaml", "sound", cwd=tmp_path)
@@ -317,8 +304,6 @@ def test_a_run_refuses_a_skill_with_the_answer_until_a_person_accepts_it(tmp_pat
     leaks = {one.variant: one for one in open_findings(out)}
     assert sorted(leaks) == ["baseline", "own"]
     assert f"skilljuror waive {out} {leaks['baseline'].id} --reason" in said
-    (checked,) = check_tasks([tmp_path / "tea"], str(tmp_path / "brew")).tasks
-    assert checked.leak.finding == leaks["baseline"].id
     waive_finding(out, leaks["baseline"].id, "a published formula", "Ann")
     with pytest.raises(GateError, match="of own gives the answer away"):
         run_study(study, out)
@@ -365,37 +350,6 @@ TASKS = {
     "blind": {"tests/test.sh": f'{HEAD}{CHECKS}list "$(says a test -d "$APP_DIR")"\n'},
     "mute": {"tests/test.sh": f'{HEAD}[ ! -e "$out" ] || grep -qx done "$out" || exit 1\n{CHECKS}'},
 }  # fmt: skip
-REQUIREMENT = """Write done to out.txt.
-
-## Acceptance criteria
-
-- The folder is there.
-- out.txt says done.
-- out.txt has one line.
-"""
-TESTS = '''
-"""Parsed, never imported."""
-raise SystemExit(1)
-
-def test_folder():
-    """AC-1: there before and after."""
-
-@pytest.mark.criterion("AC-2")
-def test_word():
-    pass
-
-def test_other():
-    pass
-
-def test_helper_that_no_report_names():
-    pass
-'''
-TRACED = {
-    "instruction.md": REQUIREMENT,
-    "tests/test_out.py": TESTS,
-    "tests/test.sh": f'{HEAD}{CHECKS}list "$(says tests/test_out.py::test_folder true)"'
-    ' "$(says "tests/test_out.py::test_word[utf-8]" done_)" "$(says test_other done_)" "$(says test_ac_9 done_)"\n',
-}
 
 
 def folders(tmp_path, **tasks):
@@ -403,13 +357,8 @@ def folders(tmp_path, **tasks):
     return [write_tree(make_task(tmp_path / name), SOLVED | files) for name, files in tasks.items()]  # fmt: skip
 
 
-def proof_of(task):
-    assert task.proof is not None
-    return task.proof
-
-
 def verdicts(task):
-    return {one.rule: one.verdict for one in proof_of(task).rules}
+    return {one.rule: one.verdict for one in task.proof}
 
 
 def test_each_proof_fails_the_task_that_breaks_it(tmp_path):
@@ -419,7 +368,7 @@ def test_each_proof_fails_the_task_that_breaks_it(tmp_path):
         "sound": "ok", "wordy": "fails", "restless": "fails", "blind": "fails", "mute": "fails",
     }  # fmt: skip
     assert verdicts(tasks["sound"]) == {
-        "repeated": "ok", "stuffed": "ok", "checks": "ok", "trace": "note",
+        "repeated": "ok", "stuffed": "ok", "checks": "ok",
     }  # fmt: skip
     assert verdicts(tasks["wordy"])["checks"] == "unknown"
     assert tasks["wordy"].problems == (
@@ -432,32 +381,6 @@ def test_each_proof_fails_the_task_that_breaks_it(tmp_path):
     assert tasks["mute"].problems == (
         "a run that only writes the strings of the tests gets no reward; expected less than 1",
     )
-
-
-def test_criteria_and_tests_make_a_matrix_with_orphans_on_both_sides(tmp_path):
-    (task,) = prove_folders(folders(tmp_path, traced=TRACED)).tasks
-    rows = [(one.criterion, one.test, one.empty, one.solution) for one in proof_of(task).trace]
-    assert rows == [
-        ("AC-1", "tests/test_out.py::test_folder", "passed", "passed"),
-        ("AC-2", "tests/test_out.py::test_word[utf-8]", "failed", "passed"),
-        ("AC-3", None, None, None),
-        ("AC-9", "test_ac_9", "failed", "passed"),
-        (None, "test_other", "failed", "passed"),
-    ]
-    assert [one.text for one in proof_of(task).trace][2:4] == ["out.txt has one line.", None]
-    assert task.problems == ("no test names AC-3",)
-
-
-def test_untraced_criteria_are_a_note_where_no_test_has_a_marker(tmp_path):
-    plain = TRACED | {"tests/test_out.py": "def test_word():\n    pass\n", "tests/test.sh": SOUND}
-    traced = TRACED | {"instruction.md": REQUIREMENT.rpartition("- ")[0]}
-    tasks = prove_folders(folders(tmp_path, plain=plain, traced=traced)).tasks
-    assert [one.verdict for one in tasks] == ["ok", "ok"]
-    assert proof_of(tasks[0]).trace == ()
-    assert [proof_of(one).rules[3].reason for one in tasks] == [
-        "3 criteria, and no test names one",
-        "each of 2 criteria has a test; an empty run passes every test of AC-1",
-    ]
 
 
 def test_a_study_is_proved_in_its_own_sandbox(tmp_path):
@@ -495,98 +418,22 @@ def test_a_folder_that_cannot_run_is_a_row(tmp_path):
     assert "RUN" in tasks[0].problems[0]
 
 
-def test_the_command_prints_the_sentence_the_table_and_the_matrix(tmp_path):
-    (task,) = folders(tmp_path, traced=TRACED)
+def test_the_command_prints_the_sentence_and_the_table(tmp_path):
+    (task,) = folders(tmp_path, blind=TASKS["blind"])
     done = call("check", task, "--prove")
     assert done.returncode == 1
     assert done.stdout.startswith("0 of 1 tasks are proved: ")
-    assert "traced: no test names AC-3" in done.stdout
-    assert "out.txt has one line." in done.stdout
+    assert "blind: 0 of 1 checks pass with the solution alone" in done.stdout
     found = json.loads(call("check", task, "--prove", "--json").stdout)
-    assert found["proofs"][0]["proof"]["trace"][2]["criterion"] == "AC-3"
+    assert [rule["verdict"] for rule in found["proofs"][0]["proof"]] == ["ok", "ok", "fail"]
 
 
-def test_three_runs_without_a_reward_prove_nothing(tmp_path):
+def test_three_runs_without_a_reward_prove_nothing():
     """As after an outage of the machine: equal, and unknown."""
     none = Attempt(fake.trial("tea", "a", status="unscored", reward=None), None, None)
     runs = dict.fromkeys(("solution", "solution-2", "solution-3", "empty"), none)
-    (repeated,) = (
-        one for one in prove_task(make_task(tmp_path / "tea"), runs).rules if one.rule == "repeated"
-    )
+    repeated = prove_task(runs)[0]
     assert (repeated.verdict, repeated.reason) == ("unknown", "the solution gets no reward")
-
-
-DOCUMENT = """# Tide table
-
-## Requirements
-
-- Print 24 rows.
-
-## Acceptance Criteria
-
-- The table has
-  24 rows:
-  - one for each hour
-- [ ] `tides.csv` exists
-
-### Levels
-
-1. A level has two decimals.
-
-```
-- no criterion
-```
-
-## Notes
-
-- AC-9 is not here.
-"""
-CODE = r'''
-"""Never imported: raise SystemExit."""
-raise SystemExit("\\d")
-
-class TestTable:
-    def test_rows_ac_1(self):
-        """The table has 24 rows."""
-
-    @pytest.mark.criterion("AC-3")
-    def test_levels(self):
-        """Each level has two decimals, AC-2 and AC-02."""
-
-async def test_other():
-    """Says "AC-9" only in a string: not in ACME-3 or MAC-3."""
-    return "AC-4"
-
-def check_ac_1():
-    pass
-'''
-
-
-def test_criteria_are_the_items_at_the_margin_of_their_section():
-    assert [(one.id, one.text, one.line) for one in criteria_of(DOCUMENT)] == [
-        ("AC-1", "The table has 24 rows: - one for each hour", 9),
-        ("AC-2", "`tides.csv` exists", 12),
-        ("AC-3", "A level has two decimals.", 16),
-    ]
-
-
-def test_labels_of_the_document_count_if_every_item_has_one():
-    items = "## Success criteria\n* **AC-7**: It runs.\n* AC-2 - It stops.\n"
-    assert [(one.id, one.text) for one in criteria_of(items)] == [
-        ("AC-7", "It runs."), ("AC-2", "It stops."),
-    ]  # fmt: skip
-    mixed = criteria_of(items.replace("AC-2 - ", ""))
-    assert [one.id for one in mixed] == ["AC-1", "AC-2"]
-    assert criteria_of("# Notes\n- It runs.\n") == ()
-
-
-def test_a_test_names_a_criterion_in_its_name_docstring_or_marker_alone():
-    assert [(one.name, one.criteria) for one in read_tests(CODE) or ()] == [
-        ("TestTable::test_rows_ac_1", ("AC-1",)),
-        ("TestTable::test_levels", ("AC-2", "AC-3")),
-        ("test_other", ("AC-9",)),
-    ]
-    assert read_tests("def test(:") is None
 
 
 STOPPED = "the log lists mod-making, which its condition does not offer.*accept_skills"
@@ -629,25 +476,3 @@ def test_a_missing_skill_stops_the_run(tmp_path):
     file = study(tmp_path, [], variants={"flat": "baseline"})
     with pytest.raises(HarnessError, match=MISSING):
         run_study(file, tmp_path / "out")
-
-
-@pytest.mark.parametrize(
-    ("listed", "more", "said"),
-    [
-        (["mod-making"], {}, "condition 'pd': without a Skill, claude-code lists mod-making"),
-        (["mod-making"], {"accept_skills": ["mod-making"]}, ""),
-        ([], {}, ""),
-    ],
-)
-def test_check_starts_the_agent_without_a_model_and_reads_its_list(tmp_path, listed, more, said):
-    log, program = session(tmp_path, listed), tmp_path / "claude"
-    program.write_text(
-        '#!/bin/bash\n[ "$1" = --version ] && echo 2.9.0 && exit\nmkdir -p ~/.claude/projects/w\n'
-        f"cp {log} ~/.claude/projects/w/{logs.SESSION}.jsonl\n"
-    )
-    program.chmod(0o755)
-    agent = {"name": "claude-code", "model": "m", "options": {"program": str(program)}}
-    file = make_study(tmp_path, variants={"a": None, "pd": "pd"}, agent=agent, **more)
-    summary = check_study(file)
-    assert summary.failed == bool(said)
-    assert [line.partition(";")[0] for line in summary.listings] == [said][: bool(said)]

@@ -12,7 +12,7 @@ from skilljuror.base.study import BuildChoice
 from skilljuror.layouts.build.build import build_source, load_build
 from skilljuror.layouts.build.model_build import build_with_model, model_engine
 from skilljuror.layouts.llm.prompts import load_prompt
-from skilljuror.skill.bundles.folder import write_bundle
+from skilljuror.skill.bundles import write_bundle
 from skilljuror.store.questions import run
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.plan import made_as_asked

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from skilljuror.base.skill import Blob, Bundle
-from skilljuror.skill.bundles import write_bundle
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle, write_bundle
 from tests.support.ordered_bundle import ORDERED
 from tests.support.rich_bundle import RICH, Files
 from tests.support.worded_bundle import WORDED

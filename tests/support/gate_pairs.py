@@ -1,7 +1,7 @@
 """Faithful pairs for the gates: one source, and its layouts made by hand."""
 
 from skilljuror.base.skill import Blob, Bundle
-from skilljuror.skill.generated.templates import fill_template
+from skilljuror.skill.generated import fill_template
 from tests.support.knowledge_bundles import bundle
 
 ROOT = """---

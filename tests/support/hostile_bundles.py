@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from skilljuror.base.skill import Blob, Bundle
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 
 FRAGMENTS = (
     "para text with `code` and 5 mm.\n",

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 
@@ -63,7 +64,7 @@ class JsonlDesk:
         return dict(stack)
 
     def queue(self, reviewer: str, blind: bool) -> list[ReviewItem]:
-        """As the protocol says."""
+        """As StudyDesk."""
         standing = self._standing(reviewer)
         items = sorted(self.items, key=lambda item: (-item.suspicion, item.id))
         return [
@@ -74,7 +75,7 @@ class JsonlDesk:
         ]
 
     def decide(self, reviewer: str, item: str, answer: str, reason: str, blind: bool) -> None:
-        """As the protocol says."""
+        """As StudyDesk."""
         found = next((one for one in self.items if one.id == item), None)
         if found is None or answer not in found.answers:
             raise UsageError(f"no item {item!r}, or {answer!r} is none of its answers")
@@ -83,7 +84,7 @@ class JsonlDesk:
         self._append(reviewer, item, answer, reason.strip(), blind)
 
     def undo(self, reviewer: str) -> str | None:
-        """As the protocol says."""
+        """As StudyDesk."""
         last = list(self._standing(reviewer))[-1:]
         if last:
             self._append(reviewer, last[0], "", "", False)
@@ -156,7 +157,7 @@ def desk_page(folder: Path, reviewer: str = "ann", *more: str) -> Served:
 def main(folder: str, reviewer: str, blind: str = "", port: str = "0", notice: str = "") -> None:
     """Serve until SIGTERM."""
     desk = JsonlDesk(Path(folder))
-    who = Reviewing(desk, reviewer, bool(blind), desk.agreements, notice)
+    who = Reviewing(cast(Any, desk), reviewer, bool(blind), cast(Any, desk.agreements), notice)
     serve(who, lambda address: print(address(), file=sys.stderr, flush=True), int(port))  # noqa: T201
 
 

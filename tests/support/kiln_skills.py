@@ -1,7 +1,7 @@
 """Skills about a kiln, made of parts, and their `pd`: what layouts are tried on."""
 
 from skilljuror.base.skill import Blob, Bundle
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 from tests.support.laid_out import laid_out
 
 HEAD = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n\n# Firing a kiln\n\n"

@@ -8,7 +8,7 @@ from skilljuror.base.errors import resolve
 from skilljuror.base.skill import Bundle, Plan
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.base import Transform, needed, plan_of
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 from tests.support.bundle_corpus import bundle
 
 CONTROLS = ("placebo-irrelevant", "placebo-unrouted")

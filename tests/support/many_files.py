@@ -4,7 +4,7 @@ from functools import cache
 
 from skilljuror.audit.plans.render import render
 from skilljuror.base.skill import Blob, Bundle, Plan
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 from tests.support.laid_out import transform
 
 HEAD = "---\nname: {0}\ndescription: Fires {0}. Use when a kiln is cold.\n---\n# Kilns\n\n"

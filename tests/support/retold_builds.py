@@ -7,11 +7,11 @@ from typing import Any
 
 from skilljuror.base.skill import Blob
 from skilljuror.layouts.build.build import digests_of_parts
+from skilljuror.layouts.build.folder import load_tar
 from skilljuror.layouts.build.manifests import (
     variant_manifest,
 )
 from skilljuror.skill.bundles import load_bundle, write_bundle
-from skilljuror.skill.bundles.reader import load_tar
 
 VARIANTS = ("origin", "baseline", "pd", "placebo-irrelevant")
 FILLER = "\n\n".join(

@@ -7,7 +7,7 @@ from typing import Any
 
 from skilljuror.base.llm import ModelClient
 from skilljuror.layouts.build.build import build_source
-from skilljuror.skill.bundles.folder import write_bundle
+from skilljuror.skill.bundles import write_bundle
 from tests.support.scripted_model import blocks, choice, source
 
 ROOT_LINE = "Fill forms without losing a value."

@@ -13,8 +13,8 @@ from skilljuror.base.llm import ModelChoice, ModelClient
 from skilljuror.base.skill import Blob, Bundle
 from skilljuror.layouts.layouts.baseline import Baseline
 from skilljuror.layouts.llm.rewrite_request import page_with_placeholders, placeholder_files
-from skilljuror.skill.bundles.reader import make_bundle
-from skilljuror.skill.markdown.block_index import MarkdownIndex
+from skilljuror.skill.bundles import make_bundle
+from skilljuror.skill.markdown import MarkdownIndex
 
 WARNINGS = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"

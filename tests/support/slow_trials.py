@@ -22,13 +22,11 @@ ATTACKS = {
     "locked folders": "mkdir -p a/b; touch a/b/c; chmod 0 a/b a; mkdir $2/d; touch $2/d/e; chmod 0 $2/d",
     "brackets": "python3 -c \"print('[' * 200000)\"",
     "many files": "touch $2/1 $2/2 $2/3 4 5 6",
-    "no time": "touch $2/1 4",
     "slow copy": SLOW_COPY,
     "deep folders, slow copy": f'{SLOW_COPY}; python3 -c "{NEST}"',
 }
 LIMITS = {
     "many files": (artifacts, "MAX_FILES", 5),
-    "no time": (artifacts, "MAX_SECONDS", -1.0),
     "slow copy": (sandbox, "_COPY_SECONDS", 0.5),
     "deep folders, slow copy": (sandbox, "_COPY_SECONDS", 0.5),
 }

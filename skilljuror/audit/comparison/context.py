@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from skilljuror.audit.comparison.generated_lines import GeneratedLineProvenance
+from skilljuror.audit.comparison.normalised_text import TextNormaliser
+from skilljuror.audit.comparison.sequences import in_order
 from skilljuror.audit.comparison.unit_matching import (
     MatchedBundles,
     heading_above,
     headings_above,
 )
 from skilljuror.base.skill import Unit, UnitPair
-from skilljuror.skill.units.normalised_text import TextNormaliser
-from skilljuror.skill.units.prose import STEP_ARROW
-from skilljuror.skill.units.sequences import in_order
+from skilljuror.skill.units import STEP_ARROW
 
 _Units = Sequence[Unit]
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
+from skilljuror.audit.comparison.code_paths import BundlePaths, code_of, is_absolute, path_literals
 from skilljuror.audit.comparison.context import (
     below_other_headings,
     below_other_skills,
@@ -18,20 +19,19 @@ from skilljuror.audit.comparison.file_matching import (
     pair_files,
     with_lines,
 )
+from skilljuror.audit.comparison.function_words import function_word_change
 from skilljuror.audit.comparison.generated_lines import GeneratedLineProvenance
 from skilljuror.audit.comparison.lead_lines import LeadLines
 from skilljuror.audit.comparison.link_targets import LinkComparison
 from skilljuror.audit.comparison.nesting import nested_otherwise
+from skilljuror.audit.comparison.normalised_text import TextNormaliser
+from skilljuror.audit.comparison.opposites import contrasts, has_opposites
 from skilljuror.audit.comparison.same_words import WordStream, is_as_often, is_copy
 from skilljuror.audit.comparison.unit_matching import AlikePair, MatchedBundles, match_units
 from skilljuror.base.skill import CONTENT_KINDS, Bundle, ChangeKind, Unit, UnitDiff, UnitPair
-from skilljuror.skill.generated.templates import template_of_heading
-from skilljuror.skill.units.code_paths import BundlePaths, code_of, is_absolute, path_literals
-from skilljuror.skill.units.critical_tokens import critical_change
-from skilljuror.skill.units.extract import cached_by_bundles, units_of
-from skilljuror.skill.units.function_words import function_word_change
-from skilljuror.skill.units.normalised_text import TextNormaliser
-from skilljuror.skill.units.opposites import contrasts, has_opposites
+from skilljuror.skill.critical_tokens import critical_change
+from skilljuror.skill.generated import template_of_heading
+from skilljuror.skill.units import cached_by_bundles, units_of
 
 
 def changed_code_paths(both: MatchedBundles) -> Iterator[UnitPair]:

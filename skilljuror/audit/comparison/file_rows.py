@@ -13,11 +13,10 @@ from urllib.parse import unquote
 
 from markdown_it.token import Token
 
+from skilljuror.audit.comparison.inline_spans import leads_out
+from skilljuror.audit.comparison.normalised_text import without_upward_steps
 from skilljuror.base.skill import Bundle, is_markdown
-from skilljuror.skill.markdown.block_index import markdown_index
-from skilljuror.skill.markdown.inline_text import fold_whitespace, leads_out
-from skilljuror.skill.markdown.text_file import read_text
-from skilljuror.skill.units.normalised_text import without_upward_steps
+from skilljuror.skill.markdown import fold_whitespace, markdown_index, read_text
 
 _NAME = re.compile(
     r"(?<![\w@/.-])(?:\.{1,2}/)*(?:[\w@+.-]{1,200}/){0,32}[\w@+.-]{1,200}\.[A-Za-z]\w{0,8}\b"

@@ -14,24 +14,24 @@ from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
-from skilljuror.audit.comparison.unit_matching import MatchedBundles
-from skilljuror.audit.plans.trigger_sentences import TRIGGER_ROW, trigger_in, trigger_problem
-from skilljuror.base.skill import CONTENT_KINDS, Unit
-from skilljuror.skill.generated.templates import (
-    TEMPLATES,
-    WRITE_OUT,
-    announced_path,
-    template_of_heading,
-)
-from skilljuror.skill.markdown.block_index import anchors, markdown_index, visible_text
-from skilljuror.skill.markdown.frontmatter import parse_frontmatter, plain_field
-from skilljuror.skill.markdown.text_file import JoinedTexts
-from skilljuror.skill.units.code_paths import carried_files
-from skilljuror.skill.units.critical_tokens import critical_tokens
-from skilljuror.skill.units.normalised_text import (
+from skilljuror.audit.comparison.code_paths import carried_files
+from skilljuror.audit.comparison.normalised_text import (
+    JoinedTexts,
     all_paths,
     folders_above,
     without_local_target,
+)
+from skilljuror.audit.comparison.unit_matching import MatchedBundles
+from skilljuror.audit.plans.trigger_sentences import TRIGGER_ROW, trigger_in, trigger_problem
+from skilljuror.base.skill import CONTENT_KINDS, Unit
+from skilljuror.skill.critical_tokens import critical_tokens
+from skilljuror.skill.generated import TEMPLATES, WRITE_OUT, announced_path, template_of_heading
+from skilljuror.skill.markdown import (
+    anchors,
+    markdown_index,
+    parse_frontmatter,
+    plain_field,
+    visible_text,
 )
 
 _WORD = re.compile(r"[^\W_]+")

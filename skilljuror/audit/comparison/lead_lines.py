@@ -9,7 +9,7 @@ from skilljuror.audit.comparison.renumbering import Renumbering
 from skilljuror.audit.comparison.same_words import plain_words
 from skilljuror.audit.comparison.unit_matching import MatchedBundles
 from skilljuror.base.skill import Unit, is_markdown
-from skilljuror.skill.units.critical_tokens import critical_tokens
+from skilljuror.skill.critical_tokens import critical_tokens
 
 _LEADING = frozenset({"item", "statement", "row"})
 _ORDER = frozenset({"cmp:before", "cmp:after"})

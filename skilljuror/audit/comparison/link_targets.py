@@ -13,20 +13,19 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from skilljuror.audit.comparison.file_matching import is_tail
-from skilljuror.audit.comparison.unit_matching import MatchedBundles
-from skilljuror.base.skill import CONTENT_KINDS, Bundle, Unit, UnitPair, is_root_name
-from skilljuror.skill.generated.templates import MARKER, marker_path
-from skilljuror.skill.markdown.block_index import anchors, markdown_index
-from skilljuror.skill.markdown.inline_text import leads_out
-from skilljuror.skill.markdown.text_file import read_text
-from skilljuror.skill.units.normalised_text import (
+from skilljuror.audit.comparison.inline_spans import leads_out
+from skilljuror.audit.comparison.normalised_text import (
     TextNormaliser,
     all_paths,
     folders_above,
     paths_in,
     without_upward_steps,
 )
-from skilljuror.skill.units.prose import LINK_ARROW
+from skilljuror.audit.comparison.unit_matching import MatchedBundles
+from skilljuror.base.skill import CONTENT_KINDS, Bundle, Unit, UnitPair, is_root_name
+from skilljuror.skill.generated import MARKER, marker_path
+from skilljuror.skill.markdown import anchors, markdown_index, read_text
+from skilljuror.skill.units import LINK_ARROW
 
 _MOST = 0.5  # share of common texts from which two headings are similar
 

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from skilljuror.audit.comparison.normalised_text import TextNormaliser
 from skilljuror.audit.comparison.unit_matching import MatchedBundles
 from skilljuror.base.skill import Unit, UnitPair
-from skilljuror.skill.generated.templates import template_of_heading
-from skilljuror.skill.units.normalised_text import TextNormaliser
+from skilljuror.skill.generated import template_of_heading
 
 
 class _Relation(NamedTuple):

@@ -7,12 +7,10 @@ from itertools import pairwise, starmap, takewhile
 from typing import NamedTuple
 
 from skilljuror.audit.comparison.file_rows import FileRow, rows_of, without_names
+from skilljuror.audit.comparison.sequences import in_order
 from skilljuror.base.skill import Bundle, is_markdown
-from skilljuror.skill.generated.embedded_files import is_structural_heading
-from skilljuror.skill.generated.templates import template_of_line
-from skilljuror.skill.markdown.block_index import Heading, markdown_index, visible_text
-from skilljuror.skill.markdown.text_file import read_text
-from skilljuror.skill.units.sequences import in_order
+from skilljuror.skill.generated import is_structural_heading, template_of_line
+from skilljuror.skill.markdown import Heading, markdown_index, read_text, visible_text
 
 _WORD = re.compile(r"[^\W_]+")
 _CELLS = " | "  # separator of table cells in a row

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 from skilljuror.audit.comparison.file_rows import FileRow, rows_of, without_names
 from skilljuror.base.skill import Blob, Bundle, is_licence, is_markdown
-from skilljuror.skill.generated.templates import TEMPLATES
-from skilljuror.skill.markdown.block_index import markdown_index, visible_text
-from skilljuror.skill.markdown.text_file import read_text
+from skilljuror.skill.generated import TEMPLATES
+from skilljuror.skill.markdown import markdown_index, read_text, visible_text
 
 SATURATION = 1.2  # BM25's k1: saturation of repeated words
 LENGTH = 0.75  # BM25's b: discount of long texts

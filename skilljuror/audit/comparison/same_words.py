@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from skilljuror.audit.comparison.normalised_text import TextNormaliser
 from skilljuror.base.skill import Unit
-from skilljuror.skill.units.normalised_text import TextNormaliser
 
 _REGROUPED = frozenset({"heading", "item", "statement"})
 _EDGES = ".,;:!?()[]{}\"'`*_|—–…"  # signs around a word that a change of markup may change

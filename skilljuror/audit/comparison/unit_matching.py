@@ -9,13 +9,13 @@ from math import ceil
 from posixpath import basename
 from typing import NamedTuple
 
+from skilljuror.audit.comparison.normalised_text import TextNormaliser
+from skilljuror.audit.comparison.opposites import has_opposites
 from skilljuror.audit.comparison.same_words import Regrouping, regroupings
 from skilljuror.base.skill import Bundle, MappedUnit, Unit, UnitLocation
-from skilljuror.skill.generated.templates import MARKER, template_of_heading
-from skilljuror.skill.units.critical_tokens import written_out
-from skilljuror.skill.units.extract import units_of
-from skilljuror.skill.units.normalised_text import TextNormaliser
-from skilljuror.skill.units.opposites import has_opposites
+from skilljuror.skill.critical_tokens import written_out
+from skilljuror.skill.generated import MARKER, template_of_heading
+from skilljuror.skill.units import units_of
 
 ALIKE = 0.6  # minimum word similarity of two versions of a unit
 

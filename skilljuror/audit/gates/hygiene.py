@@ -6,11 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from skilljuror.audit.gates.findings import Observation, differential, finding, gate_result
-from skilljuror.audit.gates.pointers import misplaced_links, pointer_observations
-from skilljuror.base.build import GateResult
-from skilljuror.base.skill import CONTENT_KINDS, Bundle, Unit, resource_class
-from skilljuror.skill.units.code_paths import (
+from skilljuror.audit.comparison.code_paths import (
     BundlePaths,
     announced_files,
     carried_files,
@@ -18,7 +14,11 @@ from skilljuror.skill.units.code_paths import (
     commanded_paths,
     path_literals,
 )
-from skilljuror.skill.units.extract import cached_by_bundles, units_of
+from skilljuror.audit.gates.findings import Observation, differential, finding, gate_result
+from skilljuror.audit.gates.pointers import misplaced_links, pointer_observations
+from skilljuror.base.build import GateResult
+from skilljuror.base.skill import CONTENT_KINDS, Bundle, Unit, resource_class
+from skilljuror.skill.units import cached_by_bundles, units_of
 
 _LITTER_FOLDERS = frozenset({
     "__pycache__", ".git", "node_modules", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".venv",

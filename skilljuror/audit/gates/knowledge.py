@@ -7,7 +7,9 @@ from typing import ClassVar
 
 from skilljuror.audit.comparison.diff import diff
 from skilljuror.audit.comparison.lead_lines import weight
+from skilljuror.audit.comparison.remarks import is_remark
 from skilljuror.audit.comparison.same_words import plain_words
+from skilljuror.audit.comparison.shell_syntax import is_syntax
 from skilljuror.audit.comparison.unit_matching import field_key
 from skilljuror.audit.gates.findings import Observation, cut_text, finding, gate_result
 from skilljuror.audit.gates.loader import lost_loader_text
@@ -21,10 +23,8 @@ from skilljuror.base.skill import (
     is_licence,
     is_root_name,
 )
-from skilljuror.skill.units.critical_tokens import critical_tokens
-from skilljuror.skill.units.extract import units_of
-from skilljuror.skill.units.remarks import is_remark
-from skilljuror.skill.units.shell_syntax import is_syntax
+from skilljuror.skill.critical_tokens import critical_tokens
+from skilljuror.skill.units import units_of
 
 _FILE_CHANGES = {
     "content": "knowledge.file-changed",

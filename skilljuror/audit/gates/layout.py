@@ -7,7 +7,9 @@ from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple
 from urllib.parse import quote
 
+from skilljuror.audit.comparison.code_paths import commanded_paths
 from skilljuror.audit.comparison.file_matching import is_tail
+from skilljuror.audit.comparison.loader_text import kept_on_disk
 from skilljuror.audit.gates.findings import Observation, differential, finding, gate_result
 from skilljuror.audit.gates.loader import gained_loader_text
 from skilljuror.audit.gates.prerequisites import prerequisite_observations
@@ -21,17 +23,9 @@ from skilljuror.base.skill import (
     is_root_name,
     resource_class,
 )
-from skilljuror.skill.generated.embedded_files import (
-    EmbeddedFile,
-    embedded_files,
-    is_operational,
-)
-from skilljuror.skill.markdown.block_index import markdown_index
-from skilljuror.skill.markdown.frontmatter import parse_frontmatter, plain_field
-from skilljuror.skill.markdown.text_file import read_text
-from skilljuror.skill.units.code_paths import commanded_paths
-from skilljuror.skill.units.extract import units_of
-from skilljuror.skill.units.loader_text import kept_on_disk
+from skilljuror.skill.generated import EmbeddedFile, embedded_files, is_operational
+from skilljuror.skill.markdown import markdown_index, parse_frontmatter, plain_field, read_text
+from skilljuror.skill.units import units_of
 
 ROOT_LINES = 300  # PD-1: most lines of a root. (measures §6)
 

@@ -4,10 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from skilljuror.audit.gates.findings import Observation
-from skilljuror.base.skill import Bundle
-from skilljuror.skill.markdown.text_file import read_text
-from skilljuror.skill.units.loader_text import (
+from skilljuror.audit.comparison.loader_text import (
     RUN,
     LoaderLine,
     is_for_loader,
@@ -15,6 +12,9 @@ from skilljuror.skill.units.loader_text import (
     loader_lines,
     named_at_load,
 )
+from skilljuror.audit.gates.findings import Observation
+from skilljuror.base.skill import Bundle
+from skilljuror.skill.markdown import read_text
 
 
 class _Loaded(NamedTuple):

@@ -8,15 +8,13 @@ from posixpath import basename, dirname, join, normpath
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from skilljuror.audit.comparison.code_paths import INTERPRETED
+from skilljuror.audit.comparison.inline_spans import leads_out
+from skilljuror.audit.comparison.normalised_text import all_paths, path_suffixes
 from skilljuror.audit.gates.findings import Observation
 from skilljuror.base.skill import CONTENT_KINDS, Blob, Bundle, Unit, is_markdown
-from skilljuror.skill.generated.embedded_files import embedded_files
-from skilljuror.skill.generated.templates import CONFIGURATION, MARKER, marker_path
-from skilljuror.skill.markdown.block_index import anchors, markdown_index
-from skilljuror.skill.markdown.inline_text import leads_out
-from skilljuror.skill.markdown.text_file import read_text
-from skilljuror.skill.units.code_paths import INTERPRETED
-from skilljuror.skill.units.normalised_text import all_paths, path_suffixes
+from skilljuror.skill.generated import CONFIGURATION, MARKER, embedded_files, marker_path
+from skilljuror.skill.markdown import anchors, markdown_index, read_text
 
 _MENTION = re.compile(
     r"(?<![\w/:@$~{}*<>)-])(?:\.{0,2}/){0,64}+"

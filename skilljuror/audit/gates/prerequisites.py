@@ -5,13 +5,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from skilljuror.audit.comparison.file_rows import FileRow, rows_of
+from skilljuror.audit.comparison.shell_names import names_set, names_used
 from skilljuror.audit.gates.findings import Observation
 from skilljuror.base.skill import Bundle, is_markdown
-from skilljuror.skill.generated.embedded_files import own_lines
-from skilljuror.skill.generated.templates import POINTERS, template_of_line
-from skilljuror.skill.markdown.block_index import markdown_index, visible_text
-from skilljuror.skill.markdown.text_file import read_text
-from skilljuror.skill.units.shell_names import names_set, names_used
+from skilljuror.skill.generated import POINTERS, own_lines, template_of_line
+from skilljuror.skill.markdown import markdown_index, read_text, visible_text
 
 _STEP = re.compile(r"\b((?:step|phase|stage) \d{1,2}[a-z]?)\b", re.IGNORECASE)
 _ABOVE = re.compile(

@@ -12,13 +12,13 @@ from skilljuror.audit.comparison.file_rows import (
     rows_of,
     without_names,
 )
+from skilljuror.audit.comparison.normalised_text import moved_name, without_number
 from skilljuror.audit.comparison.process_pointers import parted_without_pointer
 from skilljuror.audit.comparison.row_fit import row_fits
 from skilljuror.audit.gates.findings import Observation, differential, finding, gate_result
 from skilljuror.base.build import GateResult
 from skilljuror.base.skill import CONTENT_KINDS, Bundle, is_markdown
-from skilljuror.skill.units.extract import units_of
-from skilljuror.skill.units.normalised_text import moved_name, without_number
+from skilljuror.skill.units import units_of
 
 _SHARE = 0.5
 """Share of a file's text that must be in another file for their contents to count as exchanged."""

@@ -10,8 +10,8 @@ from skilljuror.audit.gates.findings import Observation, finding, gate_result
 from skilljuror.audit.gates.look_alikes import look_alikes
 from skilljuror.base.build import GateResult
 from skilljuror.base.skill import Blob, Bundle
-from skilljuror.skill.markdown.frontmatter import parse_frontmatter
-from skilljuror.skill.units.extract import cached_by_bundles
+from skilljuror.skill.markdown import parse_frontmatter
+from skilljuror.skill.units import cached_by_bundles
 
 _SHOWN = 120
 _MARKS = "`*_)]}'\".,;:"

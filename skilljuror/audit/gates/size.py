@@ -8,7 +8,7 @@ from skilljuror.audit.gates.findings import Observation, finding, gate_result
 from skilljuror.base.build import GateResult
 from skilljuror.base.skill import Blob, Bundle, resource_class
 from skilljuror.base.texts import estimate
-from skilljuror.skill.generated.templates import announced_path
+from skilljuror.skill.generated import announced_path
 
 SLACK = 400  # estimated tokens that a variant of any size may gain or lose
 MOST = 1.5  # most tokens of a variant, as a share of its parent's; real layouts are below 1.3

@@ -2,15 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from skilljuror.base.skill import Blob, is_markdown
-from skilljuror.skill.generated.embedded_files import embedded_files, is_structural_heading
-from skilljuror.skill.markdown.block_index import closing_line, markdown_index
-from skilljuror.skill.markdown.frontmatter import frontmatter_end
-from skilljuror.skill.markdown.text_file import TextFile
+from skilljuror.skill.generated import embedded_files, is_structural_heading
+from skilljuror.skill.markdown import MarkdownIndex, TextFile, frontmatter_end, markdown_index
 
 _HASHES = re.compile(r"^ {0,3}#{1,6}(?=[ \t]|$)")
 _LOCAL_TARGET = re.compile(r'(?<=href|.src)="(?![A-Za-z][A-Za-z0-9+.-]{0,20}:)[^"]*"')
@@ -140,3 +138,29 @@ def embedded_blobs(root: TextFile) -> dict[str, Blob]:
     """Return the fenced files of a flat SKILL.md by path."""
     files = embedded_files(markdown_index(root.lines))
     return {file.path: file.blob for file in files if file.fenced}
+
+
+CLOSING_LINES = (
+    "```", "~~~", "````", "~~~~", "`````", "~~~~~", "-->", "?>", ">", "]]>",
+    "</pre>", "</script>", "</style>", "</textarea>",
+)  # fmt: skip
+"""Lines that close an open block of code or HTML."""
+
+
+def ends_closed(lines: Sequence[str]) -> bool:
+    """Whether a heading after these lines would be a heading."""
+    probe = [*lines, "", "# end"]
+    headings = MarkdownIndex(probe, frontmatter_lines=0).headings
+    return bool(headings) and headings[-1].start == len(probe) - 1
+
+
+def closing_line(markdown: MarkdownIndex) -> str | None:
+    """Return the line that closes an open block at the end: "" if nothing is open, None if no line closes it."""
+    last = markdown.blocks[-1] if markdown.blocks else None
+    if last is None or last.kind not in {"fence", "html_block"}:
+        return ""
+    tail = markdown.lines[last.start :]
+    if ends_closed(tail):
+        return ""
+    own = [last.markup] if last.kind == "fence" else []
+    return next((line for line in [*own, *CLOSING_LINES] if ends_closed([*tail, line])), None)

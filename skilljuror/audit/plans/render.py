@@ -1,17 +1,20 @@
 """Render a plan to files, and rebuild the parent's files from the variant and the plan."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import Blob, Bundle, Copy, Generated, Plan, PlannedFile
-from skilljuror.skill.generated.templates import fill_template
-from skilljuror.skill.markdown.block_index import (
+from skilljuror.skill.generated import fill_template
+from skilljuror.skill.markdown import (
+    Heading,
     MarkdownIndex,
-    can_shift,
+    TextFile,
     markdown_index,
-    shift_line,
+    read_text,
+    text_with_flags,
+    write_text,
 )
-from skilljuror.skill.markdown.text_file import TextFile, read_text, text_with_flags, write_text
 
 
 class BundleTexts:
@@ -143,3 +146,21 @@ def rebuild(plan: Plan, variant: Mapping[str, Blob]) -> tuple[dict[str, bytes], 
         ordered = (numbered[number] for number in sorted(numbered))
         whole[source] = write_text(text_with_flags(ordered, plan.flags.get(source, ())))
     return whole, problems
+
+
+_HASHES = re.compile(r"^( {0,3})(#{1,6})")
+
+
+def can_shift(headings: Iterable[Heading], levels: int) -> bool:
+    """Whether every heading can move by so many levels; an underlined one cannot."""
+    if levels == 0:
+        return True
+    return all(not heading.setext and 1 <= heading.level + levels <= 6 for heading in headings)
+
+
+def shift_line(line: str, levels: int) -> str:
+    """Return a heading's line with `levels` more (or fewer) hashes; any other line unchanged."""
+    match = _HASHES.match(line)
+    if match is None:
+        return line
+    return f"{match[1]}{'#' * (len(match[2]) + levels)}{line[match.end() :]}"

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from skilljuror.base.skill import Bundle, Generated, Plan
-from skilljuror.skill.units.critical_tokens import critical_tokens
-from skilljuror.skill.units.extract import units_of
+from skilljuror.skill.critical_tokens import critical_tokens
+from skilljuror.skill.units import units_of
 
 TRIGGER_ROW = "row-trigger"
 MAX_TRIGGER = 200  # maximum characters of a trigger, "when" and "because" included

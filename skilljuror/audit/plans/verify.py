@@ -12,7 +12,18 @@ from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
+from skilljuror.audit.comparison.inline_spans import (
+    command_spans,
+    link_target_spans,
+    unescaped_target,
+)
+from skilljuror.audit.comparison.normalised_text import (
+    all_paths,
+    path_suffixes,
+    without_upward_steps,
+)
 from skilljuror.audit.plans.block_inventory import (
+    CLOSING_LINES,
     comparable_lines,
     distinct_words,
     embedded_blobs,
@@ -25,6 +36,7 @@ from skilljuror.audit.plans.render import (
     copies_of,
     rebuild,
     render,
+    shift_line,
 )
 from skilljuror.audit.plans.trigger_sentences import trigger_problems
 from skilljuror.audit.plans.working_folders import folder_problems
@@ -39,30 +51,17 @@ from skilljuror.base.skill import (
     is_root_name,
     resource_class,
 )
-from skilljuror.skill.generated.embedded_files import (
+from skilljuror.skill.generated import (
     INFO_WORDS,
-    embedded_files,
-    is_structural_heading,
-)
-from skilljuror.skill.generated.templates import (
     MARKER_PHRASES,
     UNSOURCED_HOLES,
+    embedded_files,
     fill_template,
+    is_structural_heading,
     recognise_template,
 )
-from skilljuror.skill.markdown.block_index import CLOSING_LINES, MarkdownIndex, shift_line
-from skilljuror.skill.markdown.inline_text import (
-    command_spans,
-    link_target_spans,
-    unescaped_target,
-)
-from skilljuror.skill.markdown.text_file import TextFile, read_text
-from skilljuror.skill.units.extract import units_of
-from skilljuror.skill.units.normalised_text import (
-    all_paths,
-    path_suffixes,
-    without_upward_steps,
-)
+from skilljuror.skill.markdown import MarkdownIndex, TextFile, read_text
+from skilljuror.skill.units import units_of
 
 _TOKEN = re.compile(r"[\w./#%~@+$&!?*-]+")
 """A possible path in a line, without marks around it."""

@@ -8,12 +8,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from posixpath import dirname
 
+from skilljuror.audit.comparison.code_paths import commanded_paths
 from skilljuror.audit.plans.render import BundleTexts, copies_of
 from skilljuror.base.skill import Bundle, Generated, Plan, PlannedFile
-from skilljuror.skill.generated.embedded_files import embedded_files
-from skilljuror.skill.generated.templates import DIRECTORY, directory_path
-from skilljuror.skill.markdown.block_index import MarkdownIndex
-from skilljuror.skill.units.code_paths import commanded_paths
+from skilljuror.skill.generated import DIRECTORY, directory_path, embedded_files
+from skilljuror.skill.markdown import MarkdownIndex
 
 
 class WorkingFolders:

@@ -49,12 +49,12 @@ from skilljuror.layouts.build.folder import (
     VARIANTS,
     fresh_build,
     safe_target,
+    tar_of,
 )
 from skilljuror.layouts.build.manifests import plan_to_json, variant_manifest
 from skilljuror.layouts.build.scopes import judged_scopes
 from skilljuror.layouts.layouts.without_section import PREFIX, WithoutSection
-from skilljuror.skill.bundles import load_bundle, write_bundle
-from skilljuror.skill.bundles.reader import source_slug, tar_of
+from skilljuror.skill.bundles import load_bundle, source_slug, write_bundle
 
 DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
 READERS = ("markdown-it-py", "skills-ref")

@@ -1,14 +1,16 @@
 """The folder of a build: its files, its saved source, and which folders a build may replace."""
 
+import io
+import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from skilljuror.base.build import BuildRecord
-from skilljuror.base.errors import StudyError, UsageError
+from skilljuror.base.errors import BundleError, StudyError, UsageError
 from skilljuror.base.files import StudyFolder, fresh_dir, write_atomic
-from skilljuror.base.skill import Bundle
-from skilljuror.skill.bundles.reader import load_tar
+from skilljuror.base.skill import Blob, Bundle
+from skilljuror.skill.bundles import ReadBudget, check_path, make_bundle
 
 RECORD = "build.json"
 GATE_RESULTS = "gates.jsonl"  # results of every gate for every variant
@@ -111,3 +113,43 @@ def _unfit_target(target: Path, why: str, fix: str) -> UsageError:
 def saved_source(build: Path, record: BuildRecord) -> Bundle:
     """Load the saved source. Raises BundleError for an invalid file."""
     return load_tar(build / SOURCE, record.name)
+
+
+def tar_of(bundle: Bundle) -> bytes:
+    """Return a tar of every file in bytewise path order, with execute bits, without times or owners."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path in sorted(bundle.files, key=str.encode):
+            blob = bundle.files[path]
+            member = tarfile.TarInfo(path)
+            member.size = len(blob.data)
+            member.mode = 0o755 if blob.executable else 0o644
+            archive.addfile(member, io.BytesIO(blob.data))
+    return buffer.getvalue()
+
+
+def load_tar(path: Path, name: str) -> Bundle:
+    """Load a bundle named `name` from a tar. Raises BundleError for anything but plain files."""
+    files: dict[str, Blob] = {}
+    budget = ReadBudget(str(path))
+    try:
+        with tarfile.open(path, mode="r:") as archive:
+            for member in archive:
+                _add_tar_member(files, archive, member, budget)
+    except (tarfile.TarError, OSError, EOFError, ValueError, RecursionError) as error:
+        raise BundleError(
+            f"{str(path)!r} is not a readable tar file: {error}", file=str(path)
+        ) from error
+    return make_bundle(name, files, str(path), [])
+
+
+def _add_tar_member(
+    files: dict[str, Blob], archive: tarfile.TarFile, member: tarfile.TarInfo, budget: ReadBudget
+) -> None:
+    name = member.name
+    check_path(name)
+    opened = archive.extractfile(member) if member.isreg() else None
+    if opened is None or name in files:
+        raise BundleError(f"{name!r} is a link, a folder, a device or a duplicate", file=name)
+    budget.add(name, member.size)
+    files[name] = Blob(opened.read(), bool(member.mode & 0o100))

@@ -19,8 +19,8 @@ from skilljuror.base.skill import Bundle, MappedUnit
 from skilljuror.base.study import GivenSkill, PlannedTask, SkillSource, StudyPlan, trial_arms
 from skilljuror.layouts.build.manifests import variant_manifest
 from skilljuror.skill.bundles import load_bundle, write_bundle
-from skilljuror.skill.bundles.revision import load_at
-from skilljuror.skill.units.extract import units_of
+from skilljuror.skill.revision import load_at
+from skilljuror.skill.units import units_of
 
 GIVEN = "given"  # parent of a Skill that was not built from another
 

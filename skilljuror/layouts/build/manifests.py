@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from skilljuror.audit.comparison.code_paths import announced_files
 from skilljuror.base.build import FileDigest, GateVerdict, PdWorth, VariantManifest
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, read_rows
@@ -15,9 +16,8 @@ from skilljuror.base.study import TrialRecord
 from skilljuror.base.texts import count
 from skilljuror.base.trajectory import Resource, SkillManifest
 from skilljuror.skill.bundles import load_bundle
-from skilljuror.skill.markdown.text_file import read_text
-from skilljuror.skill.units.code_paths import announced_files
-from skilljuror.skill.units.extract import units_of
+from skilljuror.skill.markdown import read_text
+from skilljuror.skill.units import units_of
 
 READ_LIMIT = 25_000  # tokens that agents' tools usually return for one read of a file
 CONTEXT_LIMIT = 100_000  # tokens of a flat file that leave too little context for the task

@@ -5,7 +5,6 @@ rest. `rewrite`: the model writes the Markdown and the gates judge it; a text th
 fails goes back to the model with the findings, for a limited number of rounds.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, get_args
@@ -315,15 +314,13 @@ def without_secrets(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usage_of(answers: Sequence[ModelAnswer]) -> dict[str, Any]:
-    """Total calls, tokens and US dollars; None for a total with an unknown part, with the reasons."""
-    unknown = Counter(answer.usage_reason for answer in answers if answer.usage_reason)
+    """Total calls, tokens and US dollars; None for a total with an unknown part."""
     return {
         "count": len(answers),
         "prompts_sha256": [answer.prompt_sha256 for answer in answers],
         "input_tokens": _sum_if_known([answer.prompt_tokens for answer in answers]),
         "output_tokens": _sum_if_known([answer.output_tokens for answer in answers]),
         "cost_usd": _sum_if_known([answer.cost_usd for answer in answers]),
-        **({"unknown": dict(sorted(unknown.items()))} if unknown else {}),
     }
 
 

@@ -20,8 +20,7 @@ from skilljuror.layouts.disclosure.sections import FlatSkill
 from skilljuror.layouts.layouts.baseline import Baseline
 from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.layouts.llm.scopes import ask_scopes
-from skilljuror.skill.bundles.limits import SCOPES
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import SCOPES, make_bundle
 
 PROMPT = "assign-sections"
 ITEM = "scope:"

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
+from skilljuror.audit.comparison.normalised_text import folders_above
+from skilljuror.audit.plans.render import can_shift
 from skilljuror.audit.plans.working_folders import WorkingFolders, names_folder
 from skilljuror.base.skill import Copy, PlannedFile, is_markdown
 from skilljuror.layouts.disclosure.root_scope import FileUnit
@@ -21,15 +23,8 @@ from skilljuror.layouts.disclosure.trigger_cues import (
     topics,
 )
 from skilljuror.layouts.editing.page_builder import PageBuilder
-from skilljuror.skill.generated.embedded_files import EmbeddedFile
-from skilljuror.skill.markdown.block_index import (
-    Heading,
-    can_shift,
-    slug,
-    visible_text,
-)
-from skilljuror.skill.markdown.text_file import without_blank_edges
-from skilljuror.skill.units.normalised_text import folders_above
+from skilljuror.skill.generated import EmbeddedFile
+from skilljuror.skill.markdown import Heading, slug, visible_text, without_blank_edges
 
 LONG_LINES = 100  # lines from which a reference opens with a table of contents
 

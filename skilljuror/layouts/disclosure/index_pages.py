@@ -13,9 +13,8 @@ from skilljuror.layouts.disclosure.routing_table import RoutingRow, RoutingTable
 from skilljuror.layouts.disclosure.sections import FlatSkill
 from skilljuror.layouts.disclosure.trigger_cues import opening_sentences, without_brackets
 from skilljuror.layouts.editing.page_builder import PageBuilder
-from skilljuror.skill.markdown.block_index import slug, visible_text
-from skilljuror.skill.markdown.frontmatter import parse_frontmatter, plain_field
-from skilljuror.skill.units.critical_tokens import critical_tokens
+from skilljuror.skill.critical_tokens import critical_tokens
+from skilljuror.skill.markdown import parse_frontmatter, plain_field, slug, visible_text
 
 MANY_SKILLS = 12  # number of skills from which a page that is too long gets indexes at once
 MAX_DESCRIPTION_CUE = 300  # maximum characters of a skill's description in its row

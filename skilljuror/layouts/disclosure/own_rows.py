@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 
 from skilljuror.layouts.disclosure.sections import FlatSkill, LineRange, SectionGroup
 from skilljuror.layouts.disclosure.trigger_cues import name_pattern, sentences
-from skilljuror.skill.generated.embedded_files import EmbeddedFile
-from skilljuror.skill.markdown.block_index import visible_text
+from skilljuror.skill.generated import EmbeddedFile
+from skilljuror.skill.markdown import visible_text
 
 ROUTING_TOKENS = 400
 """Estimated tokens up to which a section that names several files, among other text, is a routing table."""

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from skilljuror.audit.comparison.inline_spans import command_spans
 from skilljuror.base.skill import Copy, Generated, PlannedFile, Substitution, SubstitutionKind
 from skilljuror.layouts.disclosure.file_layout import FileLayout
 from skilljuror.layouts.editing.links import (
@@ -15,7 +16,6 @@ from skilljuror.layouts.editing.links import (
     split_target,
 )
 from skilljuror.layouts.editing.page_builder import PageBuilder
-from skilljuror.skill.markdown.inline_text import command_spans
 
 
 class LineRelocator:

@@ -22,7 +22,7 @@ from skilljuror.layouts.disclosure.sections import (
     SectionNode,
     ranges_of,
 )
-from skilljuror.skill.generated.embedded_files import is_structural_heading
+from skilljuror.skill.generated import is_structural_heading
 
 ROOT_TOKENS = (
     5_000  # estimated tokens of a main path that fits: the limit of the Agent Skills format

@@ -32,8 +32,8 @@ from skilljuror.layouts.disclosure.trigger_cues import (
     short_title,
     without_brackets,
 )
-from skilljuror.skill.generated.embedded_files import EmbeddedFile
-from skilljuror.skill.markdown.block_index import MarkdownIndex
+from skilljuror.skill.generated import EmbeddedFile
+from skilljuror.skill.markdown import MarkdownIndex
 
 MAX_WORDS = 25  # maximum words of a line that leads to a file
 TOPIC_WORDS = 12  # maximum words of the headings in it

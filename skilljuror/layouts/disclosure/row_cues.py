@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 
 from skilljuror.layouts.disclosure.sections import LineRange
 from skilljuror.layouts.disclosure.trigger_cues import Mention, sentences, without_file_name
-from skilljuror.skill.generated.templates import template_of_line
-from skilljuror.skill.markdown.block_index import MarkdownIndex, visible_text
+from skilljuror.skill.generated import template_of_line
+from skilljuror.skill.markdown import MarkdownIndex, visible_text
 
 LEAST = 3  # minimum words of a cue besides the file's name
 LEAST_LEAD = 4  # minimum words of an informative line before a colon

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from skilljuror.audit.comparison.sequences import in_order
+from skilljuror.audit.comparison.shell_names import names_set, names_used
 from skilljuror.base.files import sha256
 from skilljuror.layouts.disclosure.own_rows import OwnRows
 from skilljuror.layouts.disclosure.sections import FlatSkill, SectionNode, ranges_of
-from skilljuror.skill.markdown.block_index import Block, visible_text
-from skilljuror.skill.units.sequences import in_order
-from skilljuror.skill.units.shell_names import names_set, names_used
+from skilljuror.skill.markdown import Block, visible_text
 
 Scope = Literal["main", "branch"]
 Reason = Literal[

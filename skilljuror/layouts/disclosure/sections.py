@@ -8,15 +8,14 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import PurePosixPath
 
+from skilljuror.audit.comparison.loader_text import loaded_lines
+from skilljuror.audit.comparison.normalised_text import JoinedTexts
 from skilljuror.audit.plans.render import BundleTexts
 from skilljuror.base.skill import Bundle, is_markdown
 from skilljuror.base.texts import scaled, weight
 from skilljuror.layouts.editing.links import linked_paths
-from skilljuror.skill.generated.embedded_files import EmbeddedFile, embedded_files
-from skilljuror.skill.generated.templates import template_of_heading
-from skilljuror.skill.markdown.block_index import Block, Heading
-from skilljuror.skill.markdown.text_file import JoinedTexts
-from skilljuror.skill.units.loader_text import loaded_lines
+from skilljuror.skill.generated import EmbeddedFile, embedded_files, template_of_heading
+from skilljuror.skill.markdown import Block, Heading
 
 _OPENING = re.compile(
     r"^(?:Configuration for|Run the commands of this section from the) `([^`]+)`"

@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from skilljuror.layouts.disclosure.sections import FlatSkill
-from skilljuror.skill.generated.embedded_files import is_marker_heading
-from skilljuror.skill.markdown.block_index import visible_text
+from skilljuror.skill.generated import is_marker_heading
+from skilljuror.skill.markdown import visible_text
 
 MAX_TOPICS = 5
 MAX_TOPIC_CHARS = 180

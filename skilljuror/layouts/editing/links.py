@@ -6,14 +6,10 @@ from functools import lru_cache
 from posixpath import dirname, join, normpath, relpath
 from urllib.parse import quote, unquote
 
+from skilljuror.audit.comparison.inline_spans import code_spans, link_target_spans, unescaped_target
 from skilljuror.base.skill import Copy, Generated
 from skilljuror.layouts.editing.page_builder import PageBuilder
-from skilljuror.skill.markdown.block_index import MarkdownIndex, markdown_index
-from skilljuror.skill.markdown.inline_text import (
-    code_spans,
-    link_target_spans,
-    unescaped_target,
-)
+from skilljuror.skill.markdown import MarkdownIndex, markdown_index
 
 _SCHEME = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//)")
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from skilljuror.audit.plans.render import BundleTexts
+from skilljuror.audit.plans.render import BundleTexts, shift_line
 from skilljuror.base.skill import Copy, Generated, PlannedFile
-from skilljuror.skill.generated.templates import fill_template
-from skilljuror.skill.markdown.block_index import markdown_index, shift_line
+from skilljuror.skill.generated import fill_template
+from skilljuror.skill.markdown import markdown_index
 
 
 class PageBuilder:

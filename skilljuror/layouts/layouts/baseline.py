@@ -18,8 +18,8 @@ from skilljuror.layouts.flattening import (
     union_name,
     yaml_quoted,
 )
-from skilljuror.skill.generated.embedded_files import fence_around, is_marker_heading
-from skilljuror.skill.markdown.frontmatter import frontmatter_end
+from skilljuror.skill.generated import fence_around, is_marker_heading
+from skilljuror.skill.markdown import frontmatter_end
 
 
 class Baseline:

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
+from skilljuror.audit.comparison.code_paths import commanded_paths
 from skilljuror.base.skill import Bundle, Copy, Omitted, Plan, PlannedFile
 from skilljuror.layouts.disclosure.sections import FlatSkill, LineRange
 from skilljuror.layouts.editing.page_builder import PageBuilder
 from skilljuror.layouts.flattening import PlanParts, finish_plan
 from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
-from skilljuror.skill.generated.embedded_files import EmbeddedFile, is_operational
-from skilljuror.skill.generated.templates import TEMPLATES
-from skilljuror.skill.markdown.text_file import without_blank_edges
-from skilljuror.skill.units.code_paths import commanded_paths
+from skilljuror.skill.generated import TEMPLATES, EmbeddedFile, is_operational
+from skilljuror.skill.markdown import without_blank_edges
 
 
 class FlatFiles:

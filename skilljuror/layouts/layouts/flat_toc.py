@@ -13,8 +13,8 @@ from skilljuror.base.skill import Bundle, Copy, Generated, Plan, PlannedFile
 from skilljuror.layouts.disclosure.trigger_cues import without_brackets
 from skilljuror.layouts.editing.page_builder import PageBuilder
 from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
-from skilljuror.skill.generated.embedded_files import embedded_files
-from skilljuror.skill.markdown.block_index import visible_text
+from skilljuror.skill.generated import embedded_files
+from skilljuror.skill.markdown import visible_text
 
 _HOLES = frozenset({"path", "link", "topics", "cue", "when", "why"})
 """Parameters of rows about text; those of index pages have more."""

@@ -13,8 +13,8 @@ from skilljuror.base.skill import Bundle, Copy, Generated, Omitted, Plan, Planne
 from skilljuror.layouts.disclosure.sections import FlatSkill, LineRange, SectionNode, ranges_of
 from skilljuror.layouts.layouts.placebo_irrelevant import like
 from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
-from skilljuror.skill.generated.embedded_files import EmbeddedFile
-from skilljuror.skill.markdown.block_index import visible_text
+from skilljuror.skill.generated import EmbeddedFile
+from skilljuror.skill.markdown import visible_text
 
 PREFIX = "without:"
 BELOW = " > "

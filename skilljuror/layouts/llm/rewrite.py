@@ -20,8 +20,7 @@ from skilljuror.layouts.llm.rewrite_request import (
     page_with_files,
     placement_problems,
 )
-from skilljuror.skill.markdown.frontmatter import frontmatter_end
-from skilljuror.skill.markdown.text_file import without_blank_edges
+from skilljuror.skill.markdown import frontmatter_end, without_blank_edges
 
 ROOT = "SKILL.md"
 REQUESTS: Mapping[str, Callable[[Bundle], RewriteRequest]] = {

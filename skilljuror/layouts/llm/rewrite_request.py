@@ -10,9 +10,8 @@ from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import Blob, Bundle, is_markdown
 from skilljuror.layouts.layouts.baseline import Baseline
 from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
-from skilljuror.skill.generated.embedded_files import embedded_files
-from skilljuror.skill.markdown.block_index import MarkdownIndex
-from skilljuror.skill.markdown.text_file import read_text
+from skilljuror.skill.generated import embedded_files
+from skilljuror.skill.markdown import MarkdownIndex, read_text
 
 ABOUT_LINES = 30
 ABOUT_CHARS = 1_200

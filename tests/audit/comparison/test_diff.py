@@ -1,7 +1,7 @@
 import pytest
 
 from skilljuror.audit.comparison.diff import diff
-from skilljuror.skill.generated.templates import fill_template
+from skilljuror.skill.generated import fill_template
 from tests.support.knowledge_bundles import bundle, skill
 
 BODY = """# Guide

@@ -9,10 +9,10 @@ from skilljuror.audit.comparison.generated_lines import (
     GeneratedLineProvenance,
     _FileMentions,
 )
+from skilljuror.audit.comparison.normalised_text import TextNormaliser
 from skilljuror.audit.comparison.unit_matching import MatchedBundles, match_units
 from skilljuror.base.skill import Unit
-from skilljuror.skill.units.extract import units_of
-from skilljuror.skill.units.normalised_text import TextNormaliser
+from skilljuror.skill.units import units_of
 from tests.support.knowledge_bundles import skill
 
 

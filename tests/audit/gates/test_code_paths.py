@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.audit.audit import audit
 from skilljuror.audit.gates.hygiene import unresolved_paths
-from skilljuror.skill.generated.templates import fill_template
+from skilljuror.skill.generated import fill_template
 from tests.support.knowledge_bundles import bundle
 
 HEAD = (

@@ -7,7 +7,7 @@ from statistics import median
 import pytest
 
 from skilljuror.audit.audit import audit
-from skilljuror.skill.bundles.revision import load_named
+from skilljuror.skill.revision import load_named
 from tests.support.places import SHARED
 
 SPLITS = SHARED / "splits"

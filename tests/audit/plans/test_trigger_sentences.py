@@ -8,7 +8,7 @@ from skilljuror.audit.plans.trigger_sentences import (
     trigger_in,
     trigger_problem,
 )
-from skilljuror.skill.generated.templates import fill_template, recognise_template
+from skilljuror.skill.generated import fill_template, recognise_template
 
 FILE = [
     "Overflow rules",

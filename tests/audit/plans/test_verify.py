@@ -8,7 +8,7 @@ from msgspec import structs
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify
 from skilljuror.base.skill import Blob, Bundle, Copy, Generated, Plan, PlannedFile, Substitution
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 
 ROOT = "demo/SKILL.md"
 LINES = [

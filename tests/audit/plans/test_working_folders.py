@@ -7,8 +7,8 @@ from skilljuror.audit.gates.hygiene import unresolved_paths
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify
 from skilljuror.base.skill import Bundle, Generated, Plan
-from skilljuror.skill.bundles.reader import make_bundle
-from skilljuror.skill.generated.templates import fill_template
+from skilljuror.skill.bundles import make_bundle
+from skilljuror.skill.generated import fill_template
 from tests.support.knowledge_bundles import bundle
 from tests.support.laid_out import laid_out, transform
 

@@ -22,8 +22,7 @@ from skilljuror.layouts.build.rubric_audit import judge_builds
 from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.layouts.verify import verify_build
 from skilljuror.review.desk import StudyDesk
-from skilljuror.skill.bundles import load_bundle
-from skilljuror.skill.bundles.folder import write_bundle
+from skilljuror.skill.bundles import load_bundle, write_bundle
 from tests.support.loopback import Script, model_server
 from tests.support.retold_builds import read, seal, write
 from tests.support.rubric_answers import ROOT_LINE, files_shown

@@ -16,7 +16,7 @@ from skilljuror.audit.plans.verify import verify
 from skilljuror.base.skill import Bundle
 from skilljuror.layouts.disclosure.routing_table import MAX_ROWS
 from skilljuror.layouts.layouts.progressive_disclosure import ROOT_LINES
-from skilljuror.skill.markdown.block_index import markdown_index
+from skilljuror.skill.markdown import markdown_index
 from tests.support.many_files import MANY_FILES, made_of
 
 

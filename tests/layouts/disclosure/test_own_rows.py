@@ -5,7 +5,7 @@ import pytest
 from skilljuror.audit.gates.knowledge import KnowledgeGate
 from skilljuror.audit.gates.layout import LayoutGate
 from skilljuror.base.skill import Blob
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 from tests.support.laid_out import laid_out
 
 FRONT = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n\n# Kiln\n\n"

@@ -3,7 +3,7 @@
 from skilljuror.base.skill import Blob
 from skilljuror.base.texts import estimate
 from skilljuror.layouts.disclosure.root_scope import ROOT_TOKENS
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 from tests.support.kiln_skills import (
     CURVE,
     FILLER,

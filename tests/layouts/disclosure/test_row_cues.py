@@ -11,8 +11,8 @@ from skilljuror.layouts.disclosure.row_cues import (
     whole_cue,
 )
 from skilljuror.layouts.disclosure.trigger_cues import code_cue, short_title, topics
-from skilljuror.skill.bundles.reader import make_bundle
-from skilljuror.skill.markdown.block_index import MarkdownIndex
+from skilljuror.skill.bundles import make_bundle
+from skilljuror.skill.markdown import MarkdownIndex
 from tests.support.laid_out import laid_out
 
 

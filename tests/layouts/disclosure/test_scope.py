@@ -5,7 +5,7 @@ import pytest
 from skilljuror.base.skill import Blob
 from skilljuror.layouts.disclosure.scope import scopes_of, title_reason
 from skilljuror.layouts.disclosure.sections import FlatSkill
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 from tests.support.kiln_skills import CURVE, HEAD, STEPS, TALK, section
 
 

@@ -2,7 +2,7 @@
 
 from skilljuror.audit.audit import audit
 from skilljuror.base.skill import Blob
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 from tests.support.laid_out import laid_out
 
 HEAD = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n\n"

@@ -5,9 +5,8 @@ import pytest
 from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import Blob
 from skilljuror.layouts.build.build import build_source
-from skilljuror.skill.bundles import write_bundle
-from skilljuror.skill.bundles.reader import make_bundle
-from skilljuror.skill.generated.templates import announced_path, marker_path
+from skilljuror.skill.bundles import make_bundle, write_bundle
+from skilljuror.skill.generated import announced_path, marker_path
 from tests.support.laid_out import laid_out, transform
 
 HEAD = (

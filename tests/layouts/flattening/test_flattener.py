@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.audit.gates.hygiene import unwritten_files
-from skilljuror.skill.generated.templates import announced_path
+from skilljuror.skill.generated import announced_path
 from tests.support.knowledge_bundles import bundle
 from tests.support.laid_out import laid_out
 

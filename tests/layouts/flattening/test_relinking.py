@@ -1,7 +1,7 @@
 """Links of a flat page follow what they led to."""
 
 from skilljuror.base.skill import Blob
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 from tests.support.bundle_corpus import head
 from tests.support.laid_out import laid_out
 

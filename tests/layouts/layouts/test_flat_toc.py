@@ -13,11 +13,10 @@ from skilljuror.layouts.base import plan_of
 from skilljuror.layouts.build.assay import assay
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.verify import verify_build
-from skilljuror.skill.bundles import write_bundle
-from skilljuror.skill.bundles.reader import make_bundle
-from skilljuror.skill.generated.templates import template_of_line
-from skilljuror.skill.markdown.block_index import markdown_index
-from skilljuror.skill.units.extract import units_of
+from skilljuror.skill.bundles import make_bundle, write_bundle
+from skilljuror.skill.generated import template_of_line
+from skilljuror.skill.markdown import markdown_index
+from skilljuror.skill.units import units_of
 from tests.support.bundle_corpus import TRAPS
 from tests.support.every import every
 from tests.support.laid_out import built, laid_out, transform

@@ -16,8 +16,8 @@ from skilljuror.layouts.llm.rewrite_request import (
     disclosure_request,
     placeholder_files,
 )
-from skilljuror.skill.bundles.reader import make_bundle
-from skilljuror.skill.markdown.block_index import MarkdownIndex
+from skilljuror.skill.bundles import make_bundle
+from skilljuror.skill.markdown import MarkdownIndex
 from tests.support.loopback import model_server
 from tests.support.scripted_model import (
     CHECK,

@@ -10,7 +10,7 @@ from skilljuror.layouts.disclosure.scope import open_sections
 from skilljuror.layouts.disclosure.sections import FlatSkill
 from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.layouts.llm.scopes import ask_scopes
-from skilljuror.skill.bundles.reader import make_bundle
+from skilljuror.skill.bundles import make_bundle
 from tests.support.loopback import model_server
 from tests.support.scripted_model import (
     WARNINGS,

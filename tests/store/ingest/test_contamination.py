@@ -9,7 +9,7 @@ from skilljuror.base.files import StudyFolder
 from skilljuror.base.texts import texts_below
 from skilljuror.base.trajectory import Message
 from skilljuror.layouts.build.protected_texts import save_fingerprints
-from skilljuror.skill.generated.templates import fill_template
+from skilljuror.skill.generated import fill_template
 from skilljuror.store.questions import run
 from skilljuror.store.rows import MeasureOptions
 from skilljuror.store.trials import ingest_trials, search_leaks

@@ -3,10 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from skilljuror.base import texts
 from skilljuror.measures.run_measures import step_texts
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
@@ -66,11 +63,3 @@ def test_ingesting_again_with_the_flag_fills_what_was_not_counted(tmp_path):
     ingest_logs(tmp_path / "once", [places.GOLDENS], options=MeasureOptions(count_tokens=True))
     assert shares(tmp_path / "twice") == shares(tmp_path / "once")
     assert {reason for _, reason in whole_shares(tmp_path / "once")} <= {None, "no_steps"}
-
-
-@settings(deadline=None, max_examples=20)
-@given(before=st.text(max_size=20), blank=st.sampled_from(" \t\u00a0"), after=st.text(max_size=20))
-def test_long_blanks_do_not_overflow_the_tokenizer(before, blank, after):
-    long = before + blank * (texts.LONG_BLANK + 7) + after
-    encoder = published_encoding()
-    assert abs(texts.count(long) - len(encoder.encode_ordinary(long))) <= 2

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from skilljuror.audit.gates.mutations.sites import (
     MARK,
@@ -11,7 +12,7 @@ from skilljuror.audit.gates.mutations.sites import (
     MutationTarget,
     block_around,
 )
-from skilljuror.skill.markdown.block_index import page_html
+from skilljuror.skill.markdown import PARSER
 
 _BOLD = re.compile(r"\*\*([A-Z][\w ]+)\*\*")
 _BULLET = re.compile(r"^(\s*)- (?=\S)")
@@ -169,3 +170,10 @@ def _outside(line: str, change: Callable[[str], str], *, once: bool = False) -> 
         if once and done:
             break
     return line[:start] + "".join(parts)
+
+
+def page_html(lines: Sequence[str]) -> str:
+    """Return a page as HTML."""
+    env: dict[str, Any] = {}
+    tokens = [t for t in PARSER.parse("\n".join(lines), env) if t.type != "definition"]
+    return str(PARSER.renderer.render(tokens, PARSER.options, env))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from skilljuror.audit.gates.mutations.sites import MARK, MutationSite, MutationTarget, outside_spans
-from skilljuror.skill.units.critical_tokens import critical_tokens
+from skilljuror.skill.critical_tokens import critical_tokens
 
 _NUMBER = re.compile(r"(?<![\w.:/-])(\d+)(\.\d+)?(?![\w.]*[a-zA-Z_]|\.\d)")
 _TWO_NUMBERS = re.compile(

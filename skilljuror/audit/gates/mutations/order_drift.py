@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from skilljuror.audit.gates.mutations.sites import Files, MutationSite, MutationTarget
 from skilljuror.base.skill import is_markdown
-from skilljuror.skill.generated.templates import marker_path, template_of_heading
-from skilljuror.skill.markdown.block_index import Heading, markdown_index
+from skilljuror.skill.generated import marker_path, template_of_heading
+from skilljuror.skill.markdown import Heading, markdown_index
 
 _NUMBERED = re.compile(r"\W*(?:step|phase|stage|part)?\s*\d+\b", re.IGNORECASE)
 _PROCESS = re.compile(r"\b(?:workflow|process|procedure|steps|phases|cycle|pipeline)\b", re.I)

@@ -12,9 +12,10 @@ from skilljuror.audit.gates.mutations.sites import (
     block_around,
     item_depths,
 )
+from skilljuror.audit.plans.render import can_shift, shift_line
 from skilljuror.base.skill import is_markdown
-from skilljuror.skill.generated.templates import marker_path, template_of_heading
-from skilljuror.skill.markdown.block_index import can_shift, markdown_index, shift_line
+from skilljuror.skill.generated import marker_path, template_of_heading
+from skilljuror.skill.markdown import markdown_index
 
 _ITEM = re.compile(r"^(\s*)([-*+]|\d{1,9}[.)])(\s+)(?=\S)")
 _LINK = re.compile(r"(?<!!)\[([^][\n`]+)\]\(([^()\s]+)\)")

@@ -6,17 +6,17 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import basename, dirname, join
 
-from skilljuror.audit.comparison.file_rows import FileRow, routes, rows_of
-from skilljuror.audit.gates.mutations.sites import Files, MutationSite, MutationTarget
-from skilljuror.base.skill import is_licence, is_markdown
-from skilljuror.skill.generated.templates import WRITE_OUT, announced_path, template_of_line
-from skilljuror.skill.markdown.inline_text import command_spans
-from skilljuror.skill.units.code_paths import (
+from skilljuror.audit.comparison.code_paths import (
     BundlePaths,
     commanded_paths,
     is_absolute,
     path_literals,
 )
+from skilljuror.audit.comparison.file_rows import FileRow, routes, rows_of
+from skilljuror.audit.comparison.inline_spans import command_spans
+from skilljuror.audit.gates.mutations.sites import Files, MutationSite, MutationTarget
+from skilljuror.base.skill import is_licence, is_markdown
+from skilljuror.skill.generated import WRITE_OUT, announced_path, template_of_line
 
 _DULL = "see this file for more details."
 _POINTER = "row-next"

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from skilljuror.audit.gates.mutations.sites import Files, MutationSite, MutationTarget, script_path
 from skilljuror.base.skill import Unit, is_licence, is_markdown, is_root_name
-from skilljuror.skill.markdown.block_index import anchors
+from skilljuror.skill.markdown import anchors
 
 _STEP = re.compile(r"^(\s*\d+[.)]\s+)(\S.*)$")
 _LINK = re.compile(r"(?<!!)\[[^][\n]+\]\(([^()\s]+)\)")

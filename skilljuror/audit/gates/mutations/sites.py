@@ -9,9 +9,8 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from skilljuror.base.skill import CONTENT_KINDS, Blob, Bundle, Unit, class_of, is_markdown
-from skilljuror.skill.markdown.block_index import markdown_index
-from skilljuror.skill.markdown.text_file import TextFile, read_text, write_text
-from skilljuror.skill.units.extract import units_of
+from skilljuror.skill.markdown import TextFile, markdown_index, read_text, write_text
+from skilljuror.skill.units import units_of
 
 Files = dict[str, Blob | None]  # path -> new content; None deletes the file
 

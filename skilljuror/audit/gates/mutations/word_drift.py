@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Iterator
 
+from markdown_it import MarkdownIt
+
 from skilljuror.audit.gates.mutations.sites import MARK, MutationSite, MutationTarget, outside_spans
-from skilljuror.skill.markdown.block_index import has_strike_through
 
 _DUTY = re.compile(
     r"\b(?:must|shall|should|always|never|only|ensure|avoid|required?|do not|don['’]t|need to|make sure)\b",
@@ -161,3 +162,11 @@ def _start(line: str) -> int:
 
 def _hidden(line: str, match: re.Match[str]) -> bool:
     return any(a < match.end() and match.start() < b for a, b in outside_spans(line))
+
+
+_STRIKING = MarkdownIt("commonmark").enable("strikethrough")
+
+
+def has_strike_through(source: str) -> bool:
+    """Whether a page shows a part of an inline text struck out."""
+    return "<s>" in _STRIKING.renderInline(source)

@@ -1,1 +1,0 @@
-"""Lines and markers that a plan may generate, and how they are recognised."""

@@ -1,1 +1,0 @@
-"""An index over Markdown: blocks, headings, frontmatter, inline text."""

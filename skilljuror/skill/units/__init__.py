@@ -1,1 +1,0 @@
-"""Knowledge units of a bundle."""

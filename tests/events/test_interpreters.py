@@ -1,1 +1,0 @@
-"""Which script, module or inline code a command runs."""
