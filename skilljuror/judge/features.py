@@ -1,16 +1,17 @@
-"""Features by which a text can be recognised later: names, paths, flags, numbers, settings, headings, phrases.
+"""Features by which a text can be recognised later: names, paths, flags, numbers, settings, headings, phrases, commands.
 
 A feature is a string; its weight grows with the improbability of writing it without having seen the text.
 Extraction is line by line and linear in the text.
 
     weight 3   enough alone: references/x.md, analyze_largest_component, 34648.04
     weight 2   needs a second sign: --dry-run, BASE_SHA, 4-digit numbers, "## When to Apply", a setting of two words
-               with its value ("Cut-off: 3.5" equals cut_off = 3.5)
-    weight 1   a four-word phrase, a short code span, a hyphenated word
+               with its value ("Cut-off: 3.5" equals cut_off = 3.5), a command whose flag or placeholder shows that it
+               is one ("$ berth add")
+    weight 1   a four-word phrase, a short code span, a hyphenated word, a command with a flag ("$ berth add -q")
 """
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
 
@@ -20,10 +21,12 @@ PHRASE_WORDS = 4
 """Words of a phrase."""
 SHORTEST_PHRASE = 2
 """Words of the shortest phrase that a source can offer."""
+LONGEST_COMMAND = 60
+"""Maximum words of a command to search."""
 CACHED_LINE_CHARS = 300
 """Characters of the longest line whose features are cached: many runs open the same resources."""
-ENTRY_PREFIX, HEADING_PREFIX = "name:", "## "
-"""Prefixes of the features of an entry of a listing and of a heading."""
+ENTRY_PREFIX, HEADING_PREFIX, COMMAND_PREFIX, FIELDS_PREFIX = "name:", "## ", "$ ", "together "
+"""Prefixes of the features of an entry of a listing, a heading, a command, and fields that occur together."""
 
 WeightedFeature = tuple[str, int]
 """(feature, weight)."""
@@ -134,6 +137,72 @@ def is_setting(feature: str) -> bool:
     return bool(equals) and " " in name
 
 
+# Commands, whatever their values: a program with its subcommand, and with each of its flags.
+
+_PROGRAM = re.compile(r"(?:[\w.~$-]*/)*([a-z][a-z0-9_-]{1,40}(?:\.(?:sh|py|js|ts|rb|pl))?)")
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9]+(?:[-:][a-z0-9]+)*")
+_FLAG = re.compile(r"--[A-Za-z][\w-]*|-[A-Za-z]\b")
+_PLACE = re.compile(r".{0,40}<[\w .-]+>.*|\$[A-Z{].*|\{[a-z_]+\}")
+_END = re.compile(r"&&|\|\||[;|]")
+_AROUND = "`'\"()[]{},:."
+
+
+def commands(code: str, common: Container[str]) -> Iterator[WeightedFeature]:
+    """Yield features of the commands in a piece of code, but for common programs ("$ git")."""
+    for part in _END.split(code):
+        words = part.split()[:LONGEST_COMMAND]
+        while words and (words[0] == "$" or "=" in words[0]):  # a prompt, or a variable
+            words = words[1:]
+        name, subcommand, rest = _command(words)
+        if not name or " ".join(name.split()[:2]) in common:
+            continue
+        flags = dict.fromkeys(_flags(name, rest))
+        if subcommand and (flags or any(map(_PLACE.fullmatch, rest))):
+            yield name, 2
+        yield from ((flag, 1) for flag in flags)
+
+
+def commands_on(line: str, known: Container[str], programs: Container[str]) -> Iterator[str]:
+    """Yield the known features in a line of any text, at any start of a command."""
+    words = line.split()
+    for i, word in enumerate(words):
+        program = _program(word)
+        if program not in programs:
+            continue
+        name, subcommand, rest = _command(words[i : i + LONGEST_COMMAND])
+        short = COMMAND_PREFIX + program
+        for each in ((name, short) if subcommand else (short,)) if name else ():
+            yield from (feature for feature in (each, *_flags(each, rest)) if feature in known)
+
+
+def _program(word: str) -> str:
+    match = _PROGRAM.fullmatch(word.strip(_AROUND))
+    return match.group(1) if match else ""
+
+
+def _flags(name: str, words: Iterable[str]) -> Iterator[str]:
+    matches = (_FLAG.match(word.strip(_AROUND)) for word in words)
+    return (f"{name} {match.group()}" for match in matches if match)
+
+
+def _command(words: list[str]) -> tuple[str, str, list[str]]:
+    """(feature of the program with its subcommand, subcommand, later words) of the command that begins with the
+    first word, up to the next one; ("", "", []) if it is none."""
+    program = _program(words[0]) if words else ""
+    if not program or program in STOP_WORDS:
+        return "", "", []
+    rest: list[str] = []
+    for word in words[1:]:
+        if _END.search(word) and "<" not in word:
+            rest.append(_END.split(word)[0])
+            break
+        rest.append(word)
+    subcommand = rest[0].strip(_AROUND) if rest else ""
+    if _SUBCOMMAND.fullmatch(subcommand):
+        return f"{COMMAND_PREFIX}{program} {subcommand}", subcommand, rest[1:]
+    return COMMAND_PREFIX + program, "", rest
+
+
 # Everything of a line.
 
 _MAX_TOKEN = 200
@@ -146,6 +215,7 @@ _SPAN = re.compile(r"`([^`\n]{1,80})`")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _EXTENSION = re.compile(r"[A-Za-z0-9_)-]\.[A-Za-z][A-Za-z0-9]{0,5}$")
 _DIGEST = re.compile(r"[0-9a-f]{7,64}|[0-9A-F]{7,64}")
+_INDENTED = re.compile(r"(?: {4}|\t)\s*[a-z]")
 _HUMP = re.compile(r"([a-z])([A-Z])")
 _LETTERS = re.compile(r"[a-z]{4,}")
 _COMPANY_CHARS = 300
@@ -183,6 +253,8 @@ def _extract(line: str, code: bool, common: frozenset[str]) -> Iterator[Weighted
     yield from settings(line)
     yield from names_and_numbers(line, common)
     yield from _named_numbers(line, common)
+    for piece in (line,) if code or _INDENTED.match(line) else _SPAN.findall(line):
+        yield from commands(piece, common)
 
 
 def _meaningful(words: list[str], common_pairs: frozenset[str]) -> list[bool]:
@@ -361,8 +433,11 @@ def position_of(line: str, feature: str) -> int:
         feature = feature.split()[0]
         matches = _NUMBER.finditer(line)
         return next((m.start() for m in matches if feature in dict(number_features(m.group(1)))), 0)
-    words = tokenize(feature.removeprefix(ENTRY_PREFIX))
-    pattern = r"[\W_]{1,9}".join(map(re.escape, words))
+    if feature.startswith(FIELDS_PREFIX):
+        pattern = feature.split()[1].replace("_", "[_-]")
+    else:
+        words = tokenize(feature.removeprefix(ENTRY_PREFIX))
+        pattern = r"[\W_]{1,9}".join(map(re.escape, words))
     match = re.search(pattern, line, re.IGNORECASE)
     return match.start() if match else 0
 
@@ -385,6 +460,8 @@ class FeatureIndex:
         """First words of the phrases."""
         self._vocabulary: set[str] = set()
         """First words of all features: a line without any of them has no feature."""
+        self._programs: set[str] = set()
+        """Programs of the commands."""
         self._has_numbers = False
         self._setting_values: set[str] = set()
         """Values of the settings: a number in one spelling, or the first word."""
@@ -411,6 +488,12 @@ class FeatureIndex:
                 self.weights[feature] = max(weight, self.weights.get(feature, 0))
                 self._quotes.setdefault((source, feature), line)
 
+    def add_decisive(self, source: Hashable, features: Iterable[tuple[str, str]]) -> None:
+        """Add (feature, line) pairs of decisive weight that are searched for elsewhere."""
+        for feature, line in features:
+            self.weights[feature] = DECISIVE_WEIGHT
+            self._quotes.setdefault((source, feature), line)
+
     def add_names(self, features: Sequence[str]) -> None:
         """Add names without a source, common or not; they have no weight."""
         self._skipped = self._common.difference(feature.lower() for feature in features)
@@ -422,6 +505,11 @@ class FeatureIndex:
         self._token_hits.clear()
         if feature.startswith("#"):
             self._has_numbers = True
+            return
+        if feature.startswith(COMMAND_PREFIX):
+            program = feature.split()[1]
+            self._programs.add(program)
+            self._vocabulary.update(tokenize(program)[:1])
             return
         if "=" in feature:
             self._setting_values.add(value_of(feature))
@@ -469,6 +557,8 @@ class FeatureIndex:
             yield title
         for token in tokens_of(line):
             yield from self._in_token(token)
+        if self._programs:
+            yield from commands_on(line, self.weights, self._programs)
         written = numbers(line)
         known = [
             name

@@ -279,10 +279,31 @@ def _events_by_position(
         if not 0 < len(positions) <= _MOST_OF_ID:
             file = files.get(event.file, -1) if event.file is not None else 0
             place = event.via in _MESSAGES, event.agent, event.step, file, event.line
-            positions = by_place.get(place, [])
+            positions = _naming(trajectory, by_place.get(place, []), event)
         for position in positions:
             events_at[position].append(i)
     return {position: tuple(shown) for position, shown in events_at.items()}
+
+
+def _naming(
+    trajectory: Trajectory, positions: list[TextPosition], event: ResourceEvent
+) -> list[TextPosition]:
+    """The positions whose message, or arguments of a call with a result, include the event's quote, or else its
+    resource or Skill; all if none does."""
+    written: dict[TextPosition, str] = {}
+    for step, number in positions:
+        if step < 0:
+            written[step, number] = trajectory.messages[number].text
+            continue
+        call = trajectory.steps[step].calls[number]
+        words = filter(None, (call.command, call.path, call.skill, call.pattern))
+        written[step, number] = " ".join(words) if call.result is not None else ""
+    names = event.resource.rpartition("/")[2], event.skill, event.skill.rpartition(":")[2]
+    for text in (event.quote, *names):
+        naming = [position for position in positions if text and text in written[position]]
+        if naming:
+            return naming
+    return positions
 
 
 _FOREVER = -1

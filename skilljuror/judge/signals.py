@@ -1,16 +1,18 @@
 """Signs of uptake beyond single features, and the parameters of rubrics/eru.yaml.
 
+fields       names of fields of one small passage that come back together
 restatement  words right after a run that restate its output
 artifacts    a file that a run of bundled code wrote, and a later action that uses it
 pointers     another Skill that a resource names first and that is opened next
 """
 
+import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import yaml
@@ -19,6 +21,8 @@ from msgspec import Struct
 from skilljuror.base.errors import JudgeError
 from skilljuror.base.files import data_dir
 from skilljuror.judge.features import (
+    COMMAND_PREFIX,
+    FIELDS_PREFIX,
     STOP_WORDS,
     normalised_value,
     path_features,
@@ -50,6 +54,25 @@ Proof = tuple[ContentUse, str]
 """A use, and the line of the resource or of its output that it took up."""
 
 
+class FieldRule(Struct, frozen=True):
+    """When names of fields that occur together prove their origin: the formula is in `FieldPassages`."""
+
+    enough_bits: float
+    """Bits from which they do."""
+    fewest_values: int
+    """Minimum names that occur together."""
+    most_values: int
+    """Maximum names of a passage."""
+    window: int
+    """Size, in names, of the part of an action in which they count as close."""
+    most_bits_of_a_value: float
+    """Maximum bits of one name."""
+    bits_of_an_everyday_value: float
+    """Maximum bits of a name of everybody's."""
+    everyday: frozenset[str]
+    """Such names."""
+
+
 class EruRubric(Struct, frozen=True):
     """The parameters of rubrics/eru.yaml for the tracing judge."""
 
@@ -57,6 +80,8 @@ class EruRubric(Struct, frozen=True):
     """Lower-case tokens, and values, too common to prove anything; "os." includes all names below it."""
     generic: frozenset[str]
     """Stems of any report on a run: success, done, output."""
+    fields: FieldRule
+    """When names of fields that occur together prove their origin."""
 
 
 @lru_cache(maxsize=1)
@@ -84,10 +109,217 @@ def load_rubric() -> EruRubric:
     try:
         common = {str(token).lower() for token in content["common"]}
         common |= {normalised_value(str(value)) for value in content["everyday_values"]}
+        common |= {COMMAND_PREFIX + str(name) for name in content["everyday_programs"]}
         generic = frozenset(stem(str(word).lower()) for word in content["generic"])
-        return EruRubric(frozenset(common), generic)
+        fields = dict(content["fields"])
+        everyday = frozenset(map(str, fields.pop("everyday_values")))
+        return EruRubric(frozenset(common), generic, FieldRule(**fields, everyday=everyday))
     except (KeyError, TypeError, ValueError) as error:
         raise damaged(error) from error
+
+
+# Names of fields: marked as a name, assigned a value, or in the header of a table. "the columns `lot` and `reserve`",
+# {"lot": 1, "reserve": 250}, --set lot=1 and "lot,consignor,reserve" name the same fields.
+
+MAX_PASSAGE_LINES = 12
+"""Lines of the longest passage."""
+_MAX_PASSAGES = 16
+"""A name in more passages than this is too common to select one."""
+_NAME = r"[A-Za-z][\w-]{1,40}+"
+_FIELD = re.compile(
+    rf"(?:`|\*\*)`?(?:\w{{1,40}}+\.){{0,4}}({_NAME})(?:`|\*\*)"
+    rf"|(?<![\w.$/-])[\"'`\\]{{0,2}}({_NAME})[\"'`*\\]{{0,3}} ?(?::(?![/:\w])|=(?![=>]))"
+)
+_HEAD = re.compile(rf"[\s|\"]*{_NAME}[ \"]*(?:[,|\t][ \"]*{_NAME}[ \"]*){{2,}}[|\s]*")
+_NAMES = re.compile(_NAME)
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
+
+Passage = dict[str, str]
+"""The names of a passage in order, each with its line."""
+
+
+def field_names(line: str) -> list[str]:
+    """Return the normalised names of fields on a line, in order."""
+    if _HEAD.fullmatch(line):
+        names = _NAMES.findall(line)
+    else:
+        names = [match.group(1) or match.group(2) for match in _FIELD.finditer(line)]
+    return [name.lower().replace("-", "_") for name in names]
+
+
+def passages(lines: Iterable[str]) -> Iterator[Passage]:
+    """Yield the passages of a text: each line, and each block of lines without a gap or a table."""
+    block: list[Passage] = []
+    for line in [*lines, ""]:
+        mark = _ITEM.match(line)
+        on_line = dict.fromkeys(field_names(line[mark.end() :] if mark else line), line)
+        yield on_line
+        if line.strip() and "|" not in line:
+            block.append(on_line)
+            continue
+        if len(block) <= MAX_PASSAGE_LINES:
+            joined: Passage = {}
+            for name, where in chain.from_iterable(named.items() for named in block):
+                joined.setdefault(name, where)
+            yield joined
+        block = []
+
+
+class FieldMatch(Struct, frozen=True):
+    """Names of a passage that occur together in an action."""
+
+    feature: str
+    """Feature of the passage."""
+    values: tuple[str, ...]
+    """The names, rarest first."""
+    line: str
+    """The line of the action with the rarest of them."""
+    source: str
+    """The line of the passage with the rarest of them."""
+    bits: float
+    """How improbable that is."""
+
+    @property
+    def name(self) -> str:
+        """The feature of these names alone."""
+        return FIELDS_PREFIX + " ".join(self.values)
+
+
+_NO_MATCH = FieldMatch("", (), "", "", -math.inf)
+_Window = tuple[int, dict[str, tuple[int, str]]]
+"""(names in a stretch of text, name of some passage -> (its first place in the stretch, from 0; its line))."""
+
+
+class FieldPassages:
+    """The passages of one agent's resources, and other occurrences of their names in its run.
+
+    Each name alone is too common to prove a use, but k of the m names of one passage close to each other in an
+    action are improbable: the sum of the surprise of the k names (4 bits and half a bit for each letter), less
+    log2 C(m, k), less log2 of the ways to place k names among the n of a window (fewer in the passage's order), less
+    log2 of the passages in the text, less log2 of the windows looked at so far. Names that other text of the run has
+    together do not count.
+    """
+
+    def __init__(self, rule: FieldRule) -> None:
+        self._rule = rule
+        self._passages: dict[str, Passage] = {}
+        self._passage_counts: dict[str, int] = {}
+        """Feature -> number of passages in its text."""
+        self._by_value: dict[str, list[str]] = defaultdict(list)
+        self._known: dict[str, set[str]] = defaultdict(set)
+        """Feature -> its names that other text has together."""
+        self._indexed: dict[tuple[str, ...], dict[str, Passage]] = {}
+        """Lines of a source -> its passages; cached, because every text is added first and shown later."""
+        self._looked = 0
+        """Windows of actions searched so far."""
+
+    def add(self, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Add the passages of a source; yield (feature, its first line) of each."""
+        learned = self._passages_of(lines)
+        for feature, passage in learned.items():
+            self._passage_counts[feature] = max(len(learned), self._passage_counts.get(feature, 0))
+            if feature not in self._passages:
+                self._passages[feature] = passage
+                for value in passage:
+                    self._by_value[value].append(feature)
+            yield feature, next(iter(passage.values()))
+
+    def _passages_of(self, lines: Sequence[str]) -> dict[str, Passage]:
+        key = tuple(lines)
+        if key not in self._indexed:
+            self._indexed[key] = {
+                FIELDS_PREFIX + " ".join(passage): passage
+                for passage in passages(lines)
+                if self._rule.fewest_values <= len(passage) <= self._rule.most_values
+            }
+        return self._indexed[key]
+
+    def show(self, lines: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Record a source's shown text. Return (features of its passages that can prove a use, features
+        of other passages that no longer can)."""
+        shown = self._passages_of(lines) if self._passages else {}
+        spoilt = self.said_elsewhere(lines, spare=shown)
+        return [feature for feature in shown if self._can_prove(feature)], spoilt
+
+    def said_elsewhere(self, lines: Iterable[str], *, spare: Container[str] = ()) -> list[str]:
+        """Record other text; return the passages, except `spare`, that can no longer prove a use."""
+        touched: dict[str, None] = {}
+        for window in self._windows(lines):
+            for feature in self._candidates(window):
+                if feature not in spare:
+                    self._known[feature] |= window[1].keys() & self._passages[feature].keys()
+                    touched[feature] = None
+        return [feature for feature in touched if not self._can_prove(feature)]
+
+    def used(self, lines: Iterable[str]) -> list[FieldMatch]:
+        """Return matches of passages in lines that the agent wrote."""
+        best: dict[str, FieldMatch] = {}
+        for window in self._windows(lines):
+            self._looked += 1
+            for feature in self._candidates(window):
+                match = self._match(feature, window, self._looked)
+                if match.bits >= max(self._rule.enough_bits, best.get(feature, _NO_MATCH).bits):
+                    best[feature] = match
+        return list(best.values())
+
+    def _windows(self, lines: Iterable[str]) -> Iterator[_Window]:
+        """Windows that overlap by half and have enough names of passages."""
+        if not self._passages:
+            return
+        written = [(value, line) for line in lines for value in field_names(line)]
+        half = self._rule.window // 2
+        for start in range(0, max(1, len(written) - half), half):
+            part = written[start : start + 2 * half]
+            first: dict[str, tuple[int, str]] = {}
+            for i, (value, line) in enumerate(part):
+                if value in self._by_value:
+                    first.setdefault(value, (i, line))
+            if len(first) >= self._rule.fewest_values:
+                yield len(part), first
+
+    def _candidates(self, window: _Window) -> list[str]:
+        """Passages with enough names in a window, found by names of few passages."""
+        candidates: dict[str, None] = {}
+        for value in window[1]:
+            features = self._by_value[value]
+            if len(features) <= _MAX_PASSAGES:
+                candidates.update(dict.fromkeys(features))
+        values, fewest = window[1].keys(), self._rule.fewest_values
+        return [name for name in candidates if len(values & self._passages[name]) >= fewest]
+
+    def _can_prove(self, feature: str) -> bool:
+        """Whether a complete match of a passage would prove a use."""
+        passage = self._passages[feature]
+        whole = {value: (i, line) for i, (value, line) in enumerate(passage.items())}
+        return self._match(feature, (len(whole), whole), 1).bits >= self._rule.enough_bits
+
+    def _match(self, feature: str, window: _Window, looked: int) -> FieldMatch:
+        """The most improbable combination of a passage's names in a window."""
+        rule, passage, known = self._rule, self._passages[feature], self._known.get(feature, ())
+        size, first = window
+        bits_of = {
+            value: min(
+                4 + len(value) / 2,
+                rule.bits_of_an_everyday_value
+                if value in rule.everyday
+                else rule.most_bits_of_a_value,
+            )
+            for value in passage
+            if value in first and value not in known
+        }
+        rarest_first = sorted(bits_of, key=lambda value: (-bits_of[value], value))
+        against = math.log2(self._passage_counts[feature]) + math.log2(looked)
+        best = _NO_MATCH
+        for k in range(rule.fewest_values, len(rarest_first) + 1):
+            chosen = rarest_first[:k]
+            places = [first[value][0] for value in passage if value in chosen]
+            ways = math.comb if places == sorted(places) else math.perm
+            bits = sum(bits_of[value] for value in chosen) - against
+            bits -= math.log2(math.comb(len(passage), k)) + math.log2(ways(max(size, k), k))
+            if bits > best.bits:
+                line, source = first[rarest_first[0]][1], passage[rarest_first[0]]
+                best = FieldMatch(feature, tuple(chosen), line, source, bits)
+        return best
 
 
 # Restatement of the output of a run. Texts about one subject share words, so it needs one sentence that has, of one

@@ -1,7 +1,7 @@
 """The tracing judge: prove uptake without a model by quotes of the resource and of the action.
 
 An event counts as taken up if content that only its resource showed is in a later action of the same agent:
-features of the text (features.py), outputs restated, files of bundled code that are used,
+features of the text (features.py), fields that occur together, outputs restated, files of bundled code that are used,
 and pointers to other Skills (signals.py). Calls of one step need weight 3, calls and words of one step 4. The label is `yes` with both quotes; `no` if the access failed, or no name of a listing was used;
 `unknown` if the resource offered nothing distinctive, was not shown, was shown but not seen again (agents also follow
 a text without repeating it), only shared content was used, or the log ends. Rules, limits and boundary cases:
@@ -43,6 +43,7 @@ from skilljuror.judge.shown import (
 from skilljuror.judge.signals import (
     ContentUse,
     EruRubric,
+    FieldPassages,
     RestatementDetector,
     ScriptRuns,
     SkillPointers,
@@ -180,6 +181,7 @@ class AgentTrace:
         self.pointers = SkillPointers(
             self._word(i) for i in range(len(shown.events)) if self._opens_skill(i)
         )
+        self._fields = FieldPassages(rubric.fields)
         self._shown = shown
         self._ownership = ContentOwnership(self._same_resource)
         self._last_failed = False
@@ -233,6 +235,8 @@ class AgentTrace:
                 continue
             listing = self._is_listing(portion.events)
             self.features.add_source(portion.events, portion.lines, listing=listing)
+            if not listing:
+                self.features.add_decisive(portion.events, self._fields.add(portion.lines))
         for i in self._runs_at(entry):
             script = self.events[i].resource.rpartition("/")[2]
             command = self._shown.command_lines(entry.position)
@@ -262,7 +266,10 @@ class AgentTrace:
             else:
                 own = {self._word(i) for i in portion.events}
                 self.pointers.shown(portion.events, own, portion.lines, entry.step)
-                self._show(portion.events, portion.lines, hits, entry.step)
+                provable, spoilt = self._fields.show(portion.lines)
+                self._ownership.said_elsewhere(spoilt)
+                offered = hits | {passage: passage for passage in provable}
+                self._show(portion.events, portion.lines, offered, entry.step)
 
     def _replay_other_text(
         self, entry: ContextText, lines: tuple[str, ...], hits: dict[str, str]
@@ -271,14 +278,16 @@ class AgentTrace:
         if entry.prompt or entry.position[0] >= 0:
             self.pointers.said(lines)
         if entry.summary:
+            self._fields.said_elsewhere(lines, spare=self._ownership.owner)
             self._ownership.summarised(hits)
-        else:
-            self._ownership.said_elsewhere(hits, survives=entry.survives)
+            return
+        spoilt = self._fields.said_elsewhere(lines)
+        self._ownership.said_elsewhere([*hits, *spoilt], survives=entry.survives)
 
     def _show(
         self, group: EventGroup, lines: tuple[str, ...], features: Mapping[str, str], step: int
     ) -> None:
-        """Record the features of shown lines, each with its line."""
+        """Record the features of shown lines, each with its line; a passage is its own line."""
         own = [feature for feature in features if self.features.offers(group, feature)]
         self._ownership.said_elsewhere(features.keys() - set(own))
         self._ownership.shown(group, own, step, features, lines)
@@ -298,7 +307,16 @@ class AgentTrace:
         hits = self.features.find(lines)
         self.restatements.act(action, self._clock)
         self.script_runs.act(action, self._clock, hits)
-        owned, contested = self._ownership.used(hits)
+        matches = self._fields.used(lines) if action.call else ()
+        passages = {match.feature: match for match in matches}
+        owned, contested = self._ownership.used([*hits, *passages])
+        spoilt = self._fields.said_elsewhere(lines, spare=self._ownership.owner)
+        self._ownership.said_elsewhere(spoilt)
+        for match in passages.values():
+            if match.feature in owned:
+                group = owned.pop(match.feature)
+                self.features.add_decisive(group, [(match.name, match.source)])
+                owned[match.name], hits[match.name] = group, match.line
         weights = self.features.weights
         for group, features in _by_owner(owned):
             features.sort(key=lambda name: (-weights[name], name))

@@ -70,22 +70,6 @@ def is_gone(path: str) -> bool:
     return False
 
 
-def with_content(path: str, facts: FileFacts) -> FileFacts:
-    """Add a digest of the file's content, or of all files of a folder."""
-    place = path_of(path)
-    if facts.content is not None and (":" in facts.content or not place.is_dir()):
-        return facts
-    digest = hashlib.sha256()
-    try:
-        for file in _files_below(str(place)) if facts.content is not None else [str(place)]:
-            with Path(file).open("rb") as data:
-                digest.update(hashlib.file_digest(data, "sha256").digest())
-    except OSError:
-        return facts
-    tree = "" if facts.content is None else f"{facts.content}:"
-    return facts._replace(content=tree + digest.hexdigest())
-
-
 def _tree_facts(folder: str, status: os.stat_result) -> FileFacts:
     size, latest = 0, status.st_mtime_ns
     digest = hashlib.sha256()

@@ -4,7 +4,8 @@ from functools import lru_cache
 
 import pytest
 
-from benchmarks.uptake import LABELS, compare, foreign, rate_ends, rows_by_run
+from benchmarks.uptake import LABELS, compare, foreign, main, rate_ends, rows_by_run
+from skilljuror.measures.agreement import agreement
 
 pytestmark = [
     pytest.mark.shared,
@@ -31,8 +32,16 @@ def test_a_yes_is_worth_its_name():
 
 def test_most_uptake_is_found_and_a_false_yes_is_rare():
     pairs = [(label, judged) for label, judged in compared() if judged == "yes"]
-    assert sum(label == "yes" for label, _ in pairs) >= 28
+    assert sum(label == "yes" for label, _ in pairs) >= 29
     assert sum(label != "yes" for label, _ in pairs) <= 0.02 * len(pairs)
+
+
+def test_what_is_decided_is_decided_as_the_readings_do():
+    labels, judged = zip(*(pair for pair in compared() if pair[1] != "unknown"), strict=True)
+    made = agreement(labels, judged)
+    assert made.observed is not None
+    assert made.observed >= 0.9
+    assert len(labels) >= len(compared()) / 2
 
 
 def test_the_rate_of_the_readings_lies_between_the_two_ends_of_the_judges():
@@ -43,8 +52,27 @@ def test_the_rate_of_the_readings_lies_between_the_two_ends_of_the_judges():
     assert low < yes / (yes + no) < high
 
 
+def test_a_use_not_seen_again_is_never_called_a_no():
+    again = [one.verdict.label for one in compare() if one.verdict and
+             one.verdict.category == "not_seen_again"]  # fmt: skip
+    assert again
+    assert set(again) == {"unknown"}
+
+
+def test_no_and_unknown_rows_hardly_ever_become_yes():
+    others = [judged for label, judged in compared() if label != "yes"]
+    assert others.count("yes") <= 1 < len(others)
+
+
 def test_foreign_content_is_hardly_ever_taken_up():
     paths = [LABELS.parents[2] / path for path in rows_by_run()]
     found = [verdict.label for _, verdict in foreign(paths, times=1)]
     assert len(found) >= 20
     assert found.count("yes") / len(found) <= 0.05
+
+
+def test_the_comparison_is_printed(capsys):
+    assert main(["--verbose"]) == 0
+    printed = capsys.readouterr().out
+    assert "kappa" in printed
+    assert "not_seen_again" in printed
