@@ -6,6 +6,7 @@ Two witnesses: what commands name, and what outputs show.
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,7 +30,7 @@ from skilljuror.events.catalog import (
     bare_skill_name,
     discover_catalog,
 )
-from skilljuror.events.context import AnalysedCall, RunContext, build_run_context
+from skilljuror.events.context import MOST_ACCESSES, AnalysedCall, RunContext, build_run_context
 from skilljuror.events.evidence import (
     DISAGREE,
     CallOutput,
@@ -50,6 +51,9 @@ from skilljuror.events.evidence import (
     utf8_size,
 )
 
+_HIGHEST_LINE = 2**31 - 1
+"""Maximum line number."""
+_CUT = f"the call names too many files; only the first {MOST_ACCESSES} are followed"
 _UNREAD = "the shell command is not understood to its end; what follows is left to its output"
 
 Position = tuple[int, int, int, int]
@@ -89,7 +93,10 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
         sharers.setdefault(id(analysed.result), []).append(analysed)
     for analysed in run.analysed_calls:
         together = sharers[id(analysed.result)] if analysed.result is not None else [analysed]
-        placed += _call_events(analysed, run, together)
+        of_call = list(islice(_call_events(analysed, run, together), MOST_ACCESSES + 1))
+        placed += of_call[:MOST_ACCESSES]
+        if len(of_call) > MOST_ACCESSES:
+            run.cut.add(analysed.call.line)
         analysed.cached_output = None
     ordered = _ordered(placed)
     events = tuple(
@@ -98,8 +105,13 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
     )
     given = manifest if manifest is not None and manifest.known else _discovered(run, events)
     unknown = tuple(unknown_tools(trajectory, ordered, run))
-    warnings = tuple(f"at {line}: {_UNREAD}" for line in sorted(run.unread))
-    return Attribution(events, given, unknown, warnings)
+    warnings = sorted([
+        *((line, _CUT) for line in run.cut),
+        *((line, _UNREAD) for line in run.unread),
+    ])
+    return Attribution(
+        events, given, unknown, tuple(f"at {line}: {text}" for line, text in warnings)
+    )
 
 
 def _ordered(placed: Sequence[Placed]) -> list[Placed]:
@@ -139,6 +151,8 @@ def _event(  # noqa: PLR0913
         file, line, agent, step, call, call_id = of.file, of.line, of.agent, of.step, -1, None
     skill, resource = key = location.skill, location.resource
     lines, size = evidence.lines, evidence.size
+    if lines and any(not 0 < first <= last <= _HIGHEST_LINE for first, last in lines):
+        lines = None
     indexed = run.line_index.files.get(key)
     if indexed is not None and lines and evidence.exposed != "none":
         size = indexed.size(lines)
@@ -411,7 +425,7 @@ def _tree(message: Message, run: RunContext) -> Iterator[Placed]:
     """A tree of the workspace discloses the names of a Skill's files."""
     if "SKILL.md" not in message.text:
         return
-    entries = {line.strip(" │├└─|`-+/\t") for line in message.text.splitlines()}
+    entries = {line.strip(" │├└─|`-+/\t") for line in message.text[:400_000].splitlines()}
     for bare in sorted(run.catalog.names.keys() & entries):
         location = replace(_skill_root(bare, run), resource=".")
         evidence = ReadEvidence("none", None, ok=True, witness="content", note=_NAMES_ONLY)
@@ -593,6 +607,7 @@ _NO_READ = re.compile(
 )
 """Differences, and screens of other agents: the agent did not read the file itself. Real logs of
 agents that develop a Skill (agentv, read with a bundle) need it."""
+_LONGEST_COMMAND = 4000
 _LEAST_SHARE = 2 / 3
 """Minimum share of an output's non-blank lines that come from resources. Documents, code and reports
 quote a Skill, and files written from its template share its lines, but are not the resource; a copy
@@ -607,7 +622,7 @@ def _unclaimed_reads(
     reads = action in {"shell", "python", "poll", "read", "other"}
     if not reads or not run.line_index.files or len(output.lines) < 2:
         return
-    if _NO_READ.search(analysed.call.command or ""):
+    if _NO_READ.search((analysed.call.command or "")[:_LONGEST_COMMAND]):
         return
     matches = run.line_index.matches(output.text_lines)
     explained = {resolved.key for call in together for resolved in call.resolved_accesses}
@@ -641,6 +656,8 @@ def _unclaimed_reads(
 # Tools of which nobody knows what they do.
 
 
+_LONGEST_TEXT = 400_000
+"""Characters of a call or an answer to search for paths."""
 _PATH = re.compile(r"[^\s\"'`<>|;,(){}\[\]=$\\]{1,500}")
 
 
@@ -674,7 +691,7 @@ def _named_places(text: str, analysed: AnalysedCall, run: RunContext) -> Iterato
     """Files and folders of known Skills that a text names by their paths."""
     if not run.catalog.named_in(text):
         return
-    for token in set(_PATH.findall(text)):
+    for token in set(_PATH.findall(text[:_LONGEST_TEXT])):
         path = join(analysed.call.workdir or run.cwd, expand_home(token.rstrip(".:"), None))
         place = run.catalog.locate(path)
         if place and place.skill and bare_skill_name(place.skill) in run.catalog.names:

@@ -217,6 +217,7 @@ class SkillCatalog(Struct):
 
 _BASE_DIRECTORY = re.compile(r"Base directory for this skill: ([^\n]{1,1000})")
 _PATH_STOPS = frozenset(" \t\n\r'\"`()<>[]{},;|*")
+_LONGEST_MESSAGE = 400_000
 
 
 def discover_catalog(trajectory: Trajectory, manifest: SkillManifest | None) -> SkillCatalog:
@@ -232,7 +233,7 @@ def discover_catalog(trajectory: Trajectory, manifest: SkillManifest | None) -> 
         if message.kind == "skill_body":
             _add_body(catalog, message)
         elif by_prompt and message.agent == "main" and message.kind in {"skill_listing", "system", "prompt"}:  # fmt: skip
-            for path in _skill_files(message.text):
+            for path in _skill_files(message.text[:_LONGEST_MESSAGE]):
                 _add_skill_file(catalog, path)
     return catalog
 
@@ -345,6 +346,10 @@ class FileCopies(Struct):
 
     def _original(self, path: str) -> str | None:
         """Original of a copy, or of a file in a copied folder."""
-        copies = [at for at in self.originals if f"{path}/".startswith(f"{at}/")]
-        copy = max(copies, key=len, default=None)
-        return None if copy is None else normalised(self.originals[copy] + path[len(copy) :])
+        below, at = "", path
+        while at:
+            if at in self.originals:
+                return normalised(f"{self.originals[at]}/{below}") if below else self.originals[at]
+            below = f"{name_of(at)}/{below}" if below else name_of(at)
+            at = folder_of(at) if at != "/" else ""
+        return None

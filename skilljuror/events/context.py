@@ -35,13 +35,7 @@ from skilljuror.events.catalog import (
     SkillCatalog,
     bare_skill_name,
 )
-from skilljuror.events.commands import (
-    UNCERTAIN,
-    Shell,
-    accesses_of_script,
-    patch_accesses,
-    python_accesses,
-)
+from skilljuror.events.commands import Shell, patch_accesses
 from skilljuror.events.evidence import (
     CallOutput,
     LineIndex,
@@ -52,9 +46,13 @@ from skilljuror.events.evidence import (
     output_text,
     segment_output,
 )
+from skilljuror.events.python_calls import UNCERTAIN, accesses_of_script, python_accesses
 
 MAX_COMMAND = 300_000
 """Maximum characters of a command or code."""
+MOST_ACCESSES = 256
+"""Maximum accesses of one call, and resources that they resolve to; real calls have up to about
+twenty."""
 _LONGEST_PATH = 1000
 _PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file",
                    "relative_path")  # fmt: skip
@@ -76,6 +74,8 @@ class AccessResolver(Struct):
     """Path of a script written by the agent -> resources that it touches when run."""
     shell_folders: dict[str, str] = field(default_factory=dict)
     """Persistent shell -> its current folder inside a bundle."""
+    cut: set[int] = field(default_factory=set)
+    """Lines of calls with too many accesses."""
     unread: set[int] = field(default_factory=set)
     """Lines of calls whose shell text was not understood to its end."""
 
@@ -84,10 +84,14 @@ class AccessResolver(Struct):
         accesses = self._accesses(call, agent)
         if call.result is not None and "Shell cwd was reset to" in call.result.text[-500:]:
             self.shell_folders.pop(agent, None)
-        return self.resolve(accesses), accesses
+        if len(accesses) > MOST_ACCESSES:
+            self.cut.add(call.line)
+            accesses = accesses[:MOST_ACCESSES]
+        return self.resolve(accesses, call.line), accesses
 
-    def resolve(self, accesses: list[Access]) -> list[ResolvedAccess]:
-        """Return accesses that are resources, and remember writes and copies."""
+    def resolve(self, accesses: list[Access], line: int) -> list[ResolvedAccess]:
+        """Return accesses that are resources, and remember writes and copies. `line` is the call's
+        line in the log."""
         resolved: list[ResolvedAccess] = []
         for access in accesses:
             for location in self._locations(access):
@@ -99,7 +103,10 @@ class AccessResolver(Struct):
             elif access.kind in {"write", "edit"}:
                 self._remember(access)
                 resolved += self._mentions(access, len(resolved))
-        return resolved
+            if len(resolved) > MOST_ACCESSES:
+                self.cut.add(line)
+                break
+        return resolved[:MOST_ACCESSES]
 
     # From a call to its accesses.
 
@@ -249,10 +256,12 @@ class AccessResolver(Struct):
         elif ending == "py":
             touched = accesses_of_script(text, access.path, self.home)
         places = [
-            ResolvedAccess(inner, place, 0) for inner in touched for place in self._locations(inner)
+            ResolvedAccess(inner, place, 0)
+            for inner in touched[:MOST_ACCESSES]
+            for place in self._locations(inner)
         ]
         if places:
-            self.scripts[access.path] = places
+            self.scripts[access.path] = places[:MOST_ACCESSES]
 
 
 def typed_text(call: ToolCall) -> str:
@@ -261,6 +270,8 @@ def typed_text(call: ToolCall) -> str:
     return given.strip() if isinstance(given, str) else ""
 
 
+_LONGEST_RESULT = 400_000
+"""Maximum characters of a result to search for a base directory."""
 _BASE_DIRECTORY = re.compile(
     r"^\**Base directory(?: for this skill)?\**: (?:file://)?([^\n]{1,1000})", re.MULTILINE
 )
@@ -319,6 +330,8 @@ class RunContext(Struct):
     """Texts of resources, from the manifest or the log."""
     unread: set[int] = field(default_factory=set)
     """Lines of calls whose shell text was not understood to its end."""
+    cut: set[int] = field(default_factory=set)
+    """Lines of calls with too many resources."""
 
 
 def build_run_context(
@@ -343,17 +356,19 @@ def build_run_context(
     _read_calls(trajectory, run)
     if not catalog.known:
         _learn(run)
-        resolver = AccessResolver(catalog, run.cwd, trajectory.home, FileCopies(catalog))
+        copies = FileCopies(catalog)
+        resolver = AccessResolver(catalog, run.cwd, trajectory.home, copies, cut=run.cut)
         for analysed in run.analysed_calls:
             if analysed.accesses:
-                analysed.resolved_accesses = resolver.resolve(analysed.accesses)
+                analysed.resolved_accesses = resolver.resolve(analysed.accesses, analysed.call.line)
     return run
 
 
 def _read_calls(trajectory: Trajectory, run: RunContext) -> None:
     resolver = AccessResolver(
         run.catalog, run.cwd, trajectory.home, FileCopies(run.catalog),
-        keeps_folder=trajectory.traits.keeps_folder, unread=run.unread,
+        keeps_folder=trajectory.traits.keeps_folder, cut=run.cut,
+        unread=run.unread,
     )  # fmt: skip
     running: dict[tuple[str, str], AnalysedCall] = {}
     for step in trajectory.steps:
@@ -394,7 +409,7 @@ def _answered_calls(step: Step) -> Iterator[tuple[ToolCall, ToolResult | None]]:
 
 def _learn_skill(name: str, result: ToolResult | None, catalog: SkillCatalog) -> None:
     """Add a Skill loaded by a tool, with its location if the answer has it."""
-    text = result.text if result else ""
+    text = result.text[:_LONGEST_RESULT] if result else ""
     base = _BASE_DIRECTORY.search(text) if "Base directory" in text else None
     folder = base[1].strip().rstrip("/") if base else ""
     if absolute(folder) and name_of(folder) == bare_skill_name(name):

@@ -647,6 +647,9 @@ def _numbered(result: ToolResult, count: int, asked: LineSelection) -> tuple[Exp
 
 # Segments.
 
+_LONGEST_OUTPUT = 20_000
+"""Maximum lines of an output to search for known texts."""
+
 Segment = tuple[str, ...]
 Segments = dict[int, Segment]
 """Order of a resolved access -> lines that are surely its own; other accesses share the output."""
@@ -714,7 +717,7 @@ def _by_known_texts(
 ) -> Segments:
     """If all texts but one are known, the rest of the output belongs to that one."""
     unknown = [read for read in reads if read.key not in line_index.files]
-    if len(unknown) != 1:
+    if len(unknown) != 1 or len(lines) > _LONGEST_OUTPUT:
         return {}
     taken: set[int] = set()
     text = TextLines.of(lines)
