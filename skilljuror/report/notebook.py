@@ -37,7 +37,7 @@ _VALUES = """
 SELECT trial, value FROM measures WHERE metric = $metric AND key = $key AND value IS NOT NULL
 """
 _TABLES = """
-SELECT table_name AS "table", 'table' AS kind, comment FROM duckdb_tables() WHERE NOT internal
+SELECT table_name AS "table", 'table' AS kind, comment FROM duckdb_tables() WHERE NOT internal AND NOT temporary
 UNION ALL
 SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal
 ORDER BY kind, "table"
