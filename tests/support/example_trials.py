@@ -12,7 +12,7 @@ from tests.support.places import EXAMPLES, ROOT
 
 TASKS = sorted(path.parent for path in EXAMPLES.glob("tasks/*/task.toml"))
 SETS = sorted(path for path in EXAMPLES.glob("skills/*") if path.is_dir())
-AGENT = ROOT / "skilljuror" / "harness" / "agents" / "scripted.py"
+AGENT = ROOT / "skilljuror" / "harness" / "scripted.py"
 
 
 class Trial:
