@@ -35,7 +35,13 @@ from skilljuror.events.catalog import (
     SkillCatalog,
     bare_skill_name,
 )
-from skilljuror.events.commands import Shell, patch_accesses
+from skilljuror.events.commands import (
+    UNCERTAIN,
+    Shell,
+    accesses_of_script,
+    patch_accesses,
+    python_accesses,
+)
 from skilljuror.events.evidence import (
     CallOutput,
     LineIndex,
@@ -46,7 +52,6 @@ from skilljuror.events.evidence import (
     output_text,
     segment_output,
 )
-from skilljuror.events.python_calls import UNCERTAIN, accesses_of_script, python_accesses
 
 MAX_COMMAND = 300_000
 """Maximum characters of a command or code."""
