@@ -147,22 +147,24 @@ class Reader:
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, target: str = "") -> None:
         self._connection = connection
         self._target = target
-        self._asked = 0
+        self._statements = 0
         self.path = path
         """The database file."""
 
     def rows(self, sql: str, params: Params = None) -> QueryResult:
         """Run one statement with bound parameters. Raises QueryError, and StoreError for a damaged file."""
-        with self._cursor(sql) as cursor:
-            cursor.execute(sql, dict(params) if params else None)
-            if not cursor.description:
+        with self._statement(sql) as connection:
+            connection.execute(sql, dict(params) if params else None)
+            if not connection.description:
                 raise _no_rows()
-            return QueryResult(tuple(name for name, *_ in cursor.description), cursor.fetchall())
+            return QueryResult(
+                tuple(name for name, *_ in connection.description), connection.fetchall()
+            )
 
     def frame(self, sql: str, params: Params = None) -> "pd.DataFrame":
         """Return the same rows as a pandas DataFrame. Raises as `rows`."""
-        with self._cursor(sql) as cursor:
-            relation = cursor.sql(sql, params=dict(params) if params else None)
+        with self._statement(sql) as connection:
+            relation = connection.sql(sql, params=dict(params) if params else None)
             if relation is None:
                 raise _no_rows()
             answer: pd.DataFrame = relation.df()
@@ -170,8 +172,8 @@ class Reader:
 
     def to_parquet(self, sql: str, params: Params = None) -> int:
         """Write the rows of a query to `target` as Parquet, and return their number. Raises as `rows`."""
-        with self._cursor(sql) as cursor:
-            if cursor.extract_statements(sql)[0].type != duckdb.StatementType.SELECT:
+        with self._statement(sql) as connection:
+            if connection.extract_statements(sql)[0].type != duckdb.StatementType.SELECT:
                 raise QueryError("only a SELECT statement can be written as Parquet; write one")
             text = sql.encode()
             tokens = [at for at, kind in duckdb.tokenize(sql) if kind != duckdb.token_type.comment]
@@ -181,20 +183,20 @@ class Reader:
                 f"COPY (\n{text.decode()}\n) TO {quoted(self._target)}"
                 " (FORMAT parquet, USE_TMP_FILE false)"
             )
-            ((count,),) = cursor.execute(copy, dict(params) if params else None).fetchall()
+            ((count,),) = connection.execute(copy, dict(params) if params else None).fetchall()
             return int(count)
 
     @contextmanager
-    def _cursor(self, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
-        """The connection, for one statement: of several, DuckDB would run all and return only the last answer.
+    def _statement(self, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The connection, ready for one statement: of several, DuckDB would run all and return only the last answer.
 
-        Nearly every question asks which trials are contaminated, and planning that view takes DuckDB longer than
-        the rest, so from the second question on it is a table of the connection."""
+        Nearly every question asks which trials are contaminated. DuckDB needs longer to plan that view than for all
+        else, so from the second statement on it is a temporary table."""
         connection = self._connection
         try:
             with duckdb_interrupts_raised():
-                self._asked += 1
-                if self._asked == 2:
+                self._statements += 1
+                if self._statements == 2:
                     connection.execute("CREATE TEMP TABLE contaminations AS FROM contaminations")
                 count = len(connection.extract_statements(sql))
                 if count == 0:

@@ -9,7 +9,6 @@ import msgspec
 
 from skilljuror.audit.comparison.code_paths import announced_files
 from skilljuror.base.build import FileDigest, GateVerdict, PdWorth, VariantManifest
-from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, read_rows
 from skilljuror.base.skill import Blob, Bundle, MappedUnit, Plan, resource_class
 from skilljuror.base.study import TrialRecord
@@ -94,14 +93,6 @@ def _tokens(blob: Blob) -> int:
 
 def plan_to_json(plan: Plan) -> Any:
     return msgspec.json.decode(msgspec.json.encode(plan))
-
-
-def plan_from_json(value: Any) -> Plan:
-    """Convert JSON values to a plan. Raises StudyError for an invalid one."""
-    try:
-        return msgspec.convert(value, Plan)
-    except msgspec.ValidationError as error:
-        raise StudyError(f"invalid plan in the build record: {error}; build it again") from error
 
 
 NOTHING_OFFERED = SkillManifest()  # the manifest of the no-skill arm
