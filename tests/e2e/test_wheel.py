@@ -1,6 +1,7 @@
 """The built wheel works outside the checkout, its packaged data included."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,9 +14,11 @@ from tests.support.places import ROOT
 
 
 def run(*words, cwd):
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        list(map(str, words)), cwd=cwd, capture_output=True, text=True, timeout=600, check=False
-    )
+        list(map(str, words)), cwd=cwd, env=env, capture_output=True, text=True, timeout=600,
+        check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -18,7 +18,6 @@ OPTIONS = {
     "program": str(HARBOR), "environment": "tests.support.process_environment:ProcessEnvironment",
 }  # fmt: skip
 """Options of the harness by which trials need no engine."""
-os.environ["PYTHONPATH"] = str(ROOT)  # Harbor's Python finds that environment here
 WANTED = "harbor>=0.24,<0.26"
 NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 12))"
 
@@ -69,6 +68,9 @@ def make():
         if done.returncode:
             shutil.rmtree(FOLDER, ignore_errors=True)
             return f"{command[0]} failed: {(done.stderr.strip().splitlines() or [''])[-1]}"
+    # Harbor's Python finds the environment of `OPTIONS` here, and no other program does.
+    packages = next((FOLDER / "lib").glob("python3*/site-packages"))
+    (packages / "tests_of_skilljuror.pth").write_text(f"{ROOT}\n", encoding="utf-8")
     return None
 
 
