@@ -78,6 +78,23 @@ def match_units(
     numbered headings by title, neighbouring units with equal words whatever their markup. Of the rest, pairs of one family with a word similarity of at least `ALIKE` are taken best first; equal critical tokens break
     ties. Units of one or two words, one of them changed, are paired only below one heading. (transforms §5.2)
     """
+    matching = match_texts(parent, variant, normaliser)
+    missing, added = matching.missing, matching.added
+    alike = list(_brief_opposites(missing, added))
+    alike += _shortened(missing, added)
+    paired = {id(unit) for pair in alike for unit in (pair.before, pair.after)}
+    missing, added = (
+        [unit for unit in side if id(unit) not in paired] for side in (missing, added)
+    )
+    return UnitMatching(
+        matching.same, [*matching.alike, *alike], missing, added, matching.regrouped
+    )
+
+
+def match_texts(
+    parent: Sequence[Unit], variant: Sequence[Unit], normaliser: TextNormaliser
+) -> UnitMatching:
+    """As `match_units`, without the last two rounds, whose cost is the product of what is left."""
     old, new = _keyed(parent, normaliser), _keyed(variant, normaliser)
     same: list[tuple[Unit, Unit]] = []
     for width in range(_WIDTHS):
@@ -90,12 +107,6 @@ def match_units(
     done |= {id(unit) for pair in by_key for unit in (pair.before, pair.after)}
     old, new = ([item for item in side if id(item.unit) not in done] for side in (old, new))
     alike, missing, added = _fuzzy(old, new, normaliser)
-    alike += _brief_opposites(missing, added)
-    alike += _shortened(missing, added)
-    paired = {id(unit) for pair in alike for unit in (pair.before, pair.after)}
-    missing, added = (
-        [unit for unit in side if id(unit) not in paired] for side in (missing, added)
-    )
     return UnitMatching(same, [*by_key, *alike], missing, added, regrouped)
 
 

@@ -1,0 +1,587 @@
+"""The verdict on an edit: what a maintainer wants to be told before a change of a Skill is merged.
+
+Policy `edited`, for pull requests. Red (severity high): in a text that otherwise stands where it stood, a changed
+number, comparison, negation, permission, name or argument; a duty that no text holds any more; a file gone, or a link
+or step number left behind, that something still leads to; a security finding in new text. Yellow (medium): the same
+changes where the section around them was rewritten, reworded duties, lost statements. Told (low): what moved and what
+was added. Additions never fail.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from posixpath import basename, dirname, join, normpath
+from typing import NamedTuple
+
+from skilljuror.audit.comparison.same_words import plain_words
+from skilljuror.audit.edits import Change, Edit, Edits, edits_between, words_of
+from skilljuror.audit.gates.findings import cut_text
+from skilljuror.audit.gates.hygiene import HygieneGate
+from skilljuror.audit.gates.security import SecurityGate
+from skilljuror.base.build import Finding, FindingSeverity, GateResult
+from skilljuror.base.skill import Bundle, Unit, is_licence, is_root_name
+from skilljuror.skill.units import LINK_ARROW, units_of
+
+
+class EditRule(NamedTuple):
+    """What a finding of a rule says, and how bad it is in a section that otherwise stands."""
+
+    severity: FindingSeverity
+    what: str
+    fix: str
+
+
+_RESTORE = "restore it, or accept the change"
+EDIT_RULES: dict[str, EditRule] = {
+    "edit.number": EditRule("high", "a number changed", _RESTORE),
+    "edit.unit": EditRule("high", "a unit changed", _RESTORE),
+    "edit.comparator": EditRule("high", "a comparison changed", _RESTORE),
+    "edit.default": EditRule("high", "a default changed", _RESTORE),
+    "edit.negation": EditRule("high", "a negation came or went", _RESTORE),
+    "edit.opposite": EditRule("high", "a word became its opposite", _RESTORE),
+    "edit.permission": EditRule("high", "a duty became a permission, or the reverse", _RESTORE),
+    "edit.tools": EditRule("high", "the tools that the Skill may use changed", _RESTORE),
+    "edit.name": EditRule("high", "a name in code changed", _RESTORE),
+    "edit.argument": EditRule("high", "an argument in code changed", _RESTORE),
+    "edit.duty-lost": EditRule("high", "a duty is gone", _RESTORE),
+    "edit.file-gone": EditRule("high", "a file is gone that text still leads to", "restore it, or remove what leads there"),
+    "edit.emptied": EditRule("high", "most of the Skill is gone", _RESTORE),
+    "edit.link": EditRule("high", "a new link leads nowhere", "correct the link"),
+    "edit.anchor": EditRule("medium", "a new anchor leads nowhere", "correct the link"),
+    "edit.pointer": EditRule("medium", "a step or section number leads elsewhere now", "write the new number"),
+    "edit.left-behind": EditRule("high", "an old name is left where others were renamed", "rename it too"),
+    "edit.modal": EditRule("medium", "a duty became stronger or weaker", _RESTORE),
+    "edit.quantifier": EditRule("medium", "all became some, or the reverse", _RESTORE),
+    "edit.conjunction": EditRule("medium", "and became or, or the reverse", _RESTORE),
+    "edit.condition": EditRule("medium", "a condition came or went", _RESTORE),
+    "edit.agent": EditRule("medium", "the user became the agent, or the reverse", _RESTORE),
+    "edit.path": EditRule("medium", "a path changed", _RESTORE),
+    "edit.order": EditRule("medium", "text changed places with its neighbours", _RESTORE),
+    "edit.nesting": EditRule("medium", "an item or heading is at another level", _RESTORE),
+    "edit.context": EditRule("medium", "text stands below another heading that was there before", _RESTORE),
+    "edit.target": EditRule("medium", "a link leads elsewhere", _RESTORE),
+    "edit.row": EditRule("medium", "a table row was reworded", _RESTORE),
+    "edit.duty": EditRule("medium", "a duty was reworded", _RESTORE),
+    "edit.lost": EditRule("medium", "text is gone", _RESTORE),
+    "edit.script": EditRule("medium", "a file without text changed", _RESTORE),
+    "edit.renamed": EditRule("low", "renamed throughout", ""),
+    "edit.reworded": EditRule("info", "text was reworded", ""),
+    "edit.moved": EditRule("low", "text moved", ""),
+    "edit.added": EditRule("low", "text was added", ""),
+}  # fmt: skip
+"""Rule id -> rule, worst first."""
+
+_SERIOUS = frozenset({
+    "number", "unit", "comparator", "default", "negation", "opposite", "permission", "name", "argument",
+})  # fmt: skip
+_TOLD_BY_NAME = frozenset({"modal", "quantifier", "conjunction", "condition", "agent", "path"})
+_OFTEN = 2  # texts with one replacement from which it is a renaming
+_NEAR = 3  # texts on each side of one that are its surroundings
+_STANDS = 0.8  # share of the surroundings that is unchanged where a section stands
+_OWN = 0.4  # share of them that the text has itself, not the ones around it
+_HELD = 0.6  # share of a duty's words in a text after that holds it
+_EMPTIED = 0.5  # share of the words of a Skill, at most, that an emptied one has
+_STRICT_DUTY = re.compile(
+    r"\b(?:must|never|always|mandatory|forbidden|prohibited|shall|do not|don['’]t)\b",
+    re.IGNORECASE,
+)
+_FORBIDDING = re.compile(r"\b(?:never|not|no|nor|none|without|avoid|forbidden|prohibited)\b|n['’]t\b", re.IGNORECASE)
+_OBLIGING = re.compile(
+    r"\b(?:must|shall|should|always|never|not|no|only|required?s?|mandatory|ensure|verify|need|avoid|without)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”")
+_STOP = frozenset(
+    "a an the and or of to in on for with by at from as is are be it its this that these those you your not no do"
+    " does must should may can will never always any all each every if when then than into only also there have has".split()
+)
+_INFORMING = frozenset({
+    "author", "authors", "category", "date", "homepage", "keywords", "last-updated", "license",
+    "licence", "metadata", "repository", "tags", "updated", "version",
+})  # fmt: skip
+_POINTER = re.compile(
+    r"(?<!` )\b(steps?|phases?|sections?|part|chapter|stage|rule|gate)\s+(\d+(?:\.\d+)*[a-z]?)\b", re.IGNORECASE
+)
+_NUMBERED = re.compile(r"^(?:(step|phase|section|part|chapter|stage|rule|gate)\s+)?(\d+(?:\.\d+)*[a-z]?)[.:)\s—–-]+(.+)$", re.IGNORECASE)  # fmt: skip
+
+
+def judge_edit(before: Bundle, after: Bundle) -> tuple[Edits, list[Finding]]:
+    """Return what an edit did and the findings of it, worst first."""
+    edits = edits_between(before, after)
+    findings = [
+        *_changed(edits), *_placed(edits), *_targets(edits), *_lost(edits), *_gone_files(edits), *_emptied(edits), *_pointers(edits),
+        *_links(before, after), *_security(before, after), *_told(edits),
+    ]  # fmt: skip
+    order = list(EDIT_RULES)
+    rank = {"high": 0, "medium": 1, "low": 2, "info": 3}
+    findings.sort(
+        key=lambda one: (rank[one.severity], order.index(one.rule) if one.rule in order else -1)
+    )
+    return edits, findings
+
+
+def _found(
+    rule: str,
+    before: Unit | None,
+    after: Unit | None,
+    message: str = "",
+    severity: FindingSeverity | None = None,
+) -> Finding:
+    unit = after or before
+    assert unit is not None
+    entry = EDIT_RULES[rule]
+    return Finding(
+        rule=rule, severity=severity or entry.severity, file=unit.file, line=unit.start,
+        source_text=cut_text(before.text if before else None),
+        variant_text=cut_text(after.text if after else None), message=message or entry.what,
+    )  # fmt: skip
+
+
+# ---- texts that differ ----------------------------------------------------------------------------
+
+
+def _changed(edits: Edits) -> Iterator[Finding]:
+    reworded = [edit for edit in edits.edits if edit.kind == "reworded"]
+    renamed = _renamings(reworded)
+    told = set[tuple[str, str]]()
+    standing = _standing(edits)
+    known = _values(units_of(edits.after))
+    for edit in reworded:
+        before, after = edit.before, edit.after
+        assert before and after
+        if before.kind == "field":
+            yield from _field(before, after)
+            continue
+        own = [change for change in edit.changes if (change.old, change.new) not in renamed]
+        for change in edit.changes:
+            pair = change.old, change.new
+            if pair in renamed and pair not in told:
+                told.add(pair)
+                message = f"renamed in {renamed[pair]} places: {change.old} → {change.new}"
+                yield _found("edit.renamed", before, after, message)
+        small = edit.in_place and _is_small(edit)
+        serious = [c for c in own if c.type in _SERIOUS and not _is_corrected(c, after, known)]
+        named = [c for c in own if c.type in _TOLD_BY_NAME]
+        if serious:
+            change = serious[0]
+            alone = small and standing[id(after)]
+            what = EDIT_RULES[f"edit.{change.type}"].what
+            message = f"{what}: {change.old or '(nothing)'} → {change.new or '(nothing)'}"
+            yield _found(f"edit.{change.type}", before, after, message, None if alone else "medium")
+        elif named:
+            yield _found(f"edit.{named[0].type}", before, after)
+        elif own and before.kind == "row":
+            yield _found("edit.row", before, after)
+        elif own and _is_duty(before):
+            yield _found("edit.duty", before, after)
+        elif own:
+            yield _found("edit.reworded", before, after)
+
+
+def _field(before: Unit, after: Unit) -> Iterator[Finding]:
+    key = before.text.partition(":")[0].strip().strip("\"'").lower()
+    if key in {"allowed-tools", "hooks", "mcp-servers", "disallowed-tools"}:
+        yield _found("edit.tools", before, after)
+    elif key not in _INFORMING:
+        yield _found("edit.reworded", before, after)
+
+
+def _is_small(edit: Edit) -> bool:
+    """Whether the text is otherwise the same: few words differ."""
+    assert edit.before and edit.after
+    code = edit.before.kind == "code"
+    size = max(len(words_of(unit.text, code=code)) for unit in (edit.before, edit.after))
+    differ = sum(max(len(c.old.split()), len(c.new.split())) for c in edit.changes)
+    return differ <= max(2, size // 3)
+
+
+def _renamings(reworded: Sequence[Edit]) -> Mapping[tuple[str, str], int]:
+    """Replacements that were made in several texts alike; any change of case alone counts as one."""
+    counts = Counter(
+        pair for edit in reworded for pair in {(c.old, c.new) for c in edit.changes if c.old and c.new}
+    )
+    recased = sum(old.lower() == new.lower() for old, new in counts)
+    return {
+        (old, new): count
+        for (old, new), count in counts.items()
+        if (recased if old.lower() == new.lower() else count) >= _OFTEN
+    }
+
+
+def _standing(edits: Edits) -> Mapping[int, bool]:
+    """Text of either version -> whether most texts around it are in both."""
+    standing = {}
+    for side in ("after", "before"):
+        pages: dict[str, list[tuple[Unit, bool]]] = defaultdict(list)
+        for edit in edits.edits:
+            if unit := getattr(edit, side):
+                pages[unit.file].append((unit, edit.kind in {"kept", "moved"}))
+        for page in pages.values():
+            page.sort(key=lambda entry: entry[0].start)
+            same = [stands for _, stands in page]
+            for place, (unit, _) in enumerate(page):
+                around = same[max(0, place - _NEAR) : place] + same[place + 1 : place + 1 + _NEAR]
+                standing[id(unit)] = not around or sum(around) >= _STANDS * len(around)
+    return standing
+
+
+_Trio = tuple[str, str, str]
+
+
+def _values(units: Iterable[Unit]) -> Counter[_Trio]:
+    """How often a word stands between two others in the texts of a version."""
+    counts: Counter[_Trio] = Counter()
+    for unit in units:
+        if unit.kind != "file":
+            counts.update(_trios(unit))
+    return counts
+
+
+def _trios(unit: Unit) -> Iterator[_Trio]:
+    words = ["", *words_of(unit.text, code=unit.kind == "code"), ""]
+    return zip(words, words[1:], words[2:], strict=False)
+
+
+def _is_corrected(change: Change, after: Unit, known: Counter[_Trio]) -> bool:
+    """Whether other texts say the new value between the same words, and none says the old one."""
+    old, new = change.old.split()[-1:], change.new.split()[-1:]
+    if change.type not in {"number", "unit", "name"} or not old or not new:
+        return False
+    return any(
+        known[trio] > _OFTEN and not known[trio[0], old[0], trio[2]]
+        for trio in _trios(after)
+        if trio[1] == new[0] and (trio[0] or trio[2])
+    )
+
+
+# ---- texts that stand elsewhere -------------------------------------------------------------------
+
+
+def _placed(edits: Edits) -> Iterator[Finding]:
+    """Texts that are the same but below another heading, in another order, or at another level."""
+    pairs = [
+        (edit.before, edit.after) for edit in edits.edits
+        if edit.before and edit.after and edit.kind != "reworded" and edit.before.kind != "field"
+    ]  # fmt: skip
+    yield from _contexts(edits, pairs)
+    pages: dict[tuple[str, str], list[tuple[Unit, Unit]]] = defaultdict(list)
+    for before, after in pairs:
+        pages[before.file, after.file].append((before, after))
+    for page in pages.values():
+        page.sort(key=lambda pair: pair[1].start)
+        yield from _disordered(page)
+        yield from _nested(page)
+
+
+_Pairs = list[tuple[Unit, Unit]]
+
+
+def _contexts(edits: Edits, pairs: _Pairs) -> Iterator[Finding]:
+    """The first text of a section that stands below a heading which was another section of the source."""
+    titles, titles_now = (
+        {unit.text for unit in units_of(side) if unit.kind == "heading"}
+        for side in (edits.before, edits.after)
+    )
+    told = set[tuple[str, str]]()
+    for before, after in pairs:
+        title, title_now = ("".join(unit.headings[-1:]) for unit in (before, after))
+        if title == title_now or before.kind == "heading" or (title, title_now) in told:
+            continue
+        if title in titles_now and title_now in titles:
+            told.add((title, title_now))
+            message = f"text moved from below “{title}” to below “{title_now}”"
+            yield _found("edit.context", before, after, message)
+
+
+def _disordered(page: _Pairs) -> Iterator[Finding]:
+    """Texts whose neighbours in the source now stand on the other side of them: one finding a section."""
+    kept = _rising([before.start for before, _ in page])
+    told = set[tuple[str, ...]]()
+    for place, (before, after) in enumerate(page):
+        if place not in kept and after.headings not in told and _is_section(before, after):
+            told.add(after.headings)
+            yield _found("edit.order", before, after)
+
+
+def _is_section(before: Unit, after: Unit) -> bool:
+    """Whether a text is in the section where it was, or in the page that the section became."""
+    return before.headings[-1:] == after.headings[-1:] or (
+        before.file != after.file and after.kind != "heading" and len(after.headings) <= 1
+    )
+
+
+def _rising(numbers: Sequence[int]) -> set[int]:
+    """Places of a longest rising run of numbers; equal numbers rise."""
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for place, number in enumerate(numbers):
+        at = bisect_right(ends, number)
+        before.append(last[at - 1] if at else -1)
+        if at == len(ends):
+            ends.append(number)
+            last.append(place)
+        else:
+            ends[at], last[at] = number, place
+    kept, place = set(), last[-1] if last else -1
+    while place >= 0:
+        kept.add(place)
+        place = before[place]
+    return kept
+
+
+def _nested(page: _Pairs) -> Iterator[Finding]:
+    """Items and headings at another level, by more than the page as a whole: one finding a section."""
+    shifts = Counter(after.depth - before.depth for before, after in page if before.kind == "heading")
+    usual = shifts.most_common(1)[0][0] if shifts else 0
+    told = set[tuple[str, ...]]()
+    for before, after in page:
+        if before.kind not in {"heading", "item"} or after.kind != before.kind:
+            continue
+        shift = after.depth - before.depth
+        if shift != (usual if before.kind == "heading" else 0) and after.headings not in told:
+            told.add(after.headings)
+            yield _found("edit.nesting", before, after)
+
+
+def _targets(edits: Edits) -> Iterator[Finding]:
+    """Links of one label whose target is another file or heading, though the old one is still there."""
+    sides: list[dict[tuple[str, str], list[Unit]]] = []
+    for side in (edits.before, edits.after):
+        links: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+        for unit in units_of(side):
+            if unit.kind == "link":
+                label, _, _ = unit.text.rpartition(LINK_ARROW)
+                links[label, "".join(unit.headings[-1:])].append(unit)
+        sides.append(links)
+    names = {basename(path) for path in edits.after.files}
+    for key, units in sides[0].items():
+        for before, after in zip(units, sides[1].get(key, ()), strict=False):
+            old, new = (unit.text.rpartition(LINK_ARROW)[2] for unit in (before, after))
+            old_file, new_file = (basename(target.partition("#")[0]) for target in (old, new))
+            if old_file != new_file and (old_file in names or "://" in old):
+                yield _found("edit.target", before, after, f"a link leads to {new}, before to {old}")
+
+
+# ---- texts that are gone --------------------------------------------------------------------------
+
+
+def _is_duty(unit: Unit) -> bool:
+    return unit.kind in {"item", "row", "statement"} and bool(
+        _STRICT_DUTY.search(_QUOTED.sub(" ", unit.text))
+    )
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(
+        word.lower()[:6] for word in plain_words(text) if word.lower() not in _STOP and len(word) > 1
+    )
+
+
+class _Holders:
+    """The texts of the version after, to ask which of them holds the words of a duty."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self._words = [_stems(unit.text) for unit in units]
+        self._units = units
+        self._index: dict[str, list[int]] = defaultdict(list)
+        for number, words in enumerate(self._words):
+            for word in words:
+                self._index[word].append(number)
+
+    def holds(self, unit: Unit) -> bool:
+        words = _stems(unit.text)
+        if len(words) < 2:
+            return False
+        obliges = _FORBIDDING if _FORBIDDING.search(unit.text) else _OBLIGING
+        counts: Counter[int] = Counter()
+        for word in words:
+            counts.update(self._index.get(word, ()))
+        for number, _ in counts.most_common(20):
+            near = self._words[number]
+            for other in (number - 1, number + 1):
+                if 0 <= other < len(self._words) and self._units[other].file == self._units[number].file:
+                    near = near | self._words[other]
+            own = self._words[number]
+            if not obliges.search(self._units[number].text) or len(words & own) < _OWN * len(words):
+                continue
+            if len(words & near) >= _HELD * len(words):
+                return True
+        return False
+
+
+def _lost(edits: Edits) -> Iterator[Finding]:
+    lost = [edit.before for edit in edits.edits if edit.kind == "lost" and edit.before]
+    after = [edit.after for edit in edits.edits if edit.after]
+    holders = _Holders(after) if any(map(_is_duty, lost)) else None
+    standing = _standing(edits)
+    sections: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+    for unit in lost:
+        if holders and _is_duty(unit):
+            if holders.holds(unit):
+                yield _found("edit.duty", unit, None, "a duty stands in other words")
+            else:
+                yield _found("edit.duty-lost", unit, None, "", None if standing[id(unit)] else "medium")
+        elif unit.kind != "heading" and unit.generated is None:
+            sections[unit.file, "".join(unit.headings[-1:])].append(unit)
+    for (_, title), units in sections.items():
+        first = units[0]
+        where = f" below “{title}”" if title else ""
+        yield _found("edit.lost", first, None, f"{_count(len(units), 'text')} gone{where}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _gone_files(edits: Edits) -> Iterator[Finding]:
+    left = [edit.after for edit in edits.edits if edit.after and edit.kind != "added"]
+    names = {basename(path) for path in edits.after.files}
+    for unit in edits.files.missing:
+        path = unit.text.rpartition(" ")[0]
+        name, module = basename(path), re.compile(rf"\bimport\b.*\b{re.escape(stem)}\b|\bfrom\s+{re.escape(stem)}\b") if (stem := _module(path)) else None
+        if is_licence(path) or name in names:
+            continue
+        leads = next(
+            (text for text in left if name in text.text or (module and text.kind == "code" and module.search(text.text))), None
+        )
+        if leads:
+            yield _found("edit.file-gone", None, leads, f"{path} is gone, and this text still leads to it")
+
+
+def _module(path: str) -> str | None:
+    name = basename(path)
+    return name.removesuffix(".py") if name.endswith(".py") else None
+
+
+def _emptied(edits: Edits) -> Iterator[Finding]:
+    sizes = [
+        sum(len(unit.text) for unit in units_of(side) if unit.kind not in {"file", "step", "command", "link"})
+        for side in (edits.before, edits.after)
+    ]
+    if sizes[0] and sizes[1] < _EMPTIED * sizes[0]:
+        root = next((path for path in edits.after.files if is_root_name(path)), "")
+        share = round(100 * (1 - sizes[1] / sizes[0]))
+        entry = EDIT_RULES["edit.emptied"]
+        yield Finding(rule="edit.emptied", severity=entry.severity, file=root, message=f"{share} % of the text is gone")
+
+
+# ---- what leads to a place ------------------------------------------------------------------------
+
+
+def _titles(units: Iterable[Unit]) -> dict[tuple[str, str], str]:
+    """(word, number) of each numbered heading -> its title."""
+    titles: dict[tuple[str, str], str] = {}
+    for unit in units:
+        if unit.kind == "heading" and (match := _NUMBERED.match(unit.text)):
+            for word in {(match[1] or "").lower(), ""}:
+                titles.setdefault((word, match[2].lower()), match[3].lower())
+    return titles
+
+
+def _pointers(edits: Edits) -> Iterator[Finding]:
+    """Mentions of a step that led to a heading before and lead to another, or to none, now."""
+    before, after = (_titles(units_of(side)) for side in (edits.before, edits.after))
+    renumbered = sum(any(c.type == "pointer" for c in edit.changes) for edit in edits.edits) > 1
+    moved = {title: number for (_, number), title in after.items()}
+    for edit in edits.edits:
+        unit = edit.after
+        if unit is None or unit.kind in {"heading", "code"} or edit.kind == "added":
+            continue
+        if edit.kind == "reworded":
+            yield from _repointed(edit, before, after, renumbered)
+            continue
+        for match in _POINTER.finditer(unit.text):
+            word, number = match[1].lower().removesuffix("s"), match[2].lower()
+            title = before.get((word, number))
+            if title is None or (now := after.get((word, number))) == title:
+                continue
+            if now is None or moved.get(title, number) != number:
+                to = f", now {word} {moved[title]}" if title in moved else ""
+                yield _found("edit.pointer", edit.before, unit, f"{match[0]} was “{title}”{to}")
+                break
+
+
+def _repointed(
+    edit: Edit, before: Mapping[tuple[str, str], str], after: Mapping[tuple[str, str], str], renumbered: bool
+) -> Iterator[Finding]:
+    """A step number that was changed, unless its heading was renumbered with it."""
+    assert edit.before and edit.after
+    if not any(change.type == "pointer" for change in edit.changes):
+        return
+    fixed = before == after and not renumbered
+    old, new = (
+        [(match[1].lower().removesuffix("s"), match[2].lower()) for match in _POINTER.finditer(unit.text)]
+        for unit in (edit.before, edit.after)
+    )
+    for was, now in zip(old, new, strict=False):
+        title, title_now = before.get(was) or before.get(("", was[1])), after.get(now) or after.get(("", now[1]))
+        if was != now and (title is None or not title_now or not _alike(title, title_now)):
+            small = edit.in_place and _is_small(edit) and (fixed if title is None else after.get(was) == title)
+            message = f"{was[0]} {was[1]} → {now[0]} {now[1]}" + (f", which is “{title_now}”" if title_now else "")
+            yield _found("edit.pointer", edit.before, edit.after, message, "high" if small else "medium")
+            return
+
+
+def _alike(title: str, other: str) -> bool:
+    words, others = set(title.split()), set(other.split())
+    return 2 * len(words & others) >= min(len(words), len(others))
+
+
+def _links(before: Bundle, after: Bundle) -> Iterator[Finding]:
+    """Links and scripts in commands that lead nowhere now: red where the file was there, or a link is new."""
+    gone = {basename(path) for path in before.files} - {basename(path) for path in after.files}
+    for finding in HygieneGate().check(before, after, "", "strict").findings:
+        if finding.inherited:
+            continue
+        target = finding.variant_text or ""
+        message = finding.message.partition(";")[0]
+        if finding.rule == "hygiene.broken-link" and not _leaves(finding.file, target, after):
+            yield finding.model_copy(update={"rule": "edit.link", "severity": "high", "message": message})
+        elif finding.rule == "hygiene.broken-anchor":
+            yield finding.model_copy(update={"rule": "edit.anchor", "severity": "medium", "message": message})
+        elif finding.rule == "hygiene.unresolved-mention" and target.lstrip("./").startswith("references/"):
+            yield finding.model_copy(update={"rule": "edit.anchor", "severity": "medium", "message": message})
+        elif finding.rule == "hygiene.unresolved-command" and basename(target.split()[-1]) in gone:
+            yield finding.model_copy(update={"rule": "edit.link", "severity": "high", "message": message})
+
+
+def _leaves(file: str, target: str, bundle: Bundle) -> bool:
+    """Whether a link leads out of its Skill, where nothing is known of it."""
+    place = normpath(join(dirname(file), target.partition("#")[0]))
+    return not any(place.startswith(f"{skill.directory}/") or skill.directory in {"", "."} for skill in bundle.skills)
+
+
+_SECURITY_RED = frozenset({
+    "security.remote-shell", "security.secret", "security.invisible", "security.look-alike", "security.agent-file", "security.program",
+})  # fmt: skip
+
+
+def _security(before: Bundle, after: Bundle) -> Iterator[Finding]:
+    for finding in SecurityGate().check(before, after, "", "strict").findings:
+        if not finding.inherited and finding.rule != "security.permission":
+            severity = "high" if finding.rule in _SECURITY_RED else "low"
+            if finding.rule in {"security.destructive", "security.override"}:
+                severity = "medium"
+            yield finding.model_copy(update={"severity": severity})
+
+
+# ---- what is told ---------------------------------------------------------------------------------
+
+
+def _told(edits: Edits) -> Iterator[Finding]:
+    moved: Counter[tuple[str, str]] = Counter()
+    added: dict[str, list[Unit]] = defaultdict(list)
+    first: dict[tuple[str, str], Unit] = {}
+    for edit in edits.edits:
+        if edit.kind == "moved" and edit.before and edit.after and edit.before.file != edit.after.file:
+            key = edit.before.file, edit.after.file
+            moved[key] += 1
+            first.setdefault(key, edit.after)
+        elif edit.kind == "added" and edit.after:
+            added[edit.after.file].append(edit.after)
+    for key, count in moved.items():
+        yield _found("edit.moved", None, first[key], f"{_count(count, 'text')} moved here from {key[0]}").model_copy(update={"variant_text": None})
+    for units in added.values():
+        yield _found("edit.added", None, units[0], f"{_count(len(units), 'text')} added").model_copy(update={"variant_text": None})
