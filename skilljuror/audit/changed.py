@@ -6,7 +6,6 @@ inside another is part of it. Paths of the bundles start at the top of the repos
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 from posixpath import dirname, join
 from typing import NamedTuple
@@ -19,10 +18,9 @@ from skilljuror.base.build import (
     FindingSeverity,
     GateResult,
     GateVerdict,
-    SectionChange,
 )
 from skilljuror.base.errors import BundleError, GateError, UsageError
-from skilljuror.base.skill import Blob, Bundle, is_licence, is_root_name
+from skilljuror.base.skill import Blob, Bundle, is_licence, is_root_name, missing_root
 from skilljuror.skill.bundles import ReadBudget, check_path, is_skipped, make_bundle
 from skilljuror.skill.revision import OBJECT, Repository
 from skilljuror.skill.snapshot import LINK, PROGRAM, SUBMODULE, Blobs, Snapshot
@@ -30,7 +28,7 @@ from skilljuror.skill.snapshot import LINK, PROGRAM, SUBMODULE, Blobs, Snapshot
 CHANGE = "change"
 """Name of the result with the findings about a Skill as a whole; high fails, medium waits for a person."""
 TOP = "skill"  # folder, in the bundle, of a Skill at the top of the repository
-MOST = 0.5  # share of a Skill's lines from which another Skill continues it
+MOST = 0.5  # share of a Skill's lines above which another Skill continues it
 GUTTED = 0.1  # share of its lines below which a Skill is gutted, if its length is below twice that
 FEW = 10  # lines of a Skill that is too short to be gutted
 _OWN_RISKS = {"security.permission", "security.destructive"}  # usual in a Skill: a person looks
@@ -85,30 +83,8 @@ class ChangedSkill(NamedTuple):
         own = f"{self.folder or TOP}/"
         if not file or not file.startswith(own):
             return file or self.root
-        folder = self.before[0] if side == "source" and self.before else self.folder
-        return join(folder, file.removeprefix(own))
-
-    def in_head(self, change: SectionChange) -> SectionChange:
-        """A section with the file and line of the variant where its first finding is, or was."""
-        if change.line and not change.lost:
-            return change
-        line = change.line or next((one.line for one in change.findings if one.line), None)
-        sides = [side.files.get(change.file) for side in (self.parent, self.variant) if side]
-        texts = [(blob.text or "").split("\n") for blob in sides if blob]
-        title = change.title or change.file
-        if len(texts) < 2:
-            return change._replace(title=title, file="", line=1, lost=False)
-        line = _line_after(texts[0], texts[1], line) if line else 1
-        return change._replace(title=title, line=line, lost=False)
-
-
-def _line_after(before: Sequence[str], after: Sequence[str], line: int) -> int:
-    """The line of the later text at which a line of the earlier one is, or was."""
-    for _, start, end, new, _ in SequenceMatcher(None, before, after).get_opcodes():
-        if start < line <= end:
-            kept = before[line - 1] == after[min(new + line - 1 - start, len(after) - 1)]
-            return min(new + (line - 1 - start if kept else 0), len(after) - 1) + 1
-    return 1
+        moved = side == "source" and self.before and not _is_inside(self.before[0], self.folder)
+        return join(self.before[0] if moved else self.folder, file.removeprefix(own))
 
 
 def audit_changed(base: str, policy: str, gates: Sequence[str] = ()) -> tuple[ChangedSkill, ...]:
@@ -148,14 +124,21 @@ class _Change:
 
     def judge(self, policy: str, gates: Sequence[str]) -> tuple[ChangedSkill, ...]:
         continued: dict[str, list[str]] = {new: [] for new in self.after.roots}
-        deleted = []
+        rest, deleted = [], []
         for old in self.before.roots:
             if (new := self._continuation(old)) is None:
-                deleted.append(old)
-            elif new == old:
-                continued[new].insert(0, old)
+                rest.append(old)
             else:
-                continued[new].append(old)
+                continued[new].insert(0 if new == old else len(continued[new]), old)
+        for old in rest:
+            free = (
+                one for one, olds in continued.items() if one not in self.before.roots and not olds
+            )
+            akin = [new for new in free if self._is_akin(old, new)]
+            if akin:
+                continued[max(akin, key=lambda new: self._held(old, new))].append(old)
+            else:
+                deleted.append(old)
         return (
             *(self._deleted(old, policy) for old in deleted),
             *(
@@ -166,22 +149,23 @@ class _Change:
         )
 
     def _continuation(self, old: str) -> str | None:
-        """The Skill of the same folder, else the one that has most of the lines, else a new one of the same name or
-        with a file of the same content; None for a deleted Skill."""
+        """The Skill of the same folder, else the one that has most of the lines."""
         stays = old in self.after.roots
         if stays and (not self._is_touched(old) or not self._left_of(old, old)):
             return old
-        lines = self.before.lines(old)
-        held = {new: len(lines & self.after.lines(new)) for new in self.after.roots if new != old}
+        held = {new: self._held(old, new) for new in self.after.roots if new != old}
         best = max(held, key=lambda new: (held[new], new not in self.before.roots), default=None)
-        if best is not None and lines and held[best] >= MOST * len(lines):
+        if best is not None and held[best] > MOST:
             return best
-        if stays:
-            return old
-        new_ones = [new for new in held if new not in self.before.roots and self._is_akin(old, new)]
-        return max(new_ones, key=held.__getitem__, default=None)
+        return old if stays else None
+
+    def _held(self, old: str, new: str) -> float:
+        """The share of a Skill's lines that a Skill of the head has."""
+        lines = self.before.lines(old)
+        return len(lines & self.after.lines(new)) / max(1, len(lines))
 
     def _is_akin(self, old: str, new: str) -> bool:
+        """Whether two Skills have the same name, or a file of the same content."""
         contents = [
             {one.digest for path, one in side.own(folder).items() if not is_licence(path)}
             for side, folder in ((self.before, old), (self.after, new))
@@ -214,10 +198,10 @@ class _Change:
     def _bundle(self, side: Snapshot, folders: Sequence[str], new: str, names: set[str]) -> Bundle:
         """The files of Skills, the first one in the folder that it has in the head, and the files that they name.
         Raises BundleError for an invalid name, and above the limits."""
+        first, *others = folders or [new]
+        homes = {first: first if _is_inside(first, new) else new, **{one: one for one in others}}
         files = {
-            join(
-                _folder_in_bundle(new, folder) if folder == folders[0] else folder or TOP, path
-            ): entry
+            join(homes[folder] or TOP, path): entry
             for folder in folders
             for path, entry in side.own(folder).items()
         }
@@ -240,13 +224,13 @@ class _Change:
     ) -> ChangedSkill:
         root = self.after.roots[new]
         names = self._names(new, olds)
-        problems = [*self._root_problems(new, olds), *self._link_problems(new, olds)]
-        judged = AuditResult(verdict="pass", kind="", policy=policy, results=())
-        parent = variant = None
+        kinds = (self._root_problems, self._link_problems, self._path_problems)
+        problems = [found for kind in kinds for found in kind(new, olds)]
+        judged, parent, variant = _nothing(policy), None, None
         try:
             variant = self._bundle(self.after, [new], new, names)
             if not variant.skills:
-                raise BundleError(f"{root!r} {variant.files[root].encoding_problem}")
+                raise BundleError(missing_root(variant.files))
             parent, problem = self._parent(new, olds, names)
             problems += problem
             if parent.skills:
@@ -300,25 +284,40 @@ class _Change:
                 message = f"a symbolic link out of the repository was added: {self.after.targets[path]}; use a file"
                 yield _problem("link", path, message)
 
+    def _path_problems(self, new: str, olds: Sequence[str]) -> Iterator[Finding]:
+        """Files to which the text of a moved Skill leads no longer, since it names them from its old folder."""
+        for old in set(olds) - {new}:
+            for path in sorted(self.before.named(old) - self.after.named(new)):
+                if (
+                    path in self.before.entries
+                    and path in self.after.entries
+                    and self.after.skill_of(path) in (None, new)
+                ):
+                    message = (
+                        f"the Skill moved, and its text no longer leads to {path}; correct the path"
+                    )
+                    yield _problem("astray", self.after.roots[new], message)
+
     def _deleted(self, old: str, policy: str) -> ChangedSkill:
         stay = bool(old) and any(path.startswith(f"{old}/") for path in self.after.entries)
         what = "only its SKILL.md was deleted" if stay else "the Skill was deleted"
         message = f"{what}, and no other Skill has most of its text; restore it, or accept its loss"
         root = self.before.roots[old]
-        judged = AuditResult(verdict="pass", kind="", policy=policy, results=())
-        return _changed(
-            ChangedSkill(old, root, (old,), judged), [_problem("deleted", root, message)]
-        )
+        skill = ChangedSkill(old, root, (old,), _nothing(policy))
+        return _changed(skill, [_problem("deleted", root, message)])
 
 
-def _folder_in_bundle(new: str, old: str) -> str:
-    """The folder of the first Skill of a parent: that of the head, unless it is inside it."""
-    inside = old != new and old.startswith(f"{new}/" if new else "")
-    return old if inside else new or TOP
+def _is_inside(old: str, new: str) -> bool:
+    """Whether the folder of a Skill of the base is below that of the Skill that continues it."""
+    return bool(new) and old.startswith(f"{new}/")
 
 
 def _problem(rule: str, file: str, message: str, severity: FindingSeverity = "high") -> Finding:
     return Finding(rule=f"skill.{rule}", severity=severity, file=file, line=1, message=message)
+
+
+def _nothing(policy: str) -> AuditResult:
+    return AuditResult(verdict="pass", kind="", policy=policy, results=())
 
 
 def _risks(known: Bundle, variant: Bundle, policy: str) -> Iterator[Finding]:

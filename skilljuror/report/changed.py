@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
 
 from skilljuror.audit.audit import reasons
@@ -85,9 +86,31 @@ def changed_annotations(report: ChangedReport) -> str:
     """Workflow commands at the lines of the head, one for what several Skills share, and one line a Skill."""
     notes: dict[str, None] = {}
     for skill, audit in report.audits:
-        sections = tuple(map(skill.in_head, audit.sections))
+        sections = tuple(_in_head(skill, one) for one in audit.sections)
         notes |= dict.fromkeys(as_github(audit._replace(sections=sections)).split("\n")[:-1])
     return "\n".join([*notes, *_rows(report), report.title])
+
+
+def _in_head(skill: ChangedSkill, change: SectionChange) -> SectionChange:
+    """A section with the file and line of the variant where its first finding is, or was."""
+    if change.line and not change.lost:
+        return change
+    line = change.line or next((one.line for one in change.findings if one.line), None)
+    sides = [side.files.get(change.file) for side in (skill.parent, skill.variant) if side]
+    texts = [(blob.text or "").split("\n") for blob in sides if blob]
+    title = change.title or change.file
+    if len(texts) < 2:
+        return change._replace(title=title, file="", line=1, lost=False)
+    line = _line_after(texts[0], texts[1], line) if line else 1
+    return change._replace(title=title, line=line, lost=False)
+
+
+def _line_after(before: Sequence[str], after: Sequence[str], line: int) -> int:
+    """The line of the later text at which a line of the earlier one is, or the next one after its place."""
+    blocks = SequenceMatcher(None, before, after).get_matching_blocks()
+    block = next(one for one in blocks if line <= one.a + one.size or one is blocks[-1])
+    place = block.b + max(0, line - 1 - block.a)
+    return next((n for n in range(place, len(after)) if after[n].strip()), len(after) - 1) + 1
 
 
 def changed_page(report: ChangedReport) -> str:

@@ -119,7 +119,7 @@ class Snapshot:
             yield path, self.blobs[one.digest].text or ""
 
     def lines(self, folder: str) -> frozenset[str]:
-        """The lines of a Skill's texts that have a letter."""
+        """The lines of a Skill's texts that have a letter, without frontmatter."""
         if folder not in self._lines:
             texts = (text for _, text in self.texts(folder))
             self._lines[folder] = frozenset().union(*map(_lettered, texts))
@@ -130,7 +130,7 @@ class Snapshot:
         return self.blobs[self.entries[self.resolved(self.roots[folder]) or ""].digest].text or ""
 
     def root_lines(self, folder: str) -> frozenset[str]:
-        """The lines of a SKILL.md that have a letter."""
+        """The lines of a SKILL.md that have a letter, without frontmatter."""
         return _lettered(self.root_text(folder))
 
     def name(self, folder: str) -> str | None:
@@ -162,7 +162,9 @@ class Snapshot:
 
 
 def _lettered(text: str) -> frozenset[str]:
-    return frozenset(line.strip() for line in text.split("\n") if _LETTER.search(line))
+    lines = text.split("\n")
+    body = lines[frontmatter_end(lines) :]
+    return frozenset(line.strip() for line in body if _LETTER.search(line))
 
 
 def folders_above(path: str) -> Iterator[str]:
