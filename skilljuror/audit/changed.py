@@ -7,7 +7,7 @@ inside another is part of it. Paths of the bundles start at the top of the repos
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from posixpath import dirname, join
+from posixpath import dirname, join, normpath, relpath
 from typing import NamedTuple
 
 from skilljuror.audit.audit import audit, load_gates
@@ -115,12 +115,13 @@ class _Change:
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
         self.before, self.after = before, after
-        self._outside = {
+        outside = (
             path
             for path in before.entries.keys() | after.entries.keys()
             if before.entries.get(path) != after.entries.get(path)
             and None in (before.skill_of(path), after.skill_of(path))
-        }
+        )
+        self._outside = {one for path in outside for one in (path, dirname(path))}
 
     def judge(self, policy: str, gates: Sequence[str]) -> tuple[ChangedSkill, ...]:
         continued: dict[str, list[str]] = {new: [] for new in self.after.roots}
@@ -150,14 +151,11 @@ class _Change:
 
     def _continuation(self, old: str) -> str | None:
         """The Skill of the same folder, else the one that has most of the lines."""
-        stays = old in self.after.roots
-        if stays and (not self._is_touched(old) or not self._left_of(old, old)):
+        if old in self.after.roots:
             return old
-        held = {new: self._held(old, new) for new in self.after.roots if new != old}
+        held = {new: self._held(old, new) for new in self.after.roots}
         best = max(held, key=lambda new: (held[new], new not in self.before.roots), default=None)
-        if best is not None and held[best] > MOST:
-            return best
-        return old if stays else None
+        return best if best is not None and held[best] > MOST else None
 
     def _held(self, old: str, new: str) -> float:
         """The share of a Skill's lines that a Skill of the head has."""
@@ -189,8 +187,7 @@ class _Change:
         parts = ([side.listed(folder), side.own(folder)] for side in sides)
         if next(parts) != next(parts):
             return True
-        changed = {one for path in self._outside for one in (path, dirname(path))}
-        return bool(changed) and not changed.isdisjoint(self._names(folder, [folder]))
+        return bool(self._outside) and bool(self._outside & self._names(folder, [folder]))
 
     def _names(self, new: str, olds: Iterable[str]) -> set[str]:
         return self.after.named(new).union(*(self.before.named(old) for old in olds))
@@ -205,10 +202,11 @@ class _Change:
             for folder in folders
             for path, entry in side.own(folder).items()
         }
-        outside = (path for path in side.entries if {path, dirname(path)} & names)
-        files |= side.files(
-            path for path in outside if side.skill_of(path) is None and not is_root_name(path)
-        )
+        for path, entry in side.files(
+            one for one in side.entries if {one, dirname(one)} & names
+        ).items():
+            if side.skill_of(path) is None and not is_root_name(path):
+                files[self._place(path, first, new)] = entry
         budget, blobs = ReadBudget(new or "."), dict[str, Blob]()
         side.blobs.read(entry.digest for entry in files.values())
         for path, entry in files.items():
@@ -218,6 +216,11 @@ class _Change:
                 budget.add(path, len(data))
                 blobs[path] = Blob(data, entry.mode == PROGRAM)
         return make_bundle(new, blobs)
+
+    def _place(self, path: str, old: str, new: str) -> str:
+        """The path in the head of a file that moved along with a Skill, as with the folder above both."""
+        moved = normpath(join(new, relpath(path, old or ".")))
+        return moved if path not in self.after.entries and moved in self.after.entries else path
 
     def _judged(
         self, new: str, olds: Sequence[str], policy: str, gates: Sequence[str]

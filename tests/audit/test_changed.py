@@ -97,6 +97,10 @@ CASES = {
         {"skills/kiln": ("fail", "was deleted"), "skills/oven": ("pass", "")},
     ),
     "gutted in place": ([{KILN: STUB}], {"skills/kiln": ("fail", "was gutted")}),
+    "gutted in place, with a copy elsewhere": (
+        [{KILN: STUB, "attic/kiln/SKILL.md": skill()}],
+        {"skills/kiln": ("fail", "was gutted"), "attic/kiln": ("pass", "")},
+    ),
     "emptied": (
         [{KILN: skill().partition("# Kiln")[0]}], {"skills/kiln": ("fail", "no text below")},
     ),
@@ -107,6 +111,10 @@ CASES = {
     "moved one level up with its path": (
         [move("skills/kiln", "kiln"), {"kiln/SKILL.md": skill().replace("../../", "../")}],
         {"kiln": ("pass", "")},
+    ),
+    "a folder above the Skill and its shared file moved": (
+        [move("skills", "pots/skills"), move("shared", "pots/shared")],
+        {"pots/skills/kiln": ("pass", ""), "pots/skills/glaze": ("pass", "")},
     ),
     "a folder in another case": ([move("skills/kiln", "skills/Kiln")], {"skills/Kiln": ("pass", "")}),
     "a Skill that became part of another": (
@@ -254,6 +262,8 @@ def test_a_deletion_can_be_accepted_and_counts_once_the_base_has_it(repository):
     assert audit(changed="trunk").status == 1
     answer = audit(changed="trunk", accepted="HEAD", form="markdown")
     assert answer.status == 0
-    assert "| skills/kiln | pass | accepted: no kiln any more (Ann) |" in "".join(answer.blocks)
+    assert "| skills/kiln | pass | accepted: no kiln any more (Ann) |" in "".join(
+        map(str, answer.blocks)
+    )
     with pytest.raises(UsageError, match="unknown finding"):
         audit(changed="trunk", accept=["x"], reason="y")
