@@ -1,10 +1,10 @@
 """Commands that make, judge and compare variants of a Skill."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from skilljuror.base.errors import BundleError, SkilljurorError, UsageError
 from skilljuror.cli.output import (
@@ -25,6 +25,9 @@ from skilljuror.cli.output import (
     records,
     to_plain,
 )
+
+if TYPE_CHECKING:
+    from skilljuror.audit.changed import ChangedSkill
 
 MAX_ISSUES = 8
 """Most issues of sources to print; build.json has all."""
@@ -175,43 +178,69 @@ def audit(
     gates: Gates = None, details: bool = False,
     form: Literal["text", "markdown", "github", "sarif"] = "text", summary: Path | None = None,
     accepted: str | None = None, accept: list[str] | None = None, reason: Reason = "",
-    by: By = None, rules: bool = False,
+    by: By = None, rules: bool = False, changed: str | None = None,
 ) -> Answer:  # fmt: skip
     """Check whether a changed Skill keeps the knowledge of the original.
 
-    Prints one line per changed section. --accept writes .skilljuror/accepted.yaml, which counts once it is
-    in the revision of SOURCE.
+    Prints one line per changed section. With --changed: audits every Skill that the commits from BASE to HEAD
+    touch. --accept writes .skilljuror/accepted.yaml, which counts once it is in the revision of SOURCE or BASE.
     """
+    if rules:
+        return _rules(source)
+    if changed is None:
+        if summary:
+            raise UsageError("--summary requires --changed; use --format markdown", field="summary")
+        if source is None or variant is None:
+            raise UsageError(
+                f"missing argument {'VARIANT' if source else 'SOURCE'} (see skilljuror audit --help)"
+            )
+        return _audit_pair(
+            source, variant, kind or UNCLAIMED, policy, gates or (), details, form, accepted,
+            Acceptance(accept or [], reason, by),
+        )  # fmt: skip
+    if source or kind or details or form == "sarif":
+        raise UsageError("--changed takes no SOURCE, VARIANT, --kind, --details or --format sarif")
+    skills = _changed_skills(changed, policy, gates or (), accepted or changed)
+    if accept:
+        return _accept_changed(skills, Acceptance(accept, reason, by))
+    return _changed_answer(skills, changed, form, summary)
+
+
+class Acceptance(NamedTuple):
+    """Findings that a person accepts."""
+
+    ids: list[str]
+    reason: str
+    by: str | None
+
+
+def _audit_pair(
+    source: str, variant: str, kind: str, policy: str, gates: Sequence[str], details: bool,
+    form: str, accepted: str | None, acceptance: Acceptance,
+) -> Answer:  # fmt: skip
     from skilljuror.audit.audit import audit as judge_pair
     from skilljuror.audit.audit import moves, reasons
     from skilljuror.audit.audit_sections import section_changes
     from skilljuror.base.skill import missing_root
-    from skilljuror.report.audit import FORMATS, AuditReport, as_markdown
-    from skilljuror.review.waivers import ACCEPTED, accept_known, read_accepted
-    from skilljuror.review.waivers import accept as write_accepted
+    from skilljuror.report.audit import FORMATS, AuditReport
+    from skilljuror.review.waivers import ACCEPTED, accept, accept_known, read_accepted
     from skilljuror.skill.revision import file_at, load_named, revision_of
 
-    if rules:
-        return _rules(source)
-    if source is None or variant is None:
-        raise UsageError(
-            f"missing argument {'VARIANT' if source else 'SOURCE'} (see skilljuror audit --help)"
-        )
-    changed = load_named(variant)
-    tops = {path.partition("/")[0] for path in changed.files}
+    version = load_named(variant)
+    tops = {path.partition("/")[0] for path in version.files}
     under = tops.pop() if len(tops) == 1 else None  # the name of a single Skill's folder is nothing
     parent = load_named(source, under=under)
     if not parent.skills:
         problem = missing_root(parent.files)
         raise BundleError(f"{source!r} {problem}", file=source, field="source")
-    result = judge_pair(parent, changed, kind or UNCLAIMED, policy, gates=gates or ())
+    result = judge_pair(parent, version, kind, policy, gates=gates)
     named, skills = revision_of(source), [_in_repository(source), _in_repository(variant)]
     revision = accepted or (named[0] if named else None)
     if revision and (text := file_at(revision, ACCEPTED)) is not None:
         result = accept_known(result, read_accepted(text, f"{revision}:{ACCEPTED}"), skills)
-    if accept:
+    if acceptance.ids:
         file = _top(variant) / ACCEPTED
-        acceptances = write_accepted(result, accept, reason, by, skills[-1], file)
+        acceptances = accept(result, *acceptance, skills[-1], file)
         line = f"{file}: accepted {len(acceptances)}; commit it to the base branch"
         return Answer(acceptances, [line])
 
@@ -225,13 +254,66 @@ def audit(
         return str(folder / inner)
 
     report = AuditReport(
-        source, variant, result, reasons(result), section_changes(parent, changed, result),
-        moves(parent, changed), path_of, details=details,
+        source, variant, result, reasons(result), section_changes(parent, version, result),
+        moves(parent, version), path_of, details=details,
     )  # fmt: skip
+    return Answer(_audit_payload(report), [FORMATS[form](report)], STATUS[result.verdict])
+
+
+def _changed_skills(
+    base: str, policy: str, gates: Sequence[str], accepted: str
+) -> list["ChangedSkill"]:
+    """The Skills that a change touches, worst first, without what the revision `accepted` accepts."""
+    from skilljuror.audit.changed import audit_changed
+    from skilljuror.base.build import VERDICTS
+    from skilljuror.review.waivers import ACCEPTED, accept_known, read_accepted
+    from skilljuror.skill.revision import file_at
+
+    skills = audit_changed(base, policy, gates)
+    if (text := file_at(accepted, ACCEPTED)) is not None:
+        known = read_accepted(text, f"{accepted}:{ACCEPTED}")
+        skills = tuple(
+            one._replace(
+                judged=accept_known(
+                    one.judged, known, [name or "." for name in (one.folder, *one.before)]
+                )
+            )
+            for one in skills
+        )
+    return sorted(skills, key=lambda one: (-VERDICTS.index(one.verdict), one.folder))
+
+
+def _accept_changed(skills: Sequence["ChangedSkill"], acceptance: Acceptance) -> Answer:
+    from skilljuror.review.waivers import ACCEPTED, accept
+
+    file, rows = _top(".") / ACCEPTED, []
+    known = {found.id for skill in skills for found in skill.judged.own}
+    unknown = next((one for one in acceptance.ids if one not in known and one != "all"), None)
+    if unknown:
+        raise UsageError(f"unknown finding {unknown!r}; --json lists the ids", field="accept")
+    for skill in skills:
+        own = {"all", *(found.id for found in skill.judged.own)}
+        chosen = acceptance._replace(ids=[one for one in acceptance.ids if one in own])
+        rows += accept(skill.judged, *chosen, skill.folder or ".", file)
+    return Answer(rows, [f"{file}: accepted {len(rows)}; commit it to the base branch"])
+
+
+def _changed_answer(
+    skills: Sequence["ChangedSkill"], base: str, form: str, summary: Path | None
+) -> Answer:
+    from skilljuror.base.build import VERDICTS
+    from skilljuror.report.changed import CHANGED_FORMATS, ChangedReport, changed_page
+
+    report = ChangedReport(base, skills)
     if summary:
         with summary.open("a", encoding="utf-8") as appended:
-            appended.write(f"{as_markdown(report)}\n")
-    return Answer(_audit_payload(report), [FORMATS[form](report)], STATUS[result.verdict])
+            appended.write(changed_page(report))
+    payload = [
+        {"skill": skill.folder or ".", "before": skill.before, **_audit_payload(audited)}
+        for skill, audited in report.audits
+    ]
+    worst = max((one.verdict for one in skills), key=VERDICTS.index, default="pass")
+    return Answer(payload, [CHANGED_FORMATS[form](report)], STATUS[worst])
 
 
 def _rules(name: str | None) -> Answer:

@@ -38,7 +38,8 @@ _ENV = {
 _OVERRIDES = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "safe.directory=*")
 """Configuration that the repository cannot set. Any owner is safe, since none of its programs run."""
 _GIT = ("git", "--no-pager", *(word for option in _OVERRIDES for word in ("-c", option)))
-_OBJECT = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+OBJECT = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+"""Words of git before the name of an object whose hash it prints."""
 
 
 def load_named(name: str, under: str | None = None) -> Bundle:
@@ -50,8 +51,8 @@ def load_named(name: str, under: str | None = None) -> Bundle:
     if named is None:
         return load_bundle(Path(name), under=under)
     label = PurePosixPath(named[1]).name or "skills"
-    repository = _Repository(name, Path())
-    return repository.load(repository.text(*_OBJECT, name), label, under)
+    repository = Repository(name, Path())
+    return repository.load(repository.text(*OBJECT, name), label, under)
 
 
 def revision_of(name: str) -> tuple[str, str] | None:
@@ -62,14 +63,14 @@ def revision_of(name: str) -> tuple[str, str] | None:
 
 def commit_of(revision: str) -> str:
     """Return the full hash of a commit of the repository around the working folder. Raises BundleError."""
-    return _Repository(revision, Path()).text(*_OBJECT, f"{revision}^{{commit}}")
+    return Repository(revision, Path()).text(*OBJECT, f"{revision}^{{commit}}")
 
 
 def file_at(revision: str, path: str) -> bytes | None:
     """Return the bytes of a file, by its path from the top of the repository around the working folder, or None
     if the revision lacks it. Raises BundleError for an unknown revision."""
-    repository = _Repository(f"{revision}:{path}", Path())
-    commit = repository.text(*_OBJECT, f"{revision}^{{commit}}")
+    repository = Repository(f"{revision}:{path}", Path())
+    commit = repository.text(*OBJECT, f"{revision}^{{commit}}")
     listed = repository.text("ls-tree", "--full-tree", commit, "--", path)
     if not listed:
         return None
@@ -86,9 +87,9 @@ def load_at(path: Path, revision: str) -> tuple[str, Bundle]:
     folders = (real, *real.parents)
     top = next((folder for folder in folders if (folder / ".git").exists()), around)
     inner = real.relative_to(top.resolve()).as_posix()
-    repository = _Repository(f"{revision}:{path}", top)
-    commit = repository.text(*_OBJECT, f"{revision}^{{commit}}")
-    tree = repository.text(*_OBJECT, f"{commit}:{'' if inner == '.' else inner}")
+    repository = Repository(f"{revision}:{path}", top)
+    commit = repository.text(*OBJECT, f"{revision}^{{commit}}")
+    tree = repository.text(*OBJECT, f"{commit}:{'' if inner == '.' else inner}")
     return commit, repository.load(tree, real.name, None)
 
 
@@ -105,8 +106,8 @@ class TreeFile(NamedTuple):
 def tree_at(folder: Path, commit: str) -> Iterator[TreeFile]:
     """Yield every file of a commit as it is stored, whatever the repository's attributes say, in git's order;
     submodules are left out. Raises BundleError for an unknown commit, and for a link out of the tree."""
-    repository = _Repository(f"{commit}:{folder}", folder)
-    tree = repository.text(*_OBJECT, f"{commit}^{{tree}}")
+    repository = Repository(f"{commit}:{folder}", folder)
+    tree = repository.text(*OBJECT, f"{commit}^{{tree}}")
     blobs = [entry for entry in repository.entries(tree) if entry[1] == "blob"]
     contents = repository.contents([digest for *_, digest, _ in blobs])
     for (mode, _, _, path), data in zip(blobs, contents, strict=True):
@@ -123,7 +124,7 @@ def tree_at(folder: Path, commit: str) -> Iterator[TreeFile]:
         yield TreeFile(path, data, mode == "100755", link)
 
 
-class _Repository:
+class Repository:
     """The repository around a folder; `name` is the user's name for the bundle, for messages."""
 
     def __init__(self, name: str, folder: Path) -> None:

@@ -1,0 +1,140 @@
+"""The audit of a whole change for people and for GitHub: a row for each Skill, and why some fail."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import cached_property
+
+from skilljuror.audit.audit import reasons
+from skilljuror.audit.audit_sections import section_changes
+from skilljuror.audit.changed import ChangedSkill
+from skilljuror.base.build import VERDICTS, GateVerdict, SectionChange
+from skilljuror.report.audit import AuditReport, as_github, escaped, section_lines
+
+MAX_REASONS = 3
+"""Reasons of a failing Skill that a summary shows."""
+_SAYS_ALL = {"skill.gutted", "skill.empty"}  # findings beside which no other is worth a line
+
+
+class ChangedReport:
+    """The audits of the Skills that a change touches."""
+
+    def __init__(self, base: str, skills: Sequence[ChangedSkill]) -> None:
+        self.skills = skills
+        counts = Counter(one.verdict for one in skills)
+        verdicts = [f"{counts[one]} {one}" for one in reversed(VERDICTS) if counts[one]]
+        count = f"{len(skills)} Agent Skill{'' if len(skills) == 1 else 's'} changed since {base}"
+        self.title = ": ".join(filter(None, (count, ", ".join(verdicts))))
+
+    @cached_property
+    def audits(self) -> list[tuple[ChangedSkill, AuditReport]]:
+        """Each Skill with its report."""
+        return [(skill, _report_of(skill)) for skill in self.skills]
+
+
+def _report_of(skill: ChangedSkill) -> AuditReport:
+    """The report of a Skill, with the findings about all of it first."""
+    verdicts: dict[str, GateVerdict] = {"high": "fail", "medium": "review"}
+    sections = tuple(
+        SectionChange(
+            "", one.file, one.line, False, "pass" if one.waived else verdicts[one.severity], (one,),
+            0, 0, "", (),
+        )
+        for one in skill.problems
+    )  # fmt: skip
+    says_all = any(one.rule in _SAYS_ALL and not one.waived for one in skill.problems)
+    if skill.parent and skill.variant and not says_all:
+        sections += section_changes(skill.parent, skill.variant, skill.compared)
+    what = [one.message.partition(";")[0] for one in skill.problems if not one.waived]
+    return AuditReport(
+        ", ".join(skill.before), skill.folder,
+        skill.judged.model_copy(update={"verdict": skill.verdict}),
+        (*dict.fromkeys(what), *(() if says_all else reasons(skill.compared))), sections, (), skill.path_of,
+    )  # fmt: skip
+
+
+def _name(skill: ChangedSkill) -> str:
+    """The folder of a Skill, and those that it continues."""
+    others = ", ".join(one or "." for one in skill.before if one != skill.folder)
+    note = f" (was {others})" if others else "" if skill.before else " (new)"
+    return " ".join(f"{skill.folder or '.'}{note}".split())
+
+
+def _why(report: AuditReport) -> str:
+    """What decided the verdict, and what was accepted by whom."""
+    accepted = dict.fromkeys(one.waived for one in report.judged.own if one.waived)
+    by = [f"accepted: {', '.join(accepted)}"] if accepted else []
+    return "; ".join([*report.reasons, *by])
+
+
+def _rows(report: ChangedReport) -> list[str]:
+    return [
+        f"{audit.judged.verdict:<7}{': '.join(filter(None, (_name(skill), _why(audit))))}"
+        for skill, audit in report.audits
+    ]
+
+
+def changed_text(report: ChangedReport) -> str:
+    """One line a Skill, and below it one for each section that changed."""
+    lines = []
+    for row, (_, audit) in zip(_rows(report), report.audits, strict=True):
+        lines += [row, *(f"  {line}" for line in section_lines(audit))]
+    return "\n".join([*lines, report.title])
+
+
+def changed_annotations(report: ChangedReport) -> str:
+    """Workflow commands at the lines of the head, one for what several Skills share, and one line a Skill."""
+    notes: dict[str, None] = {}
+    for skill, audit in report.audits:
+        sections = tuple(_in_head(skill, one) for one in audit.sections)
+        notes |= dict.fromkeys(as_github(audit._replace(sections=sections)).split("\n")[:-1])
+    return "\n".join([*notes, *_rows(report), report.title])
+
+
+def _in_head(skill: ChangedSkill, change: SectionChange) -> SectionChange:
+    """A section with the file and line of the variant where its first finding is, or was."""
+    if change.line and not change.lost:
+        return change
+    line = change.line or next((one.line for one in change.findings if one.line), None)
+    sides = [side.files.get(change.file) for side in (skill.parent, skill.variant) if side]
+    texts = [(blob.text or "").split("\n") for blob in sides if blob]
+    title = change.title or change.file
+    if len(texts) < 2:
+        return change._replace(title=title, file="", line=1, lost=False)
+    line = _line_after(texts[0], texts[1], line) if line else 1
+    return change._replace(title=title, line=line, lost=False)
+
+
+def _line_after(before: Sequence[str], after: Sequence[str], line: int) -> int:
+    """The line of the later text at which a line of the earlier one is, or the next one after its place."""
+    blocks = SequenceMatcher(None, before, after).get_matching_blocks()
+    block = next(one for one in blocks if line <= one.a + one.size or one is blocks[-1])
+    place = block.b + max(0, line - 1 - block.a)
+    return next((n for n in range(place, len(after)) if after[n].strip()), len(after) - 1) + 1
+
+
+def changed_page(report: ChangedReport) -> str:
+    """A table with one row a Skill, and below it the reasons of those that fail, equal ones together."""
+    return "\n".join(_page(report)) + "\n"
+
+
+def _page(report: ChangedReport) -> Iterator[str]:
+    yield f"## {escaped(report.title)}\n"
+    if report.audits:
+        yield "| Skill | verdict | why |\n|---|---|---|"
+    reasons: dict[tuple[str, ...], list[str]] = {}
+    for skill, audit in report.audits:
+        yield f"| {escaped(_name(skill))} | {audit.judged.verdict} | {escaped(_why(audit))} |"
+        failing = [line[7:] for line in section_lines(audit) if line.startswith("fail ")]
+        rest = len(failing) - MAX_REASONS
+        shown = (*failing[:MAX_REASONS], *([f"{rest} more"] if rest > 0 else []))
+        if shown:
+            reasons.setdefault(shown, []).append(_name(skill))
+    for lines, names in reasons.items():
+        others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield f"\n{escaped(names[0])}{others}:\n"
+        yield from (f"- {escaped(' '.join(line.split()))}" for line in lines)
+
+
+CHANGED_FORMATS = {"text": changed_text, "markdown": changed_page, "github": changed_annotations}
+"""Name of a format -> what writes it."""
