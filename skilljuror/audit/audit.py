@@ -2,27 +2,21 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
-from skilljuror.audit.comparison.unit_matching import knowledge_map
+from skilljuror.audit.edited import judge_edit
 from skilljuror.audit.gates import GATES
-from skilljuror.audit.gates.findings import Gate
+from skilljuror.audit.gates.findings import Gate, gate_result
 from skilljuror.audit.gates.policies import policy as load_policy
 from skilljuror.audit.gates.policies import worst
 from skilljuror.base.build import SEVERITIES, AuditResult, Finding, GateResult
 from skilljuror.base.errors import resolve
-from skilljuror.base.skill import CONTENT_KINDS, Bundle
+from skilljuror.base.skill import Bundle
 
 DECLARED = "declared: the control breaks this rule on purpose"
 
 
-class Move(NamedTuple):
-    """A section that moved to another file."""
-
-    source: str  # file of the parent
-    section: str  # last two headings; "" above all headings
-    target: str  # file of the variant
-    units: int  # moved knowledge units
+EDITED = "edited"
+"""Policy for a change of a Skill by its author."""
 
 
 def audit(
@@ -33,13 +27,15 @@ def audit(
     waivers: Mapping[str, str] | None = None,
     gates: Sequence[str] = (),
 ) -> AuditResult:
-    """Judge `variant` against `parent` with the registered gates and with `gates`.
+    """Judge `variant` against `parent` with the registered gates and with `gates`; as `audit_edit` under `EDITED`.
 
     `kind` is the claimed layout: origin, origin-flat, baseline or pd; any other has no layout rules.
     Findings already present in the parent are ignored, and so are those in `waivers` (id -> reason).
     Raises UsageError for an unknown policy.
     """
     load_policy(policy)
+    if policy == EDITED:
+        return audit_edit(parent, variant, kind, gates)
     results = [gate.check(parent, variant, kind, policy) for gate in load_gates(gates)]
     if waivers:
         results = [waive(result, lambda found: waivers.get(found.id)) for result in results]
@@ -49,6 +45,23 @@ def audit(
         policy=policy,
         results=tuple(results),
     )
+
+
+def audit_edit(
+    parent: Bundle, variant: Bundle, kind: str = "", gates: Sequence[str] = (),
+    elsewhere: Sequence[Bundle] = (),
+) -> AuditResult:  # fmt: skip
+    """Judge a change of a Skill by its author: what a maintainer wants to be told, and no gate but `gates`.
+
+    Text that `elsewhere` has, such as other Skills of the same change, is not lost.
+    """
+    edits, findings = judge_edit(parent, variant, elsewhere)
+    checked = dict[str, int](Counter(edit.kind for edit in edits.edits))
+    results = [gate_result("edit", (parent, variant), EDITED, findings, checked)]
+    for name in gates:
+        results.append(resolve(GATES, name, "gate", Gate)().check(parent, variant, kind, EDITED))
+    verdict = worst(result.verdict for result in results)
+    return AuditResult(verdict=verdict, kind=kind, policy=EDITED, results=tuple(results))
 
 
 def waive(result: GateResult, reason_of: Callable[[Finding], str | None]) -> GateResult:
@@ -83,17 +96,6 @@ def reasons(judged: AuditResult) -> tuple[str, ...]:
             compared = sum(result.checked.values())
             found += load_policy(result.policy).reasons(result.findings, compared)
     return tuple(dict.fromkeys(found))
-
-
-def moves(parent: Bundle, variant: Bundle) -> tuple[Move, ...]:
-    """List the sections of the parent that moved to another file, in reading order."""
-    counted: Counter[tuple[str, str, str]] = Counter()
-    for row in knowledge_map(parent, {"variant": variant}):
-        place = row.places.get("variant")
-        if place is not None and place.file != row.unit.file and row.unit.kind in CONTENT_KINDS:
-            section = " › ".join(row.unit.headings[-2:])
-            counted[row.unit.file, section, place.file] += 1
-    return tuple(Move(*key, units) for key, units in counted.items())
 
 
 def waive_findings(judged: AuditResult, reason_of: Callable[[Finding], str | None]) -> AuditResult:

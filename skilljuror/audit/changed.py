@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import dirname, join, normpath, relpath
 from typing import NamedTuple
 
-from skilljuror.audit.audit import audit, load_gates
+from skilljuror.audit.audit import EDITED, audit, audit_edit, load_gates
 from skilljuror.audit.gates.policies import worst
 from skilljuror.base.build import (
     AuditResult,
@@ -237,13 +237,24 @@ class _Change:
             parent, problem = self._parent(new, olds, names)
             problems += problem
             if parent.skills:
-                judged = audit(parent, variant, "", policy, gates=gates)
+                if policy == EDITED:
+                    judged = audit_edit(parent, variant, "", gates, self._siblings(new))
+                else:
+                    judged = audit(parent, variant, "", policy, gates=gates)
             else:
                 problems += _risks(parent, variant, policy)
         except (BundleError, GateError) as error:
             problems.append(_problem("unreadable", root, f"cannot be read: {error.message}"))
         compared = parent if parent and parent.skills else None
         return _changed(ChangedSkill(new, root, tuple(olds), judged, compared, variant), problems)
+
+    def _siblings(self, new: str) -> list[Bundle]:
+        """The new Skills beside a Skill, which may hold text that it lost: a Skill that was split in two."""
+        return [
+            self._bundle(self.after, [other], other, set())
+            for other in self.after.roots
+            if other not in self.before.roots and other != new and dirname(other) == dirname(new)
+        ]
 
     def _parent(
         self, new: str, olds: Sequence[str], names: set[str]

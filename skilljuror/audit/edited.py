@@ -11,66 +11,31 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from posixpath import basename, dirname, join, normpath
-from typing import NamedTuple
 
+import yaml
+
+from skilljuror.audit.changes import Change, words_named, words_of
 from skilljuror.audit.comparison.same_words import plain_words
-from skilljuror.audit.edits import Change, Edit, Edits, edits_between, words_of
+from skilljuror.audit.edits import Edit, Edits, edits_between
 from skilljuror.audit.gates.findings import cut_text
 from skilljuror.audit.gates.hygiene import HygieneGate
+from skilljuror.audit.gates.rules import Rule
 from skilljuror.audit.gates.security import SecurityGate
-from skilljuror.base.build import Finding, FindingSeverity, GateResult
-from skilljuror.base.skill import Bundle, Unit, is_licence, is_root_name
+from skilljuror.base.build import Finding, FindingSeverity
+from skilljuror.base.files import data_dir
+from skilljuror.base.skill import CONTENT_KINDS, Bundle, Unit, is_licence, is_root_name
 from skilljuror.skill.units import LINK_ARROW, units_of
 
 
-class EditRule(NamedTuple):
-    """What a finding of a rule says, and how bad it is in a section that otherwise stands."""
+@lru_cache(maxsize=1)
+def edit_rules() -> dict[str, Rule]:
+    """Rule id -> rule, worst first; `why` names the input that needs it."""
+    rows = yaml.safe_load((data_dir("rubrics") / "rules-of-edits.yaml").read_bytes())
+    fix = "restore it, or accept it: skilljuror audit --accept ID"
+    return {name: Rule(severity, what, why, fix) for name, (severity, what, why) in rows.items()}
 
-    severity: FindingSeverity
-    what: str
-    fix: str
-
-
-_RESTORE = "restore it, or accept the change"
-EDIT_RULES: dict[str, EditRule] = {
-    "edit.number": EditRule("high", "a number changed", _RESTORE),
-    "edit.unit": EditRule("high", "a unit changed", _RESTORE),
-    "edit.comparator": EditRule("high", "a comparison changed", _RESTORE),
-    "edit.default": EditRule("high", "a default changed", _RESTORE),
-    "edit.negation": EditRule("high", "a negation came or went", _RESTORE),
-    "edit.opposite": EditRule("high", "a word became its opposite", _RESTORE),
-    "edit.permission": EditRule("high", "a duty became a permission, or the reverse", _RESTORE),
-    "edit.tools": EditRule("high", "the tools that the Skill may use changed", _RESTORE),
-    "edit.name": EditRule("high", "a name in code changed", _RESTORE),
-    "edit.argument": EditRule("high", "an argument in code changed", _RESTORE),
-    "edit.duty-lost": EditRule("high", "a duty is gone", _RESTORE),
-    "edit.file-gone": EditRule("high", "a file is gone that text still leads to", "restore it, or remove what leads there"),
-    "edit.emptied": EditRule("high", "most of the Skill is gone", _RESTORE),
-    "edit.link": EditRule("high", "a new link leads nowhere", "correct the link"),
-    "edit.anchor": EditRule("medium", "a new anchor leads nowhere", "correct the link"),
-    "edit.pointer": EditRule("medium", "a step or section number leads elsewhere now", "write the new number"),
-    "edit.left-behind": EditRule("high", "an old name is left where others were renamed", "rename it too"),
-    "edit.modal": EditRule("medium", "a duty became stronger or weaker", _RESTORE),
-    "edit.quantifier": EditRule("medium", "all became some, or the reverse", _RESTORE),
-    "edit.conjunction": EditRule("medium", "and became or, or the reverse", _RESTORE),
-    "edit.condition": EditRule("medium", "a condition came or went", _RESTORE),
-    "edit.agent": EditRule("medium", "the user became the agent, or the reverse", _RESTORE),
-    "edit.path": EditRule("medium", "a path changed", _RESTORE),
-    "edit.order": EditRule("medium", "text changed places with its neighbours", _RESTORE),
-    "edit.nesting": EditRule("medium", "an item or heading is at another level", _RESTORE),
-    "edit.context": EditRule("medium", "text stands below another heading that was there before", _RESTORE),
-    "edit.target": EditRule("medium", "a link leads elsewhere", _RESTORE),
-    "edit.row": EditRule("medium", "a table row was reworded", _RESTORE),
-    "edit.duty": EditRule("medium", "a duty was reworded", _RESTORE),
-    "edit.lost": EditRule("medium", "text is gone", _RESTORE),
-    "edit.script": EditRule("medium", "a file without text changed", _RESTORE),
-    "edit.renamed": EditRule("low", "renamed throughout", ""),
-    "edit.reworded": EditRule("info", "text was reworded", ""),
-    "edit.moved": EditRule("low", "text moved", ""),
-    "edit.added": EditRule("low", "text was added", ""),
-}  # fmt: skip
-"""Rule id -> rule, worst first."""
 
 _SERIOUS = frozenset({
     "number", "unit", "comparator", "default", "negation", "opposite", "permission", "name", "argument",
@@ -81,39 +46,40 @@ _NEAR = 3  # texts on each side of one that are its surroundings
 _STANDS = 0.8  # share of the surroundings that is unchanged where a section stands
 _OWN = 0.4  # share of them that the text has itself, not the ones around it
 _HELD = 0.6  # share of a duty's words in a text after that holds it
-_EMPTIED = 0.5  # share of the words of a Skill, at most, that an emptied one has
+_EMPTIED = 0.8  # share of the text of a Skill that an emptied one lost
 _STRICT_DUTY = re.compile(
     r"\b(?:must|never|always|mandatory|forbidden|prohibited|shall|do not|don['’]t)\b",
     re.IGNORECASE,
 )
-_FORBIDDING = re.compile(r"\b(?:never|not|no|nor|none|without|avoid|forbidden|prohibited)\b|n['’]t\b", re.IGNORECASE)
+_FORBIDDING = re.compile(
+    r"\b(?:never|not|no|nor|none|without|avoid|forbidden|prohibited)\b|n['’]t\b", re.IGNORECASE
+)
 _OBLIGING = re.compile(
     r"\b(?:must|shall|should|always|never|not|no|only|required?s?|mandatory|ensure|verify|need|avoid|without)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”")
-_STOP = frozenset(
-    "a an the and or of to in on for with by at from as is are be it its this that these those you your not no do"
-    " does must should may can will never always any all each every if when then than into only also there have has".split()
-)
 _INFORMING = frozenset({
     "author", "authors", "category", "date", "homepage", "keywords", "last-updated", "license",
     "licence", "metadata", "repository", "tags", "updated", "version",
 })  # fmt: skip
 _POINTER = re.compile(
-    r"(?<!` )\b(steps?|phases?|sections?|part|chapter|stage|rule|gate)\s+(\d+(?:\.\d+)*[a-z]?)\b", re.IGNORECASE
+    r"(?<!` )\b(steps?|phases?|sections?|part|chapter|stage|rule|gate)\s+(\d+(?:\.\d+)*[a-z]?)\b",
+    re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"^(?:(step|phase|section|part|chapter|stage|rule|gate)\s+)?(\d+(?:\.\d+)*[a-z]?)[.:)\s—–-]+(.+)$", re.IGNORECASE)  # fmt: skip
 
 
-def judge_edit(before: Bundle, after: Bundle) -> tuple[Edits, list[Finding]]:
-    """Return what an edit did and the findings of it, worst first."""
-    edits = edits_between(before, after)
+def judge_edit(
+    before: Bundle, after: Bundle, elsewhere: Sequence[Bundle] = ()
+) -> tuple[Edits, list[Finding]]:
+    """Return what an edit did and the findings of it, worst first; `elsewhere` as for `edits_between`."""
+    edits = edits_between(before, after, elsewhere)
     findings = [
-        *_changed(edits), *_placed(edits), *_targets(edits), *_lost(edits), *_gone_files(edits), *_emptied(edits), *_pointers(edits),
+        *_changed(edits), *_placed(edits), *_targets(edits), *_lost(edits), *_gone_files(edits), *_changed_files(edits), *_emptied(edits), *_pointers(edits),
         *_links(before, after), *_security(before, after), *_told(edits),
     ]  # fmt: skip
-    order = list(EDIT_RULES)
+    order = list(edit_rules())
     rank = {"high": 0, "medium": 1, "low": 2, "info": 3}
     findings.sort(
         key=lambda one: (rank[one.severity], order.index(one.rule) if one.rule in order else -1)
@@ -130,7 +96,7 @@ def _found(
 ) -> Finding:
     unit = after or before
     assert unit is not None
-    entry = EDIT_RULES[rule]
+    entry = edit_rules()[rule]
     return Finding(
         rule=rule, severity=severity or entry.severity, file=unit.file, line=unit.start,
         source_text=cut_text(before.text if before else None),
@@ -149,7 +115,8 @@ def _changed(edits: Edits) -> Iterator[Finding]:
     known = _values(units_of(edits.after))
     for edit in reworded:
         before, after = edit.before, edit.after
-        assert before and after
+        assert before
+        assert after
         if before.kind == "field":
             yield from _field(before, after)
             continue
@@ -166,7 +133,7 @@ def _changed(edits: Edits) -> Iterator[Finding]:
         if serious:
             change = serious[0]
             alone = small and standing[id(after)]
-            what = EDIT_RULES[f"edit.{change.type}"].what
+            what = edit_rules()[f"edit.{change.type}"].what
             message = f"{what}: {change.old or '(nothing)'} → {change.new or '(nothing)'}"
             yield _found(f"edit.{change.type}", before, after, message, None if alone else "medium")
         elif named:
@@ -189,7 +156,8 @@ def _field(before: Unit, after: Unit) -> Iterator[Finding]:
 
 def _is_small(edit: Edit) -> bool:
     """Whether the text is otherwise the same: few words differ."""
-    assert edit.before and edit.after
+    assert edit.before
+    assert edit.after
     code = edit.before.kind == "code"
     size = max(len(words_of(unit.text, code=code)) for unit in (edit.before, edit.after))
     differ = sum(max(len(c.old.split()), len(c.new.split())) for c in edit.changes)
@@ -199,7 +167,9 @@ def _is_small(edit: Edit) -> bool:
 def _renamings(reworded: Sequence[Edit]) -> Mapping[tuple[str, str], int]:
     """Replacements that were made in several texts alike; any change of case alone counts as one."""
     counts = Counter(
-        pair for edit in reworded for pair in {(c.old, c.new) for c in edit.changes if c.old and c.new}
+        pair
+        for edit in reworded
+        for pair in {(c.old, c.new) for c in edit.changes if c.old and c.new}
     )
     recased = sum(old.lower() == new.lower() for old, new in counts)
     return {
@@ -233,7 +203,7 @@ def _values(units: Iterable[Unit]) -> Counter[_Trio]:
     """How often a word stands between two others in the texts of a version."""
     counts: Counter[_Trio] = Counter()
     for unit in units:
-        if unit.kind != "file":
+        if unit.kind in CONTENT_KINDS:
             counts.update(_trios(unit))
     return counts
 
@@ -333,7 +303,9 @@ def _rising(numbers: Sequence[int]) -> set[int]:
 
 def _nested(page: _Pairs) -> Iterator[Finding]:
     """Items and headings at another level, by more than the page as a whole: one finding a section."""
-    shifts = Counter(after.depth - before.depth for before, after in page if before.kind == "heading")
+    shifts = Counter(
+        after.depth - before.depth for before, after in page if before.kind == "heading"
+    )
     usual = shifts.most_common(1)[0][0] if shifts else 0
     told = set[tuple[str, ...]]()
     for before, after in page:
@@ -361,7 +333,9 @@ def _targets(edits: Edits) -> Iterator[Finding]:
             old, new = (unit.text.rpartition(LINK_ARROW)[2] for unit in (before, after))
             old_file, new_file = (basename(target.partition("#")[0]) for target in (old, new))
             if old_file != new_file and (old_file in names or "://" in old):
-                yield _found("edit.target", before, after, f"a link leads to {new}, before to {old}")
+                yield _found(
+                    "edit.target", before, after, f"a link leads to {new}, before to {old}"
+                )
 
 
 # ---- texts that are gone --------------------------------------------------------------------------
@@ -374,8 +348,11 @@ def _is_duty(unit: Unit) -> bool:
 
 
 def _stems(text: str) -> frozenset[str]:
+    empty = words_named()["empty"]
     return frozenset(
-        word.lower()[:6] for word in plain_words(text) if word.lower() not in _STOP and len(word) > 1
+        word.lower()[:6]
+        for word in plain_words(text)
+        if word.lower() not in empty and len(word) > 1
     )
 
 
@@ -401,7 +378,10 @@ class _Holders:
         for number, _ in counts.most_common(20):
             near = self._words[number]
             for other in (number - 1, number + 1):
-                if 0 <= other < len(self._words) and self._units[other].file == self._units[number].file:
+                if (
+                    0 <= other < len(self._words)
+                    and self._units[other].file == self._units[number].file
+                ):
                     near = near | self._words[other]
             own = self._words[number]
             if not obliges.search(self._units[number].text) or len(words & own) < _OWN * len(words):
@@ -413,7 +393,7 @@ class _Holders:
 
 def _lost(edits: Edits) -> Iterator[Finding]:
     lost = [edit.before for edit in edits.edits if edit.kind == "lost" and edit.before]
-    after = [edit.after for edit in edits.edits if edit.after]
+    after = [*(edit.after for edit in edits.edits if edit.after), *edits.elsewhere]
     holders = _Holders(after) if any(map(_is_duty, lost)) else None
     standing = _standing(edits)
     sections: dict[tuple[str, str], list[Unit]] = defaultdict(list)
@@ -422,7 +402,9 @@ def _lost(edits: Edits) -> Iterator[Finding]:
             if holders.holds(unit):
                 yield _found("edit.duty", unit, None, "a duty stands in other words")
             else:
-                yield _found("edit.duty-lost", unit, None, "", None if standing[id(unit)] else "medium")
+                yield _found(
+                    "edit.duty-lost", unit, None, "", None if standing[id(unit)] else "medium"
+                )
         elif unit.kind != "heading" and unit.generated is None:
             sections[unit.file, "".join(unit.headings[-1:])].append(unit)
     for (_, title), units in sections.items():
@@ -440,14 +422,27 @@ def _gone_files(edits: Edits) -> Iterator[Finding]:
     names = {basename(path) for path in edits.after.files}
     for unit in edits.files.missing:
         path = unit.text.rpartition(" ")[0]
-        name, module = basename(path), re.compile(rf"\bimport\b.*\b{re.escape(stem)}\b|\bfrom\s+{re.escape(stem)}\b") if (stem := _module(path)) else None
+        name, module = (
+            basename(path),
+            re.compile(rf"\bimport\b.*\b{re.escape(stem)}\b|\bfrom\s+{re.escape(stem)}\b")
+            if (stem := _module(path))
+            else None,
+        )
         if is_licence(path) or name in names:
             continue
         leads = next(
-            (text for text in left if name in text.text or (module and text.kind == "code" and module.search(text.text))), None
+            (
+                text
+                for text in left
+                if name in text.text
+                or (module and text.kind == "code" and module.search(text.text))
+            ),
+            None,
         )
         if leads:
-            yield _found("edit.file-gone", None, leads, f"{path} is gone, and this text still leads to it")
+            yield _found(
+                "edit.file-gone", None, leads, f"{path} is gone, and this text still leads to it"
+            )
 
 
 def _module(path: str) -> str | None:
@@ -455,16 +450,27 @@ def _module(path: str) -> str | None:
     return name.removesuffix(".py") if name.endswith(".py") else None
 
 
+def _changed_files(edits: Edits) -> Iterator[Finding]:
+    """Files whose bytes changed and that have no text to compare."""
+    for pair in edits.files.altered:
+        blob = edits.after.files.get(pair.after.file)
+        if pair.change == "content" and blob is not None and blob.text is None:
+            yield _found("edit.file", None, pair.after, f"{pair.after.file} changed")
+
+
 def _emptied(edits: Edits) -> Iterator[Finding]:
-    sizes = [
-        sum(len(unit.text) for unit in units_of(side) if unit.kind not in {"file", "step", "command", "link"})
-        for side in (edits.before, edits.after)
-    ]
-    if sizes[0] and sizes[1] < _EMPTIED * sizes[0]:
+    whole, now, lost = (
+        sum(len(unit.text) for unit in units)
+        for units in (
+            (edit.before for edit in edits.edits if edit.before),
+            (edit.after for edit in edits.edits if edit.after),
+            (edit.before for edit in edits.edits if edit.before and edit.kind == "lost"),
+        )
+    )
+    if lost > _EMPTIED * whole and now < whole / 2:
         root = next((path for path in edits.after.files if is_root_name(path)), "")
-        share = round(100 * (1 - sizes[1] / sizes[0]))
-        entry = EDIT_RULES["edit.emptied"]
-        yield Finding(rule="edit.emptied", severity=entry.severity, file=root, message=f"{share} % of the text is gone")
+        message = f"{round(100 * lost / whole)} % of the text is gone"
+        yield Finding(rule="edit.emptied", severity="high", file=root, message=message)
 
 
 # ---- what leads to a place ------------------------------------------------------------------------
@@ -504,23 +510,41 @@ def _pointers(edits: Edits) -> Iterator[Finding]:
 
 
 def _repointed(
-    edit: Edit, before: Mapping[tuple[str, str], str], after: Mapping[tuple[str, str], str], renumbered: bool
+    edit: Edit,
+    before: Mapping[tuple[str, str], str],
+    after: Mapping[tuple[str, str], str],
+    renumbered: bool,
 ) -> Iterator[Finding]:
     """A step number that was changed, unless its heading was renumbered with it."""
-    assert edit.before and edit.after
+    assert edit.before
+    assert edit.after
     if not any(change.type == "pointer" for change in edit.changes):
         return
     fixed = before == after and not renumbered
     old, new = (
-        [(match[1].lower().removesuffix("s"), match[2].lower()) for match in _POINTER.finditer(unit.text)]
+        [
+            (match[1].lower().removesuffix("s"), match[2].lower())
+            for match in _POINTER.finditer(unit.text)
+        ]
         for unit in (edit.before, edit.after)
     )
     for was, now in zip(old, new, strict=False):
-        title, title_now = before.get(was) or before.get(("", was[1])), after.get(now) or after.get(("", now[1]))
+        title, title_now = (
+            before.get(was) or before.get(("", was[1])),
+            after.get(now) or after.get(("", now[1])),
+        )
         if was != now and (title is None or not title_now or not _alike(title, title_now)):
-            small = edit.in_place and _is_small(edit) and (fixed if title is None else after.get(was) == title)
-            message = f"{was[0]} {was[1]} → {now[0]} {now[1]}" + (f", which is “{title_now}”" if title_now else "")
-            yield _found("edit.pointer", edit.before, edit.after, message, "high" if small else "medium")
+            small = (
+                edit.in_place
+                and _is_small(edit)
+                and (fixed if title is None else after.get(was) == title)
+            )
+            message = f"{was[0]} {was[1]} → {now[0]} {now[1]}" + (
+                f", which is “{title_now}”" if title_now else ""
+            )
+            yield _found(
+                "edit.pointer", edit.before, edit.after, message, "high" if small else "medium"
+            )
             return
 
 
@@ -538,19 +562,29 @@ def _links(before: Bundle, after: Bundle) -> Iterator[Finding]:
         target = finding.variant_text or ""
         message = finding.message.partition(";")[0]
         if finding.rule == "hygiene.broken-link" and not _leaves(finding.file, target, after):
-            yield finding.model_copy(update={"rule": "edit.link", "severity": "high", "message": message})
-        elif finding.rule == "hygiene.broken-anchor":
-            yield finding.model_copy(update={"rule": "edit.anchor", "severity": "medium", "message": message})
-        elif finding.rule == "hygiene.unresolved-mention" and target.lstrip("./").startswith("references/"):
-            yield finding.model_copy(update={"rule": "edit.anchor", "severity": "medium", "message": message})
+            yield finding.model_copy(
+                update={"rule": "edit.link", "severity": "high", "message": message}
+            )
+        elif finding.rule == "hygiene.broken-anchor" or (
+            finding.rule == "hygiene.unresolved-mention"
+            and target.lstrip("./").startswith("references/")
+        ):
+            yield finding.model_copy(
+                update={"rule": "edit.anchor", "severity": "medium", "message": message}
+            )
         elif finding.rule == "hygiene.unresolved-command" and basename(target.split()[-1]) in gone:
-            yield finding.model_copy(update={"rule": "edit.link", "severity": "high", "message": message})
+            yield finding.model_copy(
+                update={"rule": "edit.link", "severity": "high", "message": message}
+            )
 
 
 def _leaves(file: str, target: str, bundle: Bundle) -> bool:
     """Whether a link leads out of its Skill, where nothing is known of it."""
     place = normpath(join(dirname(file), target.partition("#")[0]))
-    return not any(place.startswith(f"{skill.directory}/") or skill.directory in {"", "."} for skill in bundle.skills)
+    return not any(
+        place.startswith(f"{skill.directory}/") or skill.directory in {"", "."}
+        for skill in bundle.skills
+    )
 
 
 _SECURITY_RED = frozenset({
@@ -575,13 +609,22 @@ def _told(edits: Edits) -> Iterator[Finding]:
     added: dict[str, list[Unit]] = defaultdict(list)
     first: dict[tuple[str, str], Unit] = {}
     for edit in edits.edits:
-        if edit.kind == "moved" and edit.before and edit.after and edit.before.file != edit.after.file:
+        if (
+            edit.kind == "moved"
+            and edit.before
+            and edit.after
+            and edit.before.file != edit.after.file
+        ):
             key = edit.before.file, edit.after.file
             moved[key] += 1
             first.setdefault(key, edit.after)
         elif edit.kind == "added" and edit.after:
             added[edit.after.file].append(edit.after)
     for key, count in moved.items():
-        yield _found("edit.moved", None, first[key], f"{_count(count, 'text')} moved here from {key[0]}").model_copy(update={"variant_text": None})
+        yield _found(
+            "edit.moved", None, first[key], f"{_count(count, 'text')} moved here from {key[0]}"
+        ).model_copy(update={"variant_text": None})
     for units in added.values():
-        yield _found("edit.added", None, units[0], f"{_count(len(units), 'text')} added").model_copy(update={"variant_text": None})
+        yield _found(
+            "edit.added", None, units[0], f"{_count(len(units), 'text')} added"
+        ).model_copy(update={"variant_text": None})

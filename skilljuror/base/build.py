@@ -1,7 +1,7 @@
 """Records of builds: findings and results of gates, audits, variants and what they were made from."""
 
 import hashlib
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -140,28 +140,6 @@ class AssayReport(Record):
 
 
 # The sections of a Skill that an audit is about.
-
-
-class SectionChange(NamedTuple):
-    """A section of a Skill, or a whole file, and what became of it."""
-
-    title: str
-    """Last heading; "" for a file, or for text above all headings."""
-    file: str
-    """Path inside the side that has the section."""
-    line: int | None
-    """Line of the first finding, or of the first text."""
-    lost: bool
-    """Whether only the source has it, so that `file` and `line` are of the source."""
-    verdict: GateVerdict
-    findings: tuple[Finding, ...]
-    counted: int
-    """Duties of the source's section, or all its texts if it has no duty."""
-    moved: int
-    """Those that are in other files now."""
-    noun: str
-    moved_to: tuple[str, ...]
-    """Those files, if the section was removed or most of it moved."""
 
 
 # The audit record of one build: build.json.

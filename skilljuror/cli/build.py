@@ -182,7 +182,7 @@ def audit(
 ) -> Answer:  # fmt: skip
     """Check whether a changed Skill keeps the knowledge of the original.
 
-    Prints one line per changed section. With --changed: audits every Skill that the commits from BASE to HEAD
+    Prints the verdict and what decided it. With --changed: audits every Skill that the commits from BASE to HEAD
     touch. --accept writes .skilljuror/accepted.yaml, which counts once it is in the revision of SOURCE or BASE.
     """
     if rules:
@@ -219,8 +219,6 @@ def _audit_pair(
     form: str, accepted: str | None, acceptance: Acceptance,
 ) -> Answer:  # fmt: skip
     from skilljuror.audit.audit import audit as judge_pair
-    from skilljuror.audit.audit import moves, reasons
-    from skilljuror.audit.audit_sections import section_changes
     from skilljuror.base.skill import missing_root
     from skilljuror.report.audit import FORMATS, AuditReport
     from skilljuror.review.waivers import ACCEPTED, accept, accept_known, read_accepted
@@ -253,10 +251,7 @@ def _audit_pair(
             inner = inner.relative_to(under)
         return str(folder / inner)
 
-    report = AuditReport(
-        source, variant, result, reasons(result), section_changes(parent, version, result),
-        moves(parent, version), path_of, details=details,
-    )  # fmt: skip
+    report = AuditReport(source, variant, result, path_of, details=details)
     return Answer(_audit_payload(report), [FORMATS[form](report)], STATUS[result.verdict])
 
 
@@ -317,21 +312,23 @@ def _changed_answer(
 
 
 def _rules(name: str | None) -> Answer:
+    from skilljuror.audit.edited import edit_rules
     from skilljuror.audit.gates.rules import RULES, explain
 
+    known = {**edit_rules(), **RULES}
     if name is not None:
-        text = explain(name)
+        text = explain(name, known)
         return Answer({"rule": name, "text": text}, [text])
     rows = [
         {"rule": name, "severity": entry.severity, "what": entry.what}
-        for name, entry in sorted(RULES.items())
+        for name, entry in sorted(known.items())
     ]
     return Answer(rows, [records(rows, "rule, severity, what: finding")])
 
 
 def _audit_payload(report: Any) -> dict[str, Any]:
     """What --json prints: paths start where the audit ran."""
-    from skilljuror.report.audit import section_lines, side_of
+    from skilljuror.report.audit import side_of
 
     fields = (
         "id", "rule", "severity", "source_text", "variant_text", "inherited", "waived", "message",
@@ -342,9 +339,10 @@ def _audit_payload(report: Any) -> dict[str, Any]:
         for finding in report.judged.findings
     ]
     return {
-        "verdict": report.judged.verdict, "policy": report.judged.policy, "reasons": report.reasons,
-        "sections": section_lines(report), "findings": findings,
-    }  # fmt: skip
+        "verdict": report.judged.verdict,
+        "policy": report.judged.policy,
+        "findings": findings,
+    }
 
 
 def _top(name: str) -> Path:
@@ -401,7 +399,8 @@ def _place_of(finding: Any) -> str:
 
 
 def assay(
-    builds: list[Path], sites: int = 2, seed: int = 0, policy: Policy | None = None,
+    builds: list[Path], sites: int = 2, seed: int = 0,
+    policy: Literal["strict", "rewritten"] | None = None,
     keep: bool = False, jobs: Jobs = 1,
 ) -> Answer:  # fmt: skip
     """Measure how many planted errors the gates catch.

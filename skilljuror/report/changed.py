@@ -5,11 +5,17 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from skilljuror.audit.audit import reasons
-from skilljuror.audit.audit_sections import section_changes
-from skilljuror.audit.changed import ChangedSkill
-from skilljuror.base.build import VERDICTS, GateVerdict, SectionChange
-from skilljuror.report.audit import AuditReport, as_github, escaped, section_lines
+from skilljuror.audit.changed import CHANGE, ChangedSkill
+from skilljuror.base.build import VERDICTS, Finding
+from skilljuror.report.audit import (
+    AuditReport,
+    annotation,
+    as_text,
+    counted,
+    escaped,
+    finding_line,
+    side_of,
+)
 
 MAX_REASONS = 3
 """Reasons of a failing Skill that a summary shows."""
@@ -34,23 +40,11 @@ class ChangedReport:
 
 def _report_of(skill: ChangedSkill) -> AuditReport:
     """The report of a Skill, with the findings about all of it first."""
-    verdicts: dict[str, GateVerdict] = {"high": "fail", "medium": "review"}
-    sections = tuple(
-        SectionChange(
-            "", one.file, one.line, False, "pass" if one.waived else verdicts[one.severity], (one,),
-            0, 0, "", (),
-        )
-        for one in skill.problems
-    )  # fmt: skip
-    says_all = any(one.rule in _SAYS_ALL and not one.waived for one in skill.problems)
-    if skill.parent and skill.variant and not says_all:
-        sections += section_changes(skill.parent, skill.variant, skill.compared)
-    what = [one.message.partition(";")[0] for one in skill.problems if not one.waived]
-    return AuditReport(
-        ", ".join(skill.before), skill.folder,
-        skill.judged.model_copy(update={"verdict": skill.verdict}),
-        (*dict.fromkeys(what), *(() if says_all else reasons(skill.compared))), sections, (), skill.path_of,
-    )  # fmt: skip
+    results = sorted(skill.judged.results, key=lambda one: one.gate != CHANGE)
+    if any(one.rule in _SAYS_ALL and not one.waived for one in skill.problems):
+        results = [one for one in results if one.gate == CHANGE]
+    judged = skill.judged.model_copy(update={"results": tuple(results), "verdict": skill.verdict})
+    return AuditReport(", ".join(skill.before), skill.folder, judged, skill.path_of)
 
 
 def _name(skill: ChangedSkill) -> str:
@@ -64,21 +58,16 @@ def _why(report: AuditReport) -> str:
     """What decided the verdict, and what was accepted by whom."""
     accepted = dict.fromkeys(one.waived for one in report.judged.own if one.waived)
     by = [f"accepted: {', '.join(accepted)}"] if accepted else []
-    return "; ".join([*report.reasons, *by])
-
-
-def _rows(report: ChangedReport) -> list[str]:
-    return [
-        f"{audit.judged.verdict:<7}{': '.join(filter(None, (_name(skill), _why(audit))))}"
-        for skill, audit in report.audits
-    ]
+    decided = report.of("high") or report.of("medium")
+    return "; ".join(filter(None, [counted(decided), *by]))
 
 
 def changed_text(report: ChangedReport) -> str:
-    """One line a Skill, and below it one for each section that changed."""
+    """The audit of each Skill, and a line that counts them."""
     lines = []
-    for row, (_, audit) in zip(_rows(report), report.audits, strict=True):
-        lines += [row, *(f"  {line}" for line in section_lines(audit))]
+    for skill, audit in report.audits:
+        first, *rest = as_text(audit).split("\n")
+        lines += [f"{_name(skill)}: {first}", *(f"  {line}" for line in rest)]
     return "\n".join([*lines, report.title])
 
 
@@ -86,23 +75,23 @@ def changed_annotations(report: ChangedReport) -> str:
     """Workflow commands at the lines of the head, one for what several Skills share, and one line a Skill."""
     notes: dict[str, None] = {}
     for skill, audit in report.audits:
-        sections = tuple(_in_head(skill, one) for one in audit.sections)
-        notes |= dict.fromkeys(as_github(audit._replace(sections=sections)).split("\n")[:-1])
-    return "\n".join([*notes, *_rows(report), report.title])
+        for finding in audit.of("high", "medium"):
+            file, line = _in_head(skill, finding)
+            shown = finding.model_copy(update={"variant_text": finding.variant_text or ""})
+            notes[annotation(shown, audit.path_of("variant", file), line)] = None
+    rows = [f"{audit.judged.verdict:<7}{': '.join(filter(None, (_name(skill), _why(audit))))}" for skill, audit in report.audits]  # fmt: skip
+    return "\n".join([*notes, *rows, report.title])
 
 
-def _in_head(skill: ChangedSkill, change: SectionChange) -> SectionChange:
-    """A section with the file and line of the variant where its first finding is, or was."""
-    if change.line and not change.lost:
-        return change
-    line = change.line or next((one.line for one in change.findings if one.line), None)
-    sides = [side.files.get(change.file) for side in (skill.parent, skill.variant) if side]
+def _in_head(skill: ChangedSkill, finding: Finding) -> tuple[str, int | None]:
+    """The file and line of the variant where a finding is, or was."""
+    sides = [side.files.get(finding.file) for side in (skill.parent, skill.variant) if side]
     texts = [(blob.text or "").split("\n") for blob in sides if blob]
-    title = change.title or change.file
+    if side_of(finding) == "variant" or not finding.line:
+        return finding.file, finding.line or 1
     if len(texts) < 2:
-        return change._replace(title=title, file="", line=1, lost=False)
-    line = _line_after(texts[0], texts[1], line) if line else 1
-    return change._replace(title=title, line=line, lost=False)
+        return "", 1
+    return finding.file, _line_after(texts[0], texts[1], finding.line)
 
 
 def _line_after(before: Sequence[str], after: Sequence[str], line: int) -> int:
@@ -125,7 +114,7 @@ def _page(report: ChangedReport) -> Iterator[str]:
     reasons: dict[tuple[str, ...], list[str]] = {}
     for skill, audit in report.audits:
         yield f"| {escaped(_name(skill))} | {audit.judged.verdict} | {escaped(_why(audit))} |"
-        failing = [line[7:] for line in section_lines(audit) if line.startswith("fail ")]
+        failing = [finding_line(audit, one) for one in audit.of("high")]
         rest = len(failing) - MAX_REASONS
         shown = (*failing[:MAX_REASONS], *([f"{rest} more"] if rest > 0 else []))
         if shown:

@@ -79,5 +79,5 @@ class Gate(Protocol):
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """Judge one pair. `kind` is the layout that the variant claims (baseline, pd, …); `policy`
-        is "strict" (for the plan engine's variants) or "edited" (for text by any author)."""
+        is "strict" (for the plan engine's variants) or "rewritten" (for text by any author)."""
         ...

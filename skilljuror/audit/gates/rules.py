@@ -1,5 +1,6 @@
 """Every rule of the gates: what it found, why it matters, how to fix it."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from skilljuror.base.build import FindingSeverity
@@ -380,11 +381,11 @@ RULES: dict[str, Rule] = {
 """Rule id ("gate.rule") -> rule."""
 
 
-def explain(rule: str) -> str:
+def explain(rule: str, rules: Mapping[str, Rule] = RULES) -> str:
     """Return a rule's severity, finding, reason and fix. Raises UsageError for an unknown id."""
-    known = RULES.get(rule)
+    known = rules.get(rule)
     if known is None:
-        raise UsageError(f"unknown rule {rule!r}; choose one of {', '.join(sorted(RULES))}")
+        raise UsageError(f"unknown rule {rule!r}; choose one of {', '.join(sorted(rules))}")
     return (
         f"{rule} ({known.severity})\n  found: {known.what}\n  why:   {known.why}\n"
         f"  fix:   {known.fix}"

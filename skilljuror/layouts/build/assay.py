@@ -86,7 +86,7 @@ def _policies(build: Path, record: BuildRecord, settings: AssaySettings) -> dict
     if missing:
         raise StudyError(
             f"{GATE_RESULTS} in {str(build)!r} has no policy for variant {missing[0]!r}; build it"
-            " again, or choose --policy strict or --policy edited",
+            " again, or choose --policy strict or --policy rewritten",
             file=str(build / GATE_RESULTS),
         )
     return found

@@ -215,9 +215,9 @@ class BuildInProgress:
     def judge_draft(
         self, variant: str, parent: str, files: dict[str, Blob], number: int
     ) -> list[GateResult]:
-        """Save a written text as a draft of a variant; return its gate results under `edited`."""
+        """Save a written text as a draft of a variant; return its gate results under `rewritten`."""
         self._write(variant, files, self.staging / DRAFTS / variant / str(number))
-        return [*self._judge(BuiltVariant(variant, parent, None, "edited", variant))]
+        return [*self._judge(BuiltVariant(variant, parent, None, "rewritten", variant))]
 
     def take_draft(self, variant: str, parent: str, number: int, results: list[GateResult]) -> None:
         """Turn a draft into the variant; other drafts stay in the drafts folder."""
@@ -229,7 +229,7 @@ class BuildInProgress:
             if not any(folder.iterdir()):
                 folder.rmdir()
         self.bundles[variant] = load_bundle(place, self.bundles["source"].name, inspect=False)
-        self.variants.append(BuiltVariant(variant, parent, None, "edited", variant))
+        self.variants.append(BuiltVariant(variant, parent, None, "rewritten", variant))
         self._judged[variant] = results
 
     def _write(self, variant: str, files: dict[str, Blob], folder: Path | None = None) -> Bundle:
