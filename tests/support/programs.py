@@ -132,7 +132,7 @@ class Doubtful:
             for number, line in enumerate(lines, 1)
             if "water" in line
         ]  # fmt: skip
-        strict = policy if any("acid" in line for line in lines) else "edited"
+        strict = policy if any("acid" in line for line in lines) else "rewritten"
         return gate_result(self.name, (parent, variant), strict, findings, {"variant": 1})
 
 

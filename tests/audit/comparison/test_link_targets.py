@@ -141,7 +141,7 @@ def test_a_link_to_a_skill_inside_may_lead_to_the_page_that_it_became() -> None:
 
 def test_the_gates_tell_of_a_link_that_leads_elsewhere() -> None:
     before, after = (skill(f"See [guide]({path}) first.\n", **PAGES) for path in PAGES)
-    judged = audit(before, after, "origin", "edited")
+    judged = audit(before, after, "origin", "rewritten")
     assert "knowledge.reference" in {finding.rule for finding in judged.own}
     assert judged.verdict == "review"
 

@@ -25,7 +25,7 @@ def check(rule, parent, variant, kind, named="strict"):
 
 @every(
     "gate, kind, named",
-    product(GATES, FAITHFUL, ["strict", "edited"]),
+    product(GATES, FAITHFUL, ["strict", "rewritten"]),
     "A gate passes the pairs of tests/support/gate_pairs.py; extend them where it looks at something new.",
 )
 def test_a_faithful_pair_passes(gate, kind, named):

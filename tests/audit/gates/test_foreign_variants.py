@@ -59,14 +59,14 @@ WRITTEN = bundle(
 def test_a_good_rewrite_passes_the_policy_for_written_layouts_but_not_strict():
     kept = edited(WRITTEN, "forms/SKILL.md", "## Steps to take", "## Steps")
     assert audit(SOURCE, kept, "pd", "strict").verdict == "fail"
-    result = audit(SOURCE, kept, "pd", "edited")
+    result = audit(SOURCE, kept, "pd", "rewritten")
     assert result.verdict == "pass", result.own
     assert {"knowledge.lead", "knowledge.reworded"} <= {finding.rule for finding in result.own}
 
 
 def test_a_plain_heading_that_is_gone_from_a_small_bundle_waits_for_a_person():
     gone = edited(WRITTEN, "forms/SKILL.md", "## Steps to take\n\n", "")
-    result = audit(SOURCE, gone, "pd", "edited")
+    result = audit(SOURCE, gone, "pd", "rewritten")
     assert result.verdict == "review"
     assert "Steps" in {f.source_text for f in result.own if f.rule == "knowledge.missing"}
 
@@ -90,7 +90,7 @@ def test_a_plain_heading_that_is_gone_from_a_small_bundle_waits_for_a_person():
 )
 def test_what_a_cue_may_not_demand_and_a_rewrite_may_not_change(old, new, verdict):
     variant = edited(WRITTEN, "forms/SKILL.md", old, new)
-    assert audit(SOURCE, variant, "pd", "edited").verdict == verdict
+    assert audit(SOURCE, variant, "pd", "rewritten").verdict == verdict
 
 
 def test_every_unit_but_the_dropped_heading_has_a_place():

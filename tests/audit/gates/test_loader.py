@@ -12,7 +12,7 @@ LINES = {
 }
 
 
-def told(source, variant, kind="unclaimed", policy="edited"):
+def told(source, variant, kind="unclaimed", policy="rewritten"):
     result = audit(source, variant, kind, policy)
     return result, [one for one in result.own if one.rule.endswith(".loader-text")]
 

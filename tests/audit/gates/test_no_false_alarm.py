@@ -12,7 +12,7 @@ from tests.support.knowledge_bundles import skill
 STEPS = ("Measure the load", "Cut the beam", "Plane the edge", "Oil the wood", "Hang the beam")
 
 
-def _told(source: Bundle, variant: Bundle, policy: str = "edited") -> list[str]:
+def _told(source: Bundle, variant: Bundle, policy: str = "rewritten") -> list[str]:
     return [one.rule for one in audit(source, variant, "other", policy).own]
 
 
@@ -159,7 +159,7 @@ KEEP = "\n# Ship\n\nKeep the branch until a person has looked at it.\n\n{}\n"
 )  # fmt: skip
 def test_an_apostrophe_is_no_negation_and_a_typographic_negation_is_one(before, after, verdict):
     source, variant = skill(KEEP.format(before)), skill(KEEP.format(after))
-    assert audit(source, variant, "other", "edited").verdict == verdict
+    assert audit(source, variant, "other", "rewritten").verdict == verdict
 
 
 def test_straight_quotes_are_no_finding_also_where_text_only_moves():

@@ -26,11 +26,11 @@ def test_strict_fails_on_everything(rule):
 
 
 def test_nothing_to_disclose_is_reviewed_if_an_engine_moved_text_and_fails_if_a_person_did():
-    verdicts = [policy(one).verdict(found("layout.pd-support"), 10) for one in ("strict", "edited")]
+    verdicts = [policy(one).verdict(found("layout.pd-support"), 10) for one in ("strict", "rewritten")]
     assert verdicts == ["review", "fail"]
 
 
-@pytest.mark.parametrize("named", ["strict", "edited"])
+@pytest.mark.parametrize("named", ["strict", "rewritten"])
 def test_a_long_file_is_only_told(named):
     assert policy(named).verdict(found("size.one-read"), 1000) == "pass"
 
@@ -51,7 +51,7 @@ def test_a_long_file_is_only_told(named):
     ],
 )
 def test_llm_sends_most_alterations_to_a_person(rule, verdict):
-    assert policy("edited").verdict(found(rule), 1000) == verdict
+    assert policy("rewritten").verdict(found(rule), 1000) == verdict
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_llm_sends_most_alterations_to_a_person(rule, verdict):
     ],
 )
 def test_llm_allows_a_share_of_plain_statements(rule, count, verdict):
-    assert policy("edited").verdict(found(rule, count), 1000) == verdict
+    assert policy("rewritten").verdict(found(rule, count), 1000) == verdict
 
 
 def test_inherited_findings_decide_nothing():
@@ -80,5 +80,5 @@ def test_worst_of_nothing_is_pass():
 
 
 def test_an_unknown_policy_names_the_known_ones():
-    with pytest.raises(UsageError, match="'lax'; choose one of edited, strict"):
+    with pytest.raises(UsageError, match="'lax'; choose one of edited, rewritten, strict"):
         policy("lax")

@@ -31,7 +31,7 @@ def test_a_bundle_never_differs_from_itself(root, other, script):
 @settings(max_examples=60)
 @given(root=TEXTS, other=TEXTS)
 def test_every_pair_gets_an_answer_from_every_gate(root, other):
-    result = audit(bundle({"a/SKILL.md": root}), bundle({"b/SKILL.md": other}), "pd", "edited")
+    result = audit(bundle({"a/SKILL.md": root}), bundle({"b/SKILL.md": other}), "pd", "rewritten")
     assert [answer.gate for answer in result.results] == list(GATES)
 
 

@@ -34,7 +34,7 @@ def found():
     for split in sorted(path for path in SPLITS.iterdir() if path.is_dir()):
         before, after = split / "before", split / "after"
         parent = load_named(str(before))
-        result = audit(parent, load_named(str(after), under="before"), "unclaimed", "edited")
+        result = audit(parent, load_named(str(after), under="before"), "unclaimed", "rewritten")
         loud = [one for one in result.own if one.severity in {"high", "medium"}]
         rows.append((split.name, loud, words_of(before), words_of(after)))
     return rows

@@ -25,7 +25,7 @@ def test_rows_that_lead_where_they_say_pass():
     assert _rules(skill(SECTIONS), skill(ROWS, **FILES)) == []
 
 
-@pytest.mark.parametrize("policy", ["strict", "edited"])
+@pytest.mark.parametrize("policy", ["strict", "rewritten"])
 def test_exchanged_files_are_told_for_files_of_the_source(policy):
     swapped = {"references/loans.md": REPAIRS, "references/repairs.md": LOANS}
     source, variant = skill("\nAsk the desk.\n", **FILES), skill("\nAsk the desk.\n", **swapped)
@@ -157,7 +157,7 @@ POINTER = "[references/rest.md](references/rest.md): continue here for Phase 2: 
 TABLE = "\n## Supporting files\n\n- [references/rest.md](references/rest.md): Phase 2: Clean the wheels, Phase 3: Close the case.\n"
 
 
-@pytest.mark.parametrize("policy", ["strict", "edited"])
+@pytest.mark.parametrize("policy", ["strict", "rewritten"])
 def test_a_process_that_leaves_the_root_without_a_word_is_told(policy):
     source, variant = skill(PHASES), skill(BEGUN + TABLE, **{"references/rest.md": REST})
     assert _rules(source, variant) == ["routing.pointer"]

@@ -12,7 +12,7 @@ LABELS = "Labels:\n\n- `raw`\n- `fired`\n- `never-fired`\n\n"
 BEFORE = f"{HEAD}## Firing\n\n{DUTIES}\n{LABELS}## Cooling\n\nWait until the needle is below 90.\n"
 
 
-def judged(root, page="", before=BEFORE, policy="edited"):
+def judged(root, page="", before=BEFORE, policy="rewritten"):
     files = {ROOT: root} | ({PAGE: page} if page else {})
     return audit(bundle({ROOT: before}), bundle(files), "unclaimed", policy)
 
@@ -106,7 +106,7 @@ def test_a_lost_duty_fails_and_a_rewritten_one_waits():
     ],
 )
 def test_front_matter_is_judged_by_its_keys(old, new, verdict, rule):
-    result = judged(BEFORE.replace(old, new), policy="edited")
+    result = judged(BEFORE.replace(old, new), policy="rewritten")
     assert rule in rules(result)
     assert result.verdict in {verdict, "review" if verdict == "fail" else verdict}
 
@@ -114,14 +114,14 @@ def test_front_matter_is_judged_by_its_keys(old, new, verdict, rule):
 def test_a_changed_script_waits_with_its_diff_and_a_licence_informs():
     before = {ROOT: BEFORE, "kiln/fire.py": "a = 1\nfire(a)\n", "kiln/LICENSE": "Free.\n"}
     script = bundle({**before, "kiln/fire.py": "a = 2\nfire(a)\n"})
-    result = audit(bundle(before), script, "unclaimed", "edited")
+    result = audit(bundle(before), script, "unclaimed", "rewritten")
     (found,) = result.own
     assert (found.rule, found.source_text, found.variant_text) == (
         "knowledge.file-changed", "a = 1", "a = 2",
     )  # fmt: skip
     assert result.verdict == "review"
     licence = audit(
-        bundle(before), bundle({**before, "kiln/LICENSE": "Not free.\n"}), "unclaimed", "edited"
+        bundle(before), bundle({**before, "kiln/LICENSE": "Not free.\n"}), "unclaimed", "rewritten"
     )
     assert (licence.verdict, rules(licence)) == ("pass", ["knowledge.licence"])
 

@@ -9,7 +9,7 @@ from tests.support.knowledge_bundles import skill
 
 DUTY = "Never open the door."
 BEFORE = skill(f"# Kiln\n\n{DUTY}\n\nFire at 900 degrees.\n")
-JUDGED = audit(BEFORE, skill("# Kiln\n\nFire at 950 degrees.\n"), "unclaimed", "edited")
+JUDGED = audit(BEFORE, skill("# Kiln\n\nFire at 950 degrees.\n"), "unclaimed", "rewritten")
 IDS = {one.rule: one.id for one in JUDGED.own}
 
 

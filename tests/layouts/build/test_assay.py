@@ -29,7 +29,7 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("assay")
     write_bundle(SOURCE.files, folder / "forms")
     build_source(folder / "forms" / "forms", folder / "build")
-    return assay(folder / "build", AssaySettings("edited", sites=2))
+    return assay(folder / "build", AssaySettings("rewritten", sites=2))
 
 
 REWORDED = {"synonym", "paraphrase"}
@@ -59,7 +59,7 @@ def test_a_build_is_measured_under_the_policy_that_judged_it(report, tmp_path):
     """Moved text was judged strictly: a reworded sentence fails there, and passes under `edited`."""
     build_source(written(tmp_path), tmp_path / "build")
     found = assay(tmp_path / "build", AssaySettings(sites=2))
-    assert (found.policy, report.policy) == ("strict", "edited")
+    assert (found.policy, report.policy) == ("strict", "rewritten")
     for row in found.rows:
         wanted = row.mutants if row.drift or row.mutation in REWORDED else 0
         assert (row.mutation, row.flagged, row.failed) == (row.mutation, wanted, wanted)
@@ -70,13 +70,13 @@ def test_each_variant_is_measured_under_its_own_policy(tmp_path):
     build_source(written(tmp_path), tmp_path / "build", variants=["origin", "baseline", "pd"])
     path = tmp_path / "build" / "gates.jsonl"
     results = list(read_rows(GateResult, path))
-    update = {"policy": "edited"}
+    update = {"policy": "rewritten"}
     write_jsonl(path, [r.model_copy(update=update) if r.variant == "pd" else r for r in results])
     found = assay(tmp_path / "build", AssaySettings(sites=1))
-    assert found.policy == "edited, strict"
+    assert found.policy == "rewritten, strict"
     synonym = next(row for row in found.rows if row.mutation == "synonym")
     assert (synonym.mutants, synonym.flagged) == (2, 1)
-    assert pooled([found, found]).policy == "edited, strict"
+    assert pooled([found, found]).policy == "rewritten, strict"
 
 
 def test_a_build_that_does_not_say_how_it_was_judged_asks_for_a_policy(tmp_path):
@@ -86,7 +86,7 @@ def test_a_build_that_does_not_say_how_it_was_judged_asks_for_a_policy(tmp_path)
         StudyError, match=r"no policy for variant '(origin|baseline)'; .* --policy strict"
     ):
         assay(tmp_path / "build")
-    assert assay(tmp_path / "build", AssaySettings("edited", sites=1)).policy == "edited"
+    assert assay(tmp_path / "build", AssaySettings("rewritten", sites=1)).policy == "rewritten"
 
 
 def test_a_layout_that_repeats_another_is_judged_once(report):

@@ -35,7 +35,7 @@ def reports(tmp_path_factory):
     found = {}
     for name in TRAPS:
         build_source(write(name, folder), folder / "builds" / name)
-        found[name] = assay(folder / "builds" / name, AssaySettings("edited", sites=sites(name)))
+        found[name] = assay(folder / "builds" / name, AssaySettings("rewritten", sites=sites(name)))
     return found
 
 

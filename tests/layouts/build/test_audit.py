@@ -8,7 +8,7 @@ from tests.support.gate_pairs import FAITHFUL, FLAT, SOURCE, edited
 WRONG = edited(FLAT, "forms/SKILL.md", "50 fields", "60 fields")
 
 
-@pytest.mark.parametrize("policy", ["strict", "edited"])
+@pytest.mark.parametrize("policy", ["strict", "rewritten"])
 @pytest.mark.parametrize("kind", FAITHFUL)
 def test_faithful_layouts_pass_without_a_finding_of_their_own(kind, policy):
     result = audit(SOURCE, FAITHFUL[kind], kind, policy)
@@ -16,7 +16,7 @@ def test_faithful_layouts_pass_without_a_finding_of_their_own(kind, policy):
     assert result.verdict == "pass"
 
 
-@pytest.mark.parametrize(("policy", "verdict"), [("strict", "fail"), ("edited", "review")])
+@pytest.mark.parametrize(("policy", "verdict"), [("strict", "fail"), ("rewritten", "review")])
 def test_the_policy_decides_what_a_finding_weighs(policy, verdict):
     result = audit(SOURCE, WRONG, "baseline", policy)
     assert [finding.rule for finding in result.own] == ["knowledge.number"]
@@ -39,7 +39,7 @@ def test_a_waiver_takes_a_finding_out_of_the_verdict_and_is_told():
 
 
 def test_an_unknown_policy_names_the_known_ones():
-    with pytest.raises(UsageError, match=r"'lax'; choose one of edited, strict"):
+    with pytest.raises(UsageError, match=r"'lax'; choose one of edited, rewritten, strict"):
         audit(SOURCE, FLAT, "baseline", "lax")
 
 

@@ -201,7 +201,7 @@ def test_gates_of_written_text_follow_the_policy_for_it(bench):
     rows = list(read_jsonl(bench.target / "gates.jsonl"))
     policies = {(row["variant"], row["policy"]) for row in rows}
     assert policies == {
-        ("origin", "strict"), ("origin-flat", "strict"), ("baseline", "edited"), ("pd", "edited"),
+        ("origin", "strict"), ("origin-flat", "strict"), ("baseline", "rewritten"), ("pd", "rewritten"),
     }  # fmt: skip
 
 

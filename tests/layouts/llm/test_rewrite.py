@@ -56,7 +56,7 @@ def written(variant, *answers, parent=None, retries=1):
 
 
 def verdict(variant, files):
-    return audit(PARENTS[variant], make_bundle("forms", files), variant, "edited")
+    return audit(PARENTS[variant], make_bundle("forms", files), variant, "rewritten")
 
 
 @pytest.mark.parametrize("variant", ["baseline", "pd"])
@@ -182,7 +182,7 @@ def test_a_model_that_obeys_an_order_in_a_skill_does_not_pass_the_gates():
     hostile = source({"## Fonts": f"{INJECTED}\n\n## Fonts"})
     page = faithful_page().replace("Never flatten a signed form.", "")
     files, _ = written("baseline", flat_answer(page), parent=hostile)
-    result = audit(hostile, make_bundle("forms", files), "baseline", "edited")
+    result = audit(hostile, make_bundle("forms", files), "baseline", "rewritten")
     assert result.verdict != "pass"
 
 

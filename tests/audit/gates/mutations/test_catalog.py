@@ -109,14 +109,14 @@ def test_drift_is_caught_under_both_policies(name):
     for mutant in made:
         assert said_lines(mutant.files) != said_lines(SOURCE.files)
         assert audit(SOURCE, mutant, "other", "strict").verdict == "fail"
-        assert audit(SOURCE, mutant, "other", "edited").verdict != "pass"
+        assert audit(SOURCE, mutant, "other", "rewritten").verdict != "pass"
 
 
 @every("name", BENIGN)
 def test_harmless_changes_pass(name):
     made = mutants(name)
     assert made
-    assert [audit(SOURCE, mutant, "other", "edited").verdict for mutant in made] == ["pass"] * len(
+    assert [audit(SOURCE, mutant, "other", "rewritten").verdict for mutant in made] == ["pass"] * len(
         made
     )
 
@@ -174,7 +174,7 @@ def test_a_script_in_a_fence_can_be_renamed():
     (site,) = MUTATIONS["rename-script"].sites(target)
     assert "`scripts/run_screen.py`" in site.after
     parent = rebuilt(flat, dict(flat.files))
-    assert audit(parent, target.mutant(site), "baseline", "edited").verdict == "fail"
+    assert audit(parent, target.mutant(site), "baseline", "rewritten").verdict == "fail"
 
 
 @pytest.mark.timeout(60)
