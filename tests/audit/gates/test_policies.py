@@ -26,7 +26,9 @@ def test_strict_fails_on_everything(rule):
 
 
 def test_nothing_to_disclose_is_reviewed_if_an_engine_moved_text_and_fails_if_a_person_did():
-    verdicts = [policy(one).verdict(found("layout.pd-support"), 10) for one in ("strict", "rewritten")]
+    verdicts = [
+        policy(one).verdict(found("layout.pd-support"), 10) for one in ("strict", "rewritten")
+    ]
     assert verdicts == ["review", "fail"]
 
 

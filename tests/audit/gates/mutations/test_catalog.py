@@ -116,9 +116,9 @@ def test_drift_is_caught_under_both_policies(name):
 def test_harmless_changes_pass(name):
     made = mutants(name)
     assert made
-    assert [audit(SOURCE, mutant, "other", "rewritten").verdict for mutant in made] == ["pass"] * len(
-        made
-    )
+    assert [audit(SOURCE, mutant, "other", "rewritten").verdict for mutant in made] == [
+        "pass"
+    ] * len(made)
 
 
 @every("name", ["none", "rewrap", "emphasis", "bullets"])
