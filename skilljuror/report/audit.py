@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
+from skilljuror.audit.edited import edit_rules
+from skilljuror.audit.gates.rules import RULES
 from skilljuror.base.build import AuditResult, Finding, FindingSeverity
 
 Side = Literal["source", "variant"]
@@ -75,9 +77,9 @@ def _what(finding: Finding) -> str:
     """The message, and the text if the message does not show it."""
     old, new = finding.source_text, finding.variant_text
     message = finding.message.partition(";")[0]
-    if "→" in message or "“" in message or "\n" in f"{old}{new}":
+    if "→" in message or "\n" in f"{old}{new}" or finding.rule == "edit.target":
         return message
-    if old is not None and new is not None:
+    if old is not None and new is not None and old != new:
         return f"{message}: {' → '.join(_changed_words(old, new))}"
     text = old if old is not None else new
     return f"{message}: “{_short(text)}”" if text else message
@@ -101,15 +103,14 @@ def _short(text: str) -> str:
 
 
 def counted(findings: Sequence[Finding]) -> str:
-    """Findings by what they say: "3 duties were …" in the words of their rules, most frequent first."""
-    kinds = Counter(one.message.partition(";")[0].partition(":")[0] for one in findings)
-    singles = Counter(
-        "text is gone" if one.rule == "edit.lost" else one.rule.partition(".")[2]
+    """What findings say, in the words of their rules, most frequent first."""
+    known = {**RULES, **edit_rules()}
+    counts = Counter(
+        known[one.rule].what if one.rule in known else one.message.partition(";")[0]
         for one in findings
     )
-    shown = kinds if len(kinds) <= len(singles) else singles
     return ", ".join(
-        f"{what} ({count})" if count > 1 else what for what, count in shown.most_common()
+        f"{what} ({count})" if count > 1 else what for what, count in counts.most_common()
     )
 
 
@@ -141,18 +142,18 @@ def _text(report: AuditReport) -> Iterator[str]:
 def told_line(report: AuditReport) -> str:
     """What moved, was added and was renamed, in one line."""
     parts = []
-    for rule, what in (
-        ("edit.moved", "moved"),
-        ("edit.added", "added"),
-        ("edit.renamed", "renamed"),
-    ):
-        found = [one for one in report.judged.own if one.rule == rule]
-        if rule == "edit.renamed":
-            parts += [f"{len(found)} renamed throughout"] if found else []
-        elif count := sum(int(one.message.partition(" ")[0]) for one in found):
+    for what in ("moved", "added"):
+        found = [one for one in report.judged.own if one.rule == f"edit.{what}"]
+        if count := sum(int(one.message.partition(" ")[0]) for one in found):
             files = len({one.file for one in found})
-            parts.append(f"{count} texts {what} ({files} file{'' if files == 1 else 's'})")
+            parts.append(f"{_count(count, 'text')} {what} ({_count(files, 'file')})")
+    if renamed := sum(one.rule == "edit.renamed" for one in report.judged.own):
+        parts.append(f"{renamed} renamed throughout")
     return ", ".join(parts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def as_markdown(report: AuditReport) -> str:

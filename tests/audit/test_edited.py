@@ -182,7 +182,7 @@ def test_every_rule_has_a_case():
 
 def test_a_rule_has_the_severity_of_its_case():
     severities = {rule: entry.severity for rule, entry in edit_rules().items()}
-    strongest = {}
+    strongest: dict[str, str] = {}
     for _, expected in CASES.values():
         for rule, severity in (found.split() for found in expected.split(", ")):
             if strongest.get(rule) != "high":

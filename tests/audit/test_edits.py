@@ -30,7 +30,6 @@ COOLING = f"\n## Cooling\n\n{NEEDLE}\n"
 BEFORE = FIRING + COOLING
 LABELS = "Labels:\n\n- Raw.\n- Glazed twice.\n- Fired.\n"
 LEAD = "\nTo cool the kiln, read `references/cooling.md`.\n"
-PAGE = {"references/cooling.md": f"# Cooling\n\n{NEEDLE}\n"}
 
 
 def found(before, after, *elsewhere):
@@ -57,7 +56,7 @@ CASES = {
         BEFORE.replace("- Fired.\n", "- Fired.\n- Sold.\n"), [("added", None, "Sold.")],
     ),
     "a section moved to a page": (
-        (FIRING + LEAD, PAGE),
+        skill(FIRING + LEAD, **{"references/cooling.md": f"# Cooling\n\n{NEEDLE}\n"}),
         [
             ("added", None, LEAD.strip()), ("moved", "Cooling", "Cooling"),
             ("moved", NEEDLE, NEEDLE),
@@ -84,8 +83,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_text_has_one_record_that_says_what_became_of_it(case):
     after, expected = CASES[case]
-    after = skill(after) if isinstance(after, str) else skill(after[0], **after[1])
-    assert found(skill(BEFORE), after) == expected
+    assert found(skill(BEFORE), skill(after) if isinstance(after, str) else after) == expected
 
 
 def test_a_row_is_paired_by_its_first_cell():
