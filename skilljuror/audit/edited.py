@@ -561,7 +561,9 @@ def _links(before: Bundle, after: Bundle) -> Iterator[Finding]:
             continue
         target = finding.variant_text or ""
         message = finding.message.partition(";")[0]
-        if finding.rule == "hygiene.broken-link" and not _leaves(finding.file, target, after):
+        if finding.rule == "hygiene.broken-link" and (
+            basename(target.partition("#")[0]) in gone or not _leaves(finding.file, target, after)
+        ):
             yield finding.model_copy(
                 update={"rule": "edit.link", "severity": "high", "message": message}
             )

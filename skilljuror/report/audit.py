@@ -79,10 +79,11 @@ def _what(finding: Finding) -> str:
     message = finding.message.partition(";")[0]
     if "→" in message or "\n" in f"{old}{new}" or finding.rule == "edit.target":
         return message
-    if old is not None and new is not None and old != new:
+    if old and new and old != new:
         return f"{message}: {' → '.join(_changed_words(old, new))}"
-    text = old if old is not None else new
-    return f"{message}: “{_short(text)}”" if text else message
+    text = new or old or ""
+    shown = f"'{text}'" in message or not text
+    return message if shown else f"{message}: “{_short(text)}”"
 
 
 def _changed_words(old: str, new: str) -> tuple[str, str]:

@@ -111,15 +111,16 @@ def _page(report: ChangedReport) -> Iterator[str]:
     yield f"## {escaped(report.title)}\n"
     if report.audits:
         yield "| Skill | verdict | why |\n|---|---|---|"
-    reasons: dict[tuple[str, ...], list[str]] = {}
+    reasons: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
     for skill, audit in report.audits:
         yield f"| {escaped(_name(skill))} | {audit.judged.verdict} | {escaped(_why(audit))} |"
         failing = [finding_line(audit, one) for one in audit.of("high")]
         rest = len(failing) - MAX_REASONS
-        shown = (*failing[:MAX_REASONS], *([f"{rest} more"] if rest > 0 else []))
+        shown = [*failing[:MAX_REASONS], *([f"{rest} more"] if rest > 0 else [])]
         if shown:
-            reasons.setdefault(shown, []).append(_name(skill))
-    for lines, names in reasons.items():
+            alike = tuple(line.removeprefix(f"{skill.folder}/") for line in shown)
+            reasons.setdefault(alike, (shown, []))[1].append(_name(skill))
+    for lines, names in reasons.values():
         others = f" and {len(names) - 1} more" if len(names) > 1 else ""
         yield f"\n{escaped(names[0])}{others}:\n"
         yield from (f"- {escaped(' '.join(line.split()))}" for line in lines)

@@ -119,17 +119,18 @@ CASES = {
     ),
     "a folder in another case": ([move("skills/kiln", "skills/Kiln")], {"skills/Kiln": ("pass", "")}),
     "a Skill that became part of another": (
-        [move("skills/kiln", "skills/glaze/kiln")], {"skills/glaze": ("fail", "a file was renamed")},
+        [move("skills/kiln", "skills/glaze/kiln"), {"skills/glaze/kiln/SKILL.md": skill().replace("../../", "../../../")}],
+        {"skills/glaze": ("pass", "17 texts moved")},
     ),
     "text that moved into another Skill": (
         [remove("skills/kiln"), {"skills/glaze/SKILL.md": skill("glaze", ["Stir the glaze.", "Dip the pot once.", *TASKS])}],
         {"skills/glaze": ("fail", "scripts/fire.sh")},
     ),
     "a shared duty deleted": ([{SHARED: RULES.replace("Never sell a cracked pot.", "")}], {"skills/kiln": ("fail", "duty")}),
-    "a shared file deleted": ([{SHARED: None}], {"skills/kiln": ("fail", "file-lost")}),
+    "a shared file deleted": ([{SHARED: None}], {"skills/kiln": ("fail", "'../../shared/rules.md' does not exist")}),
     "a shared file became a Skill's": (
         [move(SHARED, "skills/kiln/rules.md"), {KILN: skill().replace("../../shared/", "")}],
-        {"skills/kiln": ("review", "reference")},
+        {"skills/kiln": ("pass", "3 texts moved")},
     ),
     "a new Skill": ([{NEW: skill("new", ["Wash the clay."])}], {"skills/new": ("pass", "")}),
     "a new Skill with a download that runs": (
@@ -194,7 +195,7 @@ def test_what_the_base_branch_did_since_is_no_change(repository):
 def test_a_link_that_the_base_has_is_no_finding_and_its_target_counts(repository):
     link("skills/glaze/rules.md", "../../shared/rules.md")(repository)
     commit(repository)
-    write(repository, {SHARED: "# Rules\n"})
+    write(repository, {SHARED: RULES.replace("Never sell a cracked pot.\n\n", "")})
     commit(repository)
     found = {one.folder: one for one in audit_changed("HEAD~1", "edited")}
     assert {*found} == {"skills/glaze", "skills/kiln"}
@@ -219,10 +220,10 @@ def test_an_unknown_base_is_one_line(repository):
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({KILN: skill().replace("1200", "1300")}, "warning file=skills/kiln/SKILL.md,line=9,"),
+        ({KILN: skill().replace("1200", "1300")}, "error file=skills/kiln/SKILL.md,line=9,"),
         (without(TASKS[1]), "error file=skills/kiln/SKILL.md,line=8,"),
         ({SHARED: RULES.replace("Never sell a cracked pot.\n\n", "")}, "error file=shared/rules.md,line=3,"),
-        ({SHARED: None}, "error file=skills/kiln/SKILL.md,line=1,"),
+        ({SHARED: None}, "error file=skills/kiln/SKILL.md,line=17,"),
     ],
 )  # fmt: skip
 def test_an_annotation_is_at_the_line_of_the_head(repository, change, place):
@@ -247,7 +248,7 @@ def test_forty_skills_fit_a_page_and_share_their_reason(repository):
     annotations = [one for one in changed_annotations(report).splitlines() if one.startswith("::")]
     assert (
         len(annotations) == 3 * 41
-    )  # each Skill lost the file and its duty, and its link leads nowhere
+    )  # the link of each Skill leads nowhere, and it lost a duty and another text
 
 
 def test_a_deletion_can_be_accepted_and_counts_once_the_base_has_it(repository):
