@@ -230,7 +230,9 @@ def test_an_annotation_is_at_the_line_of_the_head(repository, change, place):
     write(repository, change)
     commit(repository)
     report = ChangedReport("main", audit_changed("HEAD~1", "edited"))
-    assert changed_annotations(report).startswith(f"::{place}")
+    annotations = changed_annotations(report)
+    assert annotations.startswith(f"::{place}")
+    assert "“”" not in annotations  # what is gone is no replacement by nothing
 
 
 def test_forty_skills_fit_a_page_and_share_their_reason(repository):

@@ -123,14 +123,15 @@ def test_a_turned_duty_fails_the_check(repository):
     status, printed, summary = run_action(repository)
     assert status == 1, printed
     assert "::error file=skills/csv-report/SKILL.md,line=" in printed
-    assert "“Never round” → “Always round”" in summary
-    assert "a negation or strike-through was added or removed" in summary
+    assert "SKILL.md:11: a negation came or went: never → always" in summary
     assert summary.startswith("## 1 Agent Skill changed since HEAD~1: 1 fail\n")
     assert "with blank" not in printed
 
 
-def test_a_changed_number_waits_for_a_person_and_fails_where_asked(repository):
-    commit(repository, "with blank", ("0.01", "0.05"))
+def test_a_lost_statement_waits_for_a_person_and_fails_where_asked(repository):
+    commit(
+        repository, "with blank", ("1. Read `references/format.md` for the output format.\n", "")
+    )
     assert run_action(repository)[0] == 0
     status, printed, _ = run_action(repository, **{"fail-on": "review"})
     assert status == 3
@@ -180,9 +181,9 @@ def test_a_skill_at_the_top_of_the_repository_is_judged(tmp_path):
         root.write_text(root.read_text().replace("0.01", text))
         git(folder, "add", "-A")
         git(folder, "commit", "-qm", text)
-    status, printed, _ = run_action(folder, **{"fail-on": "review"})
-    assert status == 3, printed
-    assert "file=SKILL.md,line=" in printed
+    status, printed, _ = run_action(folder)
+    assert status == 1, printed
+    assert "::error file=SKILL.md,line=11,title=edit.number::" in printed
 
 
 def test_a_base_that_was_not_fetched_is_said(repository):
@@ -198,8 +199,8 @@ def test_a_lost_duty_fails_the_check_by_default(repository):
     commit(repository, "csv-report", (DUTY, ""))
     status, printed, summary = run_action(repository)
     assert status == 1, printed
-    assert "a duty is missing" in printed
-    assert "a duty is missing" in summary
+    assert f"a duty is gone: “{DUTY}”" in printed
+    assert f"a duty is gone: “{DUTY}”" in summary
 
 
 def accept(folder, reason="the law changed"):

@@ -72,15 +72,15 @@ def test_builds_that_were_not_measured_are_counted(tmp_path):
 
 
 def test_a_policy_that_judged_nothing_here_is_not_said_to_be_this_audit(tmp_path):
-    """The variants were judged strictly: what `edited` would catch is no merit of their verdicts."""
-    edited = fake.assayed("a", {"swap": (4, 4)}, source="a", policy="edited")
+    """The variants were judged strictly: what `rewritten` would catch is no merit of their verdicts."""
+    rewritten = fake.assayed("a", {"swap": (4, 4)}, source="a", policy="rewritten")
     strict = fake.assayed("b", {"swap": (4, 3)}, source="b")
-    words = [one[0] for one in said(tmp_path, edited, strict)]
+    words = [one[0] for one in said(tmp_path, rewritten, strict)]
     assert words[0].startswith(
         "Under policy strict, which judged these variants, this audit would have caught 75.0 %"
     )
     assert words[1].startswith(
-        "Under policy edited, which did not judge these variants, an audit would have caught 100.0 %"
+        "Under policy rewritten, which did not judge these variants, an audit would have caught 100.0 %"
     )
 
 

@@ -8,14 +8,16 @@ from skilljuror.review.waivers import accept, accept_known, read_accepted
 from tests.support.knowledge_bundles import skill
 
 DUTY = "Never open the door."
-BEFORE = skill(f"# Kiln\n\n{DUTY}\n\nFire at 900 degrees.\n")
-JUDGED = audit(BEFORE, skill("# Kiln\n\nFire at 950 degrees.\n"), "unclaimed", "rewritten")
+TEXT = f"# Kiln\n\nLoad the pots.\n\n{DUTY}\n\nFire slowly. Count them. Let it cool.\n\n## Care\n\nSweep it.\n"
+BEFORE = skill(TEXT)
+AFTER = skill(TEXT.replace(DUTY, "").replace("Sweep it.", ""))
+JUDGED = audit(BEFORE, AFTER, "unclaimed", "edited")
 IDS = {one.rule: one.id for one in JUDGED.own}
 
 
 def test_an_accepted_finding_is_a_waiver_with_reason_person_and_text(tmp_path):
     file = tmp_path / ".skilljuror" / "accepted.yaml"
-    accept(JUDGED, [IDS["knowledge.duty-lost"]], "a lock was built in", "Ann", "skills/kiln", file)
+    accept(JUDGED, [IDS["edit.duty-lost"]], "a lock was built in", "Ann", "skills/kiln", file)
     (row,) = read_accepted(file.read_bytes(), "accepted.yaml")
     assert (row.build, row.by, row.reason) == ("skills/kiln", "Ann", "a lock was built in")
     assert row.about.source_text == DUTY
@@ -26,7 +28,7 @@ def test_an_accepted_finding_is_a_waiver_with_reason_person_and_text(tmp_path):
 
 def test_more_are_added_and_the_same_one_is_replaced(tmp_path):
     file = tmp_path / "accepted.yaml"
-    one = IDS["knowledge.duty-lost"]
+    one = IDS["edit.duty-lost"]
     accept(JUDGED, [one], "first", "Ann", "skills/kiln", file)
     accept(JUDGED, [one], "second", "Bob", "skills/kiln", file)
     accept(JUDGED, ["all"], "third", "Bob", "skills/oven", file)
@@ -39,7 +41,7 @@ def test_more_are_added_and_the_same_one_is_replaced(tmp_path):
 
 @pytest.mark.parametrize(
     ("ids", "reason", "message"),
-    [(["knowledge.gone:0"], "why", "unknown finding"), (["all"], " ", "requires a reason")],
+    [(["edit.gone:0"], "why", "unknown finding"), (["all"], " ", "requires a reason")],
 )
 def test_an_unknown_id_and_a_missing_reason_are_refused(tmp_path, ids, reason, message):
     with pytest.raises(UsageError, match=message):

@@ -56,7 +56,7 @@ def test_a_rate_has_its_interval_and_nothing_measured_is_none(report):
 
 
 def test_a_build_is_measured_under_the_policy_that_judged_it(report, tmp_path):
-    """Moved text was judged strictly: a reworded sentence fails there, and passes under `edited`."""
+    """Moved text was judged strictly: a reworded sentence fails there, and passes under `rewritten`."""
     build_source(written(tmp_path), tmp_path / "build")
     found = assay(tmp_path / "build", AssaySettings(sites=2))
     assert (found.policy, report.policy) == ("strict", "rewritten")

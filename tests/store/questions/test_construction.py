@@ -141,13 +141,13 @@ def test_builds_of_one_source_with_the_same_variants_count_once(tmp_path):
 def test_policies_are_not_mixed(tmp_path):
     path = held(
         tmp_path,
-        fake.assayed("a", {"swap": (10, 9)}, policy="edited"),
+        fake.assayed("a", {"swap": (10, 9)}, policy="rewritten"),
         fake.assayed("b", {"swap": (10, 10)}),
     )
     columns = ("policy", "own_policy", "planted", "flagged", "assayed")
     assert rows(path, "gate_power", *columns) == [
         ("strict", True, 10, 10, 2),
-        ("edited", False, 10, 9, 2),
+        ("rewritten", False, 10, 9, 2),
     ]
 
 
