@@ -34,7 +34,7 @@ WORDS: dict[str, dict[str, str]] = {
         "gate": "audit/gates/findings.py Gate",
         "finding": "base/build.py Finding",
         "inherited": "True when the source already had it; inherited findings never decide a verdict.",
-        "policy": "The rules by which findings become a verdict: `strict` or `edited`.",
+        "policy": "The rules by which findings become a verdict: `edited` (a change by its author), `rewritten` (a variant that a person or model wrote) or `strict`.",
         "verdict of a gate": "pass, review (a person must look) or fail.",
         "waiver": "base/review.py Waiver",
         "rubric item": "base/review.py RubricItem",

@@ -37,10 +37,18 @@ class AuditReport(NamedTuple):
     """Side and file -> path from where the audit ran; the folder of the Skill for ""."""
     details: bool = False
     """Whether plain text lists each finding."""
+    listed_by: str = "--details"
+    """Option that lists each finding."""
 
     def of(self, *severities: str) -> list[Finding]:
         """The findings of severities that the variant introduced and nobody accepted."""
         return [one for one in self.judged.own if one.severity in severities and not one.waived]
+
+    @property
+    def told(self) -> list[Finding]:
+        """The other findings, where they decide, as under policy `strict`."""
+        decide = self.judged.verdict != "pass" and not self.of("high", "medium")
+        return self.of("low", "info") if decide else []
 
     @property
     def verdict_line(self) -> str:
@@ -50,6 +58,8 @@ class AuditReport(NamedTuple):
             for word, severities in (("red", ("high",)), ("yellow", ("medium",)))
             if (found := self.of(*severities))
         ]
+        if self.told:
+            counts.append(f"{len(self.told)} told")
         if self.judged.waived:
             counts.append(f"{len(self.judged.waived)} accepted")
         said = ", ".join(counts) or "nothing lost, nothing changed in meaning"
@@ -133,11 +143,13 @@ def _text(report: AuditReport) -> Iterator[str]:
         for one in found[:most]:
             yield f"{word:<7}{finding_line(report, one)}"
         if rest := found[most:]:
-            yield f"{word:<7}{len(rest)} more: {counted(rest)} (--details)"
+            yield f"{word:<7}{len(rest)} more: {counted(rest)} ({report.listed_by})"
     if told := told_line(report):
         yield f"told   {told}"
+    elif report.told:
+        yield f"told   {counted(report.told)} ({report.listed_by})"
     if red:
-        yield "to accept a finding: --details lists the ids, --accept ID --reason TEXT accepts it"
+        yield f"to accept a finding: {report.listed_by} lists the ids, --accept ID --reason TEXT accepts it"
 
 
 def told_line(report: AuditReport) -> str:

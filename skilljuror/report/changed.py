@@ -44,7 +44,9 @@ def _report_of(skill: ChangedSkill) -> AuditReport:
     if any(one.rule in _SAYS_ALL and not one.waived for one in skill.problems):
         results = [one for one in results if one.gate == CHANGE]
     judged = skill.judged.model_copy(update={"results": tuple(results), "verdict": skill.verdict})
-    return AuditReport(", ".join(skill.before), skill.folder, judged, skill.path_of)
+    return AuditReport(
+        ", ".join(skill.before), skill.folder, judged, skill.path_of, listed_by="--json"
+    )
 
 
 def _name(skill: ChangedSkill) -> str:

@@ -347,7 +347,7 @@ CREATE TABLE gate_results (
     variant VARCHAR NOT NULL,  -- Variant that was judged.
     gate VARCHAR NOT NULL,  -- Name of the gate.
     parent VARCHAR NOT NULL,  -- What it was judged against.
-    policy VARCHAR NOT NULL,  -- Named policy: strict or edited.
+    policy VARCHAR NOT NULL,  -- Named policy: strict or rewritten.
     verdict VARCHAR NOT NULL,  -- pass, review (a person must decide) or fail, after waivers.
     checked MAP(VARCHAR, BIGINT) NOT NULL  -- Number of items of each kind that were compared.
 );

@@ -8,7 +8,7 @@ from skilljuror.audit.changed import audit_changed
 from skilljuror.base.errors import UsageError
 from skilljuror.cli.build import audit
 from skilljuror.report.audit import as_text
-from skilljuror.report.changed import ChangedReport, changed_annotations, changed_page
+from skilljuror.report.changed import ChangedReport, changed_annotations, changed_page, changed_text
 from tests.support.git_repositories import git
 
 ABOUT = "Fires pots in a kiln. Use when pots are dry."
@@ -233,6 +233,18 @@ def test_an_annotation_is_at_the_line_of_the_head(repository, change, place):
     annotations = changed_annotations(report)
     assert annotations.startswith(f"::{place}")
     assert "“”" not in annotations  # what is gone is no replacement by nothing
+
+
+def test_plain_text_names_the_option_that_lists_the_ids(repository):
+    """--changed has no --details."""
+    write(repository, without(TASKS[1]))
+    commit(repository)
+    text = changed_text(ChangedReport("main", audit_changed("HEAD~1", "edited")))
+    assert text.startswith(
+        "skills/kiln: fail: 1 red (policy edited)\n  red    skills/kiln/SKILL.md:8 "
+    )
+    assert "--json lists the ids" in text
+    assert "--details" not in text
 
 
 def test_forty_skills_fit_a_page_and_share_their_reason(repository):

@@ -211,6 +211,14 @@ def test_sarif_names_rule_place_and_a_lasting_id():
     assert again["partialFingerprints"] == result["partialFingerprints"]
 
 
+def test_a_verdict_of_small_findings_alone_names_them():
+    """Policy strict fails for new text."""
+    lines = as_text(report(change(("Sweep", "Please sweep")), policy="strict")).splitlines()
+    assert lines == [
+        "fail: 1 told (policy strict)", "told   other words, same critical tokens (--details)",
+    ]  # fmt: skip
+
+
 def test_the_findings_of_the_gates_have_the_same_form():
     text = as_text(report(HOTTER, policy="strict"))
     assert text.startswith("fail: 1 red (policy strict)\nred    variant/kiln/SKILL.md:9: ")
