@@ -85,6 +85,9 @@ layout: $(STAMP) ## how good pd is over real sources: make layout DIRS="skills �
 drift: $(STAMP) ## how much planted drift the gates see in real Skills: make drift DIRS="skills …"
 	$(BIN)/python -m benchmarks.drift -j 2 --work out/drift --slips $(DIRS)
 
+revisions: $(STAMP) ## what the audit says of real edits that people read: make revisions REPOS=dir SPLITS=dir
+	$(BIN)/python -m benchmarks.revisions $(if $(REPOS),--repos $(REPOS)) $(if $(SPLITS),--splits $(SPLITS))
+
 sources: $(STAMP) ## what the gates say of real sources: make sources DIRS="skills …"; is the page stale: make sources CHECK=1
 	$(BIN)/python -m benchmarks.sources $(if $(CHECK),--check,-j 2 $(DIRS))
 
