@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 DIRS ?=
 CHECK ?=
 
-.PHONY: help demo harbor test hidden check slow docker live oracle bench layout sources drift same rooms labels ablate docs site notebooks reports clean
+.PHONY: help demo harbor test hidden check slow docker live oracle bench layout sources revisions drift same rooms labels ablate docs site notebooks reports clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
