@@ -229,7 +229,7 @@ def summary(judged: Sequence[Judged], known: int) -> Iterator[str]:
         ours = [verdicts[colour, one] for one in COLOURS]
         yield f"{colour} for the reader: {sum(ours)}; ours red {ours[0]}, yellow {ours[1]}, green {ours[2]}."
     red = sum(one.verdict == "red" for one in judged)
-    yield f"Red: {share(red, len(judged))}. Lines of output: median {statistics.median(one.lines for one in judged):g}."
+    yield f"Red: {red} of {len(judged)} ({share(red, len(judged))}). Lines of output: median {statistics.median(one.lines for one in judged):g}."
     found = [(one, finding) for one in judged for finding in one.findings("red")]
     near = sum(any(_is_near(finding, point) for point in one.revision.points) for one, finding in found)  # fmt: skip
     yield f"Red findings: {len(found)}, of which at a point of the reader: {near}.\n"
@@ -247,15 +247,16 @@ def _by_kind(points: Sequence[tuple[Point, Finding | None]]) -> Iterator[str]:
                 for point, finding in points
                 if point.verdict == colour and kind in ("", point.kind)
             ]
-            total = share(sum(shown), len(shown)) if shown else "–"
-            cells.append(f"{sum(shown)} of {len(shown)}" if kind and shown else total)
+            rate = "" if kind or not shown else f" ({share(sum(shown), len(shown))})"
+            cells.append(f"{sum(shown)} of {len(shown)}{rate}" if shown else "–")
         yield f"| {kind or 'all'} | {' | '.join(cells)} |"
 
 
 def share(part: int, whole: int) -> str:
-    """A count as a share, with its 95 % interval (Wilson)."""
+    """A part as a share of at least one, with its 95 % interval (Wilson)."""
     interval = wilson_interval(part, whole)
-    return f"{part} of {whole} ({part / whole:.0%}, {interval.low:.0%}–{interval.high:.0%})" if interval else "–"  # fmt: skip
+    assert interval
+    return f"{part / whole:.0%}, {interval.low:.0%}–{interval.high:.0%}"
 
 
 def point_lines(judged: Sequence[Judged]) -> Iterator[str]:
