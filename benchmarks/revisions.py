@@ -5,7 +5,7 @@
 `revisions.tsv` lists thirty commits and eleven splits with everything a reader wanted to be told, one line a point, or one
 line for a change with nothing to tell. A commit is read from the bare repository DIR/OWNER+NAME/repo; a split (commit
 `-`) from the folders `before` and `after` below DIR/NAME. A change whose texts are not there is named and left out. A
-point is shown if a red or yellow finding is in the same file, at most three lines away, of the version before or after.
+point is shown if a red or yellow finding is in the same file, at most three lines away, of the version before or after; a row says how many would be if they stood at random lines.
 `--points` lists each point with the finding that shows it.
 """
 
@@ -82,6 +82,8 @@ class Judged(NamedTuple):
     """A change and what the audit says of it."""
 
     revision: Revision
+    sides: tuple[Bundle, Bundle]
+    """The Skill before and after."""
     audit: AuditResult
     lines: int
     """Lines of plain text that the command prints."""
@@ -96,10 +98,26 @@ class Judged(NamedTuple):
         policy = load_policy(self.audit.policy)
         return [one for one in self.audit.own if _COLOUR_OF[policy.verdict([one], 1)] in colours]
 
-    def showing(self, point: Point) -> Finding | None:
-        """The finding that shows a point, a red one if there is one."""
-        found = [*self.findings("red"), *self.findings("yellow")]
+    def showing(self, point: Point, *colours: str) -> Finding | None:
+        """The first finding of the colours that shows a point."""
+        found = (one for colour in colours for one in self.findings(colour))
         return next((one for one in found if _is_near(one, point)), None)
+
+    def chance(self, point: Point, *colours: str) -> float:
+        """How likely a point at other lines of the same files would be shown."""
+        missed = 1.0
+        for place, bundle, side in zip(point[2:4], self.sides, ("source", "variant"), strict=True):
+            if place:
+                file = f"{_UNDER}/{place.file}"
+                lines = {
+                    line
+                    for one in self.findings(*colours)
+                    if side_of(one) == side and one.file == file and one.line
+                    for line in range(one.line - NEAR, one.line + NEAR + 1)
+                }
+                count = _line_count(bundle, file)
+                missed *= 1 - len(lines & set(range(1, count + 1))) / count
+        return 1 - missed
 
 
 def _is_near(finding: Finding, point: Point) -> bool:
@@ -110,6 +128,14 @@ def _is_near(finding: Finding, point: Point) -> bool:
         and finding.file.removeprefix(f"{_UNDER}/") == place.file
         and abs(finding.line - place.line) <= NEAR
     )
+
+
+def _line_count(bundle: Bundle, file: str) -> int:
+    if file not in bundle.files:
+        raise UsageError(
+            f"the table names {file.partition('/')[2]}, which is no file of that version"
+        )
+    return len((bundle.files[file].text or "").split("\n"))
 
 
 # ---- the table of the reader ----------------------------------------------------------------------
@@ -204,7 +230,7 @@ def judge(revision: Revision, texts: tuple[Bundle, Bundle, list[Bundle]], policy
         judged = audit(before, after, "", policy)
     seconds = time.perf_counter() - start
     report = AuditReport("before", "after", judged, lambda side, file: file)
-    return Judged(revision, judged, as_text(report).count("\n") + 1, seconds)
+    return Judged(revision, (before, after), judged, as_text(report).count("\n") + 1, seconds)
 
 
 # ---- what is printed ------------------------------------------------------------------------------
@@ -233,23 +259,39 @@ def summary(judged: Sequence[Judged], known: int) -> Iterator[str]:
     found = [(one, finding) for one in judged for finding in one.findings("red")]
     near = sum(any(_is_near(finding, point) for point in one.revision.points) for one, finding in found)  # fmt: skip
     yield f"Red findings: {len(found)}, of which at a point of the reader: {near}.\n"
-    yield from _by_kind([(point, one.showing(point)) for one in judged for point in one.revision.points])  # fmt: skip
+    yield from _points_shown(judged)
 
 
-def _by_kind(points: Sequence[tuple[Point, Finding | None]]) -> Iterator[str]:
-    """The points shown, by verdict and kind."""
-    yield "| points shown | red | yellow |\n|---|---|---|"
-    for kind in (*sorted({point.kind for point, _ in points}), ""):
+_WAYS = (("red", ("red", "yellow")), ("red", ("red",)), ("yellow", ("red", "yellow")))
+"""Verdict of the points of a column, and the colours of the findings that may show them."""
+
+
+def _points_shown(judged: Sequence[Judged]) -> Iterator[str]:
+    """How many points are shown, by verdict and kind, and how many would be by chance."""
+    yield "| points | red: shown | red: shown by a red finding | yellow: shown |\n|---|---|---|---|"
+    kinds = sorted({point.kind for one in judged for point in one.revision.points})
+    for kind in (*kinds, ""):
         cells = []
-        for colour in COLOURS[:2]:
+        for verdict, colours in _WAYS:
             shown = [
-                finding is not None
-                for point, finding in points
-                if point.verdict == colour and kind in ("", point.kind)
+                one.showing(point, *colours) is not None
+                for one, point in _points(judged, verdict)
+                if kind in ("", point.kind)
             ]
             rate = "" if kind or not shown else f" ({share(sum(shown), len(shown))})"
             cells.append(f"{sum(shown)} of {len(shown)}{rate}" if shown else "–")
         yield f"| {kind or 'all'} | {' | '.join(cells)} |"
+    chances = (
+        [one.chance(point, *colours) for one, point in _points(judged, verdict)]
+        for verdict, colours in _WAYS
+    )
+    cells = [f"{sum(each):.1f} of {len(each)}" if each else "–" for each in chances]
+    yield f"| all, at random lines of the same files | {' | '.join(cells)} |"
+
+
+def _points(judged: Sequence[Judged], verdict: str) -> Iterator[tuple[Judged, Point]]:
+    for one in judged:
+        yield from ((one, point) for point in one.revision.points if point.verdict == verdict)
 
 
 def share(part: int, whole: int) -> str:
@@ -264,7 +306,7 @@ def point_lines(judged: Sequence[Judged]) -> Iterator[str]:
     for one in judged:
         for point in one.revision.points:
             places = " → ".join(f"{place.file}:{place.line}" if place else "-" for place in (point.before, point.after))  # fmt: skip
-            finding = one.showing(point)
+            finding = one.showing(point, *COLOURS[:2])
             by = f" [{finding.rule} {finding.severity}: {finding.message}]" if finding else ""
             yield f"{'shown ' if finding else 'missed'} {point.verdict:<6} {point.kind:<10} {one.revision.name} {places}: {point.what}{by}"
 
@@ -293,10 +335,10 @@ def main(words: Sequence[str] | None = None) -> int:
                 judged.append(judge(revision, texts, options.policy))
         if not judged:
             raise UsageError("no change of the table was found; name --repos DIR, --splits DIR")
+        print("\n".join([*table(judged), "", *summary(judged, len(revisions))]))
     except SkilljurorError as error:
         print(f"error: {error.message}", file=sys.stderr)
         return error.exit_code
-    print("\n".join([*table(judged), "", *summary(judged, len(revisions))]))
     if options.points:
         print("\n".join(["", *point_lines(judged)]))
     return 0

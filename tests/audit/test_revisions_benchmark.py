@@ -70,8 +70,12 @@ def test_a_commit_is_judged_and_its_points_are_looked_up(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert f"| kiln@{commit[:7]} | red | red | 1 | 0 |" in out
     assert "1 of 2 changes judged under policy edited." in out
-    assert "| number | 1 of 1 | – |" in out
-    assert "| all | 1 of 1 (100%, 21%–100%) | 0 of 1 (0%, 0%–79%) |" in out
+    assert "| number | 1 of 1 | 1 of 1 | – |" in out
+    assert (
+        "| all | 1 of 1 (100%, 21%–100%) | 1 of 1 (100%, 21%–100%) | 0 of 1 (0%, 0%–79%) |" in out
+    )
+    # a finding at line 9 shows the lines 6 to 12 of 16
+    assert "| all, at random lines of the same files | 0.4 of 1 | 0.4 of 1 | 0.0 of 1 |" in out
     assert "shown  red    number     kiln@" in out
     assert "missed yellow statement  kiln@" in out
     assert "loom@0000000: left out: no git repository at" in err
