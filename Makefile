@@ -9,7 +9,7 @@ STAMP := .venv/.installed
 DIRS ?=
 CHECK ?=
 
-.PHONY: help demo harbor test hidden check slow docker live oracle bench layout sources drift same rooms labels ablate docs site notebooks reports clean
+.PHONY: help demo harbor test hidden check slow docker live oracle bench layout sources revisions drift same rooms labels ablate docs site notebooks reports clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -82,8 +82,11 @@ bench: $(STAMP) ## how fast logs are read, against a bare JSON decoder, and a mo
 layout: $(STAMP) ## how good pd is over real sources: make layout DIRS="skills …"
 	$(BIN)/python -m benchmarks.layout -j 2 $(DIRS)
 
-drift: $(STAMP) ## how much planted drift the gates see in real Skills: make drift DIRS="skills …"
-	$(BIN)/python -m benchmarks.drift -j 2 --work out/drift --slips $(DIRS)
+drift: $(STAMP) ## how much planted drift the audit sees in real Skills: make drift DIRS="skills …" PAIRS=splits
+	$(BIN)/python -m benchmarks.drift -j 2 --slips $(if $(PAIRS),--pairs $(PAIRS)) $(DIRS)
+
+revisions: $(STAMP) ## what the audit says of real edits that people read: make revisions REPOS=dir SPLITS=dir
+	$(BIN)/python -m benchmarks.revisions $(if $(REPOS),--repos $(REPOS)) $(if $(SPLITS),--splits $(SPLITS))
 
 sources: $(STAMP) ## what the gates say of real sources: make sources DIRS="skills …"; is the page stale: make sources CHECK=1
 	$(BIN)/python -m benchmarks.sources $(if $(CHECK),--check,-j 2 $(DIRS))

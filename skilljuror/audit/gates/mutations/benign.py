@@ -11,6 +11,7 @@ from skilljuror.audit.gates.mutations.sites import (
     MutationSite,
     MutationTarget,
     block_around,
+    outside_spans,
 )
 from skilljuror.skill.markdown import PARSER
 
@@ -38,6 +39,14 @@ _CONTRACTION = re.compile(r"(?<=[a-z])(n't|'re|'ll|'ve)\b")
 _LOST_LETTERS = {"a": "an", "o": "ill", "ha": "hall"}
 _LOST = re.compile(r"\b((?i:[cws]))(a|o|ha) not\b")  # "can't" has lost a letter more than "isn't"
 _LINK = re.compile(r"(?<!!)\[([^][\n`]+)\]\(([^()\s]+)\)")
+_LARGE = re.compile(r"(?<![\w.,:/-])(?:[1-9]\d{4,}|[1-9]\d{0,2}(?:,\d{3})+)(?![\w/-]|[.,:]\d)")
+_EG = re.compile(r"\be\.g\.,?|\bfor example,", re.IGNORECASE)
+_SPELLED = re.compile(
+    r"\b((?:categor|custom|final|general|initial|minim|normal|optim|organ|priorit|recogn|summar|synchron)i)"
+    r"([sz])(?=(?:e[ds]?|ing|ation)\b)|\b(behavi|col|fav|hon|lab)(ou?r)",
+    re.IGNORECASE,
+)
+_BAR = re.compile(r"(?<!\\)\|")
 _PARAPHRASED = 3  # one line in this many is paraphrased
 
 
@@ -153,6 +162,64 @@ def reference_links(target: MutationTarget) -> Iterator[MutationSite]:
 
 def _rewritten(target: MutationTarget, path: str, lines: Sequence[str]) -> Files:
     return {path: target.rewritten(path, lines)}
+
+
+def _respelled(
+    pattern: re.Pattern[str], spelling: Callable[[re.Match[str]], str]
+) -> Callable[[MutationTarget], Iterator[MutationSite]]:
+    """Return the mutation that spells one match of a line in another way, outside code and addresses."""
+
+    def sites(target: MutationTarget) -> Iterator[MutationSite]:
+        for path, number in target.prose:
+            line = target.line(path, number)
+            kept = outside_spans(line)
+            for match in pattern.finditer(line):
+                if not any(start < match.end() and match.start() < end for start, end in kept):
+                    after = line[: match.start()] + spelling(match) + line[match.end() :]
+                    yield target.edit(path, number, after)
+                    break
+
+    return sites
+
+
+def _other_comma(match: re.Match[str]) -> str:
+    return match[0].replace(",", "") if "," in match[0] else f"{int(match[0]):,}"
+
+
+def _other_example(match: re.Match[str]) -> str:
+    short, long = ("E.g.,", "For example,") if match[0][0].isupper() else ("e.g.,", "for example,")
+    return long if "." in match[0] else short
+
+
+def _other_letter(match: re.Match[str]) -> str:
+    if match[1]:
+        return match[1] + ("z" if match[2] == "s" else "s")
+    return match[3] + ("or" if match[4] == "our" else "our")
+
+
+thousands_comma = _respelled(_LARGE, _other_comma)
+eg = _respelled(_EG, _other_example)
+spelling = _respelled(_SPELLED, _other_letter)
+
+
+def table_realigned(target: MutationTarget) -> Iterator[MutationSite]:
+    """Write the cells of a table without padding; a table without it, in columns of one width."""
+    rows = {(unit.file, unit.start) for unit in target.units if unit.kind == "row"}
+    done = set[tuple[str, int]]()
+    for path, number in sorted(rows):
+        start, lines = block_around(target.texts[path].lines, number)
+        cells = [[cell.strip() for cell in _BAR.split(line.strip())] for line in lines]
+        if (path, start) in done or not all(
+            row[0] == row[-1] == "" != "".join(row) for row in cells
+        ):
+            continue
+        done.add((path, start))
+        table = [f"|{'|'.join(f' {cell} ' for cell in row[1:-1])}|" for row in cells]
+        if table == list(lines):
+            width = max(len(cell) for row in cells for cell in row)
+            table = [f"|{'|'.join(f' {cell:<{width}} ' for cell in row[1:-1])}|" for row in cells]
+        make = partial(target.replaced, path, start + 1, table, len(lines))
+        yield MutationSite(path, start + 1, "\n".join(lines), "\n".join(table), make)
 
 
 def _other(match: re.Match[str]) -> str:

@@ -72,5 +72,9 @@ MUTATIONS: dict[str, Mutation] = {
     "quotes": Mutation(False, benign.quotes),
     "contractions": Mutation(False, benign.contractions),
     "reference-links": Mutation(False, benign.reference_links),
+    "thousands-comma": Mutation(False, benign.thousands_comma),
+    "eg": Mutation(False, benign.eg),
+    "spelling": Mutation(False, benign.spelling),
+    "table-realigned": Mutation(False, benign.table_realigned),
 }
 """name -> mutation, drift first."""

@@ -40,7 +40,7 @@ The job needs 20 to 40 minutes, so start it early and follow the progress of eve
 | web | 30 |
 | shop | 45 |
 
-Text below the table stands alone.
+Text below the table stands alone. A summary of 25000 orders, for example, is normalised.
 
 - Orders of a new customer must be checked by the desk and the owner.
   - The owner can’t sign for the user if the desk is closed.
@@ -94,7 +94,10 @@ print("sent")
     name="demo",
 )  # fmt: skip
 DRIFT = [name for name, mutation in MUTATIONS.items() if mutation.drift]
-BENIGN = [name for name, mutation in MUTATIONS.items() if not mutation.drift]
+# the rules of policy `rewritten` compare numbers as they are written
+BENIGN = [
+    name for name, mutation in MUTATIONS.items() if not mutation.drift and name != "thousands-comma"
+]
 
 
 def mutants(name):
@@ -119,6 +122,13 @@ def test_harmless_changes_pass(name):
     assert [audit(SOURCE, mutant, "other", "rewritten").verdict for mutant in made] == [
         "pass"
     ] * len(made)
+
+
+@every("name", ["thousands-comma", "eg", "spelling", "table-realigned"])
+def test_other_spellings_give_no_finding_under_edited(name):
+    made = mutants(name)
+    assert made
+    assert [audit(SOURCE, mutant, "other", "edited").own for mutant in made] == [()] * len(made)
 
 
 @every("name", ["none", "rewrap", "emphasis", "bullets"])
