@@ -32,6 +32,7 @@ OWNERS: dict[str, set[str]] = {
     "skills_ref": {"skill"},
     "harbor": {"harness"},
     "duckdb": {"store"},
+    "regex": {"base", "study"},
     "orjson": {"base", "logs", "measures"},
     "pandas": {"store", "report"},
     "numpy": {"measures"},

@@ -2,10 +2,10 @@
 
 import hashlib
 import posixpath
-import re
 import warnings
 from typing import Any, Literal, NamedTuple, get_args
 
+import regex
 from msgspec import Struct
 from pydantic import Field, field_validator, model_validator
 
@@ -487,8 +487,8 @@ class CodeCheck(Record):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                re.compile(pattern or "")
-        except (re.error, RecursionError, OverflowError) as error:
+                regex.compile(pattern or "")
+        except (regex.error, RecursionError, OverflowError) as error:
             raise ValueError(f"invalid regular expression: {error}") from error
         return pattern
 

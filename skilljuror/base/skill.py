@@ -30,6 +30,10 @@ row or a frontmatter field; a file's bytes, its name or its execute bit; the ord
 the order of two lines of code; the item or heading above an item or heading, or its distance from it."""
 
 
+SKILL_ROOTS = {"0.24": "/harbor/skills", "0.25": "/runtime/skills"}
+"""Supported version of Harbor -> folder in which it mounts a trial's Skills."""
+
+
 class Unit(Struct, frozen=True):
     """The smallest piece of knowledge followed through layouts: a statement, item, row, code line or setting."""
 

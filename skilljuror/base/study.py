@@ -471,8 +471,6 @@ class AgentProgram(Struct, frozen=True):
 # Harbor's record of one trial, read without importing Harbor.
 
 
-SKILL_ROOTS = {"0.24": "/harbor/skills", "0.25": "/runtime/skills"}
-"""Supported version of Harbor -> folder in which it mounts a trial's Skills."""
 OUT_OF_TIME = frozenset({"AgentTimeoutError"})
 """Harbor exceptions of an agent that timed out; the verifier still ran."""
 CANCELLED = frozenset({"CancelledError", "KeyboardInterrupt"})

@@ -322,7 +322,7 @@ def demo(out: Path = Path("out/demo"), jobs: Jobs = 2) -> Answer:
     from skilljuror.base.files import StudyFolder, data_dir
     from skilljuror.judge.study import judge_study
     from skilljuror.report import report_study
-    from skilljuror.store.rows import MeasureOptions
+    from skilljuror.store.records import MeasureOptions
     from skilljuror.store.trials import ingest_trials
     from skilljuror.study.run import run_study
 
@@ -404,7 +404,7 @@ def ingest(
     A log in a folder that cannot be read is listed and skipped.
     """
     from skilljuror.base.files import StudyFolder, parse_time
-    from skilljuror.store.rows import MeasureOptions
+    from skilljuror.store.records import MeasureOptions
 
     options = MeasureOptions(
         count_tokens, tuple(metrics or ()), quotes=not no_quotes, projects=projects

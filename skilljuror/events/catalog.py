@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from skilljuror.base.skill import is_root
-from skilljuror.base.study import SKILL_ROOTS
+from skilljuror.base.skill import SKILL_ROOTS, is_root
 from skilljuror.base.trajectory import Message, SkillManifest, Trajectory
 from skilljuror.events.access import (
     Access,

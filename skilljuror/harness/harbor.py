@@ -26,12 +26,11 @@ from msgspec import Struct
 
 from skilljuror.base.errors import HarnessError, TrajectoryError, UsageError, redact, redact_files
 from skilljuror.base.files import digest_tree, write_atomic
-from skilljuror.base.skill import is_root_name
+from skilljuror.base.skill import SKILL_ROOTS, is_root_name
 from skilljuror.base.study import (
     CANCELLED,
     ENVIRONMENT_FIELDS,
     SCRIPTED,
-    SKILL_ROOTS,
     AgentChoice,
     AgentProgram,
     TrialRecord,

@@ -47,7 +47,7 @@ from skilljuror.judge.study import (
 from skilljuror.store import open_write
 from skilljuror.store.logs import LoggedRun, logged_runs
 from skilljuror.store.questions import run
-from skilljuror.store.rows import keeps_quotes
+from skilljuror.store.records import keeps_quotes
 from skilljuror.store.writer import Store
 
 UNDECIDED = frozenset({

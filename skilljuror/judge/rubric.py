@@ -48,7 +48,7 @@ from skilljuror.base.workers import Listener, Progress, silent
 from skilljuror.events.attribute import attribute
 from skilljuror.harness.tasks import changed_substrate, task_digests
 from skilljuror.store import open_write
-from skilljuror.store.rows import keeps_quotes
+from skilljuror.store.records import keeps_quotes
 from skilljuror.store.trials import ReadTrial, read_trial
 from skilljuror.study.rubric import (
     MAX_QUOTE,

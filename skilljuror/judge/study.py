@@ -30,12 +30,8 @@ from skilljuror.measures.agreement import stratified_sample
 from skilljuror.store import open_write
 from skilljuror.store.logs import LoggedRun, logged_runs, read_logged
 from skilljuror.store.questions import run
-from skilljuror.store.rows import (
-    code_digest,
-    file_digest,
-    keeps_quotes,
-    unquoted_verdict,
-)
+from skilljuror.store.records import keeps_quotes
+from skilljuror.store.rows import code_digest, file_digest, unquoted_verdict
 from skilljuror.store.trials import read_trial
 
 LOG = logging.getLogger(__name__)

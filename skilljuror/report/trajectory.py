@@ -19,9 +19,9 @@ from skilljuror.base.trajectory import Exposure, ResourceEvent, SkillManifest, T
 from skilljuror.harness.artifacts import verifier_output
 from skilljuror.store.logs import logged_runs, read_logged
 from skilljuror.store.questions import run
+from skilljuror.store.records import keeps_quotes
 from skilljuror.store.rows import (
     analyse,
-    keeps_quotes,
     unquoted_event,
     unquoted_verdict,
     without_texts,

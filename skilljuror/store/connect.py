@@ -18,7 +18,7 @@ from skilljuror.base.errors import InUseError, QueryError, StoreError, UsageErro
 from skilljuror.base.files import StudyFolder, sha256, write_atomic
 from skilljuror.base.results import UptakeCategory
 from skilljuror.base.skill import CONTENT_KINDS
-from skilljuror.store.rows import MeasureOptions, keeps_quotes
+from skilljuror.store.records import MeasureOptions, keeps_quotes
 from skilljuror.store.writer import Store
 
 if TYPE_CHECKING:

@@ -57,13 +57,15 @@ from skilljuror.logs.discovery import (
 from skilljuror.logs.read import parser, read
 from skilljuror.measures.metrics import families
 from skilljuror.store.connect import resolve_quotes
-from skilljuror.store.rows import (
+from skilljuror.store.records import (
     NOTHING_FURTHER,
     FileChanges,
     IngestSummary,
     MeasureOptions,
-    analyse,
     as_json,
+)
+from skilljuror.store.rows import (
+    analyse,
     definition_rows,
     part_rows,
     reader_digest,

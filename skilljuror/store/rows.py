@@ -1,7 +1,6 @@
 """The database rows of one run: attribution, exposure, metrics, places, counts and short previews, never full texts."""
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -10,21 +9,19 @@ from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 from sys import modules
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from skilljuror.base import __version__, texts
 from skilljuror.base.errors import UsageError
-from skilljuror.base.files import StudyFolder, path_of, path_text, sha256
+from skilljuror.base.files import path_of, path_text, sha256
 from skilljuror.base.results import (
     CompactionRow,
     Ingested,
     Measure,
     OfferedRow,
-    Price,
     SourceRow,
     SourceStatus,
     StepRow,
@@ -50,6 +47,7 @@ from skilljuror.logs.base import FoundSource
 from skilljuror.logs.discovery import facts_at
 from skilljuror.measures.metrics import METRICS, families
 from skilljuror.measures.run_measures import step_bytes, step_texts
+from skilljuror.store.records import NOTHING_FURTHER, MeasureOptions
 
 if TYPE_CHECKING:  # kept light for workers: no pydantic and no DuckDB where logs are read
     from skilljuror.base.study import TrialRecord
@@ -301,24 +299,6 @@ def count(text: str) -> int:
     return counted
 
 
-class MeasureOptions(Struct, frozen=True):
-    """Optional measures and columns."""
-
-    count_tokens: bool = False
-    """Count the tokens of every step exactly; otherwise their share is null."""
-    metrics: tuple[str, ...] = ()
-    """Metrics of other packages, `module:attribute`."""
-    quotes: bool = True
-    """Store previews of steps and quotes of evidence."""
-    prices: tuple[Price, ...] | None = None
-    """Model prices; None for the packaged list."""
-    projects: bool = False
-    """Store names of projects and persons; never without quotes."""
-
-
-NOTHING_FURTHER = MeasureOptions()
-
-
 def analyse(
     name: str,
     trajectory: Trajectory | None,
@@ -409,11 +389,6 @@ def definition_rows(further: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     ]
 
 
-def keeps_quotes(study: Path) -> bool:
-    """Whether a study may store and show texts of its logs."""
-    return not StudyFolder(study).no_quotes.exists()
-
-
 def without_quotes(run: Ingested) -> Ingested:
     """Remove previews and quotes from the rows of a run."""
     steps = tuple([replace(step, preview="") for step in run.steps])
@@ -480,89 +455,3 @@ def file_digest(plugin: str) -> str:
     """Digest of the file of a loaded plugin."""
     file = getattr(modules.get(plugin.partition(":")[0]), "__file__", None)
     return sha256(Path(file).read_bytes()) if file else ""
-
-
-class FileChanges(NamedTuple):
-    """File counts by change."""
-
-    new: int = 0
-    """Files not seen before."""
-    changed: int = 0
-    unchanged: int = 0
-    gone: int = 0
-    """Known files that are missing."""
-
-
-class IngestSummary(Struct, frozen=True):
-    """Counts of an ingest."""
-
-    trials: int
-    """Trials of the study; 0 in observed mode."""
-    parsed: int
-    duplicates: int
-    """Files whose run another file provides."""
-    skipped: int
-    """Unsupported files."""
-    errors: int
-    """Files with a format, or named by the user, that cannot be read."""
-    trajectories: int
-    """Runs counted."""
-    unlogged: int
-    """Foreign trials without a run, stored with their result."""
-    steps: int
-    """Agent steps, sub-agents included."""
-    skills: int
-    """Distinct Skills with a resource event."""
-    events: int
-    unread: tuple[tuple[str, int], ...]
-    """(reason, files) for all files not read, most frequent first."""
-    failures: tuple[tuple[str, str], ...]
-    """(file, reason) of every error."""
-    remade: bool
-    """Whether a database of another version was regenerated, without the judges' verdicts."""
-    new: int = 0
-    """Files not seen before."""
-    changed: int = 0
-    """Files changed since the last ingest."""
-    unchanged: int = 0
-    """Unchanged files, which are not read again."""
-    gone: int = 0
-    """Missing files; their runs are kept unless pruned."""
-    unknown_tools: tuple[tuple[str, int, int], ...] = ()
-    """(tool that skilljuror does not know, its calls, runs in which it may have opened a Skill)."""
-    kept: int = 0
-    """Runs kept although their files became shorter or are partly missing."""
-
-
-_TOO_WIDE = 1 << 63
-
-
-@cache
-def _encoder() -> msgspec.json.Encoder:
-    return msgspec.json.Encoder(enc_hook=_plain, order="deterministic")
-
-
-def _plain(record: Any) -> Any:
-    return record.model_dump()
-
-
-def as_json(record: Any) -> str:
-    """Return a record as JSON; text stays. Invalid UTF-8 is replaced, an integer beyond the widest column becomes null."""
-    if isinstance(record, str):
-        return record
-    try:
-        return _encoder().encode(record).decode()
-    except (UnicodeEncodeError, OverflowError):
-        return json.dumps(_without_misfits(msgspec.to_builtins(record, enc_hook=_plain)))
-
-
-def _without_misfits(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, int):
-        return value if abs(value) <= _TOO_WIDE else None
-    if isinstance(value, dict):
-        return {_without_misfits(key): _without_misfits(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_without_misfits(item) for item in value]
-    return value

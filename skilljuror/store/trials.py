@@ -49,12 +49,9 @@ from skilljuror.logs.read import parser, read
 from skilljuror.store.checks import read_checks
 from skilljuror.store.connect import database_to_fill, open_write, resolve_quotes
 from skilljuror.store.logs import BATCH_BYTES, NO_RUN
+from skilljuror.store.records import NOTHING_FURTHER, IngestSummary, MeasureOptions, as_json
 from skilljuror.store.rows import (
-    NOTHING_FURTHER,
-    IngestSummary,
-    MeasureOptions,
     analyse,
-    as_json,
     definition_rows,
     part_rows,
     size_of,

@@ -17,7 +17,7 @@ from skilljuror.base.results import (
     UnitUse,
     Verdict,
 )
-from skilljuror.store.rows import FileChanges, IngestSummary, as_json
+from skilljuror.store.records import FileChanges, IngestSummary, as_json
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.base.build import VariantManifest

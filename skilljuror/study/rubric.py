@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
+import regex
+
 from skilljuror.base.errors import HarnessError, StudyError
 from skilljuror.base.files import read_record, sha256
 from skilljuror.base.review import (
@@ -23,6 +25,8 @@ from skilljuror.harness.sandbox import host_path
 from skilljuror.harness.tasks import copy_environment
 
 MAX_QUOTE = 300
+MAX_SECONDS = 2
+"""Longest search of a regular expression of a rubric in one text."""
 _TOKEN = re.compile(
     r"`([^`\n]+)`|\"([^\"\n]{2,60})\"|(?<!\w)(--[a-z][\w-]+|[\w.-]*/[\w./-]*\w|\w+\.[a-z]{1,5}"
     r"|\d[\d,]*\.\d+|\d{2,}|[a-zA-Z]\w*_\w+|[a-z]+[A-Z]\w+|[A-Z][A-Z\d]{2,})(?!\w)"
@@ -213,8 +217,15 @@ def _line(text: str, at: int) -> str:
 
 
 def _search(pattern: str, text: str) -> int:
-    """Return where a pattern matches, -1 if nowhere."""
-    match = re.search(pattern, text, re.MULTILINE)
+    """Return where a pattern matches, -1 if nowhere. Raises StudyError for one that takes too long."""
+    try:
+        match = regex.search(pattern, text, regex.MULTILINE, timeout=MAX_SECONDS)
+    except TimeoutError:
+        raise StudyError(
+            f"the regular expression {pattern!r} takes more than {MAX_SECONDS} s on one text;"
+            " make it simpler, without a repetition inside another",
+            file=RUBRIC_FILE, field="check",
+        ) from None  # fmt: skip
     return match.start() if match else -1
 
 

@@ -14,7 +14,8 @@ import pytest
 from msgspec import structs
 
 from skilljuror.base.files import StudyFolder, read_record
-from skilljuror.base.study import SKILL_ROOTS, AgentProgram, Budget, TrialRecord
+from skilljuror.base.skill import SKILL_ROOTS
+from skilljuror.base.study import AgentProgram, Budget, TrialRecord
 from skilljuror.harness.harbor import HarborHarness, find_harbor
 from skilljuror.harness.local import LocalHarness
 from skilljuror.study.check import check_study

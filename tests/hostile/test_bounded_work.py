@@ -12,7 +12,7 @@ from skilljuror.judge.tracing import TracingJudge
 from skilljuror.logs.discovery import discover
 from skilljuror.store import logs
 from skilljuror.store import rows as store_rows
-from skilljuror.store.rows import MeasureOptions
+from skilljuror.store.records import MeasureOptions
 from tests.support.atif_documents import agent_step, document, tool_call
 from tests.support.attribution_runs import BUNDLE, ran, run_of
 from tests.support.counted_work import lines_run

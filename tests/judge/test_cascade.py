@@ -15,7 +15,7 @@ from skilljuror.judge.study import judge_study
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
-from skilljuror.store.rows import MeasureOptions
+from skilljuror.store.records import MeasureOptions
 from tests.support.ingested import tables
 from tests.support.loopback import model_server
 from tests.support.model_judging import MODEL, answer, environment, reader, verdict, write_logs

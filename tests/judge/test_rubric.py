@@ -220,6 +220,12 @@ def test_what_code_says(check, answer):
     assert decide(CodeCheck(**check), WORK).answer == answer
 
 
+def test_a_regular_expression_that_never_ends_is_one_line():
+    check = CodeCheck(file="a.txt", regex="(a|aa)+$")
+    with pytest.raises(StudyError, match="takes more than 2 s on one text"):
+        decide(check, Work({"a.txt": "a" * 80 + "b"}, frozenset({"a.txt"})))
+
+
 def test_what_is_unknown_is_not_no():
     named = CodeCheck(file="gone.txt", exists=True)
     assert decide(named, Work(whole=False)).answer is None

@@ -10,7 +10,7 @@ from skilljuror.report import report_study
 from skilljuror.store import open_write
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
-from skilljuror.store.rows import MeasureOptions
+from skilljuror.store.records import MeasureOptions
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support import fabricated_records as fake

@@ -12,7 +12,7 @@ from skilljuror.report.computed import documentation
 from skilljuror.report.page import build_report, report_markdown
 from skilljuror.report.tables import SCRIPTED
 from skilljuror.store.logs import ingest_logs
-from skilljuror.store.rows import MeasureOptions
+from skilljuror.store.records import MeasureOptions
 from tests.support import report_piles as piles
 from tests.support.changing_logs import ChangingLogs
 from tests.support.fabricated_studies import small_study

@@ -9,7 +9,7 @@ import pytest
 
 from skilljuror.store.checks import MAX_FILE, failure_label, read_checks
 from skilljuror.store.questions import run
-from skilljuror.store.rows import MeasureOptions
+from skilljuror.store.records import MeasureOptions
 from skilljuror.store.trials import ingest_trials
 from skilljuror.study.run import run_study
 from tests.support.harness_tasks import REWARD, write_tree

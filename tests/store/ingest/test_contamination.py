@@ -11,7 +11,7 @@ from skilljuror.base.trajectory import Message
 from skilljuror.layouts.build.protected_texts import save_fingerprints
 from skilljuror.skill.generated import fill_template
 from skilljuror.store.questions import run
-from skilljuror.store.rows import MeasureOptions
+from skilljuror.store.records import MeasureOptions
 from skilljuror.store.trials import ingest_trials, search_leaks
 from skilljuror.study.run import run_study
 from tests.support.attribution_runs import ran, run_of

@@ -7,7 +7,7 @@ import pytest
 from skilljuror.measures.run_measures import step_texts
 from skilljuror.store.logs import ingest_logs
 from skilljuror.store.questions import run
-from skilljuror.store.rows import MeasureOptions
+from skilljuror.store.records import MeasureOptions
 from tests.support import goldens, places
 from tests.support.tokenizer import published_encoding
 
