@@ -199,9 +199,7 @@ def changes_of(kind: str, before: str, after: str) -> Iterator[Change]:
         if tag == "equal":
             continue
         sides = old[i:j], new[k:m]
-        quoted = all(sides) and all(
-            span.issuperset(side) for span, side in zip(spans, sides, strict=True)
-        )
+        quoted = all(span.issuperset(side) for span, side in zip(spans, sides, strict=True))
         types.add(type_ := _type_of(_Difference(*sides, old[max(0, i - 4) : i], kind, quoted)))
         yield Change(type_, " ".join(sides[0]), " ".join(sides[1]))
     numbers = [[word for word in side if is_number(word)] for side in (old, new)]

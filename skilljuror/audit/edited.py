@@ -18,6 +18,7 @@ import yaml
 
 from skilljuror.audit.changes import Change, words_named, words_of
 from skilljuror.audit.comparison.same_words import plain_words
+from skilljuror.audit.comparison.unit_matching import field_key
 from skilljuror.audit.edits import Edit, Edits, edits_between
 from skilljuror.audit.gates.findings import cut_text
 from skilljuror.audit.gates.hygiene import HygieneGate
@@ -39,6 +40,11 @@ def edit_rules() -> dict[str, Rule]:
 
 _SERIOUS = frozenset({
     "number", "unit", "comparator", "default", "negation", "opposite", "permission", "name", "argument",
+})  # fmt: skip
+_RENAMED = frozenset({"name", "argument", "path", "pointer", "words"})
+_LOADED_BY = frozenset({"name", "description"})  # fields by which an agent chooses a Skill
+_TOOLS = frozenset({
+    "allowed-tools", "disallowed-tools", "hooks", "mcp-servers", "disable-model-invocation",
 })  # fmt: skip
 _TOLD_BY_NAME = frozenset({"modal", "quantifier", "conjunction", "condition", "agent", "path"})
 _OFTEN = 2  # texts with one replacement from which it is a renaming
@@ -67,6 +73,7 @@ _POINTER = re.compile(
     r"(?<!` )\b(steps?|phases?|sections?|part|chapter|stage|rule|gate)\s+(\d+(?:\.\d+)*[a-z]?)\b",
     re.IGNORECASE,
 )
+_POSITION = re.compile(r"\b([a-z][\w-]{3,}) (above|below)\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"^(?:(step|phase|section|part|chapter|stage|rule|gate)\s+)?(\d+(?:\.\d+)*[a-z]?)[.:)\s—–-]+(.+)$", re.IGNORECASE)  # fmt: skip
 
 
@@ -76,7 +83,7 @@ def judge_edit(
     """Return what an edit did and the findings of it, worst first; `elsewhere` as for `edits_between`."""
     edits = edits_between(before, after, elsewhere)
     findings = [
-        *_changed(edits), *_placed(edits), *_targets(edits), *_lost(edits), *_gone_files(edits), *_changed_files(edits), *_emptied(edits), *_pointers(edits),
+        *_changed(edits), *_placed(edits), *_targets(edits), *_lost(edits), *_gone_files(edits), *_changed_files(edits), *_emptied(edits), *_emptied_pages(edits), *_pointers(edits), *_positions(edits),
         *_links(before, after), *_security(before, after), *_told(edits),
     ]  # fmt: skip
     order = list(edit_rules())
@@ -146,12 +153,17 @@ def _changed(edits: Edits) -> Iterator[Finding]:
             yield _found("edit.reworded", before, after)
 
 
-def _field(before: Unit, after: Unit) -> Iterator[Finding]:
-    key = before.text.partition(":")[0].strip().strip("\"'").lower()
-    if key in {"allowed-tools", "hooks", "mcp-servers", "disallowed-tools"}:
-        yield _found("edit.tools", before, after)
-    elif key not in _INFORMING:
-        yield _found("edit.reworded", before, after)
+def _field(before: Unit | None, after: Unit | None) -> Iterator[Finding]:
+    """A field of the frontmatter that changed, came or went."""
+    unit = after or before
+    assert unit
+    key = field_key(unit)
+    if key in _TOOLS:
+        yield _found("edit.tools", before, after, severity=None if before else "medium")
+    elif before and key in _LOADED_BY:
+        yield _found("edit.field", before, after)
+    elif before and key not in _INFORMING:
+        yield _found("edit.reworded" if after else "edit.lost", before, after)
 
 
 def _is_small(edit: Edit) -> bool:
@@ -165,11 +177,11 @@ def _is_small(edit: Edit) -> bool:
 
 
 def _renamings(reworded: Sequence[Edit]) -> Mapping[tuple[str, str], int]:
-    """Replacements that were made in several texts alike; any change of case alone counts as one."""
+    """Names and words that were replaced in several texts alike; any change of case alone counts as one."""
     counts = Counter(
         pair
         for edit in reworded
-        for pair in {(c.old, c.new) for c in edit.changes if c.old and c.new}
+        for pair in {(c.old, c.new) for c in edit.changes if c.old and c.new and c.type in _RENAMED}
     )
     recased = sum(old.lower() == new.lower() for old, new in counts)
     return {
@@ -398,15 +410,21 @@ def _lost(edits: Edits) -> Iterator[Finding]:
     standing = _standing(edits)
     sections: dict[tuple[str, str], list[Unit]] = defaultdict(list)
     for unit in lost:
-        if holders and _is_duty(unit):
+        if unit.kind == "field":
+            yield from _field(unit, None)
+        elif holders and _is_duty(unit):
             if holders.holds(unit):
                 yield _found("edit.duty", unit, None, "a duty stands in other words")
             else:
                 yield _found(
                     "edit.duty-lost", unit, None, "", None if standing[id(unit)] else "medium"
                 )
-        elif unit.kind != "heading" and unit.generated is None:
-            sections[unit.file, "".join(unit.headings[-1:])].append(unit)
+        elif unit.generated is None:
+            title = unit.text if unit.kind == "heading" else "".join(unit.headings[-1:])
+            sections[unit.file, title].append(unit)
+    for edit in edits.edits:
+        if edit.kind == "added" and edit.after and edit.after.kind == "field":
+            yield from _field(None, edit.after)
     for (_, title), units in sections.items():
         first = units[0]
         where = f" below “{title}”" if title else ""
@@ -458,6 +476,21 @@ def _changed_files(edits: Edits) -> Iterator[Finding]:
             yield _found("edit.file", None, pair.after, f"{pair.after.file} changed")
 
 
+def _emptied_pages(edits: Edits) -> Iterator[Finding]:
+    """Pages that are still there, all of whose text below the headings is gone and none came."""
+    had, gone, left = Counter[str](), Counter[str](), set[str]()
+    for edit in edits.edits:
+        if edit.after and edit.after.kind not in {"heading", "field"}:
+            left.add(edit.after.file)
+        if edit.before and edit.before.kind not in {"heading", "field"}:
+            had[edit.before.file] += 1
+            gone[edit.before.file] += edit.kind == "lost"
+    for path, count in had.items():
+        if gone[path] == count and path in edits.after.files and path not in left:
+            message = f"all text of {path} is gone"
+            yield Finding(rule="edit.emptied", severity="high", file=path, line=1, message=message)
+
+
 def _emptied(edits: Edits) -> Iterator[Finding]:
     whole, now, lost = (
         sum(len(unit.text) for unit in units)
@@ -503,9 +536,37 @@ def _pointers(edits: Edits) -> Iterator[Finding]:
             title = before.get((word, number))
             if title is None or (now := after.get((word, number))) == title:
                 continue
-            if now is None or moved.get(title, number) != number:
+            if now is None or not _alike(title, now):
                 to = f", now {word} {moved[title]}" if title in moved else ""
                 yield _found("edit.pointer", edit.before, unit, f"{match[0]} was “{title}”{to}")
+                break
+
+
+def _positions(edits: Edits) -> Iterator[Finding]:
+    """Moved texts that say "the NOUN above" and have no such noun above them any more, as they had."""
+    pages = {side: defaultdict[str, list[Unit]](list) for side in ("before", "after")}
+    for edit in edits.edits:
+        for side, page in pages.items():
+            if unit := getattr(edit, side):
+                page[unit.file].append(unit)
+    for edit in edits.edits:
+        if edit.kind not in {"moved", "reworded"} or not edit.before or not edit.after:
+            continue
+        if edit.before.file == edit.after.file or edit.after.kind in {"heading", "code"}:
+            continue
+        for match in _POSITION.finditer(edit.after.text):
+            noun, above = match[1].lower(), match[2].lower() == "above"
+            stood, stands = (
+                any(
+                    (unit.start < here.start) == above and unit.start != here.start
+                    and noun in unit.text.lower()
+                    for unit in pages[side][here.file]
+                )
+                for side, here in (("before", edit.before), ("after", edit.after))
+            )  # fmt: skip
+            if stood and not stands:
+                message = f"“{match[0]}” is in another file now"
+                yield _found("edit.pointer", edit.before, edit.after, message)
                 break
 
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from skilljuror.audit.changes import Change, changes_of, likeness
 from skilljuror.audit.comparison.file_matching import FilePairs, pair_files
 from skilljuror.audit.comparison.normalised_text import TextNormaliser
-from skilljuror.audit.comparison.same_words import WordStream, is_as_often, plain_words
+from skilljuror.audit.comparison.same_words import WordStream, is_as_often, is_copy, plain_words
 from skilljuror.audit.comparison.unit_matching import field_key, match_texts
 from skilljuror.base.skill import CONTENT_KINDS, Bundle, Unit
 from skilljuror.skill.units import units_of
@@ -90,7 +90,7 @@ def edits_between(before: Bundle, after: Bundle, elsewhere: Sequence[Bundle] = (
     order = {id(unit): place for place, unit in enumerate(new)}
     edits.sort(key=lambda edit: order[id(edit.after)])
     for unit in lost:
-        stands = is_as_often(unit, words, words_now) or words_now.count(unit)
+        stands = is_as_often(unit, words, words_now) or is_copy(unit, words_now)
         edits.append(Edit("moved" if stands else "lost", unit, None))
     return Edits(before, after, tuple(edits), files, tuple(others))
 
@@ -161,7 +161,9 @@ def _label(unit: Unit) -> Hashable:
     """What names a text in its list, table or listing: first cell, key, or words before a colon."""
     if unit.kind == "field":
         return "field", field_key(unit)
-    match = _LABEL.match(unit.text.lstrip("| "))
+    if unit.kind == "row":  # its first cell, with the title of the column
+        return unit.kind, plain_words(unit.text.lstrip("| ").partition("|")[0])
+    match = _LABEL.match(unit.text)
     return match and (unit.kind, plain_words(match[1]))
 
 

@@ -135,6 +135,9 @@ CASES = {
     "context": (
         change((SWEEP, ""), ("Stack the", f"{SWEEP[2:]}\nStack the")), "edit.context medium",
     ),
+    "field": (change(("Use when pots are dry", "Use when pots are wet")), "edit.field medium"),
+    "name of the skill": (change(("name: kiln", "name: oven")), "edit.field medium"),
+    "a heading": (change(("## Step 2: Fire\n\n", "")), "edit.lost medium"),
     "row": (change(("soft brush", "wet cloth")), "edit.row medium"),
     "a duty in other words at its place": (
         change(("You must wear thick gloves.", "Gloves are a must, and thick ones please.")),
@@ -173,6 +176,40 @@ def test_the_policy_fails_for_red_and_waits_for_yellow(case):
     assert verdict == {"h": "fail", "m": "review"}.get(
         expected.split(", ")[0].split()[1][0], "pass"
     )
+
+
+def test_a_tool_field_that_came_waits_and_one_that_went_fails():
+    bare = change(("allowed-tools: Read, Edit\n", ""))
+    assert loud(bare) == ["edit.tools high"]
+    assert loud(BEFORE, before=bare) == ["edit.tools medium"]
+
+
+def test_duties_that_were_weakened_alike_are_no_renaming():
+    before = change(("should paint", "must paint"))
+    after = change(("must wear", "may wear"), ("must paint", "may paint"), before=before)
+    assert loud(after, before=before) == ["edit.permission high"]
+
+
+def test_an_argument_that_leaves_a_code_span_fails():
+    before = change((SWEEP, f"{SWEEP}- Run `kiln_fire --batch 7 --dry` once more.\n"))
+    after = change(("7 --dry` once", "7` once"), before=before)
+    assert loud(after, before=before) == ["edit.argument high"]
+
+
+def test_a_page_whose_text_is_gone_fails():
+    after = {**BEFORE, CONES: "# Cones\n"}
+    assert "edit.emptied high" in loud(after)
+
+
+def test_moved_text_that_points_above_waits():
+    before = rewrite(
+        f"{LOAD}The waxing rule is this: be quick.\n\n{FIRE}Mind the waxing rule above.\n"
+    )
+    after = {
+        **rewrite(f"{LOAD}The waxing rule is this: be quick.\n\n{FIRE}Read `references/end.md`.\n"),
+        "kiln/references/end.md": "# End\n\nMind the waxing rule above.\n",
+    }
+    assert loud(after, before=before) == ["edit.pointer medium"]
 
 
 def test_every_rule_has_a_case():
