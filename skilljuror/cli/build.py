@@ -36,7 +36,7 @@ MAX_LINE = 120
 UNCLAIMED = "unclaimed"
 """Kind of a variant that claims no layout: it only has to keep what its source has."""
 STATUS = {"pass": 0, "fail": 1, "review": 3}
-Policy = Literal["strict", "edited"]
+Policy = Literal["strict", "edited", "rewritten"]
 
 
 def build(
