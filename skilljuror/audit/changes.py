@@ -21,7 +21,7 @@ ChangeType = Literal[
 _WHOLE = 5  # words of one difference above which a text says another thing in that place
 _BRIEF = 2  # words of a name or argument
 _TOKEN = re.compile(
-    r"https?://[^\s<>()\[\]\"'`|]+|~~|\d{4}-\d\d-\d\d|--?[A-Za-z][\w-]*|\d[\d,]*(?:\.\d+)*"
+    r"https?://[^\s<>()\[\]\"'`|]+|~~|\d{4}-\d\d-\d\d|--?[A-Za-z][\w-]*|\d+(?:,\d{3})*(?:\.\d+)*"
     r"|(?:(?:~|\.{1,2})?/)?[A-Za-z_$][\w'$-]*(?:[./][\w$-]+)*/?|<=|>=|==|!=|[^\w\s]|\w+"
 )
 _DROPPED = frozenset("`*_\"'’.,;:()[]{}|—–·•✓")
@@ -209,7 +209,9 @@ def changes_of(kind: str, before: str, after: str) -> Iterator[Change]:
 
 def _type_of(one: _Difference) -> ChangeType:
     if max(len(one.old), len(one.new)) > _WHOLE:
-        return "condition" if not (one.old and one.new) and _is_condition(one) else "words"
+        cut = not (one.old and one.new) and one.prose
+        clause = _is_condition(one) or any(map(is_number, one.old))
+        return "condition" if cut and clause else "words"
     return next((type_ for type_, fits in _TYPES if fits(one)), "words")
 
 

@@ -17,6 +17,7 @@ from posixpath import basename, dirname, join, normpath
 import yaml
 
 from skilljuror.audit.changes import Change, words_named, words_of
+from skilljuror.audit.comparison.normalised_text import all_paths
 from skilljuror.audit.comparison.same_words import plain_words
 from skilljuror.audit.comparison.unit_matching import field_key
 from skilljuror.audit.edits import Edit, Edits, edits_between
@@ -436,36 +437,21 @@ def _count(number: int, noun: str) -> str:
 
 
 def _gone_files(edits: Edits) -> Iterator[Finding]:
+    """Files that are gone under any folder, and a text of both versions that still names or imports them."""
     left = [edit.after for edit in edits.edits if edit.after and edit.kind != "added"]
-    names = {basename(path) for path in edits.after.files}
-    for unit in edits.files.missing:
-        path = unit.text.rpartition(" ")[0]
-        name, module = (
-            basename(path),
-            re.compile(rf"\bimport\b.*\b{re.escape(stem)}\b|\bfrom\s+{re.escape(stem)}\b")
-            if (stem := _module(path))
-            else None,
-        )
-        if is_licence(path) or name in names:
+    names = {basename(path) for path in all_paths(edits.after, units_of(edits.after))}
+    for path in edits.before.files:
+        name = basename(path)
+        if is_licence(path) or is_root_name(path) or name in names:
             continue
-        leads = next(
-            (
-                text
-                for text in left
-                if name in text.text
-                or (module and text.kind == "code" and module.search(text.text))
-            ),
-            None,
-        )
-        if leads:
-            yield _found(
-                "edit.file-gone", None, leads, f"{path} is gone, and this text still leads to it"
-            )
-
-
-def _module(path: str) -> str | None:
-    name = basename(path)
-    return name.removesuffix(".py") if name.endswith(".py") else None
+        stem = re.escape(name.removesuffix(".py"))
+        imported = re.compile(rf"\bimport\b.*\b{stem}\b|\bfrom\s+{stem}\b")
+        for unit in left:
+            code = name.endswith(".py") and unit.kind == "code" and imported.search(unit.text)
+            if code or re.search(rf"(?<![\w-]){re.escape(name)}\b", unit.text):
+                message = f"{path} is gone, and this text still leads to it"
+                yield _found("edit.file-gone", None, unit, message)
+                break
 
 
 def _changed_files(edits: Edits) -> Iterator[Finding]:

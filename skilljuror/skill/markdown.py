@@ -403,7 +403,7 @@ def _visible(token: Token) -> str:
 
 
 REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
-_BREAK = re.compile(r"(?<=[.!?;:])\s+(?=[A-Z`\"'(\[\d])")
+_BREAK = re.compile(r"(?<=[.!?;:])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)\s+(?=[A-Z`\"'(\[\d])")
 
 
 def inline_text(token: Token) -> str:
