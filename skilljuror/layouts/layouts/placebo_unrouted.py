@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from skilljuror.base.skill import Bundle, Copy, Omitted, Plan, PlannedFile, Substitution
+from skilljuror.layouts.disclosure import flat_skill
 from skilljuror.layouts.editing.links import is_local, rewrite_links, split_target
-from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
 from skilljuror.skill.generated import POINTERS, TEMPLATES, template_of_line
 from skilljuror.skill.markdown import markdown_index
 

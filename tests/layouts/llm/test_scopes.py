@@ -6,10 +6,10 @@ import pytest
 
 from skilljuror.base.errors import ModelError
 from skilljuror.base.skill import Blob
-from skilljuror.layouts.disclosure.scope import open_sections
-from skilljuror.layouts.disclosure.sections import FlatSkill
+from skilljuror.layouts.conditions import open_sections
 from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.layouts.llm.scopes import ask_scopes
+from skilljuror.layouts.sections import FlatSkill
 from skilljuror.skill.bundles import make_bundle
 from tests.support.loopback import model_server
 from tests.support.scripted_model import (
