@@ -297,13 +297,16 @@ class _FurtherFiles:
         return {name: frozenset(paths) for name, paths in found.items()}
 
     def _texts(self) -> Iterator[tuple[str, str]]:
+        """(path, text) of the root, whose path is "", and of every file that somebody reads to do a task."""
         flat, layout = self.flat, self.layout
         carried = {n for start, end in flat.embedded_ranges for n in range(start, end)}
         yield "", "\n".join(line for n, line in enumerate(flat.lines) if n not in carried)
-        for file in flat.embedded_files:
-            yield layout.variant_paths[file.path], "\n".join(file.text.lines)
-        for path in layout.data_files:
-            yield path, flat.bundle.files[path].text or ""
+        texts = [
+            (layout.variant_paths[file.path], "\n".join(file.text.lines))
+            for file in flat.embedded_files
+        ]
+        texts += [(path, flat.bundle.files[path].text or "") for path in layout.data_files]
+        yield from ((path, text) for path, text in texts if not is_unread(layout.shown(path)))
 
     def _row(self, path: str) -> Row:
         file, shown = self.listed[path], self.layout.shown(path)

@@ -142,7 +142,7 @@ class FileLayout:
     def line_as_written(self, line: int, page: str) -> str | None:
         """Return a line of the flat page as its author wrote it, if it stands in the author's file again."""
         known = self.written.get(line)
-        if known is None or not self._is_file(known.file, page):
+        if known is None or self.flat.skills or not self._is_file(known.file, page):
             return None
         return self.flat.lines[line] if known.text is None else known.text
 
@@ -152,8 +152,8 @@ class FileLayout:
             (one for path, one in self._flags.items() if self._is_file(path, page.path)), ()
         )
         return {
-            "final_newline": "no-final-newline" not in flags, "bom": "bom" in flags,
-            "crlf": "crlf" in flags,
+            "final_newline": "no-final-newline" not in flags or isinstance(page.pieces[-1], Generated),
+            "bom": "bom" in flags, "crlf": "crlf" in flags,
         }  # fmt: skip
 
     def _is_file(self, path: str, page: str) -> bool:
