@@ -43,8 +43,6 @@ _STEP = re.compile(
 )
 _NAMED_STEP = re.compile(r"\W*(?:step|phase|stage)\b", re.IGNORECASE)
 _ELSE = re.compile(r"\W*(?:otherwise|else)\b", re.IGNORECASE)
-_MENU = re.compile(r"^([A-Z])\s[—–-]\s\1\w+")
-"""A key of a menu, as "U — Update"."""
 _BY = re.compile(
     r"^(?:for|using|with|on|in|via|to|the)\s+|\s*\([^()]*\)|\s*[:—–].*$", re.IGNORECASE
 )
@@ -278,13 +276,12 @@ def _for_titles(children: Sequence[SectionNode]) -> set[int]:
 
 
 def _alternatives(children: Sequence[SectionNode], stay: "Stay") -> set[int]:
-    """First lines of siblings of which a run takes one: names of one kind, letters of a menu, "for" this and "for"
+    """First lines of siblings of which a run takes one: names of one kind, "for" this and "for"
     that, or a count with more words. They leave together or not at all."""
     titles = {one.start: _LEAD.sub("", plain(one.title)) for one in children}
     sets = [
         _for_titles(children),
         {start for start, title in titles.items() if says("counted_alternatives", title)},
-        {start for start, title in titles.items() if _MENU.match(title)},
     ]
     for pattern in condition_words()["alternatives"].values():
         found: dict[int, re.Match[str]] = {}

@@ -99,8 +99,6 @@ def test_alternatives_leave_together_or_not_at_all() -> None:
     assert (
         pointers(section("npm release") + section("Docker image")) == []
     )  # two kinds: both are met
-    menu = section("A — Add a kiln") + section("D — Drop a kiln")
-    assert len(pointers(menu)) == 2
     assert pointers(section("A — Look") + section("B — Light")) == []  # steps
 
 
