@@ -138,8 +138,7 @@ def open_sections(flat: FlatSkill) -> list[OpenSection]:
     for section in sections.values():
         below = [sections.get(start) for start, _ in ranges_of(section.node)]
         undecided = all(one and not one.reason and not one.condition for one in below)
-        size = tokens_of(flat, section.node)
-        fits = size >= LEAST_FILE and (size <= OPEN_TOKENS or not section.node.children)
+        fits = tokens_of(flat, section.node) <= OPEN_TOKENS or not section.node.children
         if section.node.start >= end and undecided and fits and not stay.holds(section.node):
             found.append(_open(flat, section))
             end = list(ranges_of(section.node))[-1][1]

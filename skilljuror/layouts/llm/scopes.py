@@ -55,12 +55,14 @@ def ask_scopes(
 def _question(flat: FlatSkill, asked: dict[str, OpenSection]) -> str:
     sizes = [len(one.text) for one in asked.values()]
     share = max(LEAST_CHARS, SHOWN_CHARS // len(sizes)) if sum(sizes) > SHOWN_CHARS else max(sizes)
+    known = {one.start for one in asked.values()}
     outline = [
         {
             "title": one.node.title,
             "scope": "branch" if one.condition else "main" if one.reason else "undecided",
         }
         for one in sections_of(flat)
+        if one.node.start not in known
     ]
     sections: list[dict[str, Any]] = [
         {

@@ -23,7 +23,6 @@ from skilljuror.store.study_files import read_builds, refresh
 from tests.support.bundle_corpus import write
 from tests.support.gate_pairs import SOURCE
 
-
 PAPER = ["origin", "origin-flat", "baseline", "pd"]
 
 

@@ -130,9 +130,9 @@ def test_a_person_reviews_it_once(forms, tmp_path):
         "Ann",
     )
     build_source(forms, tmp_path / "two")
-    assert files_of(tmp_path / "two") == ["forms/SKILL.md"]
+    assert files_of(tmp_path / "two") == []
     assert assigned(forms, tmp_path / "three") == 0
-    assert files_of(tmp_path / "three") == ["forms/SKILL.md"]
+    assert files_of(tmp_path / "three") == []
     said = verify_build(tmp_path / "two").unproved
     assert said == (
         "judged, not proved: pd: the scope of 1 section, by Ann",

@@ -46,7 +46,7 @@ def test_only_sections_that_no_rule_decides_are_asked_about_whole():
     scopes, requests = asked(good)
     assert scopes == {"Overflow": "branch", "Fonts": "main"}
     shown = blocks(requests[0]["messages"])
-    assert [one["title"] for one in shown["outline"]] == ["PDF forms", "Steps", "Notes", "Tables"]
+    assert [one["title"] for one in shown["outline"]] == ["Steps", "Notes", "Tables"]
     assert "second copy of that page" in shown["sections"][0]["text"]
 
 
