@@ -25,13 +25,7 @@ from skilljuror.audit.comparison.unit_matching import MatchedBundles
 from skilljuror.audit.plans.trigger_sentences import TRIGGER_ROW, trigger_in, trigger_problem
 from skilljuror.base.skill import CONTENT_KINDS, Unit
 from skilljuror.skill.critical_tokens import critical_tokens
-from skilljuror.skill.generated import (
-    POINTERS,
-    TEMPLATES,
-    WRITE_OUT,
-    announced_path,
-    template_of_heading,
-)
+from skilljuror.skill.generated import TEMPLATES, WRITE_OUT, announced_path, template_of_heading
 from skilljuror.skill.markdown import (
     anchors,
     markdown_index,
@@ -136,7 +130,7 @@ class GeneratedLineProvenance:
         for text in (target, *texts, *(self._mentions(target) if named else ())):
             unknown -= _words_shown(text)
             weighty -= set(critical_tokens(text)) if weighty else set()
-        if unit.generated in POINTERS:  # its words may be a sentence that leads there
+        if (unit.generated or "").startswith("row-at"):  # may quote a sentence that leads there
             quoted = [text for text, words in self._statements if words <= _words_shown(unit.text)]
             unknown -= {word for text in quoted for word in _words_shown(text)}
             weighty -= {token for text in quoted for token in critical_tokens(text)}
