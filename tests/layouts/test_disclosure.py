@@ -6,7 +6,7 @@ from skilljuror.audit.audit import audit
 from skilljuror.base.skill import Blob, Bundle
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.conditions import leaving_sections, open_sections
-from skilljuror.layouts.disclosure import FlatSkill
+from skilljuror.layouts.sections import FlatSkill
 from skilljuror.layouts.verify import verify_build
 from skilljuror.skill.bundles import make_bundle, write_bundle
 from tests.support.laid_out import laid_out
