@@ -35,10 +35,15 @@ def _repeated(path: Path) -> list[tuple[str, ...]] | None:
 def _without_times(head: list[str], row: list[str]) -> tuple[str, ...]:
     timed = not TIMES.isdisjoint(row)
     return tuple(
-        "" if MEASURED.search(name) or (timed and _is_number(value)) else value
+        "" if MEASURED.search(name) or (timed and _is_number(value)) else _rounded(value)
         for name, value in zip(head, row, strict=True)
     )
 
 
+def _rounded(value: str) -> str:
+    """A number without its last digits, which hang on the order in which rows were written."""
+    return f"{float(value):.12g}" if "." in value and _is_number(value) else value
+
+
 def _is_number(text: str) -> bool:
-    return re.fullmatch(r"-?[\d.]+(e-?\d+)?", text) is not None
+    return re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", text) is not None

@@ -53,7 +53,13 @@ def test_the_assay_of_real_skills_reaches_its_targets(tmp_path):
         reports.append(assay(tmp_path / source.name, AssaySettings("rewritten", sites=3)))
     report = pooled(reports)
     allowed = {"bullets": 0.03, "synonym": 0.03, "paraphrase": 0.2}
-    for row in report.rows:
+    spelt = {
+        "thousands-comma",
+        "eg",
+        "spelling",
+        "table-realigned",
+    }  # text as policy edited reads it
+    for row in (one for one in report.rows if one.mutation not in spelt):
         if row.drift:
             assert row.rate is None or row.rate >= 0.98, (row.mutation, report.slips)
         else:
