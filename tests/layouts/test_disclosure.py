@@ -156,7 +156,7 @@ def test_little_is_not_worth_a_file() -> None:
 
 def test_the_files_of_the_author_and_the_lines_that_lead_to_them_come_back_as_they_were() -> None:
     pages = {
-        "notes/cones.md": "## Cones\n\n### Small\n\nThey bend. See [doors](./doors.md#no-such-heading).\n",
+        "notes/cones.md": "## Cones\n\n### Small → [doors](./doors.md)\n\nThey bend. See [doors](./doors.md#no-such-heading).\n",
         "notes/doors.md": "# Doors\n\nThey shut.\n\n",
         "scripts/light.py": "print(1)\n",
     }
