@@ -129,8 +129,8 @@ notebooks: $(STAMP) ## run every notebook into out/notebooks
 	  PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter execute $$book --output ../out/notebooks/$$(basename $$book .ipynb) || exit 1; done
 
 reports: $(STAMP) ## write the report of the demo, with its pictures, into reports/demo
+	rm -rf out/demo reports/demo
 	$(BIN)/skilljuror demo --out out/demo
-	rm -rf reports/demo
 	$(BIN)/skilljuror report out/demo --out reports/demo --no-quotes
 
 clean:

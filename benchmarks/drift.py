@@ -135,14 +135,14 @@ def _gate_judge(parent: Bundle, target: MutationTarget, settings: Settings) -> _
 def _chosen(
     parent: Bundle, target: MutationTarget, settings: Settings, count: int
 ) -> Iterator[tuple[str, list[MutationSite]]]:
-    """Yield each kind and its chosen sites; under policy `edited` only in lines that the parent has."""
+    """Yield each kind and its chosen sites; under policy `edited` only whole files and lines of the parent."""
     texts = (blob.text or "" for blob in parent.files.values())
-    lines = {"", *(line.strip() for text in texts for line in text.split("\n"))}
+    lines = {line.strip() for text in texts for line in text.split("\n")}
     for kind in settings.kinds:
         sites = tuple(
             site
             for site in MUTATIONS[kind].sites(target)
-            if settings.work or site.before.split("\n")[0].strip() in lines
+            if settings.work or not site.line or target.line(site.path, site.line).strip() in lines
         )
         yield kind, target.choose(kind, sites, count)
 

@@ -60,7 +60,7 @@ def test_every_extra_is_the_one_of_the_project():
 
 
 CORE = {
-    "advise": "advise {skill} --study logs",
+    "advise": "advise {skill}",
     "audit": "audit {skill} made/variants/pd --kind pd",
     "verify": "verify made",
     "query": "query logs trajectories",

@@ -180,6 +180,8 @@ class VariantManifest(Record):
     pd_worth: PdWorth | None = None
     announced: tuple[str, ...] = ()
     expected_findings: tuple[str, ...] = ()
+    same_as: str | None = None
+    """An earlier variant of the build with the same files."""
 
 
 class VariantRound(Record):
@@ -218,6 +220,8 @@ class BuildRecord(Record):
     tokenizer: str
     source: VariantManifest
     variants: tuple[VariantManifest, ...]
+    not_built: dict[str, str] = Field(default_factory=dict)
+    """Variant -> why the build has none."""
     parts: dict[str, str] = Field(default_factory=dict)
     """sha256 of every other file of the build, so that this record covers all of it."""
     plans: dict[str, Any] = Field(default_factory=dict)

@@ -40,14 +40,15 @@ Policy = Literal["strict", "edited", "rewritten"]
 
 
 def build(
-    sources: list[Path], out: Path, variants: str = "origin,origin-flat,baseline,pd",
+    sources: list[Path], out: Path, variants: str = "origin,flat-files,pd",
     engine: str = "plan", model: str | None = None, api_base: ApiBase = None,
     rounds: int | None = None, rubric: str | None = None, gates: Gates = None,
     assay: bool = False, jobs: Jobs = 1,
 ) -> Answer:  # fmt: skip
     """Build layout variants of a Skill that hold the same knowledge.
 
-    The gates check that each variant differs from the source in layout only.
+    The gates check that each variant differs from the source in layout only. A Skill that states no condition has
+    nothing to disclose, and no pd.
     """
     from skilljuror.base.workers import Progress
     from skilljuror.layouts.build.assay import keep_assays
@@ -136,17 +137,19 @@ def _build_blocks(
 
 def _variant_rows(name: str, review: Any) -> Iterator[tuple[Any, ...]]:
     for item in review.record.variants:
-        note = review.review_notes.get(item.variant)
+        note, same = review.review_notes.get(item.variant), item.same_as
         verdict = (item.verdict or "–") + (f" with {note}" if note else "")
         warning = item.feasibility or ("control" if item.expected_findings else "")
         yield (
             name, item.variant, verdict, len(item.files), item.root_lines, item.root_tokens,
-            item.tokens, f"pd_worth: {item.pd_worth}" if item.pd_worth else warning,
+            item.tokens,
+            f"the files of {same}" if same else f"pd_worth: {item.pd_worth}" if item.pd_worth else warning,
         )  # fmt: skip
 
 
 def _source_lines(record: Any) -> Iterator[str]:
-    """Problems of a source."""
+    """What could not be built, and problems of a source."""
+    yield from (f"{record.name}: no {variant}: {why}" for variant, why in record.not_built.items())
     issues = [issue for issue in record.issues if issue["severity"] != "info"]
     for issue in issues[:MAX_ISSUES]:
         place = f"{issue['file']}:{issue['line'] or ''}".rstrip(":")
@@ -563,25 +566,22 @@ def _rubric_blocks(summary: Any, rows: list[dict[str, Any]], place: Path) -> Ite
 
 
 def advise(
-    skill: str, study: Path | None = None, checks: bool = False, source: str | None = None,
-    task: Path | None = None,
+    skill: str, checks: bool = False, source: str | None = None, task: Path | None = None,
 ) -> Answer:  # fmt: skip
-    """Say which layout of a Skill to ship, and what only a study can tell.
+    """Say whether another layout of a Skill is worth a study.
 
-    Builds the layouts in a temporary folder and compares the tokens that a run reads. With --checks: score eight
-    checks and six axes of the text, each with the line behind it and what would raise it.
+    Builds the layouts in a temporary folder: what would leave the root and when it is read, what would break.
+    With --checks: score eight checks and six axes of the text, each with the line behind it and what would raise it.
     """
     from skilljuror.audit.skill_checks import check_skill
     from skilljuror.report.advise import advise as compare
 
-    if checks and study:
-        raise UsageError("--checks does not read a study; drop --study")
     if not checks and (source or task):
         raise UsageError("--source and --task need --checks")
     if checks:
         checked = check_skill(skill, source, task)
         return Answer(checked, _check_blocks(checked))
-    advice = compare(skill, study)
+    advice = compare(skill)
     return Answer(advice, _advice_blocks(advice))
 
 
@@ -618,30 +618,16 @@ def _check_blocks(checked: Any) -> Iterator[Block]:
 
 
 def _advice_blocks(advice: Any) -> Iterator[Block]:
-    from skilljuror.report.advise import SHARES
-
     yield from map(Indented, advice.answer)
+    if advice.root_tokens is None:
+        return
     yield ""
-    observed = any(layout.expected for layout in advice.layouts)
-    rows: list[tuple[Any, ...]] = []
-    for layout in advice.layouts:
-        name = f"{layout.layout} (yours)" if layout.layout == "origin" else layout.layout
-        demand = f"{layout.demand_tokens:,} in {len(layout.on_demand)}"
-        tokens = [f"{count:,.0f}" for count in layout.at_share]
-        ends = [f"{end:,.0f}" for end in layout.expected or ()]
-        seen = ["–".join(dict.fromkeys(ends))] if observed else []
-        rows.append((
-            name, f"{layout.root_tokens:,}", demand if layout.on_demand else None, *tokens, *seen,
-            layout.cheaper or None, layout.verdict,
-        ))  # fmt: skip
-    shares = [f"{100 * share:.0f} %" for share in SHARES]
-    seen = ["observed"] if observed else []
-    yield Table(
-        ("layout", "root", "on demand", *shares, *seen, "cheaper than yours", "gates"), rows
-    )
-    yield Indented(
-        "root, on demand: tokens of instructions, and number of files. 0 % to 100 %: mean tokens that a run reads"
-        " if each file is opened in this share of runs. Scripts and data are not counted."
-    )
-    for name, why in advice.not_built.items():
-        yield Indented(f"{name} cannot be built: {why}")
+    after = advice.pd_root_tokens
+    rows: list[tuple[Any, ...]] = [
+        ("SKILL.md", f"{advice.root_tokens:,}", f"{after:,}" if after else None, "every run")
+    ]
+    rows += [
+        (page.path, None if page.condition else f"{page.tokens:,}", f"{page.tokens:,}", page.condition or "as you say")
+        for page in advice.pages
+    ]  # fmt: skip
+    yield Table(("file", "tokens in yours", "in pd", "a run reads it"), rows)

@@ -6,7 +6,7 @@ TRANSFORMS = {
     "baseline": "skilljuror.layouts.layouts.baseline:Baseline",
     "flat-files": "skilljuror.layouts.layouts.flat_files:FlatFiles",
     "flat-toc": "skilljuror.layouts.layouts.flat_toc:FlatToc",
-    "pd": "skilljuror.layouts.layouts.progressive_disclosure:ProgressiveDisclosure",
+    "pd": "skilljuror.layouts.disclosure:ProgressiveDisclosure",
     "placebo-irrelevant": "skilljuror.layouts.layouts.placebo_irrelevant:IrrelevantPlacebo",
     "placebo-unrouted": "skilljuror.layouts.layouts.placebo_unrouted:UnroutedPlacebo",
 }

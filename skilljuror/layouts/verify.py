@@ -100,7 +100,9 @@ def verify_build(build: Path, source: str | None = None) -> Proof:
     """
     record = load_build(build)
     problems = (
-        [] if record.variants else [f"{RECORD}: variants: empty, so there is nothing to prove"]
+        []
+        if record.variants or record.not_built
+        else [f"{RECORD}: variants: empty, so there is nothing to prove"]
     )
     kept: Bundle | None = None
     try:

@@ -37,7 +37,7 @@ from skilljuror.layouts.build.manifests import units_of_build
 from skilljuror.layouts.build.reviews import flagged, reviewed
 from skilljuror.layouts.build.scopes import ITEM as SECTION
 from skilljuror.layouts.build.scopes import flat_page, is_model, scope_file
-from skilljuror.layouts.disclosure.scope import open_sections
+from skilljuror.layouts.conditions import open_sections
 from skilljuror.report.trajectory import look_up
 from skilljuror.review.waivers import store_for
 from skilljuror.skill.bundles import load_bundle

@@ -36,20 +36,19 @@ TEMPLATES: dict[str, str] = {
     "definition": "{line}",
     "routing": "## Supporting files",
     "routing-lead": "Open a file when its row fits the step at hand; paths start at this folder.",
-    "row-guide": "- [{path}]({link}): read first when the task involves {topics}.",
-    "row-guide-why": "- [{path}]({link}): read first when the task involves {topics}. Why: {cue}",
-    "row-guide-folders": "- [{path}]({link}): read first when the task involves {topics}; it tells when to open a file of {folders}.",
-    "row-guide-folders-why": "- [{path}]({link}): read first when the task involves {topics}; it tells when to open a file of {folders}. Why: {cue}",
-    "row-read": "- [{path}]({link}): read when the task involves {topics}.",
-    "row-read-why": "- [{path}]({link}): read when the task involves {topics}. Why: {cue}",
+    "row-guide": "- [{path}]({link}): read first for {topics}.",
+    "row-guide-why": "- [{path}]({link}): read first for {topics}: {cue}",
+    "row-at": "→ {topics}: read [{path}]({link}).",
+    "row-at-why": "→ {topics}: read [{path}]({link}) – {cue}",
+    "further": "## Further files",
+    "row-file": "- [{path}]({link}) – {topics}",
+    "row-file-why": "- [{path}]({link}) – {topics}: {cue}",
+    "row-script": "- `{path}` – a script.",
+    "row-script-why": "- `{path}` – a script: {cue}",
+    "row-plain": "- `{path}` – data or a template.",
+    "row-folder": "- `{path}/` – {count} files: {names}",
     "row-trigger": "- [{path}]({link}): open this file when {when}, because {why}.",
-    "row-at": "When the task involves {topics}, read [{path}]({link}).",
-    "row-at-why": "When the task involves {topics}, read [{path}]({link}): {cue}",
-    "row-next": "[{path}]({link}): continue here for {topics}.",
     "row-call": "- `{path}`: use when a step calls it.",
-    "row-call-why": "- `{path}`: use when a step calls it. Why: {cue}",
-    "row-folder": "- `{path}/` ({count} files: {names}): use one when a step names it.",
-    "row-folder-read": "- `{path}/` ({count} files: {names}): read the one whose name fits the task.",
     "row-data": "- `{path}`: data; use when a step or a script names it.",
     "row-data-folder": "- `{path}/` ({count} files: {names}): data; use when a step or a script names it.",
     "row-terms": "- `{path}`: terms of use.",
@@ -61,7 +60,7 @@ TEMPLATES: dict[str, str] = {
 }
 """name -> line. Rows of the routing table start with "row-"."""
 
-POINTERS = frozenset({"row-at", "row-at-why", "row-next"})
+POINTERS = frozenset({"row-at", "row-at-why"})
 """Lines that stand where the text that they lead to was."""
 MARKER_PHRASES = (
     "Helper implementation for",
@@ -139,7 +138,9 @@ def _fits(name: str, line: str) -> bool:
 _BY_LENGTH = sorted(TEMPLATES, key=lambda name: (-sum(map(len, _literals(name))), name))
 
 _NAMED = frozenset({CONFIGURATION, DIRECTORY, WRITE_OUT, "routing-lead", "contents-lead"})
-_HEADINGS = {TEMPLATES[name].lstrip("# "): name for name in ("contents", "routing", "shared")}
+_HEADINGS = {
+    TEMPLATES[name].lstrip("# "): name for name in ("contents", "routing", "further", "shared")
+}
 _MARKER_LINE = re.compile(rf"^(?:#{{1,6}}\s+)?(?:{'|'.join(MARKER_PHRASES)}) `([^`]+)`:?$")
 
 

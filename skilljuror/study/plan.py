@@ -707,6 +707,13 @@ def _offered(run: StudyRun, task: PlannedTask, record: BuildRecord) -> dict[str,
     """Offered variant -> manifest, regardless of its gates."""
     manifests = {manifest.variant: manifest for manifest in record.variants}
     for name in sorted(run.transforms):
+        if why := record.not_built.get(name):
+            raise StudyError(
+                f"task {task.name!r} has no variant {name!r}: {why}; leave such tasks out with exclude_rules:"
+                " {pd_worth: none}, or let a model write it with build: {engine: rewrite}",
+                file=str(run.folder.build(task.name)),
+                field="conditions",
+            )
         if name not in manifests:
             raise StudyError(
                 f"the build of task {task.name!r} has no variant {name!r} (it has"
@@ -812,7 +819,20 @@ def without_ruled_out(run: StudyRun, study_file: Path) -> StudyRun:
             continue
         built = dict[str, VariantManifest]()
         if run.transforms:
-            built = _offered(run, task, reviewed(folder.build(task.name)).record)
+            record = reviewed(folder.build(task.name)).record
+            missing = [why for name, why in record.not_built.items() if name in run.transforms]
+            if missing and rules.pd_worth:
+                excluded.append(
+                    ExcludedTask(
+                        name=task.name,
+                        path=task.path,
+                        category=LITTLE_TO_OPEN,
+                        reason=missing[0],
+                        decided_by="pd_worth",
+                    )
+                )
+                continue
+            built = _offered(run, task, record)
         offered.append((task, [*built.values(), *run.given.save(folder, task).values()]))
     excluded += ruled_out(rules, offered)
     if len(failed) == len(plan.tasks):

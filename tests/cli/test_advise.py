@@ -13,7 +13,8 @@ from tests.support.cli_process import call, complaint, error, write_skill
 def skill(tmp_path):
     folder = write_skill(tmp_path / "csv-report")
     sections = (
-        f"\n## Kind {n}\n\n" + f"A report of kind {n} names one shop.\n" * 30 for n in range(14)
+        f"\n## {name}\n\n" + f"A report for {name} names one shop.\n" * 40
+        for name in ("Postgres", "SQLite")
     )
     with (folder / "SKILL.md").open("a") as file:
         file.writelines(sections)
@@ -24,13 +25,11 @@ def test_three_sentences_come_first_and_then_the_table(skill):
     done = call("advise", skill)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("Keep yours for now, and test pd: its root has")
-    assert lines[1].startswith("One page (flat-files) reads ")
+    assert lines[0].startswith("Test pd: 2 sections with ")
+    assert lines[1].startswith("No layout breaks ")
     assert f"skilljuror init --task my-task --skill {skill} --out study.yaml" in lines[2]
     assert lines[3] == ""
-    assert [line.split()[0] for line in lines if re.match(r" (origin|flat|base|pd)", line)] == [
-        "origin", "flat-files", "baseline", "pd",
-    ]  # fmt: skip
+    assert any(re.match(r" references/sqlite\.md .* SQLite ", line) for line in lines)
 
 
 def test_a_small_skill_gets_no_study(tmp_path):
@@ -41,17 +40,14 @@ def test_a_small_skill_gets_no_study(tmp_path):
 
 
 def test_json_holds_the_same(skill):
-    done = call("advise", skill, "--json")
-    found = json.loads(done.stdout)
+    found = json.loads(call("advise", skill, "--json").stdout)
     assert found["decision"] == "study"
-    assert [one["layout"] for one in found["layouts"]] == ["origin", "flat-files", "baseline", "pd"]
-    assert found["layouts"][0]["at_share"][0] == found["layouts"][0]["root_tokens"]
+    assert [page["condition"] for page in found["pages"][:2]] == ["Postgres", "SQLite"]
 
 
 def test_mistakes_are_bad_input(skill, tmp_path):
     (tmp_path / "empty").mkdir()
     assert "no SKILL.md" in complaint(call("advise", tmp_path / "empty"))
-    assert "has no database" in complaint(call("advise", skill, "--study", tmp_path / "empty"))
     assert error(call("advise", tmp_path / "gone", "--json"))["kind"] == "BundleError"
 
 
@@ -68,4 +64,4 @@ def test_checks_come_with_their_sentence_table_and_lines(tmp_path):
 
 def test_checks_have_options_of_their_own(skill, tmp_path):
     assert "need --checks" in complaint(call("advise", skill, "--task", tmp_path))
-    assert "drop --study" in complaint(call("advise", skill, "--checks", "--study", tmp_path))
+    assert "need --checks" in complaint(call("advise", skill, "--source", tmp_path))

@@ -51,7 +51,7 @@ def test_build_then_audit(place):
     source = sorted((EXAMPLES / "skills").iterdir())[0]
     call("build", source, "--out", "build", cwd=place)
     record = json.loads((place / "build" / "build.json").read_text(encoding="utf-8"))
-    assert {item["variant"] for item in record["variants"]} >= {"baseline", "pd"}
+    assert {item["variant"] for item in record["variants"]} >= {"flat-files", "pd"}
     pair = (source, "build/variants/pd", "--kind", "pd")
     answer = json.loads(call("audit", *pair, "--json", cwd=place))
     assert answer["verdict"] == "pass"
@@ -70,11 +70,11 @@ def test_audit_compares_skills_whatever_their_folders_are_called(place):
 def test_audit_says_no_to_a_lost_threshold(place):
     source = sorted((EXAMPLES / "skills").iterdir())[0]
     call("build", source, "--out", "damaged", cwd=place)
-    root = next((place / "damaged/variants/baseline").glob("*/SKILL.md"))
+    root = next((place / "damaged/variants/flat-files").glob("*/SKILL.md"))
     lines = root.read_text(encoding="utf-8").splitlines(keepends=True)
     victim = max(range(len(lines)), key=lambda at: sum(c.isdigit() for c in lines[at]))
     root.write_text("".join(lines[:victim] + lines[victim + 1 :]), encoding="utf-8")
-    pair = (source, "damaged/variants/baseline", "--kind", "baseline", "--policy", "strict")
+    pair = (source, "damaged/variants/flat-files", "--kind", "flat-files", "--policy", "strict")
     answer = json.loads(call("audit", *pair, "--json", cwd=place, status=1))
     assert any(row["source_text"] for row in answer["findings"] if not row["inherited"])
 

@@ -6,7 +6,7 @@ from skilljuror.audit.audit import DECLARED, audit, is_declared, waive_declared
 from skilljuror.audit.plans.render import render
 from skilljuror.audit.plans.verify import verify, verify_control
 from skilljuror.base.errors import resolve
-from skilljuror.base.skill import is_licence
+from skilljuror.base.skill import Blob, is_licence
 from skilljuror.base.texts import estimate
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.build.build import build_source, declared_findings
@@ -24,7 +24,7 @@ from skilljuror.skill.bundles import make_bundle
 from skilljuror.skill.markdown import frontmatter_end
 from tests.support.bundle_corpus import TRAPS, bundle, write
 from tests.support.every import every
-from tests.support.laid_out import CONTROLS, built
+from tests.support.laid_out import CONTROLS, built, laid_out
 
 PAIRS = [(name, variant) for name in TRAPS for variant in CONTROLS]
 
@@ -159,8 +159,15 @@ def test_text_that_names_no_file_stays_word_for_word():
 
 
 def test_pointers_to_what_left_go_too():
-    assert "continue here for" in root(built("steps", "pd")[2])
-    assert "continue here for" not in root(built("steps", "placebo-unrouted")[2])
+    trouble = (
+        "## If a glaze runs\n\n" + "The shop by the river has sold the same three whites. " * 60
+    )
+    head = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n\n# Kiln\n\nMix it.\n\n"
+    source = make_bundle("kiln", {"kiln/SKILL.md": Blob((head + trouble).encode())})
+    made = laid_out(source, "baseline", "pd")
+    assert "\n→ If a glaze runs: read " in root(made["pd"])
+    plan = resolve(TRANSFORMS, "placebo-unrouted", "variant")().plan(made["pd"], {})
+    assert "→" not in (render(plan, made["pd"])["kiln/SKILL.md"].text or "")
 
 
 def unrouted(files):
@@ -205,9 +212,8 @@ def test_a_build_with_controls_is_accepted_and_proved_again(tmp_path):
     source = write("report", tmp_path) / "csv-report"
     record = build_source(source, tmp_path / "out", variants=CONTROLS)
     told = {one.variant: one for one in record.variants}
-    assert set(told) == {"baseline", "pd", *CONTROLS}
+    assert set(told) == {*CONTROLS}
     assert {one.verdict for one in record.variants} == {"pass"}
-    assert told["pd"].expected_findings == ()
     assert "layout.pd-unnamed" in told["placebo-unrouted"].expected_findings
     assert verify_build(tmp_path / "out").proved
     page = tmp_path / "out" / "variants" / "placebo-irrelevant" / "csv-report" / "SKILL.md"

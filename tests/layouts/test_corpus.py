@@ -1,13 +1,10 @@
 """Every registered transform on every bundle of the synthetic corpus."""
 
-from pathlib import PurePosixPath
-
 from skilljuror.audit.audit import audit
 from skilljuror.audit.plans.render import rebuild
 from skilljuror.audit.plans.verify import verify
 from skilljuror.base.skill import Bundle, is_root_name, resource_class
 from skilljuror.layouts import TRANSFORMS
-from skilljuror.layouts.layouts.progressive_disclosure import ROOT_LINES
 from skilljuror.skill.bundles import make_bundle
 from skilljuror.skill.markdown import parse_frontmatter
 from tests.support.bundle_corpus import TRAPS, bundle
@@ -67,19 +64,6 @@ def test_scripts_are_the_same_bytes_in_source_and_pd(name):
 
 
 @every("name", TRAPS)
-def test_the_root_is_short_and_names_every_page(name):
-    made = built(name, "pd")[2]
-    path = made.skills[0].path
-    root = made.files[path].text or ""
-    assert len(root.split("\n")) <= ROOT_LINES + 1
-    for other, blob in made.files.items():
-        inner = PurePosixPath(other).relative_to(PurePosixPath(path).parent)
-        folders = [f"`{folder}/`" for folder in inner.parents]
-        named = inner.name in root or any(one in root for one in folders)
-        assert named or other == path or resource_class(other, blob) != "support", other
-
-
-@every("name", TRAPS)
 def test_a_baseline_is_one_root_and_data(name):
     made = built(name, "baseline")[2]
     others = {path for path in made.files if path != made.skills[0].path}
@@ -109,5 +93,7 @@ def test_the_gates_pass_it_under_the_strict_policy(name, variant):
     judged = audit(parent, made, variant, "strict")
     nothing = variant == "pd" and not has_support(made)
     expected = {"layout.pd-support"} if nothing else set()
-    assert {finding.rule for finding in judged.own if finding.severity != "info"} == expected
-    assert judged.verdict == ("review" if nothing else "pass")
+    found = {finding.rule for finding in judged.own if finding.severity != "info"}
+    long = found & {"layout.pd-root-size"}  # a process stays whole, however long it is
+    assert found - long == expected
+    assert judged.verdict == ("review" if nothing or long else "pass")

@@ -26,14 +26,14 @@ Sign every form, then run `python scripts/check.py`.
 Forms of today: !`${{CLAUDE_SKILL_DIR}}/scripts/list.sh $0`
 
 {TABLE.format("today")}
-## Other forms reference
+## If a form is old
 
 When a form is old, use this list.
 
 {TABLE.format("old")}
 ## Examples
 
-### Printing
+### If a form is printed
 
 Print form $1 of $ARGUMENTS as in ${{CLAUDE_SESSION_ID}}.
 
@@ -74,5 +74,5 @@ def test_scripts_that_a_page_would_change_are_on_disk_in_a_flat_layout_too(made)
 def test_pd_moves_what_the_loader_leaves_alone(made):
     root = made["pd"].files["forms/SKILL.md"].text or ""
     assert "form 9 of old" not in root
-    assert "\n## Examples\n\n### Printing\n" in root
-    assert "scripts/print.sh`: use when a step calls it. Why: Prints a form." in root
+    assert "\n### If a form is printed\n" in root
+    assert "- `scripts/print.sh` – a script: Prints a form." in root

@@ -39,7 +39,8 @@ def test_hostile_markdown_survives(source):
 
 def test_sections_pasted_with_other_line_ends_survive():
     told = "".join(
-        f"## Example {part}\n\n{'Mix the glaze and sieve it twice. ' * 60}\n\n" for part in "AB"
+        f"## If glaze {part} runs\n\n{'Mix the glaze and sieve it twice. ' * 60}\n\n"
+        for part in "AB"
     )
     text = "---\nname: fuzz\ndescription: How glazes are mixed.\n---\n\n# Glazes\n\n"
     root = Blob((text + told.replace("\n", "\r\n")).encode())

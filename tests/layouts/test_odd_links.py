@@ -28,11 +28,11 @@ Use [ref] and [ref][] and [see][ref].
 
 {FILLER}
 
-## Examples
+## If a lid sticks
 
 {FILLER}
 """
-PAGE = "# Topic {0}\n\nUse cone {0}.\n\n## Heat {0}\n\nSee [up](../SKILL.md#examples), [b](<../p(2).md>).\n"
+PAGE = "# Topic {0}\n\nUse cone {0}.\n\n## Heat {0}\n\nSee [up](../SKILL.md#if-a-lid-sticks), [b](<../p(2).md>).\n"
 
 
 def _layouts(end: str, mark: str, folder: str) -> dict[str, Bundle]:
@@ -71,7 +71,7 @@ def test_they_follow_their_files(end: str, mark: str, folder: str) -> None:
 def _pd_of(line: str) -> Bundle:
     """`pd` of a small skill whose root holds the line."""
     head = BODY.partition("## API reference")[0]
-    body = f"{head}{line}\n\nUse [ref].\n\n## Examples\n\n{FILLER * 2}\n"
+    body = f"{head}{line}\n\nUse [ref].\n\n## If a lid sticks\n\n{FILLER * 2}\n"
     source = make_bundle("k", {"k/SKILL.md": Blob(body.encode())})
     return laid_out(source, "baseline", "pd")["pd"]
 

@@ -87,7 +87,10 @@ def test_a_quoted_line_is_where_the_verdict_says_and_its_units_are_used(judged):
     quotes = "SELECT source_quote, source_line, e.skill || '/' || e.resource AS file FROM verdicts"
     quotes += " JOIN events AS e USING (event) JOIN trials AS r ON r.trial = verdicts.trial"
     quotes += " WHERE source_line IS NOT NULL AND condition = 'pd'"
-    for row in run(StudyFolder(judged).database, quotes).records():
+    rows = run(StudyFolder(judged).database, quotes).records()
+    own = [row for row in rows if row["file"] in texts]  # the root of several Skills has rows alone
+    assert own
+    for row in own:
         assert row["source_quote"] in texts[row["file"]][row["source_line"] - 1]
     for one in found.units:
         on_line = {
@@ -106,8 +109,8 @@ def test_files_sum_up_their_units(judged):
     assert sum(one.units for one in files) == len(units)
     assert sum(one.seen for one in files) == sum(one.seen > 0 for one in units)
     assert sum(one.used or 0 for one in files) == sum(bool(one.used_low) for one in units)
-    root = next(one for one in files if one.file.endswith("SKILL.md"))
-    assert 0 < root.mean_share <= 1
+    page = next(one for one in files if one.file.endswith("incident-triage.md"))
+    assert 0 < page.mean_share <= 1
     ran = {one.file for one in files if one.ran}
     executed = run(
         StudyFolder(judged).database,
@@ -125,7 +128,7 @@ def test_the_formats_of_the_command(judged, tmp_path):
     assert len(told["rows"]) == len(found.units)
     figure = (tmp_path / "figure.svg").read_text(encoding="utf-8")
     labels = re.findall(r"<text [^>]*>([^<]*(?:SKILL\.md|\.\w+))</text>", figure)
-    assert labels[0].endswith("SKILL.md")
+    assert labels[0].endswith(".md")
     assert len(labels) == len(list(by_file(found.units)))
     table = call("heat", judged).stdout
     assert f"% of {len(found.units)} units were shown to a run, {found.used:.1%} used" in table

@@ -465,7 +465,7 @@ def test_a_folder_that_is_no_task_is_named_though_a_glob_fits_it(base):
         plan_of(base)
 
 
-LONG = f"{SKILL}\n## Examples\n\n" + "\n".join(
+LONG = f"{SKILL}\n## If the pot is large\n\n" + "\n".join(
     f"{n}. Pour {n} ml of water over the leaves." for n in range(90)
 )
 
@@ -526,7 +526,7 @@ def test_a_pd_with_nothing_to_open_may_be_left_out(study, tmp_path, worth):
     plan = read_record(StudyPlan, tmp_path / "out" / "plan.json")
     assert [task.name for task in plan.tasks] == ["pot"]
     assert [one.decided_by for one in plan.excluded] == ["person", "person", "pd_worth"]
-    assert plan.excluded[-1].reason == "nothing in it can be opened on demand"
+    assert plan.excluded[-1].reason.startswith("nothing to disclose: ")
 
 
 @pytest.mark.parametrize(
@@ -546,7 +546,7 @@ def test_what_leaves_nothing_out_is_named(study, tmp_path, more, said):
 
 
 def test_somebody_must_stay(study, tmp_path):
-    edit_study(study, exclude_rules={"max_tokens": 1})
+    edit_study(study, exclude_rules={"max_tokens": 1, "pd_worth": "none"})
     with pytest.raises(StudyError, match="every task is excluded; include at least one"):
         run_study(study, tmp_path / "out")
 

@@ -98,7 +98,7 @@ def test_every_planned_trial_becomes_a_folder(original):
 def test_who_writes_a_carried_file_where_the_page_says_edits_nothing(tmp_path):
     """The same act where the file lies on disk is an edit."""
     script = 'mkdir -p "$3/brew/scripts"; echo "print(4)" > "$3/brew/scripts/steep.py"'
-    study = make_study(tmp_path, script=script, variants={"a": "baseline", "b": "pd"}, trials=1)
+    study = make_study(tmp_path, script=script, variants={"a": "baseline", "b": "origin"}, trials=1)
     page = SKILL + "\nRun `python3 scripts/steep.py`.\n"
     write_tree(tmp_path, {"brew/SKILL.md": page, "brew/scripts/steep.py": "print(3)\n"})
     run_study(study, tmp_path / "out")

@@ -65,7 +65,7 @@ ANCHOR = ROOT.replace("(references/limits.md)", "(#reference-content-from-refere
 
 
 def _row(path: str, topics: str) -> str:
-    return fill_template("row-read", {"path": path, "link": path, "topics": topics})
+    return fill_template("row-guide", {"path": path, "link": path, "topics": topics})
 
 
 ROWS = (

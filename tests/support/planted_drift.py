@@ -67,10 +67,10 @@ def _without_support(variant: Bundle) -> Bundle:
     return rebuilt(variant, kept)
 
 
-ROW = "](references/limits.md): read when the task involves Limits, Fonts."
+ROW = "](references/limits.md): read first for Limits, Fonts."
 SAID_ROOT = "Always validate the form before saving."
 SAID = "Text over 200 characters is cut."
-CROSSED = "[references/limits.md](references/tables.md): read when the task involves Limits, Fonts."
+CROSSED = "[references/limits.md](references/tables.md): read first for Limits, Fonts."
 FONTS = "# Fonts of a form\n\nUse Helvetica at 10 pt, and no italics in a heading.\n"
 STAMPS = "# Stamps of a day\n\nThe office stamps each sheet by noon.\n"
 
@@ -120,10 +120,10 @@ PLANTS: dict[str, Plant] = {
     "layout.inlined": Plant(lambda _: FLAT, "flat-files"),
     "layout.prerequisite": Plant(lambda _: bundle(UNPREPARED), parent=PREPARED),
     "layout.loader-text": rewrite("Print it.\n", "Print it with `lp $1`.\n"),
-    "layout.pd-root-size": say(ROOT, "# PDF forms\n", "# PDF forms\n" + "\nText.\n" * 160),
+    "layout.pd-root-size": say(ROOT, "# PDF forms\n", "# PDF forms\n" + "\nText.\n" * 2_600),
     "layout.pd-support": Plant(_without_support),
     "layout.pd-unnamed": put("forms/references/more.md", "Text.\n"),
-    "layout.pd-cue": say(ROOT, ROW, "](references/limits.md)"),
+    "layout.pd-cue": say(ROOT, "](references/tables.md): read first for Limits.", "](references/tables.md)"),
     "hygiene.broken-link": say(LIMITS, "Use Helvetica", "Use [Helvetica](gone.md)"),
     "hygiene.broken-anchor": say(LIMITS, "Use Helvetica", "Use [Helvetica](#gone)"),
     "hygiene.unresolved-command": say(ROOT, "python scripts/check.py", "python scripts/gone.py"),
@@ -199,7 +199,7 @@ PLANTS: dict[str, Plant] = {
         LIMITS, f"{SAID}\n\n## Fonts\n", f"\n\n## Fonts\n\n{SAID}\n",
     ),
     "knowledge.reworded": say(ROOT, "every field of the form", "every field of this form"),
-    "routing.crossed": say(ROOT, "[references/limits.md](references/limits.md): read when the task involves Limits, Fonts.", CROSSED),
+    "routing.crossed": say(ROOT, "[references/limits.md](references/limits.md): read first for Limits, Fonts.", CROSSED),
     "routing.exchanged": Plant(_routed(STAMPS, FONTS)),
     "routing.astray": Plant(_routed(FONTS, STAMPS, "Fonts of a form, in italics or not")),
     "routing.dull": Plant(_routed(FONTS, STAMPS, "see this file for more details")),

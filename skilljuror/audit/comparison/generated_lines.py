@@ -35,7 +35,7 @@ from skilljuror.skill.markdown import (
 )
 
 _WORD = re.compile(r"[^\W_]+")
-_TARGET = re.compile(r"^(?:(?:When the task involves .*?, read )?\[([^\]]+)\]|`([^`]+)`)")
+_TARGET = re.compile(r"^(?:(?:→ [^\[\]]*: read )?\[([^\]]+)\]|`([^`]+)`)")
 _ANCHOR = re.compile(r"^\s*- \[[^\]]+\]\(#([^()\s]+)\)")
 """The link of a row that leads to a section of its own page."""
 _JOINED = 32
@@ -45,6 +45,7 @@ MOST_CUT = 60  # maximum words of such a title
 _UNSHOWN = re.compile(r"</?[A-Za-z][^<>]*>|(?<=\])\([^()]*\)")
 _MARKS = re.compile(r"[*_`~\\-]+")
 _COUNT = re.compile(r"(?<=\()\d+ files(?=:)")
+_SAID = frozenset({"statement", "item"})
 _NAMING_KINDS = CONTENT_KINDS | {"link"}
 _WEIGHTY = ("num:", "cmp:", "mod:")
 """Tokens that a row may not add; paths and code spans are compared as words."""
@@ -129,6 +130,10 @@ class GeneratedLineProvenance:
         for text in (target, *texts, *(self._mentions(target) if named else ())):
             unknown -= _words_shown(text)
             weighty -= set(critical_tokens(text)) if weighty else set()
+        if (unit.generated or "").startswith("row-at"):  # may quote a sentence that leads there
+            quoted = [text for text, words in self._statements if words <= _words_shown(unit.text)]
+            unknown -= {word for text in quoted for word in _words_shown(text)}
+            weighty -= {token for text in quoted for token in critical_tokens(text)}
         return not (unknown or weighty)
 
     def _trigger(self, unit: Unit) -> bool:
@@ -186,6 +191,12 @@ class GeneratedLineProvenance:
         texts |= {text for text in texts_above if text.endswith(":")}
         texts |= {self._openings.get((unit.file, unit.start), "") for unit in units}
         return sorted(texts)
+
+    @cached_property
+    def _statements(self) -> list[tuple[str, frozenset[str]]]:
+        """The sentences of the parent, and the words of each without the targets of links."""
+        texts = [_UNSHOWN.sub("", unit.text) for unit in self._parent_units if unit.kind in _SAID]
+        return [(text, words) for text in texts if len(words := _words_shown(text)) >= LEAST_CUT]
 
     @cached_property
     def _carried(self) -> frozenset[str]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, starmap, takewhile
 from typing import NamedTuple
 
-from skilljuror.audit.comparison.file_rows import FileRow, rows_of, without_names
+from skilljuror.audit.comparison.file_rows import rows_of, without_names
 from skilljuror.audit.comparison.sequences import in_order
 from skilljuror.base.skill import Bundle, is_markdown
-from skilljuror.skill.generated import is_structural_heading, template_of_line
+from skilljuror.skill.generated import is_structural_heading
 from skilljuror.skill.markdown import Heading, markdown_index, read_text, visible_text
 
 _WORD = re.compile(r"[^\W_]+")
@@ -49,7 +49,7 @@ def parted_without_pointer(parent: Bundle, variant: Bundle) -> Iterator[Parted]:
     places: dict[str, list[Section]] = defaultdict(list)
     for section in (one for sections in pages.values() for one in sections):
         places[section.words].append(section)
-    for process in (*_processes(parent), *_handed_on(parent)):
+    for process in _processes(parent):
         titles = {section.words for section in process}
         located = [places[one.words][0] for one in process if len(places[one.words]) == 1]
         for parted in starmap(Parted, pairwise(located)):
@@ -103,25 +103,6 @@ def _children(below: Sequence[Section]) -> list[Section]:
     return [one for one in below if one.level == level]
 
 
-def _handed_on(bundle: Bundle) -> Iterator[list[Section]]:
-    """Processes that a build has already split: the last heading before each pointer, and the headings of its file.
-
-    Such lines are generated, so no text of an author can be missing.
-    """
-    for page in (skill.path for skill in bundle.skills):
-        sections = _sections(bundle, page)
-        for row in _pointers(bundle, page):
-            above = [one for one in sections if one.line < row.start]
-            yield [*above[-1:], *_sections(bundle, row.files[0])]
-
-
-def _pointers(bundle: Bundle, page: str) -> list[FileRow]:
-    text = read_text(bundle.files[page])
-    lines = text.lines if text else ()
-    rows = rows_of(bundle, page)
-    return [row for row in rows if template_of_line(lines[row.start - 1]) == "row-next"]
-
-
 def _in_order(above: str, sections: Sequence[Section]) -> bool:
     return len(sections) > 1 and any(in_order(above, [one.title for one in sections]))
 
@@ -141,16 +122,14 @@ def _reach(sections: Sequence[Section], last: Section, titles: set[str]) -> rang
 def _leads_on(variant: Bundle, break_: Parted, reach: range) -> bool:
     """Whether a line behind the break leads to the file, or one above it names the next section.
 
-    Above the break, "continue here" would skip the rest before it. If no numbered step follows, a table inside
-    the process may lead there case by case.
+    If no numbered step follows, a table inside the process may lead there case by case.
     """
     last, following = break_
-    pointers = _pointers(variant, last.page)
     tables = reach if not _STEP.match(following.title) else range(0)
     return any(
         row.start >= last.line
         or (row.start in tables and _CELLS in row.text)
-        or (row not in pointers and following.words in _words(without_names(row.text)))
+        or following.words in _words(without_names(row.text))
         for row in rows_of(variant, last.page)
         if following.page in row.files and row.start < reach.stop
     )

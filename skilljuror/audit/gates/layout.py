@@ -10,6 +10,7 @@ from urllib.parse import quote
 from skilljuror.audit.comparison.code_paths import commanded_paths
 from skilljuror.audit.comparison.file_matching import is_tail
 from skilljuror.audit.comparison.loader_text import kept_on_disk
+from skilljuror.audit.condition_words import is_unread
 from skilljuror.audit.gates.findings import Observation, differential, finding, gate_result
 from skilljuror.audit.gates.loader import gained_loader_text
 from skilljuror.audit.gates.prerequisites import prerequisite_observations
@@ -23,11 +24,13 @@ from skilljuror.base.skill import (
     is_root_name,
     resource_class,
 )
-from skilljuror.skill.generated import EmbeddedFile, embedded_files, is_operational
+from skilljuror.base.texts import count
+from skilljuror.skill.generated import POINTERS, EmbeddedFile, embedded_files, is_operational
 from skilljuror.skill.markdown import markdown_index, parse_frontmatter, plain_field, read_text
 from skilljuror.skill.units import units_of
 
-ROOT_LINES = 300  # PD-1: most lines of a root. (measures §6)
+ROOT_TOKENS = 5_000
+"""PD-1: most tokens of a root, the limit of the Agent Skills format. A process is never cut to keep lines."""
 
 _CUE_WORDS = 3
 _CUE = re.compile(
@@ -133,19 +136,39 @@ def _embedded(bundle: Bundle) -> Iterator[tuple[str, str, EmbeddedFile]]:
             yield f"{skill.directory}/{file.path}", skill.path, file
 
 
+class _Root(NamedTuple):
+    skill: Skill
+    text: str
+    units: list[Unit]  # its content units, in order
+    on: dict[int, list[int]]  # 1-based line -> indices of the units on it
+    links: list[Unit]  # a reference link has its target on another line
+
+
 def _pd(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
-    """PD-1, PD-2 and PD-3, as far as code can check them. (measures §6)"""
+    """PD-1, PD-2 and PD-3, as far as code can check them. (measures §6)
+
+    A page that the author wrote needs no cue but the author's, and no row if another file names it or nobody reads it
+    to do a task.
+    """
     for skill in variant.skills:
-        lines = len((variant.files[skill.path].text or "").removesuffix("\n").split("\n"))
-        if lines > ROOT_LINES:
-            message = f"the root has {lines} lines, more than {ROOT_LINES}"
+        tokens = count(variant.files[skill.path].text or "")
+        if tokens > ROOT_TOKENS:
+            message = f"the root has {tokens:,} tokens, more than {ROOT_TOKENS:,}"
             yield Observation("layout.pd-root-size", "", skill.path, message=message)
     support = list(_support(variant))
     if not support:
         yield Observation("layout.pd-support", "", "")
-    roots = _roots(variant)
+    roots, texts = (
+        _roots(variant),
+        [(path, blob.text or "") for path, blob in variant.files.items()],
+    )
+    carried = {path: file.blob.data for path, _, file in _embedded(parent)}
+    known = {*carried.values(), *(blob.data for blob in parent.files.values())}
     for path in support:
-        yield from _cue_observations(path, roots)
+        own = path in carried or path in parent.files or variant.files[path].data in known
+        named = any(PurePosixPath(path).name in text for other, text in texts if other != path)
+        if not (own and (named or is_unread(path.partition("/")[2]))):
+            yield from _cue_observations(path, roots, own)
 
 
 def _support(variant: Bundle) -> Iterator[str]:
@@ -154,14 +177,6 @@ def _support(variant: Bundle) -> Iterator[str]:
     for path, blob in variant.files.items():
         if path not in roots and blob.data.strip() and resource_class(path, blob) == "support":
             yield path
-
-
-class _Root(NamedTuple):
-    skill: Skill
-    text: str
-    units: list[Unit]  # its content units, in order
-    on: dict[int, list[int]]  # 1-based line -> indices of the units on it
-    links: list[Unit]  # a reference link has its target on another line
 
 
 def _roots(variant: Bundle) -> list[_Root]:
@@ -183,22 +198,23 @@ def _roots(variant: Bundle) -> list[_Root]:
     return roots
 
 
-def _cue_observations(path: str, roots: list[_Root]) -> Iterator[Observation]:
+def _cue_observations(path: str, roots: list[_Root], own: bool) -> Iterator[Observation]:
     cues = [cue for root in roots for cue in _cues_for(root, path)]
     if not cues:
         yield Observation("layout.pd-unnamed", path, path)
-    elif not any(map(_says_when, cues)):
+    elif not own and not any(map(_says_when, cues)):
         yield Observation("layout.pd-cue", path, path, text=cues[0].text)
 
 
 class _Cue(NamedTuple):
     text: str  # without the file's names
     is_row: bool  # whether it is a row of a table, or an item that says what the file holds
+    leads: bool  # whether it stands, with its condition, where the text was
 
 
 def _says_when(cue: _Cue) -> bool:
     words = len(_WORD.findall(cue.text))
-    return words >= _CUE_WORDS and (cue.is_row or bool(_CUE.search(cue.text)))
+    return cue.leads or (words >= _CUE_WORDS and (cue.is_row or bool(_CUE.search(cue.text))))
 
 
 def _cues_for(root: _Root, path: str) -> Iterator[_Cue]:
@@ -218,7 +234,7 @@ def _cues_for(root: _Root, path: str) -> Iterator[_Cue]:
             re.I,
         )
         is_row = any(units[n].kind == "row" or described.match(units[n].text) for n in numbers)
-        yield _Cue(text, is_row)
+        yield _Cue(text, is_row, any(units[n].generated in POINTERS for n in numbers))
 
 
 def _names_of(path: str, directory: str) -> re.Pattern[str]:

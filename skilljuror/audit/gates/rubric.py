@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 import yaml
 from pydantic import BaseModel, Field, ValidationError
 
-from skilljuror.audit.gates.layout import ROOT_LINES
 from skilljuror.base.build import GateResult, VariantManifest
 from skilljuror.base.errors import GateError
 from skilljuror.base.files import data_dir, digest_json, sha256
@@ -15,6 +14,8 @@ from skilljuror.base.llm import Message, as_data
 from skilljuror.base.review import ItemAnswer, Rubric, RubricItem, RubricQuote, UnknownReason
 from skilljuror.base.skill import Bundle, ResourceClass, resource_class
 
+ROOT_LINES = 300
+"""Most lines of a root in the paper's item PD-1. (measures §6)"""
 _UNNAMED = ("layout.pd-unnamed", "layout.pd-cue")
 """Findings about a file that the root does not lead to."""
 

@@ -65,8 +65,8 @@ RULES: dict[str, Rule] = {
         "leave the text in a file of its own, or accept it if no agent of the study has such a loader",
     ),
     "layout.pd-root-size": Rule(
-        "high", "the root has more than 300 lines", "PD-1: a root must be short enough to be a guide.",
-        "move sections into supporting files",
+        "medium", "the root has more than 5,000 tokens", "PD-1: a root must be short enough to be a guide.",
+        "move sections that only some runs need; a process stays whole",
     ),
     "layout.pd-support": Rule(
         "medium", "no supporting file next to the root: nothing is disclosed",

@@ -17,6 +17,7 @@ from skilljuror.audit.audit import (
     with_findings_of,
 )
 from skilljuror.audit.comparison.unit_matching import knowledge_map
+from skilljuror.audit.condition_words import WORDS_FILE
 from skilljuror.audit.gates import GATES
 from skilljuror.audit.gates.findings import finding
 from skilljuror.audit.gates.loader import lost_loader_text
@@ -27,6 +28,7 @@ from skilljuror.base import __version__
 from skilljuror.base.build import AuditResult, BuildRecord, GateResult
 from skilljuror.base.errors import SkilljurorError, StudyError, TransformError, resolve
 from skilljuror.base.files import (
+    data_dir,
     digest_json,
     read_record,
     sha256,
@@ -53,10 +55,11 @@ from skilljuror.layouts.build.folder import (
 )
 from skilljuror.layouts.build.manifests import plan_to_json, variant_manifest
 from skilljuror.layouts.build.scopes import judged_scopes
+from skilljuror.layouts.disclosure import nothing_on_demand
 from skilljuror.layouts.layouts.without_section import PREFIX, WithoutSection
-from skilljuror.skill.bundles import load_bundle, source_slug, write_bundle
+from skilljuror.skill.bundles import load_bundle, make_bundle, source_slug, write_bundle
 
-DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
+DEFAULT_VARIANTS = ("origin", "flat-files", "pd")
 READERS = ("markdown-it-py", "skills-ref")
 """Libraries that parse the texts: their versions are part of `code_digest`."""
 
@@ -71,6 +74,9 @@ def build_source(
     engine: Literal["plan", "assign"] = "plan",
 ) -> BuildRecord:
     """Build `variants` of the bundle at `source` into the folder `target`, atomically.
+
+    What a variant is made from is made and proved, too, but not kept unless it is among them. `pd` of a source
+    without anything to disclose is not built: the record says why.
 
     `pd` follows what models and people judged of the source (`build/scopes.py`); `engine` says whether a model
     was asked. `gates` are judged in addition to the registered ones. Each variant is written, reloaded and proved
@@ -96,6 +102,7 @@ class BuiltVariant(NamedTuple):
     policy: str  # policy of its gates
     kind: str  # layout that it is judged as: its own name, or the `stands_for` of a control
     expected: tuple[str, ...] = ()  # rules that a control breaks on purpose
+    same_as: str | None = None  # an earlier variant with the same files, whose gate results count
 
 
 class Engine(Protocol):
@@ -174,42 +181,60 @@ def make_build(
     variant that cannot be made or proved.
     """
     with infrequent_gc():
-        build = BuildInProgress(bundle, staging, gates)
-        made_by = transforms_by_name(variants)
-        for transform in made_by.values():
+        build = BuildInProgress(bundle, staging, gates, variants)
+        for transform in transforms_by_name(variants).values():
             engine.make(build, transform)
-        return build.finish(engine, tuple(made_by))
+        return build.finish(engine, tuple(dict.fromkeys(variants)))
 
 
 class BuildInProgress:
     """The variants made so far, in a staging folder."""
 
-    def __init__(self, bundle: Bundle, staging: Path, gates: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        bundle: Bundle,
+        staging: Path,
+        gates: Sequence[str] = (),
+        asked: Sequence[str] = DEFAULT_VARIANTS,
+    ) -> None:
+        """`asked` names the transforms whose variants are kept."""
         self.staging = staging
         self.gates = gates
         self.bundles: dict[str, Bundle] = {"source": bundle}  # variant, or "source", -> its files
-        self.variants: list[BuiltVariant] = []  # in order of creation
+        self.variants: list[BuiltVariant] = []  # those that are kept, in order of creation
+        self.plans: dict[str, Plan] = {}
+        self.not_built: dict[str, str] = {}  # variant -> why there is none
+        self._asked = {load_transform(name).variant for name in asked}
+        self._written: set[str] = set()  # variants whose text a model wrote
         self._judged: dict[str, list[GateResult]] = {}
 
     def add_planned(self, transform: Transform, options: dict[str, Any]) -> None:
-        """Make a variant by a plan and prove it from disk. Raises TransformError."""
-        parent = self.bundles[transform.parent]
-        plans = {built.variant: built.plan for built in self.variants}
-        plan = plan_of(transform, parent, options, plans)
+        """Make a variant by a plan and prove it. Raises TransformError."""
         name, expected = transform.variant, declared_findings(transform)
+        missing = next((one for one in needed(transform) if one in self.not_built), None)
+        if missing is not None:
+            self.not_built[name] = self.not_built[missing]
+            return
+        parent = self.bundles[transform.parent]
+        known = dict.fromkeys(self._written) | self.plans
+        plan = plan_of(transform, parent, options, known)
+        files = render(plan, parent)
+        if nothing := nothing_on_demand(plan, files):
+            self.not_built[name] = nothing
+            return
+        self.plans[name] = plan
+        if name not in self._asked:
+            self.bundles[name] = make_bundle(self.bundles["source"].name, files)
+            _prove(plan, parent, self.bundles[name], control=bool(expected))
+            return
+        bundle = self._write(name, files)
         kind = getattr(transform, "stands_for", name)
-        bundle = self._write(name, render(plan, parent))
-        if not self._is_proved(plan, bundle):
-            _prove(plan, parent, bundle, control=bool(expected))
-        self.variants.append(BuiltVariant(name, transform.parent, plan, "strict", kind, expected))
-
-    def _is_proved(self, plan: Plan, bundle: Bundle) -> bool:
-        """Whether another variant has the same files and plan, as origin-flat and baseline of a source
-        with one skill do."""
-        return any(
-            other.plan == structs.replace(plan, variant=other.variant)
-            and self.bundles[other.variant].files == bundle.files
-            for other in self.variants
+        twins = (one for one in self.variants if self.bundles[one.variant].files == bundle.files)
+        twin = None if expected else next(twins, None)
+        same_as = twin and (twin.same_as or twin.variant)
+        _prove(plan, parent, bundle, control=bool(expected))
+        self.variants.append(
+            BuiltVariant(name, transform.parent, plan, "strict", kind, expected, same_as)
         )
 
     def judge_draft(
@@ -229,6 +254,7 @@ class BuildInProgress:
             if not any(folder.iterdir()):
                 folder.rmdir()
         self.bundles[variant] = load_bundle(place, self.bundles["source"].name, inspect=False)
+        self._written.add(variant)
         self.variants.append(BuiltVariant(variant, parent, None, "rewritten", variant))
         self._judged[variant] = results
 
@@ -240,11 +266,10 @@ class BuildInProgress:
 
     def finish(self, engine: Engine, transforms: tuple[str, ...]) -> BuildRecord:
         """Judge every variant; write the record and all files that it covers."""
-        results = [
-            result
-            for built in self.variants
-            for result in self._judged.get(built.variant) or self._judge(built)
-        ]
+        for built in self.variants:
+            if built.variant not in self._judged:
+                self._judged[built.variant] = [*self._judge(built)]
+        results = [result for built in self.variants for result in self._judged[built.variant]]
         bundles = {built.variant: self.bundles[built.variant] for built in self.variants}
         write_jsonl(self.staging / GATE_RESULTS, results)
         write_jsonl(self.staging / KNOWLEDGE, knowledge_map(self.bundles["source"], bundles))
@@ -255,6 +280,10 @@ class BuildInProgress:
         return record
 
     def _judge(self, built: BuiltVariant) -> Iterator[GateResult]:
+        if built.same_as:
+            for result in self._judged[built.same_as]:
+                yield result.model_copy(update={"variant": built.variant, "parent": built.parent})
+            return
         judged = self._audit(built.parent, built)
         written = built.plan is None
         if built.parent != "source" and (written or judged.verdict != "pass"):
@@ -397,18 +426,20 @@ def _record(
                 build.bundles[built.variant],
                 verdicts[built.variant],
                 built.expected,
+                built.same_as,
             )
             for built in variants
         ),
+        not_built=build.not_built,
         parts=digests_of_parts(build.staging),
-        plans={built.variant: plan_to_json(built.plan) for built in variants if built.plan},
+        plans={name: plan_to_json(build.plans[name]) for name in sorted(build.plans)},
         issues=tuple(structs.asdict(issue) for issue in source.issues),
     )
 
 
 @lru_cache(maxsize=1)
 def code_digest() -> str:
-    """Digest the package's modules and the versions of `READERS` and Python.
+    """Digest the package's modules, the words of conditions, and the versions of `READERS` and Python.
 
     Equal code digests and sources give equal builds.
     """
@@ -417,6 +448,7 @@ def code_digest() -> str:
         path.relative_to(package).as_posix(): sha256(path.read_bytes())
         for path in package.rglob("*.py")
     }
+    modules[WORDS_FILE] = sha256((data_dir("transforms") / WORDS_FILE).read_bytes())
     versions = {name: metadata.version(name) for name in READERS}
     return digest_json([modules, versions, sys.version_info[:2]])
 

@@ -34,6 +34,7 @@ def variant_manifest(
     bundle: Bundle,
     verdict: GateVerdict | None = None,
     expected: tuple[str, ...] = (),
+    same_as: str | None = None,
 ) -> VariantManifest:
     roots = {skill.path for skill in bundle.skills}
     files = tuple(_digest(path, blob, path in roots) for path, blob in bundle.files.items())
@@ -53,6 +54,7 @@ def variant_manifest(
         pd_worth=_pd_worth(files) if variant == "pd" else None,
         announced=tuple(sorted({*announced_files(units_of(bundle))} - bundle.files.keys())),
         expected_findings=expected,
+        same_as=same_as,
     )
 
 

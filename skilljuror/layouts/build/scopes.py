@@ -15,11 +15,11 @@ from skilljuror.base.llm import ModelClient
 from skilljuror.base.review import Decision
 from skilljuror.base.review_rows import current_decisions, now, rows_of
 from skilljuror.base.skill import Bundle
-from skilljuror.layouts.disclosure.scope import OpenSection, open_sections
-from skilljuror.layouts.disclosure.sections import FlatSkill
+from skilljuror.layouts.conditions import OpenSection, open_sections
 from skilljuror.layouts.layouts.baseline import Baseline
 from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.layouts.llm.scopes import ask_scopes
+from skilljuror.layouts.sections import FlatSkill
 from skilljuror.skill.bundles import SCOPES, make_bundle
 
 PROMPT = "assign-sections"

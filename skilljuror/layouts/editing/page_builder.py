@@ -37,13 +37,6 @@ class PageBuilder:
                     lines[place] = shift_line(lines[place], shift)
         self.lines += lines
 
-    def contents(self, titles: Sequence[str]) -> None:
-        self.gap()
-        self.generate("contents")
-        self.generate("blank")
-        for title in titles:
-            self.generate("contents-row", title=title)
-
     def insert(self, place: int, generated: Sequence[Generated]) -> None:
         """Insert generated lines before piece number `place`, with blank lines around them."""
         pieces = [Generated("blank", {}), *generated, Generated("blank", {})]

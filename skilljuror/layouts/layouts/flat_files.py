@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from skilljuror.audit.comparison.code_paths import commanded_paths
 from skilljuror.base.skill import Bundle, Copy, Omitted, Plan, PlannedFile
-from skilljuror.layouts.disclosure.sections import FlatSkill, LineRange
+from skilljuror.layouts.disclosure import flat_skill
 from skilljuror.layouts.editing.page_builder import PageBuilder
 from skilljuror.layouts.flattening import PlanParts, finish_plan
-from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
+from skilljuror.layouts.sections import FlatSkill, LineRange
 from skilljuror.skill.generated import TEMPLATES, EmbeddedFile, is_operational
 from skilljuror.skill.markdown import without_blank_edges
 

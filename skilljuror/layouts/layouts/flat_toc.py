@@ -10,14 +10,13 @@ from urllib.parse import quote, unquote
 
 from skilljuror.audit.plans.render import BundleTexts, copies_of
 from skilljuror.base.skill import Bundle, Copy, Generated, Plan, PlannedFile
-from skilljuror.layouts.disclosure.trigger_cues import without_brackets
+from skilljuror.layouts.conditions import plain
+from skilljuror.layouts.disclosure import flat_skill
 from skilljuror.layouts.editing.page_builder import PageBuilder
-from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
 from skilljuror.skill.generated import embedded_files
-from skilljuror.skill.markdown import visible_text
 
 _HOLES = frozenset({"path", "link", "topics", "cue", "when", "why"})
-"""Parameters of rows about text; those of index pages have more."""
+"""Parameters of rows about text."""
 
 
 class FlatToc:
@@ -72,25 +71,22 @@ class _Rows:
                 self._line[piece.start - 1 + number] = first + number
 
     def rows(self) -> Iterator[_Row]:
-        """Yield rows in the order of pd's pages, the root first. A pointer to the rest of a process is left out if
-        another row leads there."""
+        """Yield rows in the order of pd's pages, the root first."""
         found = [
             (piece, normpath(join(dirname(planned.path), unquote(_address(piece)))))
             for planned in self._pd.files
             for piece in planned.pieces
             if isinstance(piece, Generated) and piece.template.startswith("row-")
         ]
-        listed = {target for row, target in found if row.template != "row-next"}
         for row, target in found:
-            if row.template != "row-next" or target not in listed:
-                yield from self._row(row, target)
+            yield from self._row(row, target)
 
     def _row(self, row: Generated, target: str) -> Iterator[_Row]:
         """The row in its place; pointers and rows of index pages become rows with the same words."""
         template, params = row.template, dict(row.params)
         linked = "link" in params
         if linked and "topics" in params:
-            template = "row-read-why" if "cue" in params else "row-read"
+            template = "row-file-why" if "cue" in params else "row-file"
             params = {hole: text for hole, text in params.items() if hole in _HOLES}
         place = None
         if any(one == target or one.startswith(f"{target}/") for one in self._flat.files):
@@ -112,7 +108,7 @@ class _Rows:
         place = bisect_right(self._headings, self._line.get(first, -1)) - 1
         if place < 0:
             return None
-        title = without_brackets(visible_text(self._markdown.headings[place].title))
+        title = plain(self._markdown.headings[place].title)
         return (title, self._link(self._headings[place])) if title.strip() else None
 
     def _link(self, line: int) -> str:

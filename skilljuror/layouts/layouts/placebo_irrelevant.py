@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from skilljuror.base.skill import Bundle, Copy, Generated, Omitted, Plan, PlannedFile, is_licence
 from skilljuror.base.texts import weight
-from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
+from skilljuror.layouts.disclosure import flat_skill
 
 
 class IrrelevantPlacebo:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from skilljuror.base.skill import Bundle, Copy, Omitted, Plan, PlannedFile, Substitution
+from skilljuror.layouts.disclosure import flat_skill
 from skilljuror.layouts.editing.links import is_local, rewrite_links, split_target
-from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
 from skilljuror.skill.generated import POINTERS, TEMPLATES, template_of_line
 from skilljuror.skill.markdown import markdown_index
 
@@ -63,16 +64,15 @@ def _routing(lines: tuple[str, ...], skip: int) -> Iterator[int]:
             yield number
 
 
-def _table(lines: tuple[str, ...]) -> range:
-    titles = [n for n, line in enumerate(lines) if line == TEMPLATES["routing"]]
-    if not titles or TEMPLATES["routing-lead"] not in lines[titles[-1] : titles[-1] + 3]:
-        return range(0)
-    last = start = titles[-1]
-    for number, line in enumerate(lines[start + 1 :], start + 1):
-        if line.strip() and not _is_row(line):
-            break
-        last = number if line.strip() else last
-    return range(start, last + 1)
+def _table(lines: tuple[str, ...]) -> set[int]:
+    """The lines of the lists of files, with their titles."""
+    found: set[int] = set()
+    for start, line in enumerate(lines):
+        rest = [n for n in range(start + 1, len(lines)) if lines[n].strip()]
+        rows = [*takewhile(lambda n: _is_row(lines[n]), rest)]
+        if line in {TEMPLATES["routing"], TEMPLATES["further"]} and rows:
+            found.update(range(start, rows[-1] + 1))
+    return found
 
 
 def _is_row(line: str) -> bool:

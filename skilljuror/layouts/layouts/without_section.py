@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from skilljuror.base.errors import TransformError
 from skilljuror.base.files import sha256
 from skilljuror.base.skill import Bundle, Copy, Generated, Omitted, Plan, PlannedFile, is_markdown
-from skilljuror.layouts.disclosure.sections import FlatSkill, LineRange, SectionNode, ranges_of
+from skilljuror.layouts.disclosure import flat_skill
 from skilljuror.layouts.layouts.placebo_irrelevant import like
-from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
+from skilljuror.layouts.sections import FlatSkill, LineRange, SectionNode, ranges_of
 from skilljuror.skill.generated import EmbeddedFile
 from skilljuror.skill.markdown import visible_text
 

@@ -8,8 +8,8 @@ from typing import Any
 from skilljuror.audit.plans.render import render
 from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import Blob, Bundle, is_markdown
+from skilljuror.layouts.disclosure import flat_skill
 from skilljuror.layouts.layouts.baseline import Baseline
-from skilljuror.layouts.layouts.progressive_disclosure import flat_skill
 from skilljuror.skill.generated import embedded_files
 from skilljuror.skill.markdown import MarkdownIndex, read_text
 

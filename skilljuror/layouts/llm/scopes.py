@@ -11,9 +11,9 @@ from typing import Any
 from skilljuror.audit.plans.trigger_sentences import split_trigger, trigger_problem
 from skilljuror.base.build import Record
 from skilljuror.base.llm import Message, ModelClient, as_data
-from skilljuror.layouts.disclosure.scope import OpenSection, Scope, scopes_of
-from skilljuror.layouts.disclosure.sections import FlatSkill
+from skilljuror.layouts.conditions import OpenSection, Scope, sections_of
 from skilljuror.layouts.llm.prompts import Prompt, joined_problems
+from skilljuror.layouts.sections import FlatSkill
 
 SHOWN_CHARS = 200_000
 """Maximum characters of sections in a request; above it, every section is cut evenly."""
@@ -57,9 +57,12 @@ def _question(flat: FlatSkill, asked: dict[str, OpenSection]) -> str:
     share = max(LEAST_CHARS, SHOWN_CHARS // len(sizes)) if sum(sizes) > SHOWN_CHARS else max(sizes)
     known = {one.start for one in asked.values()}
     outline = [
-        {"title": one.title, "scope": one.scope, "reason": one.reason}
-        for one in scopes_of(flat)
-        if one.start not in known
+        {
+            "title": one.node.title,
+            "scope": "branch" if one.condition else "main" if one.reason else "undecided",
+        }
+        for one in sections_of(flat)
+        if one.node.start not in known
     ]
     sections: list[dict[str, Any]] = [
         {

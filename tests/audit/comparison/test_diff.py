@@ -173,7 +173,7 @@ def test_moving_paths_is_not_a_change():
 def test_a_routing_row_may_only_repeat_its_target(topics, made):
     before = skill("# A\n\nText.\n\n## Fonts\n\nUse serif.\n")
     row = fill_template(
-        "row-read", {"path": "references/a.md", "link": "references/a.md", "topics": topics}
+        "row-file", {"path": "references/a.md", "link": "references/a.md", "topics": topics}
     )
     after = skill(f"# A\n\nText.\n\n{row}\n", **{"references/a.md": "# Fonts\n\nUse serif.\n"})
     found = diff(before, after)

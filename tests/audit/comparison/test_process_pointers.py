@@ -88,4 +88,3 @@ def test_a_pointer_stands_where_its_process_breaks_off():
     )
     head = _section("Clocks", 2)
     assert _breaks(head, [*stay, pointer], leave) == []
-    assert _breaks(head, [stay[0], pointer, stay[1]], leave) == [("Step 2: Part 2", "Step 3: Rest")]

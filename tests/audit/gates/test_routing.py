@@ -185,10 +185,3 @@ def test_a_line_above_the_break_leads_on_where_it_names_what_follows():
 def test_a_process_that_left_as_a_whole_needs_the_table_alone():
     whole = {"references/rest.md": f"# Rest\n{BEGUN}\n{REST.partition('repair')[2]}"}
     assert _rules(skill(PHASES), skill(f"\nMend it.\n{TABLE}", **whole)) == []
-
-
-def test_a_pointer_that_a_build_made_may_not_be_dropped_from_it():
-    rest = {"references/rest.md": REST}
-    built, dropped = skill(f"{BEGUN}{POINTER}\n{TABLE}", **rest), skill(BEGUN + TABLE, **rest)
-    assert _rules(built, dropped) == ["routing.pointer"]
-    assert _rules(built, skill(PHASES)) == _rules(built, built) == []

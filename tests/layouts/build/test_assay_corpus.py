@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 
 CAUGHT = 0.98
 ENOUGH = 100
-FEWER = {"dull-cue": 50, "drop-pointer": 3}
+FEWER = {"dull-cue": 50}
 """Kinds with fewer places in the corpus since roots have fewer rows and processes that fit stay whole."""
 DRIFT = [name for name, mutation in MUTATIONS.items() if mutation.drift]
 MANY_FILES = ("crowded", "large", "commands", "routed")

@@ -36,7 +36,7 @@ def source(tmp_path: Path) -> Path:
 
 def test_every_variant_is_written_and_proved(source, tmp_path):
     record = build_source(source, tmp_path / "out")
-    assert [one.variant for one in record.variants] == ["baseline", "origin", "origin-flat", "pd"]
+    assert [one.variant for one in record.variants] == ["flat-files", "origin", "pd"]
     assert load_build(tmp_path / "out") == record
     assert verify_build(tmp_path / "out").proved
 
@@ -49,14 +49,14 @@ def test_scripts_come_back_byte_for_byte(source, tmp_path):
 
 def test_a_skill_too_small_to_gain_says_so_and_one_with_a_long_file_does_not(source, tmp_path):
     worth = [one.pd_worth for one in build_source(source, tmp_path / "small").variants]
-    assert worth == [None, None, None, "small"]
+    assert worth == [None, None, "small"]
     (source / "references" / "format.md").write_text("# Format\n\n" + "A row has a date.\n\n" * 90)
     worth = [one.pd_worth for one in build_source(source, tmp_path / "large").variants]
-    assert worth == [None, None, None, None]
+    assert worth == [None, None, None]
 
 
 def test_a_change_on_disk_is_noticed(source, tmp_path):
-    build_source(source, tmp_path / "out")
+    build_source(source, tmp_path / "out", variants=("baseline",))
     flat = tmp_path / "out" / "variants" / "baseline" / "csv-report" / "SKILL.md"
     flat.write_text(flat.read_text().replace("0.01", "0.1"))
     assert any("baseline" in problem for problem in verify_build(tmp_path / "out").problems)
@@ -78,9 +78,18 @@ def test_one_failing_source_does_not_stop_the_rest(source, tmp_path):
     assert verify_build(tmp_path / "out" / "csv-report").proved
 
 
-def test_a_part_of_the_chain_is_built_when_its_end_is_asked_for(source, tmp_path):
+def test_what_a_variant_is_made_from_is_proved_and_not_kept(source, tmp_path):
     record = build_source(source, tmp_path / "out", variants=("pd",))
-    assert {one.variant for one in record.variants} == {"baseline", "pd"}
+    assert [one.variant for one in record.variants] == ["pd"]
+    assert sorted(record.plans) == ["baseline", "pd"]
+    assert [one.name for one in (tmp_path / "out" / "variants").iterdir()] == ["pd"]
+    assert verify_build(tmp_path / "out").proved
+
+
+def test_a_variant_with_the_files_of_another_is_named_as_such(source, tmp_path):
+    record = build_source(source, tmp_path / "out")
+    same = {one.variant: one.same_as for one in record.variants}
+    assert same == {"origin": None, "flat-files": None, "pd": "origin"}
 
 
 def test_a_layout_of_a_refused_parent_is_refused_for_the_same_loss(tmp_path):

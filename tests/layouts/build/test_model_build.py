@@ -71,6 +71,7 @@ class Bench:
     def build(self, script, mode="assign", rounds=3, **more):
         """(record, requests) of a build with a scripted model."""
         self.script, self.before = script, len(self.requests)
+        more = {"variants": ("origin", "origin-flat", "baseline", "pd")} | more
         made = build_with_model(
             self.source,
             self.target,

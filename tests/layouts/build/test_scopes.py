@@ -74,7 +74,7 @@ def run(*words, status=0):
 
 def test_a_model_is_asked_once_per_source_and_the_text_moves(forms, tmp_path):
     build_source(forms, tmp_path / "rules")
-    assert files_of(tmp_path / "rules") == ["forms/SKILL.md"]
+    assert files_of(tmp_path / "rules") == []  # nothing to disclose
     assert assigned(forms, tmp_path / "one") == 1
     assert assigned(forms, tmp_path / "two") == 0
     build_source(forms, tmp_path / "plan")
@@ -130,9 +130,9 @@ def test_a_person_reviews_it_once(forms, tmp_path):
         "Ann",
     )
     build_source(forms, tmp_path / "two")
-    assert files_of(tmp_path / "two") == ["forms/SKILL.md"]
+    assert files_of(tmp_path / "two") == []
     assert assigned(forms, tmp_path / "three") == 0
-    assert files_of(tmp_path / "three") == ["forms/SKILL.md"]
+    assert files_of(tmp_path / "three") == []
     said = verify_build(tmp_path / "two").unproved
     assert said == (
         "judged, not proved: pd: the scope of 1 section, by Ann",

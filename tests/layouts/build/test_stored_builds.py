@@ -35,6 +35,5 @@ def test_every_build_has_its_rows_and_a_second_build_replaces_them(tmp_path):
     store_builds(out, again)
     assert rows(out) == [
         ("code", "baseline", "pass"),
-        ("report", "baseline", "pass"),
         ("report", "pd", "pass"),
     ]

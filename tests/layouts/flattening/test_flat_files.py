@@ -102,7 +102,7 @@ def test_it_needs_one_flat_page():
 
 def test_a_build_passes_every_gate_and_its_record_says_so(tmp_path):
     write_bundle(bundle(FILES, "bills").files, tmp_path)
-    record = build_source(tmp_path / "bills", tmp_path / "out", variants=["flat-files"])
+    record = build_source(tmp_path / "bills", tmp_path / "out", variants=["baseline", "flat-files"])
     found = {one.variant: one for one in record.variants}
     assert found["flat-files"].verdict == "pass"
     assert found["flat-files"].parent == "baseline"

@@ -35,5 +35,5 @@ def test_the_gates_know_it(tmp_path):
             f"---\nname: {skill}\ndescription: D.\n---\n\n# Title\n\n{text}\n"
         )
     build = build_source(tmp_path / "skills", tmp_path / "out", variants=("baseline", "pd"))
-    assert [one.verdict for one in build.variants] == ["pass", "review"]  # pd: nothing to open
+    assert [one.verdict for one in build.variants] == ["pass", "pass"]
     assert build.variants[0].skills == ("power-dispatch-power-flow",)

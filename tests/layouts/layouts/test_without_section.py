@@ -54,7 +54,7 @@ def pages(build, variant):
 )
 def test_only_the_lines_of_the_section_change_and_their_length_does_not(title, tmp_path):
     name = f"without:{title}"
-    record = build_source(LOG_TRIAGE, tmp_path / "out", variants=(name,))
+    record = build_source(LOG_TRIAGE, tmp_path / "out", variants=("baseline", name))
     variant = load_transform(name).variant
     assert {one.variant: one.verdict for one in record.variants}[variant] == "pass"
     new, old = pages(tmp_path / "out", variant)

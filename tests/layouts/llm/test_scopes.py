@@ -6,10 +6,10 @@ import pytest
 
 from skilljuror.base.errors import ModelError
 from skilljuror.base.skill import Blob
-from skilljuror.layouts.disclosure.scope import open_sections
-from skilljuror.layouts.disclosure.sections import FlatSkill
+from skilljuror.layouts.conditions import open_sections
 from skilljuror.layouts.llm.prompts import load_prompt
 from skilljuror.layouts.llm.scopes import ask_scopes
+from skilljuror.layouts.sections import FlatSkill
 from skilljuror.skill.bundles import make_bundle
 from tests.support.loopback import model_server
 from tests.support.scripted_model import (
@@ -46,7 +46,7 @@ def test_only_sections_that_no_rule_decides_are_asked_about_whole():
     scopes, requests = asked(good)
     assert scopes == {"Overflow": "branch", "Fonts": "main"}
     shown = blocks(requests[0]["messages"])
-    assert [one["title"] for one in shown["outline"]] == ["PDF forms", "Steps", "Notes", "Tables"]
+    assert [one["title"] for one in shown["outline"]] == ["Steps", "Notes", "Tables"]
     assert "second copy of that page" in shown["sections"][0]["text"]
 
 

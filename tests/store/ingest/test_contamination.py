@@ -28,7 +28,7 @@ EXPECTED = (TASK / "tests" / "expected.txt").read_text()
 SOLUTION = (TASK / "solution" / "pages.py").read_text()
 ROWS = "\n".join(
     fill_template(
-        "row-read-why",
+        "row-file-why",
         {
             "path": f"references/{name}.md",
             "link": f"references/{name}.md",

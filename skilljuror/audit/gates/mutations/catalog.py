@@ -44,7 +44,6 @@ MUTATIONS: dict[str, Mutation] = {
     "swap-files": Mutation(True, routing_drift.swap_files),
     "retarget-row": Mutation(True, routing_drift.retarget_row),
     "dull-cue": Mutation(True, routing_drift.dull_cue),
-    "drop-pointer": Mutation(True, routing_drift.drop_pointer),
     "swap-sections": Mutation(True, order_drift.swap_sections),
     "swap-contents": Mutation(True, order_drift.swap_contents),
     "swap-conditions": Mutation(True, order_drift.swap_conditions),

@@ -16,10 +16,9 @@ from skilljuror.audit.comparison.file_rows import FileRow, routes, rows_of
 from skilljuror.audit.comparison.inline_spans import command_spans
 from skilljuror.audit.gates.mutations.sites import Files, MutationSite, MutationTarget
 from skilljuror.base.skill import is_licence, is_markdown
-from skilljuror.skill.generated import WRITE_OUT, announced_path, template_of_line
+from skilljuror.skill.generated import WRITE_OUT, announced_path
 
 _DULL = "see this file for more details."
-_POINTER = "row-next"
 
 
 def swap_files(target: MutationTarget) -> Iterator[MutationSite]:
@@ -52,14 +51,6 @@ def dull_cue(target: MutationTarget) -> Iterator[MutationSite]:
         end = _end_of_name(line, _name(row.page, row.files[0]))
         if end and len(line) > end + len(_DULL):
             yield target.edit(row.page, row.start, f"{line[:end]}: {_DULL}")
-
-
-def drop_pointer(target: MutationTarget) -> Iterator[MutationSite]:
-    """Delete the line of a root that names the file in which a process continues."""
-    for skill in target.bundle.skills:
-        for number, line in enumerate(target.texts[skill.path].lines, start=1):
-            if template_of_line(line) == _POINTER:
-                yield target.edit(skill.path, number, None)
 
 
 def _single_rows(target: MutationTarget) -> Iterator[tuple[FileRow, Sequence[str]]]:

@@ -66,7 +66,7 @@ Write down what the desk found.
 
 Let the owner put a name below it.
 
-[references/archive.md](references/archive.md): continue here for Archive.
+→ Archive: read [references/archive.md](references/archive.md).
 
 ## When to screen
 

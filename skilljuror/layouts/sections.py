@@ -1,17 +1,16 @@
-"""The sections of a flat SKILL.md, and the groups of them that move together."""
+"""The sections of a flat SKILL.md."""
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import PurePosixPath
 
 from skilljuror.audit.comparison.loader_text import loaded_lines
-from skilljuror.audit.comparison.normalised_text import JoinedTexts
 from skilljuror.audit.plans.render import BundleTexts
-from skilljuror.base.skill import Bundle, is_markdown
+from skilljuror.base.skill import Bundle
 from skilljuror.base.texts import scaled, weight
 from skilljuror.layouts.editing.links import linked_paths
 from skilljuror.skill.generated import EmbeddedFile, embedded_files, template_of_heading
@@ -21,7 +20,6 @@ _OPENING = re.compile(
     r"^(?:Configuration for|Run the commands of this section from the) `([^`]+)`"
     r"(?::| directory\.)$"
 )
-_NUMBERED = re.compile(r"\s*(\d{1,9})[.)]")
 
 LineRange = tuple[int, int]  # lines, 0-based and half-open
 
@@ -36,30 +34,6 @@ class SectionNode:
     text_start: int
     text_end: int  # start of the next heading of any level
     children: list["SectionNode"] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class SectionGroup:
-    """Text that stays or moves as one."""
-
-    ranges: list[LineRange]
-    title: str
-    path: tuple[str, ...]  # titles of the sections above, outermost first
-    tokens: int  # estimated
-    heading_only: bool = False  # whether it is a heading without text
-    continued: bool = False
-    """Whether it is the rest of a text that was cut, so that it must open its file."""
-    skill: str = ""  # folder of its source skill, if the page holds several
-    above: tuple[int, ...] = ()  # first lines of the headings above, outermost first
-    reason: str = ""  # why it moves
-
-    @property
-    def start(self) -> int:
-        return self.ranges[0][0]
-
-    @property
-    def lines(self) -> int:
-        return sum(end - start for start, end in self.ranges)
 
 
 class FlatSkill:
@@ -113,34 +87,10 @@ class FlatSkill:
         """Whether the line is in the section of an embedded file."""
         return any(start <= line < end for start, end in self.embedded_ranges)
 
-    def embedded_range_at(self, line: int) -> LineRange:
-        """Return the section of the embedded file at the line; (-1, -1) outside of any."""
-        inside = (one for one in self.embedded_ranges if one[0] <= line < one[1])
-        return next(inside, (-1, -1))
-
     def inner_path(self, file: EmbeddedFile) -> str:
         """Return the path of an embedded file inside its source skill."""
         skill = self.skill_at(file.heading.start)
         return file.path.removeprefix(f"{skill}/") if skill else file.path
-
-    @cached_property
-    def _readable_lines(self) -> JoinedTexts:
-        """The lines in lower case, with those of embedded code blank."""
-        code = {
-            line
-            for file in self.embedded_files
-            if file.fenced and not is_markdown(file.path)
-            for line in range(file.heading.start, file.section_end)
-        }
-        return JoinedTexts(
-            "" if number in code else line.lower() for number, line in enumerate(self.lines)
-        )
-
-    def lines_naming(self, names: Sequence[str]) -> list[int]:
-        """Return the lines with one of the names, ignoring case and embedded code."""
-        wanted = {name.lower() for name in names}
-        shortest = [name for name in wanted if not any(other in name for other in wanted - {name})]
-        return sorted({line for name in shortest for line in self._readable_lines.holding(name)})
 
     def text(self, ranges: Sequence[LineRange]) -> str:
         return "\n".join("\n".join(self.lines[start:end]) for start, end in ranges)
@@ -233,54 +183,11 @@ class FlatSkill:
             yield node
             open_nodes += reversed(node.children)
 
-    def split(
-        self, group: SectionGroup, lines: int, tokens: int
-    ) -> tuple[SectionGroup, SectionGroup] | None:
-        """Split a group after the blocks that fit; None if it is a single block or no block fits."""
-        if len(group.ranges) != 1:
-            return None
-        start, end = group.ranges[0]
-        titled = next((one.end for one in self.headings if one.start == start), start)
-        first = self.skill_openings.get(start, titled)
-        cuts = [block.start for block in self.markdown.blocks if first <= block.start < end]
-        cuts = [cut for cut in cuts if not self.is_loaded(cut, end)]
-        if start not in self.skill_openings:
-            cuts = [cut for cut in cuts if self.has_text([(first, cut)])]
-        between = [cut for cut in cuts if not self._parts_steps(start, cut, end)] or cuts
-        fitting = [
-            cut for cut in between if cut - start <= lines and self.tokens([(start, cut)]) <= tokens
-        ]
-        if not fitting and len(between) < len(cuts):
-            fitting = between[:1]
-        if not fitting and start in self.skill_openings:
-            fitting = cuts[:1]
-        if not fitting:
-            return None
-        head, tail = [(start, fitting[-1])], [(fitting[-1], end)]
-        return (
-            replace(group, ranges=head, tokens=self.tokens(head)),
-            replace(group, ranges=tail, tokens=self.tokens(tail), continued=True),
-        )
-
-    @cached_property
-    def _list_starts(self) -> list[int]:
-        return [b.start for b in self.markdown.blocks if b.kind == "ordered_list_open"]
-
     def blocks_in(self, start: int, end: int) -> Sequence[Block]:
         """Return the top-level blocks that start on lines `start` to `end`."""
         blocks = self.markdown.blocks
         first = bisect_left(blocks, start, key=lambda block: block.start)
         return blocks[first : bisect_left(blocks, end, key=lambda block: block.start)]
-
-    def _parts_steps(self, start: int, cut: int, end: int) -> bool:
-        """Whether a cut separates the first steps of a procedure from a list that continues the count."""
-        starts = self._list_starts
-        lists = starts[bisect_left(starts, start) : bisect_left(starts, end)]
-        after = next((line for line in lists if line >= cut), None)
-        if after is None or after == lists[0]:
-            return False
-        number = _NUMBERED.match(self.lines[after])
-        return number is not None and int(number[1]) != 1
 
 
 def ranges_of(section: SectionNode) -> Iterator[LineRange]:

@@ -1,1 +1,0 @@
-"""One flat text into a root and the files it routes to."""
