@@ -39,15 +39,15 @@ def edit_rules() -> dict[str, Rule]:
     return {name: Rule(severity, what, why, fix) for name, (severity, what, why) in rows.items()}
 
 
-_SERIOUS = frozenset({
+SERIOUS = frozenset({
     "number", "unit", "comparator", "default", "negation", "opposite", "permission", "name", "argument",
 })  # fmt: skip
 _RENAMED = frozenset({"name", "argument", "path", "pointer", "words"})
-_LOADED_BY = frozenset({"name", "description"})  # fields by which an agent chooses a Skill
-_TOOLS = frozenset({
+LOADED_BY = frozenset({"name", "description"})  # fields by which an agent chooses a Skill
+TOOLS = frozenset({
     "allowed-tools", "disallowed-tools", "hooks", "mcp-servers", "disable-model-invocation",
 })  # fmt: skip
-_TOLD_BY_NAME = frozenset({"modal", "quantifier", "conjunction", "condition", "agent", "path"})
+NAMED = frozenset({"modal", "quantifier", "conjunction", "condition", "agent", "path"})
 _OFTEN = 2  # texts with one replacement from which it is a renaming
 _NEAR = 3  # texts on each side of one that are its surroundings
 _STANDS = 0.8  # share of the surroundings that is unchanged where a section stands
@@ -66,7 +66,7 @@ _OBLIGING = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”")
-_INFORMING = frozenset({
+INFORMING = frozenset({
     "author", "authors", "category", "date", "homepage", "keywords", "last-updated", "license",
     "licence", "metadata", "repository", "tags", "updated", "version",
 })  # fmt: skip
@@ -84,7 +84,7 @@ def judge_edit(
     """Return what an edit did and the findings of it, worst first; `elsewhere` as for `edits_between`."""
     edits = edits_between(before, after, elsewhere)
     findings = [
-        *_changed(edits), *_placed(edits), *_targets(edits), *_lost(edits), *_gone_files(edits), *_changed_files(edits), *_emptied(edits), *_emptied_pages(edits), *_pointers(edits), *_positions(edits),
+        *_changed(edits), *place_findings(edits), *link_findings(edits), *_lost(edits), *_gone_files(edits), *exchanged_pages(edits), *_changed_files(edits), *_emptied(edits), *_emptied_pages(edits), *pointer_findings(edits), *_positions(edits),
         *_links(before, after), *_security(before, after), *_told(edits),
     ]  # fmt: skip
     order = list(edit_rules())
@@ -95,7 +95,7 @@ def judge_edit(
     return edits, findings
 
 
-def _found(
+def found(
     rule: str,
     before: Unit | None,
     after: Unit | None,
@@ -134,24 +134,24 @@ def _changed(edits: Edits) -> Iterator[Finding]:
             if pair in renamed and pair not in told:
                 told.add(pair)
                 message = f"renamed in {renamed[pair]} places: {change.old} → {change.new}"
-                yield _found("edit.renamed", before, after, message)
+                yield found("edit.renamed", before, after, message)
         small = edit.in_place and _is_small(edit)
-        serious = [c for c in own if c.type in _SERIOUS and not _is_corrected(c, after, known)]
-        named = [c for c in own if c.type in _TOLD_BY_NAME]
+        serious = [c for c in own if c.type in SERIOUS and not _is_corrected(c, after, known)]
+        named = [c for c in own if c.type in NAMED]
         if serious:
             change = serious[0]
             alone = small and standing[id(after)]
             what = edit_rules()[f"edit.{change.type}"].what
             message = f"{what}: {change.old or '(nothing)'} → {change.new or '(nothing)'}"
-            yield _found(f"edit.{change.type}", before, after, message, None if alone else "medium")
+            yield found(f"edit.{change.type}", before, after, message, None if alone else "medium")
         elif named:
-            yield _found(f"edit.{named[0].type}", before, after)
+            yield found(f"edit.{named[0].type}", before, after)
         elif own and before.kind == "row":
-            yield _found("edit.row", before, after)
-        elif own and _is_duty(before):
-            yield _found("edit.duty", before, after)
+            yield found("edit.row", before, after)
+        elif own and is_duty(before):
+            yield found("edit.duty", before, after)
         elif own:
-            yield _found("edit.reworded", before, after)
+            yield found("edit.reworded", before, after)
 
 
 def _field(before: Unit | None, after: Unit | None) -> Iterator[Finding]:
@@ -159,12 +159,12 @@ def _field(before: Unit | None, after: Unit | None) -> Iterator[Finding]:
     unit = after or before
     assert unit
     key = field_key(unit)
-    if key in _TOOLS:
-        yield _found("edit.tools", before, after, severity=None if before else "medium")
-    elif before and key in _LOADED_BY:
-        yield _found("edit.field", before, after)
-    elif before and key not in _INFORMING:
-        yield _found("edit.reworded" if after else "edit.lost", before, after)
+    if key in TOOLS:
+        yield found("edit.tools", before, after, severity=None if before else "medium")
+    elif before and key in LOADED_BY:
+        yield found("edit.field", before, after)
+    elif before and key not in INFORMING:
+        yield found("edit.reworded" if after else "edit.lost", before, after)
 
 
 def _is_small(edit: Edit) -> bool:
@@ -199,7 +199,7 @@ def _standing(edits: Edits) -> Mapping[int, bool]:
         pages: dict[str, list[tuple[Unit, bool]]] = defaultdict(list)
         for edit in edits.edits:
             if unit := getattr(edit, side):
-                pages[unit.file].append((unit, edit.kind in {"kept", "moved"}))
+                pages[unit.file].append((unit, edit.kind in {"kept", "moved", "merged"}))
         for page in pages.values():
             page.sort(key=lambda entry: entry[0].start)
             same = [stands for _, stands in page]
@@ -241,7 +241,7 @@ def _is_corrected(change: Change, after: Unit, known: Counter[_Trio]) -> bool:
 # ---- texts that stand elsewhere -------------------------------------------------------------------
 
 
-def _placed(edits: Edits) -> Iterator[Finding]:
+def place_findings(edits: Edits) -> Iterator[Finding]:
     """Texts that are the same but below another heading, in another order, or at another level."""
     pairs = [
         (edit.before, edit.after) for edit in edits.edits
@@ -249,8 +249,10 @@ def _placed(edits: Edits) -> Iterator[Finding]:
     ]  # fmt: skip
     yield from _contexts(edits, pairs)
     pages: dict[tuple[str, str], list[tuple[Unit, Unit]]] = defaultdict(list)
+    often = Counter(before.text for before, _ in pairs)
     for before, after in pairs:
-        pages[before.file, after.file].append((before, after))
+        if often[before.text] == 1:  # texts that stand twice are interchangeable
+            pages[before.file, after.file].append((before, after))
     for page in pages.values():
         page.sort(key=lambda pair: pair[1].start)
         yield from _disordered(page)
@@ -274,7 +276,7 @@ def _contexts(edits: Edits, pairs: _Pairs) -> Iterator[Finding]:
         if title in titles_now and title_now in titles:
             told.add((title, title_now))
             message = f"text moved from below “{title}” to below “{title_now}”"
-            yield _found("edit.context", before, after, message)
+            yield found("edit.context", before, after, message)
 
 
 def _disordered(page: _Pairs) -> Iterator[Finding]:
@@ -284,7 +286,7 @@ def _disordered(page: _Pairs) -> Iterator[Finding]:
     for place, (before, after) in enumerate(page):
         if place not in kept and after.headings not in told and _is_section(before, after):
             told.add(after.headings)
-            yield _found("edit.order", before, after)
+            yield found("edit.order", before, after)
 
 
 def _is_section(before: Unit, after: Unit) -> bool:
@@ -327,10 +329,10 @@ def _nested(page: _Pairs) -> Iterator[Finding]:
         shift = after.depth - before.depth
         if shift != (usual if before.kind == "heading" else 0) and after.headings not in told:
             told.add(after.headings)
-            yield _found("edit.nesting", before, after)
+            yield found("edit.nesting", before, after)
 
 
-def _targets(edits: Edits) -> Iterator[Finding]:
+def link_findings(edits: Edits) -> Iterator[Finding]:
     """Links of one label whose target is another file or heading, though the old one is still there."""
     sides: list[dict[tuple[str, str], list[Unit]]] = []
     for side in (edits.before, edits.after):
@@ -346,15 +348,13 @@ def _targets(edits: Edits) -> Iterator[Finding]:
             old, new = (unit.text.rpartition(LINK_ARROW)[2] for unit in (before, after))
             old_file, new_file = (basename(target.partition("#")[0]) for target in (old, new))
             if old_file != new_file and (old_file in names or "://" in old):
-                yield _found(
-                    "edit.target", before, after, f"a link leads to {new}, before to {old}"
-                )
+                yield found("edit.target", before, after, f"a link leads to {new}, before to {old}")
 
 
 # ---- texts that are gone --------------------------------------------------------------------------
 
 
-def _is_duty(unit: Unit) -> bool:
+def is_duty(unit: Unit) -> bool:
     return unit.kind in {"item", "row", "statement"} and bool(
         _STRICT_DUTY.search(_QUOTED.sub(" ", unit.text))
     )
@@ -369,7 +369,7 @@ def _stems(text: str) -> frozenset[str]:
     )
 
 
-class _Holders:
+class Holders:
     """The texts of the version after, to ask which of them holds the words of a duty."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
@@ -407,17 +407,17 @@ class _Holders:
 def _lost(edits: Edits) -> Iterator[Finding]:
     lost = [edit.before for edit in edits.edits if edit.kind == "lost" and edit.before]
     after = [*(edit.after for edit in edits.edits if edit.after), *edits.elsewhere]
-    holders = _Holders(after) if any(map(_is_duty, lost)) else None
+    holders = Holders(after) if any(map(is_duty, lost)) else None
     standing = _standing(edits)
     sections: dict[tuple[str, str], list[Unit]] = defaultdict(list)
     for unit in lost:
         if unit.kind == "field":
             yield from _field(unit, None)
-        elif holders and _is_duty(unit):
+        elif holders and is_duty(unit):
             if holders.holds(unit):
-                yield _found("edit.duty", unit, None, "a duty stands in other words")
+                yield found("edit.duty-said", unit, None)
             else:
-                yield _found(
+                yield found(
                     "edit.duty-lost", unit, None, "", None if standing[id(unit)] else "medium"
                 )
         elif unit.generated is None:
@@ -429,7 +429,7 @@ def _lost(edits: Edits) -> Iterator[Finding]:
     for (_, title), units in sections.items():
         first = units[0]
         where = f" below “{title}”" if title else ""
-        yield _found("edit.lost", first, None, f"{_count(len(units), 'text')} gone{where}")
+        yield found("edit.lost", first, None, f"{_count(len(units), 'text')} gone{where}")
 
 
 def _count(number: int, noun: str) -> str:
@@ -450,8 +450,24 @@ def _gone_files(edits: Edits) -> Iterator[Finding]:
             code = name.endswith(".py") and unit.kind == "code" and imported.search(unit.text)
             if code or re.search(rf"(?<![\w-]){re.escape(name)}\b", unit.text):
                 message = f"{path} is gone, and this text still leads to it"
-                yield _found("edit.file-gone", None, unit, message)
+                yield found("edit.file-gone", None, unit, message)
                 break
+
+
+def exchanged_pages(edits: Edits) -> Iterator[Finding]:
+    """Pages that are still there, most of whose text is in another page and that have other text now."""
+    homes: dict[str, Counter[str]] = defaultdict(Counter)
+    came = Counter[str]()
+    for edit in edits.edits:
+        if edit.before and edit.after and edit.kind in {"kept", "moved"}:
+            homes[edit.before.file][edit.after.file] += 1
+            came[edit.after.file] += edit.before.file != edit.after.file
+    for path, count in homes.items():
+        home, most = count.most_common(1)[0]
+        left = home != path and 2 * most > count.total() and not count[path]
+        if left and came[path] and not is_root_name(path) and homes[home][path]:
+            message = f"the text of {path} is in {home} now, and the reverse"
+            yield Finding(rule="edit.exchanged", severity="high", file=path, message=message)
 
 
 def _changed_files(edits: Edits) -> Iterator[Finding]:
@@ -459,7 +475,7 @@ def _changed_files(edits: Edits) -> Iterator[Finding]:
     for pair in edits.files.altered:
         blob = edits.after.files.get(pair.after.file)
         if pair.change == "content" and blob is not None and blob.text is None:
-            yield _found("edit.file", None, pair.after, f"{pair.after.file} changed")
+            yield found("edit.file", None, pair.after, f"{pair.after.file} changed")
 
 
 def _emptied_pages(edits: Edits) -> Iterator[Finding]:
@@ -505,7 +521,7 @@ def _titles(units: Iterable[Unit]) -> dict[tuple[str, str], str]:
     return titles
 
 
-def _pointers(edits: Edits) -> Iterator[Finding]:
+def pointer_findings(edits: Edits) -> Iterator[Finding]:
     """Mentions of a step that led to a heading before and lead to another, or to none, now."""
     before, after = (_titles(units_of(side)) for side in (edits.before, edits.after))
     renumbered = sum(any(c.type == "pointer" for c in edit.changes) for edit in edits.edits) > 1
@@ -524,7 +540,7 @@ def _pointers(edits: Edits) -> Iterator[Finding]:
                 continue
             if now is None or not _alike(title, now):
                 to = f", now {word} {moved[title]}" if title in moved else ""
-                yield _found("edit.pointer", edit.before, unit, f"{match[0]} was “{title}”{to}")
+                yield found("edit.pointer", edit.before, unit, f"{match[0]} was “{title}”{to}")
                 break
 
 
@@ -552,7 +568,7 @@ def _positions(edits: Edits) -> Iterator[Finding]:
             )  # fmt: skip
             if stood and not stands:
                 message = f"“{match[0]}” is in another file now"
-                yield _found("edit.pointer", edit.before, edit.after, message)
+                yield found("edit.pointer", edit.before, edit.after, message)
                 break
 
 
@@ -589,7 +605,7 @@ def _repointed(
             message = f"{was[0]} {was[1]} → {now[0]} {now[1]}" + (
                 f", which is “{title_now}”" if title_now else ""
             )
-            yield _found(
+            yield found(
                 "edit.pointer", edit.before, edit.after, message, "high" if small else "medium"
             )
             return
@@ -670,10 +686,10 @@ def _told(edits: Edits) -> Iterator[Finding]:
         elif edit.kind == "added" and edit.after:
             added[edit.after.file].append(edit.after)
     for key, count in moved.items():
-        yield _found(
+        yield found(
             "edit.moved", None, first[key], f"{_count(count, 'text')} moved here from {key[0]}"
         ).model_copy(update={"variant_text": None})
     for units in added.values():
-        yield _found(
-            "edit.added", None, units[0], f"{_count(len(units), 'text')} added"
-        ).model_copy(update={"variant_text": None})
+        yield found("edit.added", None, units[0], f"{_count(len(units), 'text')} added").model_copy(
+            update={"variant_text": None}
+        )

@@ -1,7 +1,7 @@
 """What an edit did to a Skill: each text of two versions in one record, and each difference of two texts with a type.
 
 The units of both versions are matched once. A text is kept, moved (equal, in another file or below another heading),
-reworded, lost or added. Of a reworded text the words are compared, so that a change says what it is: a number, a
+merged (one of several copies came or went), reworded, lost or added. Of a reworded text the words are compared, so that a change says what it is: a number, a
 negation, an argument. Rules (`edited`) read these records and nothing else.
 """
 
@@ -15,10 +15,11 @@ from skilljuror.audit.comparison.file_matching import FilePairs, pair_files
 from skilljuror.audit.comparison.normalised_text import TextNormaliser
 from skilljuror.audit.comparison.same_words import WordStream, is_as_often, is_copy, plain_words
 from skilljuror.audit.comparison.unit_matching import field_key, match_texts
-from skilljuror.base.skill import CONTENT_KINDS, Bundle, Unit
+from skilljuror.base.skill import CONTENT_KINDS, Bundle, ChangeKind, Unit
+from skilljuror.skill.critical_tokens import critical_change
 from skilljuror.skill.units import units_of
 
-EditKind = Literal["kept", "moved", "reworded", "lost", "added"]
+EditKind = Literal["kept", "moved", "merged", "reworded", "lost", "added"]
 _GAP_ALIKE = 0.4  # least likeness of the only two texts left between the same two
 
 
@@ -32,6 +33,8 @@ class Edit(NamedTuple):
     """What differs, for a reworded text."""
     in_place: bool = False
     """Whether the texts around it on both sides are the same, so that it is the same place of the Skill."""
+    critical: ChangeKind | None = None
+    """The worst difference in its numbers, names, paths, comparisons and duties, folders apart."""
 
     @property
     def unit(self) -> Unit:
@@ -86,19 +89,26 @@ def edits_between(before: Bundle, after: Bundle, elsewhere: Sequence[Bundle] = (
     words, words_now = WordStream(old, normaliser), WordStream([*new, *others], normaliser)
     edits = [_equal(pair) for pair in same]
     edits += [_reworded(first, second, places, normaliser) for first, second in alike]
-    edits += [Edit("added", None, unit) for unit in added]
+    edits += [Edit(_copied(unit, words_now, words, "added"), None, unit) for unit in added]
     order = {id(unit): place for place, unit in enumerate(new)}
     edits.sort(key=lambda edit: order[id(edit.after)])
-    for unit in lost:
-        stands = is_as_often(unit, words, words_now) or is_copy(unit, words_now)
-        edits.append(Edit("moved" if stands else "lost", unit, None))
+    edits += [Edit(_copied(unit, words, words_now, "lost"), unit, None) for unit in lost]
     return Edits(before, after, tuple(edits), files, tuple(others))
+
+
+def _copied(unit: Unit, own: WordStream, other: WordStream, alone: EditKind) -> EditKind:
+    """What became of a text without a partner; `alone` if the other side does not say it at all."""
+    if is_as_often(unit, own, other):
+        return "moved"
+    return "merged" if is_copy(unit, other) else alone
 
 
 def _reworded(before: Unit, after: Unit, places: "_Places", normaliser: TextNormaliser) -> Edit:
     changes = tuple(changes_of(before.kind, normaliser.text(before), normaliser.text(after)))
     in_place = places.is_same(before, after)
-    return Edit("reworded" if changes else "moved", before, after, changes, in_place)
+    tokens = normaliser.critical_tokens(before), normaliser.critical_tokens(after)
+    critical = critical_change(*tokens) if changes else None
+    return Edit("reworded" if changes else "moved", before, after, changes, in_place, critical)
 
 
 def _equal(pair: tuple[Unit, Unit]) -> Edit:

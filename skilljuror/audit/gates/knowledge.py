@@ -1,212 +1,232 @@
-"""The variant says what its parent says and nothing else, in any layout."""
+"""The variant says what its parent says and nothing else, in any layout.
+
+The edits between the two are those of a pull request (`audit.edits`), but each counts by itself: nothing is excused by
+its surroundings, told by section, or taken for a renaming.
+"""
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from posixpath import basename
 from typing import ClassVar
 
-from skilljuror.audit.comparison.diff import diff
-from skilljuror.audit.comparison.lead_lines import weight
-from skilljuror.audit.comparison.remarks import is_remark
+from skilljuror.audit.changes import words_named, words_of
 from skilljuror.audit.comparison.same_words import plain_words
-from skilljuror.audit.comparison.shell_syntax import is_syntax
 from skilljuror.audit.comparison.unit_matching import field_key
-from skilljuror.audit.gates.findings import Observation, cut_text, finding, gate_result
+from skilljuror.audit.edited import (
+    INFORMING,
+    LOADED_BY,
+    NAMED,
+    SERIOUS,
+    TOOLS,
+    Holders,
+    edit_rules,
+    exchanged_pages,
+    found,
+    is_duty,
+    link_findings,
+    place_findings,
+    pointer_findings,
+)
+from skilljuror.audit.edits import Edit, Edits, edits_between
+from skilljuror.audit.gates.findings import finding, gate_result
 from skilljuror.audit.gates.loader import lost_loader_text
 from skilljuror.base.build import Finding, GateResult
-from skilljuror.base.skill import (
-    CONTENT_KINDS,
-    Bundle,
-    Unit,
-    UnitDiff,
-    UnitPair,
-    is_licence,
-    is_root_name,
-)
-from skilljuror.skill.critical_tokens import critical_tokens
-from skilljuror.skill.units import units_of
+from skilljuror.base.skill import Bundle, Unit, is_licence
+from skilljuror.skill.generated import MARKER_PHRASES, TEMPLATES, template_of_heading
+from skilljuror.skill.units import cached_by_bundles
 
-_FILE_CHANGES = {
-    "content": "knowledge.file-changed",
-    "renamed": "knowledge.file-renamed",
-    "executable": "knowledge.file-mode",
-}
-_ALWAYS_CRITICAL = frozenset({"code", "row", "field"})
-_INFORMING = frozenset({
-    "author", "authors", "category", "date", "homepage", "keywords", "last-updated", "license",
-    "licence", "metadata", "repository", "tags", "updated", "version",
-})  # fmt: skip
-"""Keys of a frontmatter that say nothing to an agent; any other decides whether or how it opens the skill."""
-_DUTIES = frozenset({
-    "must", "shall", "should", "always", "never", "do not", "must not", "should not", "shall not",
-    "may not", "need to", "needs to", "have to", "has to", "mandatory", "forbidden", "prohibited",
-    "avoid", "ensure", "verify", "validate",
-})  # fmt: skip
-"""Words of a text that obliges or forbids."""
-_CODE = re.compile(r"`[^`]*`")
-_REWRITTEN = 0.5  # share of a duty's words in one new sentence from which it is rewritten, not lost
-_DIFF_CHARS = 4_000  # longest shown part of a script's diff
-_LOST_SHARE = 0.5
-_LOUD = ("critical", "warning", "caution", "important", "valid", "required", "must")
+_ALWAYS = frozenset({"code", "row", "field"})
+_LONGEST_LEAD = 40
+"""Words of a line that leads to a file."""
+_NAME = re.compile(r"[\w@+-][\w@+.-]*\.\w{1,8}\b")
 
 
 class KnowledgeGate:
-    """Compare knowledge units; every loss and every gain is a finding."""
+    """Every text that is lost, added or says something else is a finding."""
 
     name: ClassVar[str] = "knowledge"
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
-        comparison = diff(parent, variant)
-        lost = comparison.missing
-        if policy == "strict":  # the plan engine keeps every copy of a text
-            lost = (*lost, *comparison.kept)
+        """Judge one pair by its edits."""
+        edits = variant_edits(parent, variant)
         findings = [
-            *_altered(comparison.altered),
-            *_lost_files(comparison, parent),
-            *_missing(lost, _new_text(comparison)),
-            *(
-                finding(*lost)
-                for lost in lost_loader_text(parent, variant, every=policy == "strict")
-            ),
-            *_lines("knowledge.copy-lost", comparison.copies, lost=True),
-            *_added(comparison.added),
-            *_lines("knowledge.repeated", comparison.repeated),
-            *_lines("knowledge.lead", comparison.routing),
-            *(_pair("knowledge.moved", pair, _moved_message(pair)) for pair in comparison.moved),
-            *(_pair("knowledge.reworded", pair) for pair in comparison.reworded),
-        ]
-        checked = {
-            k: n for k, n in comparison.compared.items() if k in CONTENT_KINDS or k == "file"
+            *_files(edits), *exchanged_pages(edits), *_reworded(edits), *_lost(edits), *_added(edits), *place_findings(edits),
+            *link_findings(edits), *pointer_findings(edits),
+            *(finding(*one) for one in lost_loader_text(parent, variant, every=policy == "strict")),
+        ]  # fmt: skip
+        checked = Counter(edit.before.kind for edit in edits.edits if edit.before)
+        checked["file"] = len(parent.files)
+        return gate_result(
+            self.name, (parent, variant), policy, findings, dict(sorted(checked.items()))
+        )
+
+
+@cached_by_bundles
+def variant_edits(parent: Bundle, variant: Bundle) -> Edits:
+    """The edits between two bundles, kept for the gates that read them."""
+    return edits_between(parent, variant)
+
+
+def _reworded(edits: Edits) -> Iterator[Finding]:
+    for edit in edits.edits:
+        if edit.kind == "reworded" and edit.before and edit.after:
+            rule, message = _rule_of(edit, edit.before, edit.after)
+            rule = "edit.metadata" if is_licence(edit.after.file) else rule
+            yield found(rule, edit.before, edit.after, message)
+
+
+def _rule_of(edit: Edit, before: Unit, after: Unit) -> tuple[str, str]:
+    """(rule, message) of a text that says something in other words."""
+    if before.kind == "field":
+        return _field_rule(before), ""
+    types = {change.type: change for change in reversed(edit.changes)}
+    for change in (types[name] for name in types if name in SERIOUS):
+        what = edit_rules()[f"edit.{change.type}"].what
+        message = f"{what}: {change.old or '(nothing)'} → {change.new or '(nothing)'}"
+        return f"edit.{change.type}", message
+    for name in types:
+        if name in NAMED or name == "pointer":
+            return f"edit.{name}", ""
+    if before.kind in {"code", "row"}:
+        return f"edit.{before.kind}", ""
+    if edit.critical is not None:
+        return "edit.fact", ""
+    code = before.kind == "code"
+    words = words_of(before.text, code=code), words_of(after.text, code=code)
+    return ("edit.words" if sorted(words[0]) == sorted(words[1]) else "edit.reworded"), ""
+
+
+def _field_rule(unit: Unit) -> str:
+    key = field_key(unit)
+    return f"edit.{'metadata' if key in INFORMING else 'tools' if key in TOOLS else 'field'}"
+
+
+def _files(edits: Edits) -> Iterator[Finding]:
+    for unit in edits.files.missing:
+        if not is_licence(unit.file):
+            yield found("edit.file-lost", unit, None, f"{_path(unit)} is not in the variant")
+    for unit in edits.files.added:
+        yield found("edit.file-added", None, unit, f"{_path(unit)} is not in the source")
+    for pair in edits.files.altered:
+        if pair.change == "renamed":
+            message = f"{_path(pair.before)} is {_path(pair.after)} now"
+            yield found("edit.file-renamed", pair.before, pair.after, message)
+        elif not is_licence(pair.after.file) and not _has_edits(edits, pair.after):
+            yield found("edit.file", pair.before, pair.after, f"{_path(pair.after)} changed")
+    for before, after in edits.files.same:
+        bits = {
+            bundle.files[_path(unit)].executable
+            for bundle, unit in ((edits.before, before), (edits.after, after))
+            if _path(unit) == unit.file  # a fenced file has no bit
         }
-        return gate_result(self.name, (parent, variant), policy, findings, checked)
+        if len(bits) > 1:
+            yield found("edit.file-mode", before, after, f"{_path(after)}: its execute bit changed")
 
 
-def _lines(rule: str, units: Iterable[Unit], *, lost: bool = False) -> Iterator[Finding]:
-    for unit in units:
-        text = None if lost else unit.text
-        yield finding(
-            Observation(rule, None, unit.file, unit.start, text), unit.text if lost else None
-        )
+def _has_edits(edits: Edits, file: Unit) -> bool:
+    """Whether a changed text of a file is an edit of its own."""
+    return any(
+        edit.after and edit.after.file == file.file and file.start <= edit.after.start <= file.end
+        and edit.kind in {"reworded", "added"}
+        for edit in edits.edits
+    )  # fmt: skip
 
 
-def _new_text(comparison: UnitDiff) -> list[frozenset[str]]:
-    """The words of each sentence that the parent does not have."""
-    new = (*comparison.added, *comparison.routing)
-    changed = (*comparison.altered, *comparison.reworded)
-    units = (*new, *(pair.after for pair in changed if pair.change not in _FILE_CHANGES))
-    return [frozenset(plain_words(unit.text)) for unit in units]
+def _path(unit: Unit) -> str:
+    return unit.text.rpartition(" ")[0]
 
 
-def _altered(pairs: Sequence[UnitPair]) -> Iterator[Finding]:
-    for pair in sorted(pairs, key=lambda pair: (-_weight(pair.before), pair.before.file)):
-        if pair.change == "content":
-            yield _changed_file(pair)
-        elif pair.change == "field" and field_key(pair.before) in _INFORMING:
-            yield _pair("knowledge.metadata", pair)
+def _is_fact(unit: Unit) -> bool:
+    return unit.kind in _ALWAYS or bool(unit.criticals)
+
+
+def _lost(edits: Edits) -> Iterator[Finding]:
+    for edit in edits.edits:
+        if edit.kind == "merged" and edit.unit.kind != "heading" and edit.unit.generated is None:
+            rule = "edit.copy-lost" if edit.before else "edit.repeated"
+            yield found(rule, edit.before, edit.after)
+    lost = [edit.before for edit in edits.edits if edit.kind == "lost" and edit.before]
+    after = [edit.after for edit in edits.edits if edit.after]
+    titles = {unit.text for unit in after if unit.kind == "heading"}
+    holders = Holders(after) if any(map(is_duty, lost)) else None
+    for unit in lost:
+        made = unit.kind == "heading" and (template_of_heading(unit.text) or unit.text in titles)
+        if unit.generated is not None or made or is_licence(unit.file):
+            continue
+        if unit.kind == "field":
+            yield found(_field_rule(unit), unit, None)
+        elif holders and is_duty(unit):
+            held = holders.holds(unit)
+            yield found(f"edit.duty-{'said' if held else 'lost'}", unit, None)
         else:
-            yield _pair(_FILE_CHANGES.get(pair.change or "", f"knowledge.{pair.change}"), pair)
+            yield found(f"edit.{'fact-lost' if _is_fact(unit) else 'lost'}", unit, None)
 
 
-def _changed_file(pair: UnitPair) -> Finding:
-    licence = is_licence(_shown_text(pair.after))
-    found = _pair("knowledge.licence" if licence else "knowledge.file-changed", pair)
-    if pair.lines:
-        texts = ("\n".join(x[1:] for x in pair.lines if x[:1] == sign) for sign in "-+")
-    else:  # no text: its digests
-        texts = (unit.text.rpartition(" ")[2] for unit in (pair.before, pair.after))
-    removed, added = (cut_text(text, _DIFF_CHARS) or None for text in texts)
-    return found.model_copy(update={"source_text": removed, "variant_text": added})
-
-
-def _pair(rule: str, pair: UnitPair, message: str = "") -> Finding:
-    after = pair.after
-    return finding(
-        Observation(rule, None, after.file, after.start, _shown_text(after), message),
-        _shown_text(pair.before),
-    )
-
-
-def _shown_text(unit: Unit) -> str:
-    return unit.text.rpartition(" ")[0] if unit.kind == "file" else unit.text
-
-
-def _moved_message(pair: UnitPair) -> str:
-    old_heading, new_heading = ("".join(one.headings[-1:]) for one in (pair.before, pair.after))
-    if old_heading == new_heading and pair.before.lead != pair.after.lead:
-        return f"text moved from below {pair.before.lead!r} to below {pair.after.lead!r}"
-    home = f"below {old_heading!r}" if old_heading else "above all headings"
-    return f"text moved from {home} to below {new_heading!r}"
-
-
-def _weight(unit: Unit) -> int:
-    """Risk: doubled in a root, below a heading that warns, and inside code. (transforms §5.2)"""
-    loud = any(word in unit.headings[-1].lower() for word in _LOUD) if unit.headings else False
-    return 1 << (is_root_name(unit.file) + loud + (unit.kind == "code"))
-
-
-def _critical(unit: Unit) -> bool:
-    if unit.kind == "code" and is_syntax(unit.text):
-        return False
-    return unit.kind in _ALWAYS_CRITICAL or bool(unit.criticals and weight(unit.text))
-
-
-def is_duty(unit: Unit) -> bool:
-    """Whether a text obliges or forbids."""
-    if unit.kind not in {"item", "row", "statement"}:
-        return False
-    tokens = critical_tokens(_CODE.sub("", unit.text)) if "`" in unit.text else unit.criticals
-    return not _DUTIES.isdisjoint(token.removeprefix("mod:").lower() for token in tokens)
-
-
-def _missing_rule(unit: Unit, new_text: Sequence[frozenset[str]]) -> str:
-    if unit.kind == "field" and field_key(unit) in _INFORMING:
-        return "knowledge.metadata"
-    if is_duty(unit):
-        words = set(plain_words(unit.text))
-        rewritten = any(len(words & text) >= _REWRITTEN * len(words) for text in new_text)
-        return "knowledge.critical-missing" if rewritten else "knowledge.duty-lost"
-    return "knowledge.critical-missing" if _critical(unit) else "knowledge.missing"
-
-
-def _missing(units: Iterable[Unit], new_text: Sequence[frozenset[str]]) -> Iterator[Finding]:
-    for unit in sorted(units, key=lambda unit: -_weight(unit)):
-        if unit.kind == "file":
-            yield finding(Observation("knowledge.file-lost", None, unit.file), _shown_text(unit))
+def _added(edits: Edits) -> Iterator[Finding]:
+    names = {basename(path) for path in edits.after.files}
+    known: frozenset[str] | None = None
+    for edit in edits.edits:
+        unit = edit.after
+        if edit.kind != "added" or unit is None or is_licence(unit.file):
+            continue
+        named = unit.kind == "field" and field_key(unit) in LOADED_BY
+        if unit.generated is not None or template_of_heading(unit.text) or named:
+            known = known if known is not None else _words_known(edits)
+            told = _strangers(unit, known) or _misleads(unit, edits.after)
+            message = f"a generated line says what its file does not: {', '.join(sorted(told)[:3])}"
+            rule = ("edit.field" if named else "edit.row-said") if told else "edit.routing"
+            yield found(rule, None, unit, message if told else "")
+        elif unit.kind == "field":
+            yield found(_field_rule(unit), None, unit)
+        elif _leads(unit, names):
+            yield found("edit.routing", None, unit)
         else:
-            rule = _missing_rule(unit, new_text)
-            yield finding(Observation(rule, None, unit.file, unit.start), unit.text)
+            serious = _is_fact(unit) or words_named()["revoking"].intersection(
+                plain_words(unit.text)
+            )
+            yield found(f"edit.{'fact-added' if serious else 'added'}", None, unit)
 
 
-def _added(units: Iterable[Unit]) -> Iterator[Finding]:
-    for unit in sorted(units, key=lambda unit: -_weight(unit)):
-        yield finding(
-            Observation(_added_rule(unit), None, unit.file, unit.start, _shown_text(unit))
-        )
+def _leads(unit: Unit, names: set[str]) -> bool:
+    """Whether a line leads to a file and demands nothing beyond that."""
+    if unit.kind not in {"item", "statement", "row"} or is_duty(unit):
+        return False
+    named = [token for token in _NAME.findall(unit.text) if basename(token) in names]
+    beyond = [one for one in unit.criticals if not any(name in one for name in named)]
+    return bool(named) and not beyond and len(unit.text.split()) <= _LONGEST_LEAD
 
 
-def _added_rule(unit: Unit) -> str:
-    if unit.kind == "file":
-        return "knowledge.file-added"
-    if unit.generated is not None:
-        return "knowledge.routing"
-    if unit.kind == "field" and field_key(unit) in _INFORMING:
-        return "knowledge.metadata"
-    if _critical(unit):
-        return "knowledge.critical-added"
-    remark = unit.kind in {"statement", "item"} and is_remark(unit.text)
-    return "knowledge.remark" if remark else "knowledge.added"
+def _words_known(edits: Edits) -> frozenset[str]:
+    texts = [edit.before.text for edit in edits.edits if edit.before]
+    texts += [*edits.before.files, *edits.after.files, edits.before.name, *_template_words()]
+    return _stems(texts)
 
 
-def _lost_files(comparison: UnitDiff, parent: Bundle) -> Iterator[Finding]:
-    missing: dict[str, int] = Counter(u.file for u in comparison.missing if u.kind != "file")
-    if not missing:
-        return
-    copies = Counter(unit.file for unit in comparison.copies)  # a title of one word is in any text
-    sizes: dict[str, int] = defaultdict(int)
-    for unit in units_of(parent):
-        sizes[unit.file] += unit.kind in CONTENT_KINDS
-    for path, count in sorted(missing.items()):
-        lost = count + copies[path]
-        if lost > _LOST_SHARE * sizes[path]:
-            message = f"{lost} of the {sizes[path]} units of {path!r} are missing"
-            yield finding(Observation("knowledge.file-lost", None, path, message=message), path)
+def _strangers(unit: Unit, known: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for word in _stems([unit.text]) - known if not word.isdigit())
+
+
+def _misleads(unit: Unit, variant: Bundle) -> frozenset[str]:
+    """The words of a row about a page, if the page has none of them."""
+    target = _TARGET.search(unit.text)
+    paths = [path for path in variant.files if target and path.endswith(f"/{target[1]}")]
+    if len(paths) != 1 or paths[0] == unit.file:
+        return frozenset()
+    said = _stems([unit.text.replace(target[1], "") if target else ""]) - _stems(_template_words())
+    return frozenset() if said & _stems([variant.files[paths[0]].text or ""]) else said
+
+
+_TARGET = re.compile(r"\[([^\[\]\s]+\.md)\]")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def _stems(texts: Sequence[str]) -> frozenset[str]:
+    return frozenset(word.lower() for text in texts for word in _WORD.findall(text))
+
+
+@lru_cache(maxsize=1)
+def _template_words() -> tuple[str, ...]:
+    lines = (re.sub(r"\{\w+\}", " ", line) for line in TEMPLATES.values())
+    return (*lines, *MARKER_PHRASES)

@@ -16,10 +16,6 @@ class Rule(NamedTuple):
     fix: str  # how to fix it, as a clause: the end of every message of the rule
 
 
-_KEEP = "restore the source's wording, or accept it: skilljuror waive DIR ID, or audit --accept ID"
-_DROP = "remove it, or add it to the source so that every variant has it"
-_SAME = "Variants must differ in layout only; otherwise the contrast measures the text."
-
 RULES: dict[str, Rule] = {
     "layout.no-root": Rule(
         "high", "SKILL.md is missing", "Agents find a skill by its SKILL.md.",
@@ -138,167 +134,19 @@ RULES: dict[str, Rule] = {
         "low", "a heading has no text below it", "Its text was moved without the heading.",
         "move the heading with its text, or name the new file below it",
     ),
-    "knowledge.file-lost": Rule(
-        "high", "a file of the source is missing", "All its content is missing.", "restore the file",
-    ),
-    "knowledge.file-changed": Rule(
-        "high", "the content of a file changed", "A changed script gives other results.",
-        "review the changed lines, or copy the source's file byte for byte",
-    ),
-    "knowledge.licence": Rule(
-        "info", "the terms of use changed", "Agents do not act on them; people must keep them.",
-        "no action required, unless the terms must stay",
-    ),
-    "knowledge.file-renamed": Rule(
-        "high", "a file was renamed", "Commands and text use its old name.", "restore the old name",
-    ),
-    "knowledge.file-mode": Rule(
-        "medium", "the execute bit of a file changed", "A command may fail or need another form.",
-        "restore the execute bit",
-    ),
-    "knowledge.file-added": Rule("high", "a file is not in the source", _SAME, "remove the file"),
-    "knowledge.polarity": Rule(
-        "high", "a negation or strike-through was added or removed",
-        "The instruction says the opposite, or does not apply any more.", _KEEP,
-    ),
-    "knowledge.comparator-flip": Rule(
-        "high", "a comparison was reversed", "The limit applies to the other side.", _KEEP,
-    ),
-    "knowledge.comparator": Rule("high", "a comparison changed", "The limit moved.", _KEEP),
-    "knowledge.number": Rule("high", "a number changed", "Another value gives another result.", _KEEP),
-    "knowledge.unit": Rule("high", "a unit changed", "The same number with another unit is another amount.", _KEEP),
-    "knowledge.modal": Rule(
-        "medium", "a requirement became stronger or weaker", "Agents treat must and should differently.", _KEEP,
-    ),
-    "knowledge.path": Rule(
-        "high", "a path in code changed",
-        "Code must mean the same in every layout; a path that is made relative can lead elsewhere.",
-        "restore the source's path; change it only if its file moved, and then to the new path",
-    ),
-    "knowledge.reference": Rule(
-        "medium", "a code span, path, address or flag changed", "Agents type it as written.", _KEEP,
-    ),
-    "knowledge.conjunction": Rule(
-        "high", "an \"and\" became an \"or\", or the reverse",
-        "One of several conditions or duties is enough, or no longer enough.", _KEEP,
-    ),
-    "knowledge.quantifier": Rule(
-        "high", "all became some, or the reverse", "The instruction covers other cases.", _KEEP,
-    ),
-    "knowledge.agent": Rule(
-        "high", "the user became the agent, or the reverse", "Someone else has to act or to decide.",
-        _KEEP,
-    ),
-    "knowledge.condition": Rule(
-        "medium", "a condition or clause was added to a sentence, or removed",
-        "The instruction applies in other cases.", _KEEP,
-    ),
-    "knowledge.nesting": Rule(
-        "medium", "an item or heading is below another one, or at another level below it",
-        "Agents read what is nested as a part, a case or an exception of what is above it.",
-        "restore the indentation of the item, or the level of the heading",
-    ),
-    "knowledge.remark": Rule(
-        "medium", "added text refers to other text on the page",
-        "It can revoke an instruction without changing a word of it.", _DROP,
-    ),
-    "knowledge.order": Rule(
-        "medium", "the same words are in another order", "Who does what to whom may change.", _KEEP,
-    ),
-    "knowledge.opposite": Rule(
-        "high", "a word was replaced by its opposite", "The text says the reverse.", _KEEP,
-    ),
-    "knowledge.steps": Rule(
-        "medium", "two steps, items or sections of a process changed places",
-        "The order is part of a procedure.", "restore the order",
-    ),
-    "knowledge.lines": Rule(
-        "medium", "two lines of code changed places", "The order is part of a program.",
-        "restore the order",
-    ),
-    "knowledge.code": Rule("medium", "a line of code changed", "Agents copy code as written.", _KEEP),
-    "knowledge.row": Rule("medium", "a table row changed", "Tables hold facts.", _KEEP),
-    "knowledge.field": Rule(
-        "medium", "a frontmatter field changed", "It decides whether agents open the skill.", _KEEP,
-    ),
-    "knowledge.metadata": Rule(
-        "info", "metadata in the frontmatter changed",
-        "Version, licence and author say nothing to an agent.", "no action required",
-    ),
-    "knowledge.duty-lost": Rule(
-        "high", "a duty is missing", "Agents no longer do what it obliged them to do.", "restore it",
-    ),
-    "knowledge.copy-lost": Rule(
-        "medium", "one copy of a text is missing, another is still there",
-        "The text below one heading no longer says it.",
-        "restore it, unless the other copy is read at this step too",
-    ),
-    "knowledge.critical-missing": Rule(
-        "high", "critical text is missing",
-        "It has a number, comparison, modal, code, path or flag.", "restore it",
-    ),
-    "knowledge.critical-added": Rule(
-        "high", "critical text was added",
-        "It has a number, comparison, modal, code, path or flag that the source does not have.",
-        _DROP,
-    ),
     "knowledge.loader-text": Rule(
         "high", "text that the loader of SKILL.md replaces or runs does not work any more",
         "Claude Code fills in arguments and runs commands in SKILL.md alone; elsewhere they stay as written.",
         "move it back into the body of SKILL.md, and the files that it names to their places",
     ),
-    "knowledge.missing": Rule("low", "plain text is missing", _SAME, "restore it"),
-    "knowledge.added": Rule("low", "plain text was added", _SAME, _DROP),
-    "knowledge.repeated": Rule(
-        "low", "text of the source occurs once more", "It is read twice, and one copy may change.",
-        "delete the copy, or move the text",
-    ),
-    "knowledge.routing": Rule(
-        "medium", "a generated line says more than the file it names",
-        "A routing row may only repeat its target.", "use only words of the target file",
-    ),
-    "knowledge.lead": Rule(
-        "low", "a new line leads to a file or introduces moved text",
-        "Its wording is free, but it must not add requirements.",
-        "check that it adds no requirement, or use a generated row",
-    ),
-    "knowledge.moved": Rule(
-        "low", "text moved below another heading or lead-in",
-        "A heading, or the sentence above a list, limits the text below it.",
-        "move the text back below its own heading or lead-in",
-    ),
-    "knowledge.reworded": Rule(
-        "info", "other words, same critical tokens", "Counted, so that rewriting shows.",
-        "no action required, unless the wording must stay",
-    ),
     "routing.crossed": Rule(
         "medium", "the label of a link names another file than its address",
         "The agent ends up in one of two files.", "make label and address name the same file",
-    ),
-    "routing.astray": Rule(
-        "medium", "a row leads to one file but describes another",
-        "The agent opens a file that does not have the promised text.",
-        "link the row to the file whose headings it names",
-    ),
-    "routing.exchanged": Rule(
-        "high", "two files have exchanged their content",
-        "Every row and mention sends the agent to the wrong text.",
-        "move each text back to its file, or update the rows that lead to the files",
     ),
     "routing.same-cue": Rule(
         "medium", "two rows lead to different files in the same words",
         "The agent cannot tell which of the files it needs.",
         "name in each row what only its file has",
-    ),
-    "routing.dull": Rule(
-        "medium", "a row does not describe its target file",
-        "The agent decides by the row whether to open the file.",
-        "describe the file in the row, in words of the file",
-    ),
-    "routing.pointer": Rule(
-        "medium", "a process continues in another file without a pointer at the break",
-        "The agent takes the part it has read for the whole process.",
-        "name the next file below the last step before the break",
     ),
     "style.provenance": Rule(
         "medium", "added text describes how the variant was made",

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from skilljuror.audit.comparison.diff import diff
+from skilljuror.audit.edits import Edits
 from skilljuror.audit.gates.findings import Observation, finding, gate_result
+from skilljuror.audit.gates.knowledge import variant_edits
 from skilljuror.audit.gates.rules import RULES
 from skilljuror.base.build import GateResult
-from skilljuror.base.skill import Bundle, UnitDiff
+from skilljuror.base.skill import Bundle
 
 _PHRASES = {
     "style.provenance": (
@@ -42,7 +43,7 @@ class StyleGate:
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """Judge one pair; phrases that the parent's text has are ignored."""
-        texts = list(_added_texts(diff(parent, variant)))
+        texts = list(_new_texts(variant_edits(parent, variant)))
         findings = [finding(observation, before) for observation, before in _observations(texts)]
         return gate_result(self.name, (parent, variant), policy, findings, {"new text": len(texts)})
 
@@ -51,11 +52,11 @@ _AddedText = tuple[str, int, str, str]
 """File, line, text of the variant, text of the parent that it replaces."""
 
 
-def _added_texts(comparison: UnitDiff) -> Iterator[_AddedText]:
-    for unit in (*comparison.added, *comparison.routing):
-        yield unit.file, unit.start, unit.text, ""
-    for pair in (*comparison.altered, *comparison.reworded):
-        yield pair.after.file, pair.after.start, pair.after.text, pair.before.text
+def _new_texts(edits: Edits) -> Iterator[_AddedText]:
+    for edit in edits.edits:
+        if edit.after and edit.kind in {"added", "reworded"} and edit.after.generated is None:
+            before = edit.before.text if edit.before else ""
+            yield edit.after.file, edit.after.start, edit.after.text, before
 
 
 def _observations(added: list[_AddedText]) -> Iterator[tuple[Observation, str | None]]:

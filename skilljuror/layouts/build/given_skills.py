@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from skilljuror.audit.comparison.diff import diff
 from skilljuror.audit.comparison.unit_matching import knowledge_map
+from skilljuror.audit.edits import edits_between
 from skilljuror.base.build import VariantManifest
 from skilljuror.base.errors import StudyError
 from skilljuror.base.files import StudyFolder, digest_tree, fresh_dir
@@ -118,7 +118,7 @@ def _compared(folder: StudyFolder, task: str, before: str | None, name: str) -> 
     return {
         "units": len(rows),
         "shared": sum(row.places[name] is not None for row in rows),
-        "altered": len(diff(other, own).altered),
+        "altered": sum(edit.kind == "reworded" for edit in edits_between(other, own).edits),
         "own_units": len(units_of(own)),
     }
 

@@ -61,14 +61,14 @@ def test_a_good_rewrite_passes_the_policy_for_written_layouts_but_not_strict():
     assert audit(SOURCE, kept, "pd", "strict").verdict == "fail"
     result = audit(SOURCE, kept, "pd", "rewritten")
     assert result.verdict == "pass", result.own
-    assert {"knowledge.lead", "knowledge.reworded"} <= {finding.rule for finding in result.own}
+    assert {"edit.routing", "edit.reworded"} <= {finding.rule for finding in result.own}
 
 
 def test_a_plain_heading_that_is_gone_from_a_small_bundle_waits_for_a_person():
     gone = edited(WRITTEN, "forms/SKILL.md", "## Steps to take\n\n", "")
     result = audit(SOURCE, gone, "pd", "rewritten")
     assert result.verdict == "review"
-    assert "Steps" in {f.source_text for f in result.own if f.rule == "knowledge.missing"}
+    assert "Steps" in {f.source_text for f in result.own if f.rule == "edit.lost"}
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ def test_a_list_that_stands_in_two_files_keeps_its_order_on_one_page():
     source = skill(first, **{"README.md": other})
     carried = other.replace("# Beams", "### Beams").replace("## Guide", "#### Guide")
     page = "{}\n## Reference content from `README.md`\n\n{}"
-    assert "knowledge.steps" not in _told(source, skill(page.format(first, carried)))
+    assert "edit.order" not in _told(source, skill(page.format(first, carried)))
     turned = carried.replace(_list(*second), _list(second[1], second[0], *second[2:]))
-    assert "knowledge.steps" in _told(source, skill(page.format(first, turned)))
+    assert "edit.order" in _told(source, skill(page.format(first, turned)))
 
 
 def test_two_lists_below_headings_of_one_text_are_two_lists(tmp_path):
@@ -52,7 +52,7 @@ def test_the_name_of_a_program_is_no_next_step():
     turned = words.replace("- Take the old one.\n", "") + "- Take the old one.\n"
     for name, told in (("Next.js", False), ("Next, it", True)):
         found = _told(skill(words.format(name)), skill(turned.format(name)))
-        assert ("knowledge.steps" in found) is told
+        assert ("edit.order" in found) is told
 
 
 RULES = {

@@ -33,7 +33,7 @@ def test_a_label_made_a_heading_says_the_same():
         page,
         f"{HEAD}**Always ensure one batch:**\n\nNever open the door.\n",
     )
-    assert rules(result) == ["knowledge.lead"]
+    assert rules(result) == ["edit.routing"]
 
 
 def test_a_list_made_a_sentence_is_seen_when_a_word_is_lost_or_turned():
@@ -59,7 +59,7 @@ def test_a_new_page_may_introduce_what_moved_to_it():
     )
     root = f"{HEAD}## Firing\n\nRead `references/firing.md` in step 2.\n\n## Cooling\n\n"
     result = judged(f"{root}Wait until the needle is below 90.\n", page)
-    assert (result.verdict, rules(result)) == ("pass", ["knowledge.lead"])
+    assert (result.verdict, rules(result)) == ("pass", ["edit.routing"])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_demand_is_no_introduction(added, place):
     root = f"{HEAD}## Firing\n\nRead `references/firing.md` in step 2.\n{beside}\n## Cooling\n\n"
     result = judged(f"{root}Wait until the needle is below 90.\n", page)
     assert result.verdict != "pass"
-    assert "knowledge.critical-added" in rules(result)
+    assert "edit.fact-added" in rules(result)
 
 
 def test_a_lost_duty_fails_and_a_rewritten_one_waits():
@@ -87,21 +87,21 @@ def test_a_lost_duty_fails_and_a_rewritten_one_waits():
             "Gloves: everyone who comes near the hot kiln, helpers too, has gloves on, always.",
         )
     )
-    assert (lost.verdict, rules(lost)) == ("fail", ["knowledge.duty-lost"])
+    assert (lost.verdict, rules(lost)) == ("fail", ["edit.duty-lost"])
     assert rewritten.verdict == "review"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "verdict", "rule"),
     [
-        ("version: '1.0'", "version: '1.1'", "pass", "knowledge.metadata"),
-        ("version: '1.0'", "license: MIT", "pass", "knowledge.metadata"),
-        ("Fires pots.", "Glazes cups and more. Use when asked.", "review", "knowledge.field"),
+        ("version: '1.0'", "version: '1.1'", "pass", "edit.metadata"),
+        ("version: '1.0'", "license: MIT", "pass", "edit.metadata"),
+        ("Fires pots.", "Glazes cups and more. Use when asked.", "review", "edit.field"),
         (
             "version: '1.0'",
             "version: '1.0'\nallowed-tools: Bash",
             "fail",
-            "knowledge.critical-added",
+            "edit.fact-added",
         ),
     ],
 )
@@ -123,7 +123,7 @@ def test_a_changed_script_waits_with_its_diff_and_a_licence_informs():
     licence = audit(
         bundle(before), bundle({**before, "kiln/LICENSE": "Not free.\n"}), "unclaimed", "rewritten"
     )
-    assert (licence.verdict, rules(licence)) == ("pass", ["knowledge.licence"])
+    assert (licence.verdict, rules(licence)) == ("pass", ["edit.metadata"])
 
 
 def test_the_plan_engine_keeps_every_copy():
@@ -134,7 +134,7 @@ def test_the_plan_engine_keeps_every_copy():
 def test_a_lost_copy_is_no_lost_duty():
     twice = BEFORE.replace("## Cooling", f"Open it.\n\n{DUTIES}\n## Cooling")
     result = judged(BEFORE.replace("## Cooling", "Open it.\n\n## Cooling"), before=twice)
-    assert (result.verdict, rules(result)) == ("review", ["knowledge.copy-lost"])
+    assert (result.verdict, rules(result)) == ("review", ["edit.copy-lost"])
 
 
 STEPS = "# Kiln\n\n## Step 1: Load\n\nGo to Step 3 if it is hot.\n\n## Step 2: Dry\n\nWait.\n\n## Step 3: Fire\n\nLight it.\n"
