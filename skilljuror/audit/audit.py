@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from skilljuror.audit.edited import judge_edit
 from skilljuror.audit.gates import GATES
 from skilljuror.audit.gates.findings import Gate, gate_result
+from skilljuror.audit.gates.knowledge import KnowledgeGate, proved_texts
 from skilljuror.audit.gates.policies import policy as load_policy
 from skilljuror.audit.gates.policies import worst
 from skilljuror.base.build import SEVERITIES, AuditResult, Finding, GateResult
@@ -13,10 +14,8 @@ from skilljuror.base.errors import resolve
 from skilljuror.base.skill import Bundle
 
 DECLARED = "declared: the control breaks this rule on purpose"
-
-
-EDITED = "edited"
-"""Policy for a change of a Skill by its author."""
+EDITED, STRICT = "edited", "strict"
+"""Policies for a change of a Skill by its author, and for the plan engine's variants."""
 
 
 def audit(
@@ -39,12 +38,25 @@ def audit(
     results = [gate.check(parent, variant, kind, policy) for gate in load_gates(gates)]
     if waivers:
         results = [waive(result, lambda found: waivers.get(found.id)) for result in results]
-    return AuditResult(
-        verdict=worst(result.verdict for result in results),
-        kind=kind,
-        policy=policy,
-        results=tuple(results),
-    )
+    return _result(kind, policy, results)
+
+
+def audit_proved(
+    parent: Bundle, variant: Bundle, kind: str, gates: Sequence[str] = ()
+) -> AuditResult:
+    """As `audit` under `strict`, for a variant from which its parent was rebuilt: its texts are not compared again."""
+    results = [
+        proved_texts(parent, variant)
+        if gate.name == KnowledgeGate.name
+        else gate.check(parent, variant, kind, STRICT)
+        for gate in load_gates(gates)
+    ]
+    return _result(kind, STRICT, results)
+
+
+def _result(kind: str, policy: str, results: Sequence[GateResult]) -> AuditResult:
+    verdict = worst(result.verdict for result in results)
+    return AuditResult(verdict=verdict, kind=kind, policy=policy, results=tuple(results))
 
 
 def audit_edit(
@@ -60,8 +72,7 @@ def audit_edit(
     results = [gate_result("edit", (parent, variant), EDITED, findings, checked)]
     for name in gates:
         results.append(resolve(GATES, name, "gate", Gate)().check(parent, variant, kind, EDITED))
-    verdict = worst(result.verdict for result in results)
-    return AuditResult(verdict=verdict, kind=kind, policy=EDITED, results=tuple(results))
+    return _result(kind, EDITED, results)
 
 
 def waive(result: GateResult, reason_of: Callable[[Finding], str | None]) -> GateResult:

@@ -27,7 +27,16 @@ from skilljuror.audit.gates.rules import Rule
 from skilljuror.audit.gates.security import SecurityGate
 from skilljuror.base.build import Finding, FindingSeverity
 from skilljuror.base.files import data_dir
-from skilljuror.base.skill import CONTENT_KINDS, Bundle, Unit, is_licence, is_root_name
+from skilljuror.base.skill import (
+    CONTENT_KINDS,
+    Bundle,
+    Unit,
+    is_licence,
+    is_markdown,
+    is_root_name,
+)
+from skilljuror.skill.generated import embedded_files
+from skilljuror.skill.markdown import markdown_index, read_text
 from skilljuror.skill.units import LINK_ARROW, units_of
 
 
@@ -70,7 +79,7 @@ INFORMING = frozenset({
     "author", "authors", "category", "date", "homepage", "keywords", "last-updated", "license",
     "licence", "metadata", "repository", "tags", "updated", "version",
 })  # fmt: skip
-_POINTER = re.compile(
+POINTER = re.compile(
     r"(?<!` )\b(steps?|phases?|sections?|part|chapter|stage|rule|gate)\s+(\d+(?:\.\d+)*[a-z]?)\b",
     re.IGNORECASE,
 )
@@ -290,10 +299,11 @@ def _disordered(page: _Pairs) -> Iterator[Finding]:
 
 
 def _is_section(before: Unit, after: Unit) -> bool:
-    """Whether a text is in the section where it was, or in the page that the section became."""
-    return before.headings[-1:] == after.headings[-1:] or (
-        before.file != after.file and after.kind != "heading" and len(after.headings) <= 1
-    )
+    """Whether a text is in the section where it was, or, as an item or line of code, in the page that it became."""
+    if before.file == after.file:
+        return before.headings[-1:] == after.headings[-1:]
+    same = before.headings[-1:] == after.headings[-1:] or len(after.headings) <= 1
+    return same and after.kind in {"item", "code"}
 
 
 def _rising(numbers: Sequence[int]) -> set[int]:
@@ -342,13 +352,50 @@ def link_findings(edits: Edits) -> Iterator[Finding]:
                 label, _, _ = unit.text.rpartition(LINK_ARROW)
                 links[label, "".join(unit.headings[-1:])].append(unit)
         sides.append(links)
-    names = {basename(path) for path in edits.after.files}
+    places = [_Targets(side) for side in (edits.before, edits.after)]
     for key, units in sides[0].items():
         for before, after in zip(units, sides[1].get(key, ()), strict=False):
-            old, new = (unit.text.rpartition(LINK_ARROW)[2] for unit in (before, after))
-            old_file, new_file = (basename(target.partition("#")[0]) for target in (old, new))
-            if old_file != new_file and (old_file in names or "://" in old):
-                yield found("edit.target", before, after, f"a link leads to {new}, before to {old}")
+            old, new = (side.of(unit) for side, unit in zip(places, (before, after), strict=True))
+            if old and new and old != new and places[1].has(old):
+                shown = [unit.text.rpartition(LINK_ARROW)[2] for unit in (before, after)]
+                message = f"a link leads to {shown[1]}, before to {shown[0]}"
+                yield found("edit.target", before, after, message)
+
+
+class _Targets:
+    """What the links of a version lead to: a file, on disk or in a fence or section of a page, or a heading."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._titles: dict[str, dict[str, str]] = {}
+        self._known: set[str] = {basename(path) for path in bundle.files}
+        for path, blob in bundle.files.items():
+            text = read_text(blob) if is_markdown(path) else None
+            if text is None:
+                continue
+            markdown = markdown_index(text.lines)
+            files = [
+                (one.heading.start, one.section_end, basename(one.path))
+                for one in embedded_files(markdown)
+            ]
+            self._titles[path] = {
+                anchor: next(
+                    (name for start, end, name in files if start <= line < end), f"#{anchor}"
+                )
+                for line, anchor in markdown.anchor_at.items()
+            }
+            self._known.update(self._titles[path].values())
+
+    def of(self, link: Unit) -> str | None:
+        """The name of the file, "#" and the anchor of a heading on the page, or an address; None if it leads nowhere."""
+        target = link.text.rpartition(LINK_ARROW)[2]
+        file, _, anchor = target.partition("#")
+        if "://" in target:
+            return target
+        return basename(file) if file else self._titles.get(link.file, {}).get(anchor)
+
+    def has(self, target: str) -> bool:
+        """Whether the target is still there to lead to."""
+        return "://" in target or target in self._known
 
 
 # ---- texts that are gone --------------------------------------------------------------------------
@@ -533,7 +580,7 @@ def pointer_findings(edits: Edits) -> Iterator[Finding]:
         if edit.kind == "reworded":
             yield from _repointed(edit, before, after, renumbered)
             continue
-        for match in _POINTER.finditer(unit.text):
+        for match in POINTER.finditer(unit.text):
             word, number = match[1].lower().removesuffix("s"), match[2].lower()
             title = before.get((word, number))
             if title is None or (now := after.get((word, number))) == title:
@@ -587,7 +634,7 @@ def _repointed(
     old, new = (
         [
             (match[1].lower().removesuffix("s"), match[2].lower())
-            for match in _POINTER.finditer(unit.text)
+            for match in POINTER.finditer(unit.text)
         ]
         for unit in (edit.before, edit.after)
     )

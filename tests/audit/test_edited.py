@@ -7,6 +7,7 @@ from skilljuror.audit.edited import edit_rules, judge_edit
 from skilljuror.report.audit import AuditReport, as_text
 from tests.support.gate_pairs import FAITHFUL, SOURCE
 from tests.support.knowledge_bundles import bundle
+from tests.support.planted_drift import PLANTS
 
 ROOT, CONES = "kiln/SKILL.md", "kiln/references/cones.md"
 LOG, PICTURE = "kiln/scripts/log.py", "kiln/assets/kiln.png"
@@ -141,11 +142,11 @@ CASES = {
     "row": (change(("soft brush", "wet cloth")), "edit.row medium"),
     "a duty in other words at its place": (
         change(("You must wear thick gloves.", "Gloves are a must, and thick ones please.")),
-        "edit.duty medium",
+        "edit.duty-said medium",
     ),
     "a duty in other words elsewhere": (
         change((DUTY, ""), (SWEEP, f"{SWEEP}- The door is never opened while the kiln is above 300 degrees.\n")),
-        "edit.duty medium",
+        "edit.duty-said medium",
     ),
     "a word of a duty": (change(("thick gloves", "warm gloves")), "edit.duty medium"),
     "lost": (change((SWEEP, "")), "edit.lost medium"),
@@ -214,7 +215,8 @@ def test_moved_text_that_points_above_waits():
 
 def test_every_rule_has_a_case():
     named = {found.split()[0] for _, expected in CASES.values() for found in expected.split(", ")}
-    assert named == set(edit_rules())
+    of_variants = {rule for rule in PLANTS if rule.startswith("edit.")} | {"edit.exchanged"}
+    assert named | of_variants == set(edit_rules())
 
 
 def test_a_rule_has_the_severity_of_its_case():
@@ -224,7 +226,7 @@ def test_a_rule_has_the_severity_of_its_case():
         for rule, severity in (found.split() for found in expected.split(", ")):
             if strongest.get(rule) != "high":
                 strongest[rule] = severity
-    assert strongest == severities
+    assert strongest == {rule: severities[rule] for rule in strongest}
 
 
 def test_equal_skills_have_no_finding():

@@ -105,7 +105,7 @@ def test_text_that_another_skill_holds_is_moved():
 
 def test_a_copy_that_left_is_no_loss():
     before = skill(BEFORE.replace("Labels:", f"{NEEDLE}\n\nLabels:"))
-    assert found(before, skill(BEFORE)) == [("moved", NEEDLE, None)]
+    assert found(before, skill(BEFORE)) == [("merged", NEEDLE, None)]
 
 
 @pytest.mark.parametrize("kind", FAITHFUL)

@@ -5,9 +5,10 @@ from typing import get_args
 
 import pytest
 
-from skilljuror.audit.gates.findings import Observation, finding
+from skilljuror.audit.edited import found
 from skilljuror.base.build import GateResult
 from skilljuror.base.review import Answer, blind_id
+from skilljuror.base.skill import Unit
 from skilljuror.layouts.build.reviews import reviewed
 from skilljuror.layouts.build.rubric_audit import judge_builds
 from skilljuror.review.desk import StudyDesk
@@ -51,18 +52,20 @@ def marked(texts, found):
     ]
 
 
+def unit(line, text):
+    return Unit("statement:1", "statement", PAGE, line, line, (), text)
+
+
 @pytest.mark.parametrize(("line", "text"), [(9, "Serve."), (13, "Serve."), (11, "Serve hot.")])
 def test_what_is_missing_is_marked_in_the_source_alone(texts, line, text):
-    missing = finding(Observation("knowledge.missing", None, PAGE, line), text)
+    missing = found("edit.lost", unit(line, text), None)
     assert marked(texts, missing) == [("source", text)]
     (shown,) = texts.both_sides(RESULT, missing)
     assert shown.text[: shown.marks[0][0]].count("\n") == line - 1
 
 
 def test_a_long_unit_is_found_by_what_the_gate_tells_of_it(texts):
-    changed = finding(
-        Observation("knowledge.number", None, PAGE, 7, LONG.replace("500", "600")), LONG
-    )
+    changed = found("edit.number", unit(7, LONG), unit(7, LONG.replace("500", "600")))
     assert len(changed.source_text or "") < len(LONG)
     assert marked(texts, changed) == [("source", LONG), ("baseline", LONG)]
 

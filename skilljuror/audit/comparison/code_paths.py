@@ -151,3 +151,23 @@ def _paths_in_lines(
         path = path_in(unit.text) if unit.generated == template else None
         if path:
             yield join(dirname(unit.file), path)
+
+
+def follows(before: Unit, after: Unit, parent: BundlePaths, variant: BundlePaths) -> bool:
+    """Whether each path that differs in the code of two texts led to a file that moved to where it leads now."""
+    old, new = (
+        [path for code in code_of(unit) for path in path_literals(code)] for unit in (before, after)
+    )
+    return (
+        old != new
+        and len(old) == len(new)
+        and all(
+            not is_absolute(path)
+            and not is_absolute(other)
+            and parent.place(path, before.file) is not None
+            and variant.place(path, after.file) is None
+            and variant.place(other, after.file) is not None
+            for path, other in zip(old, new, strict=True)
+            if path != other
+        )
+    )

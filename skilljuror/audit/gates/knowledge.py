@@ -12,12 +12,14 @@ from posixpath import basename
 from typing import ClassVar
 
 from skilljuror.audit.changes import words_named, words_of
+from skilljuror.audit.comparison.code_paths import BundlePaths, code_of, follows
 from skilljuror.audit.comparison.same_words import plain_words
 from skilljuror.audit.comparison.unit_matching import field_key
 from skilljuror.audit.edited import (
     INFORMING,
     LOADED_BY,
     NAMED,
+    POINTER,
     SERIOUS,
     TOOLS,
     Holders,
@@ -34,12 +36,14 @@ from skilljuror.audit.gates.findings import finding, gate_result
 from skilljuror.audit.gates.loader import lost_loader_text
 from skilljuror.base.build import Finding, GateResult
 from skilljuror.base.skill import Bundle, Unit, is_licence
+from skilljuror.skill.critical_tokens import critical_tokens
 from skilljuror.skill.generated import MARKER_PHRASES, TEMPLATES, template_of_heading
-from skilljuror.skill.units import cached_by_bundles
+from skilljuror.skill.units import cached_by_bundles, units_of
 
 _ALWAYS = frozenset({"code", "row", "field"})
 _LONGEST_LEAD = 40
 """Words of a line that leads to a file."""
+_STEP = re.compile(r"(?:[A-Za-z]+ )?\d+(?:\.\d+)*(?=[.:) ])")
 _NAME = re.compile(r"[\w@+-][\w@+.-]*\.\w{1,8}\b")
 
 
@@ -52,7 +56,7 @@ class KnowledgeGate:
         """Judge one pair by its edits."""
         edits = variant_edits(parent, variant)
         findings = [
-            *_files(edits), *exchanged_pages(edits), *_reworded(edits), *_lost(edits), *_added(edits), *place_findings(edits),
+            *_files(edits), *exchanged_pages(edits), *_reworded(edits), *_paths(edits), *_lost(edits), *_added(edits), *place_findings(edits),
             *link_findings(edits), *pointer_findings(edits),
             *(finding(*one) for one in lost_loader_text(parent, variant, every=policy == "strict")),
         ]  # fmt: skip
@@ -63,6 +67,13 @@ class KnowledgeGate:
         )
 
 
+def proved_texts(parent: Bundle, variant: Bundle) -> GateResult:
+    """The result for a variant from which its parent was rebuilt: only what the loader reads can differ."""
+    findings = [finding(*one) for one in lost_loader_text(parent, variant, every=True)]
+    checked = {"file": len(parent.files)}
+    return gate_result(KnowledgeGate.name, (parent, variant), "strict", findings, checked)
+
+
 @cached_by_bundles
 def variant_edits(parent: Bundle, variant: Bundle) -> Edits:
     """The edits between two bundles, kept for the gates that read them."""
@@ -70,10 +81,17 @@ def variant_edits(parent: Bundle, variant: Bundle) -> Edits:
 
 
 def _reworded(edits: Edits) -> Iterator[Finding]:
+    steps = Counter(
+        match[0] for edit in edits.edits
+        if edit.after and edit.after.kind == "heading" and (match := _STEP.match(edit.after.text))
+    )  # fmt: skip
     for edit in edits.edits:
         if edit.kind == "reworded" and edit.before and edit.after:
             rule, message = _rule_of(edit, edit.before, edit.after)
             rule = "edit.metadata" if is_licence(edit.after.file) else rule
+            step = _STEP.match(edit.after.text) if edit.after.kind == "heading" else None
+            if step and steps[step[0]] > 1:
+                rule, message = "edit.pointer", f"two headings are {step[0]!r}"
             yield found(rule, edit.before, edit.after, message)
 
 
@@ -87,8 +105,10 @@ def _rule_of(edit: Edit, before: Unit, after: Unit) -> tuple[str, str]:
         message = f"{what}: {change.old or '(nothing)'} → {change.new or '(nothing)'}"
         return f"edit.{change.type}", message
     for name in types:
-        if name in NAMED or name == "pointer":
+        if name in NAMED:
             return f"edit.{name}", ""
+    if types.keys() == {"pointer"}:  # where it leads is asked of all steps together
+        return "edit.reworded", ""
     if before.kind in {"code", "row"}:
         return f"edit.{before.kind}", ""
     if edit.critical is not None:
@@ -96,6 +116,29 @@ def _rule_of(edit: Edit, before: Unit, after: Unit) -> tuple[str, str]:
     code = before.kind == "code"
     words = words_of(before.text, code=code), words_of(after.text, code=code)
     return ("edit.words" if sorted(words[0]) == sorted(words[1]) else "edit.reworded"), ""
+
+
+def _paths(edits: Edits) -> Iterator[Finding]:
+    """Texts that are equal without folders but whose code names other paths.
+
+    A path may follow a moved file. Any other change makes the code another program, even if both paths end in one name.
+    """
+    pairs = [
+        (edit.before, edit.after) for edit in edits.edits
+        if edit.kind in {"kept", "moved"} and edit.before and edit.after and edit.before.text != edit.after.text
+    ]  # fmt: skip
+    codes = Counter(code_of(after) for _, after in pairs)
+    codes.subtract(code_of(before) for before, _ in pairs)
+    changed = [
+        (one, other)
+        for one, other in pairs
+        if code_of(one) != code_of(other) and codes[code_of(other)] > 0
+    ]
+    if changed:
+        sides = [BundlePaths(bundle, units_of(bundle)) for bundle in (edits.before, edits.after)]
+        for before, after in changed:
+            if not follows(before, after, *sides):
+                yield found("edit.path", before, after)
 
 
 def _field_rule(unit: Unit) -> str:
@@ -113,7 +156,9 @@ def _files(edits: Edits) -> Iterator[Finding]:
         if pair.change == "renamed":
             message = f"{_path(pair.before)} is {_path(pair.after)} now"
             yield found("edit.file-renamed", pair.before, pair.after, message)
-        elif not is_licence(pair.after.file) and not _has_edits(edits, pair.after):
+        elif is_licence(pair.after.file):
+            yield found("edit.metadata", pair.before, pair.after, "the terms of use changed")
+        elif not _has_edits(edits, pair.after):
             yield found("edit.file", pair.before, pair.after, f"{_path(pair.after)} changed")
     for before, after in edits.files.same:
         bits = {
@@ -153,9 +198,11 @@ def _lost(edits: Edits) -> Iterator[Finding]:
     holders = Holders(after) if any(map(is_duty, lost)) else None
     for unit in lost:
         made = unit.kind == "heading" and (template_of_heading(unit.text) or unit.text in titles)
-        if unit.generated is not None or made or is_licence(unit.file):
+        if unit.generated is not None or made:
             continue
-        if unit.kind == "field":
+        if is_licence(unit.file):
+            yield found("edit.metadata", unit, None)
+        elif unit.kind == "field":
             yield found(_field_rule(unit), unit, None)
         elif holders and is_duty(unit):
             held = holders.holds(unit)
@@ -166,27 +213,32 @@ def _lost(edits: Edits) -> Iterator[Finding]:
 
 def _added(edits: Edits) -> Iterator[Finding]:
     names = {basename(path) for path in edits.after.files}
+    facts = {token for edit in edits.edits if edit.before for token in edit.before.criticals}
     known: frozenset[str] | None = None
     for edit in edits.edits:
         unit = edit.after
         if edit.kind != "added" or unit is None or is_licence(unit.file):
             continue
         named = unit.kind == "field" and field_key(unit) in LOADED_BY
-        if unit.generated is not None or template_of_heading(unit.text) or named:
-            known = known if known is not None else _words_known(edits)
+        known = known if known is not None else _words_known(edits)
+        titled = unit.kind == "heading" and not _strangers(unit, known)
+        if unit.generated is not None or titled or named:
             told = _strangers(unit, known) or _misleads(unit, edits.after)
             message = f"a generated line says what its file does not: {', '.join(sorted(told)[:3])}"
-            rule = ("edit.field" if named else "edit.row-said") if told else "edit.routing"
-            yield found(rule, None, unit, message if told else "")
+            if told:
+                yield found("edit.field" if named else "edit.row-said", None, unit, message)
         elif unit.kind == "field":
             yield found(_field_rule(unit), None, unit)
         elif _leads(unit, names):
             yield found("edit.routing", None, unit)
         else:
-            serious = _is_fact(unit) or words_named()["revoking"].intersection(
-                plain_words(unit.text)
+            revokes = words_named()["revoking"].intersection(plain_words(unit.text))
+            said = critical_tokens(POINTER.sub("", unit.text)) if unit.criticals else ()
+            known_names = (
+                one for one in said if one.startswith("code:") and not _stems([one[5:]]) - known
             )
-            yield found(f"edit.{'fact-added' if serious else 'added'}", None, unit)
+            new = unit.kind in _ALWAYS or is_duty(unit) or {*said} - facts - {*known_names}
+            yield found(f"edit.{'fact-added' if new or revokes else 'added'}", None, unit)
 
 
 def _leads(unit: Unit, names: set[str]) -> bool:
@@ -194,7 +246,10 @@ def _leads(unit: Unit, names: set[str]) -> bool:
     if unit.kind not in {"item", "statement", "row"} or is_duty(unit):
         return False
     named = [token for token in _NAME.findall(unit.text) if basename(token) in names]
-    beyond = [one for one in unit.criticals if not any(name in one for name in named)]
+    beyond = [
+        one for one in critical_tokens(POINTER.sub("", unit.text))
+        if not one.startswith("cmp:") and not any(name in one for name in named)
+    ]  # fmt: skip
     return bool(named) and not beyond and len(unit.text.split()) <= _LONGEST_LEAD
 
 

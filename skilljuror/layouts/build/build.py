@@ -11,6 +11,7 @@ from msgspec import structs
 
 from skilljuror.audit.audit import (
     audit,
+    audit_proved,
     inherit_from_source,
     load_gates,
     waive_declared,
@@ -308,6 +309,8 @@ class BuildInProgress:
 
     def _audit(self, parent: str, built: BuiltVariant) -> AuditResult:
         bundles = self.bundles[parent], self.bundles[built.variant]
+        if built.plan is not None and not built.expected:
+            return audit_proved(*bundles, built.kind, self.gates)
         return audit(*bundles, built.kind, built.policy, gates=self.gates)
 
 

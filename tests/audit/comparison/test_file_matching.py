@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.audit.comparison import file_matching
-from skilljuror.audit.comparison.diff import diff
+from skilljuror.audit.edits import edits_between
 from tests.support.knowledge_bundles import skill
 
 
@@ -18,6 +18,6 @@ def test_files_are_paired_without_trying_all_with_all(monkeypatch: pytest.Monkey
     monkeypatch.setattr(file_matching, "is_tail", counted)
     before = skill("Text.\n", **{f"data/{n}.bin": f"{n}" for n in range(400)})
     after = skill("Text.\n", **{f"more/data/{n}.bin": f"{n}" for n in range(400)})
-    found = diff(before, after)
-    assert [pair.change for pair in found.altered] == ["renamed"] * 400
+    found = edits_between(before, after).files.altered
+    assert [pair.change for pair in found] == ["renamed"] * 400
     assert len(tried) <= 4 * 400

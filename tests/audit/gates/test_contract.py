@@ -22,7 +22,7 @@ STRUCTURAL = {"layout.roots", "layout.flat", "layout.inlined"} | {
 EDITS = edit_rules()
 ONLY_OF_EDITS = {
     "default", "name", "modal", "pointer", "link", "anchor", "target", "emptied", "exchanged", "file-gone", "duty",
-    "duty-said", "moved", "renamed", "tools", "fact", "path",
+    "duty-said", "moved", "renamed", "tools",
 }  # fmt: skip
 """Rules of edits that need a longer text: tests/audit/test_edited.py."""
 ALL = {**RULES, **{r: one for r, one in EDITS.items() if r[5:] not in ONLY_OF_EDITS}}

@@ -10,15 +10,15 @@ def test_as_many_observations_as_the_parent_has_are_inherited():
 
 
 def test_the_same_finding_keeps_its_id_when_it_moves():
-    one = finding(Observation("knowledge.added", 1, "a.md", 3, "Text."))
-    other = finding(Observation("knowledge.added", 1, "b.md", 9, "Text."))
+    one = finding(Observation("style.chatter", 1, "a.md", 3, "Text."))
+    other = finding(Observation("style.chatter", 1, "b.md", 9, "Text."))
     assert one.id == other.id
-    assert one.id != finding(Observation("knowledge.added", 1, "a.md", 3, "Words.")).id
+    assert one.id != finding(Observation("style.chatter", 1, "a.md", 3, "Words.")).id
 
 
 def test_a_change_far_into_a_long_text_changes_the_id():
     long = "Boil the water" + " and stir" * 60
     texts = [f"{long} for {minutes} minutes." for minutes in (4, 9)]
-    one, other = (finding(Observation("knowledge.added", 1, "a.md", 3, text)) for text in texts)
+    one, other = (finding(Observation("style.chatter", 1, "a.md", 3, text)) for text in texts)
     assert one.id != other.id
     assert len(one.variant_text or "") <= 300

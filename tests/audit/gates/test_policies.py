@@ -12,7 +12,13 @@ from tests.support.every import every
 
 def found(rule, count=1, *, inherited=False):
     severity = {**RULES, **edit_rules()}[rule].severity
-    fields = {"rule": rule, "severity": severity, "file": "a.md", "message": "", "inherited": inherited}
+    fields = {
+        "rule": rule,
+        "severity": severity,
+        "file": "a.md",
+        "message": "",
+        "inherited": inherited,
+    }
     return [Finding(line=n + 1, **fields) for n in range(count)]
 
 
@@ -26,7 +32,10 @@ def test_the_packaged_policies_name_only_rules_that_exist():
 REVIEWED = {"layout.pd-support", "layout.pd-root-size", "edit.routing"}
 
 
-@every("rule", [r for r in {**RULES, **edit_rules()} if not r.startswith("size.") and r not in REVIEWED])
+@every(
+    "rule",
+    [r for r in {**RULES, **edit_rules()} if not r.startswith("size.") and r not in REVIEWED],
+)
 def test_strict_fails_on_everything(rule):
     assert policy("strict").verdict(found(rule), 1000) == "fail"
 

@@ -59,7 +59,7 @@ def test_a_new_page_may_introduce_what_moved_to_it():
     )
     root = f"{HEAD}## Firing\n\nRead `references/firing.md` in step 2.\n\n## Cooling\n\n"
     result = judged(f"{root}Wait until the needle is below 90.\n", page)
-    assert (result.verdict, rules(result)) == ("pass", ["edit.routing"])
+    assert (result.verdict, rules(result)) == ("pass", ["edit.added", "edit.routing"])
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_lost_duty_fails_and_a_rewritten_one_waits():
     rewritten = judged(
         BEFORE.replace(
             "Always wear gloves.",
-            "Gloves: everyone who comes near the hot kiln, helpers too, has gloves on, always.",
+            "Near the hot kiln everyone must always wear their gloves, helpers too, and a coat.",
         )
     )
     assert (lost.verdict, rules(lost)) == ("fail", ["edit.duty-lost"])
@@ -101,7 +101,7 @@ def test_a_lost_duty_fails_and_a_rewritten_one_waits():
             "version: '1.0'",
             "version: '1.0'\nallowed-tools: Bash",
             "fail",
-            "edit.fact-added",
+            "edit.tools",
         ),
     ],
 )
@@ -117,11 +117,11 @@ def test_a_changed_script_waits_with_its_diff_and_a_licence_informs():
     result = audit(bundle(before), script, "unclaimed", "rewritten")
     (found,) = result.own
     assert (found.rule, found.source_text, found.variant_text) == (
-        "knowledge.file-changed", "a = 1", "a = 2",
+        "edit.number", "a = 1", "a = 2",
     )  # fmt: skip
     assert result.verdict == "review"
     licence = audit(
-        bundle(before), bundle({**before, "kiln/LICENSE": "Not free.\n"}), "unclaimed", "rewritten"
+        bundle(before), bundle({**before, "kiln/LICENSE": "Pay first.\n"}), "unclaimed", "rewritten"
     )
     assert (licence.verdict, rules(licence)) == ("pass", ["edit.metadata"])
 
@@ -158,4 +158,4 @@ def test_steps_may_be_renumbered_throughout(changes, verdict):
     result = judged(after, before=STEPS)
     assert result.verdict == verdict
     if changes[0][1] != "":
-        assert ("knowledge.number" in rules(result)) is (verdict == "review")
+        assert ("edit.pointer" in rules(result)) is (verdict == "review")

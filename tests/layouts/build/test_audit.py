@@ -19,7 +19,7 @@ def test_faithful_layouts_pass_without_a_finding_of_their_own(kind, policy):
 @pytest.mark.parametrize(("policy", "verdict"), [("strict", "fail"), ("rewritten", "review")])
 def test_the_policy_decides_what_a_finding_weighs(policy, verdict):
     result = audit(SOURCE, WRONG, "baseline", policy)
-    assert [finding.rule for finding in result.own] == ["knowledge.number"]
+    assert [finding.rule for finding in result.own] == ["edit.number"]
     assert result.verdict == verdict
 
 

@@ -306,9 +306,7 @@ def test_a_drift_of_a_written_baseline_is_one_of_what_is_made_from_it(bench):
     verdicts = {entry.variant: entry.verdict for entry in record.variants}
     assert (verdicts["baseline"], verdicts["pd"]) == ("review", "review")
     found = {
-        variant: [
-            one for row in rows for one in row["findings"] if one["rule"] == "knowledge.number"
-        ]
+        variant: [one for row in rows for one in row["findings"] if one["rule"] == "edit.number"]
         for variant in ("baseline", "pd")
         for rows in [
             [r for r in read_jsonl(bench.target / "gates.jsonl") if r["variant"] == variant]

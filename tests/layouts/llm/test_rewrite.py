@@ -141,9 +141,9 @@ def test_a_model_that_never_writes_a_variant_is_an_error():
 
 
 DRIFT = {
-    "a number": ("at most 200 characters", "at most 250 characters", "review", "knowledge.number"),
-    "a negation": ("without losing a value", "losing a value", "fail", "knowledge.polarity"),
-    "a duty": ("Fill every field;", "You should fill every field;", "review", "knowledge.modal"),
+    "a number": ("at most 200 characters", "at most 250 characters", "review", "edit.number"),
+    "a negation": ("without losing a value", "losing a value", "fail", "edit.negation"),
+    "a duty": ("Fill every field;", "You should fill every field;", "review", "edit.modal"),
 }
 
 
@@ -160,7 +160,7 @@ def test_a_trigger_that_adds_a_duty_is_found_by_the_gates():
     old = "because it is saved incrementally"
     answer = disclosed_answer({old: "because you must save it twice"})
     result = verdict("pd", written("pd", answer)[0])
-    assert "knowledge.routing" in {finding.rule for finding in result.own}
+    assert "edit.row-said" in {finding.rule for finding in result.own}
     assert result.verdict != "pass"
 
 
