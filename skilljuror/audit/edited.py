@@ -260,11 +260,10 @@ def place_findings(edits: Edits) -> Iterator[Finding]:
     pages: dict[tuple[str, str], list[tuple[Unit, Unit]]] = defaultdict(list)
     often = Counter(before.text for before, _ in pairs)
     for before, after in pairs:
-        if often[before.text] == 1:  # texts that stand twice are interchangeable
-            pages[before.file, after.file].append((before, after))
+        pages[before.file, after.file].append((before, after))
     for page in pages.values():
         page.sort(key=lambda pair: pair[1].start)
-        yield from _disordered(page)
+        yield from _disordered([pair for pair in page if often[pair[0].text] == 1])
         yield from _nested(page)
 
 
@@ -289,7 +288,10 @@ def _contexts(edits: Edits, pairs: _Pairs) -> Iterator[Finding]:
 
 
 def _disordered(page: _Pairs) -> Iterator[Finding]:
-    """Texts whose neighbours in the source now stand on the other side of them: one finding a section."""
+    """Texts whose neighbours in the source now stand on the other side of them: one finding a section.
+
+    Texts that stand twice are interchangeable and not among `page`.
+    """
     kept = _rising([before.start for before, _ in page])
     told = set[tuple[str, ...]]()
     for place, (before, after) in enumerate(page):

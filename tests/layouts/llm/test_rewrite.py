@@ -143,7 +143,7 @@ def test_a_model_that_never_writes_a_variant_is_an_error():
 DRIFT = {
     "a number": ("at most 200 characters", "at most 250 characters", "review", "edit.number"),
     "a negation": ("without losing a value", "losing a value", "fail", "edit.negation"),
-    "a duty": ("Fill every field;", "You should fill every field;", "review", "edit.modal"),
+    "a duty": ("Fill every field;", "You should fill every field;", "review", "edit.fact"),
 }
 
 
