@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from skilljuror.audit.condition_words import is_unread, says
-from skilljuror.audit.plans.block_inventory import distinct_words
 from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import (
     Blob,
@@ -33,6 +32,7 @@ from skilljuror.layouts.conditions import (
 )
 from skilljuror.layouts.editing.links import supply_definitions
 from skilljuror.layouts.editing.page_builder import PageBuilder
+from skilljuror.layouts.flattening import distinct_words
 from skilljuror.layouts.relocation import FileLayout, LineRelocator, PathMentions
 from skilljuror.layouts.sections import FlatSkill, LineRange, merged_ranges, ranges_of
 from skilljuror.skill.critical_tokens import critical_tokens

@@ -2,14 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 
 from skilljuror.audit.comparison.code_paths import commanded_paths
 from skilljuror.audit.comparison.loader_text import kept_on_disk
-from skilljuror.audit.plans.block_inventory import closing_line, distinct_words
 from skilljuror.audit.plans.render import BundleTexts, can_shift
 from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import (
@@ -34,12 +33,19 @@ from skilljuror.layouts.editing.links import (
     split_target,
 )
 from skilljuror.layouts.editing.page_builder import PageBuilder
-from skilljuror.skill.generated import fence_around, info_string, is_marker_heading, marker_phrase
+from skilljuror.skill.generated import (
+    CLOSING_LINES,
+    fence_around,
+    info_string,
+    is_marker_heading,
+    marker_phrase,
+)
 from skilljuror.skill.markdown import MarkdownIndex, frontmatter_end, slug, visible_text
 
 MAX_DESCRIPTION = 1024
 MAX_NAME = 64
 _STOPS = (". ", "; ", ", ", " ")
+_WORD = re.compile(r"\w+")
 
 
 def skill_slug(text: str) -> str:
@@ -122,6 +128,25 @@ def description_of(skill: Skill, lines: Sequence[str]) -> str:
         else next((visible_text(heading.title) for heading in markdown.headings), "")
     )
     return cut_at_sentence(text or PurePosixPath(skill.directory).name, 300)
+
+
+def distinct_words(texts: Iterable[str]) -> set[str]:
+    """Return all words, case folded."""
+    return {word for text in texts for word in _WORD.findall(text.casefold())}
+
+
+def closing_line(markdown: MarkdownIndex) -> str | None:
+    """Return the line that closes an open block at the end: "" if nothing is open, None if no line closes it."""
+    last = markdown.blocks[-1] if markdown.blocks else None
+    if last is None or last.kind not in {"fence", "html_block"}:
+        return ""
+    own = [last.markup] if last.kind == "fence" else []
+    for line in ["", *own, *CLOSING_LINES]:
+        probe = [*markdown.lines[last.start :], *([line] if line else []), "", "# end"]
+        headings = MarkdownIndex(probe, frontmatter_lines=0).headings
+        if headings and headings[-1].start == len(probe) - 1:
+            return line
+    return None
 
 
 _Place = tuple[str, str]  # (file, anchor in it); "" for the file itself

@@ -1,8 +1,7 @@
 """Every registered transform on every bundle of the synthetic corpus."""
 
 from skilljuror.audit.audit import audit
-from skilljuror.audit.plans.render import rebuild
-from skilljuror.audit.plans.verify import verify
+from skilljuror.audit.plans.verify import rebuild, verify
 from skilljuror.base.skill import Bundle, is_root_name, resource_class
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.skill.bundles import make_bundle

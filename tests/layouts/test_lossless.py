@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from skilljuror.audit.plans.render import rebuild, render
-from skilljuror.audit.plans.verify import verify, verify_control
+from skilljuror.audit.plans.render import render
+from skilljuror.audit.plans.verify import rebuild, verify, verify_control
 from skilljuror.base.skill import Blob, Bundle, Plan
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.base import plan_of

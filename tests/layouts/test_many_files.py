@@ -10,8 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from skilljuror.audit.audit import audit
-from skilljuror.audit.plans.render import rebuild
-from skilljuror.audit.plans.verify import verify
+from skilljuror.audit.plans.verify import rebuild, verify
 from skilljuror.base.skill import Bundle
 from skilljuror.skill.markdown import markdown_index
 from tests.support.many_files import MANY_FILES, made_of
