@@ -15,6 +15,7 @@ from typing import Literal
 from skilljuror.audit.comparison.shell_names import names_set, names_used
 from skilljuror.audit.condition_words import condition_words, says
 from skilljuror.base.files import sha256
+from skilljuror.base.skill import is_markdown
 from skilljuror.layouts.sections import FlatSkill, SectionNode, ranges_of
 from skilljuror.skill.markdown import visible_text
 
@@ -371,6 +372,11 @@ class Stay:
     def _naming(self) -> list[int]:
         flat = self.flat
         names = [file.path.rpartition("/")[2] for file in flat.embedded_files if not file.is_helper]
+        names += [
+            path.rpartition("/")[2]
+            for path in flat.bundle.files
+            if is_markdown(path) and path != flat.path
+        ]
         anchors = {
             flat.markdown.anchor_at.get(file.heading.start)
             for file in flat.embedded_files

@@ -114,11 +114,12 @@ def _one_root(variant: Bundle) -> Iterator[Observation]:
 
 
 def _flat_files(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
-    """One root; no Markdown next to it that no command names; on it, no file that is of use only on disk."""
+    """One root; next to it no Markdown but what a command names or a loader would change; on it, no file that is of use
+    only on disk."""
     yield from _one_root(variant)
     commanded = {path for _, path in commanded_paths(variant)}
     for path in _support(variant):
-        if is_markdown(path) and path not in commanded:
+        if is_markdown(path) and path not in commanded | kept_on_disk(variant):
             yield Observation("layout.flat", path, path)
     announced = (path for path, _, file in _embedded(parent) if file.announced_at is not None)
     known = {*parent.files, *announced}
