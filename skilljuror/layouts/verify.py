@@ -52,7 +52,7 @@ from skilljuror.layouts.build.folder import (
 )
 from skilljuror.layouts.build.model_build import SKILLS, Writer
 from skilljuror.layouts.build.reviews import rubric_verdicts
-from skilljuror.layouts.layouts.without_section import PREFIX
+from skilljuror.layouts.controls import PREFIX
 from skilljuror.skill.bundles import is_skipped, load_bundle, odd_mode, skipped_file, submodule
 from skilljuror.skill.revision import load_named
 

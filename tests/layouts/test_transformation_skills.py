@@ -18,11 +18,9 @@ from skilljuror.base.files import data_dir
 from skilljuror.base.skill import Blob
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.build.model_build import SKILLS
-from skilljuror.layouts.build.scopes import PROMPT
+from skilljuror.layouts.build.scopes import PROMPT, ScopeAnswer
 from skilljuror.layouts.llm.prompts import load_prompt
-from skilljuror.layouts.llm.rewrite import RewriteAnswer
-from skilljuror.layouts.llm.rewrite_request import PlaceholderFile
-from skilljuror.layouts.llm.scopes import ScopeAnswer
+from skilljuror.layouts.llm.rewrite import PlaceholderFile, RewriteAnswer
 from skilljuror.skill.bundles import load_bundle
 from skilljuror.skill.critical_tokens import critical_tokens
 from skilljuror.skill.generated import MARKER_PHRASES, TEMPLATES, recognise_template

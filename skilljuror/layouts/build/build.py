@@ -55,8 +55,8 @@ from skilljuror.layouts.build.folder import (
 )
 from skilljuror.layouts.build.manifests import plan_to_json, variant_manifest
 from skilljuror.layouts.build.scopes import judged_scopes
+from skilljuror.layouts.controls import PREFIX, WithoutSection
 from skilljuror.layouts.disclosure import nothing_on_demand
-from skilljuror.layouts.layouts.without_section import PREFIX, WithoutSection
 from skilljuror.skill.bundles import load_bundle, make_bundle, source_slug, write_bundle
 
 DEFAULT_VARIANTS = ("origin", "flat-files", "pd")
