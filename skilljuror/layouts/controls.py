@@ -6,13 +6,17 @@ from itertools import count, takewhile
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
+from msgspec import structs
+
 from skilljuror.base.errors import TransformError
 from skilljuror.base.files import sha256
 from skilljuror.base.skill import (
     Bundle,
     Copy,
     Generated,
+    Omitted,
     Plan,
+    PlannedFile,
     Substitution,
     is_licence,
     is_markdown,
@@ -43,7 +47,8 @@ class IrrelevantPlacebo:
     expected: ClassVar[tuple[str, ...]] = ("knowledge.*", "hygiene.empty-heading")
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """Return the plan; data next to the page is dropped because it is informative, licences stay."""
+        """Return the plan; data next to the page is dropped because it is informative, licences stay,
+        pages that are not on it get filler of their own."""
         flat = flat_skill(parent, self.variant)
         skip = flat.markdown.frontmatter_lines
         headings = {heading.start - skip for heading in flat.markdown.headings}
@@ -51,15 +56,27 @@ class IrrelevantPlacebo:
             Copy(flat.path, 1, skip),
             *_filler(flat.lines[skip:], headings),
         ]
-        others = [path for path in parent.files if path != flat.path]
-        return page_plan(
+        others = [path for path in parent.files if path != flat.path and not is_licence(path)]
+        pages = [path for path in others if is_markdown(path) and parent.files[path].text]
+        plan = page_plan(
             flat,
             (self.variant, self.parent),
             pieces,
-            sidecars={path: path for path in others if is_licence(path)},
-            dropped={path: "not of the placebo" for path in others if not is_licence(path)},
+            sidecars={path: path for path in parent.files if is_licence(path)},
+            dropped={path: "not of the placebo" for path in others if path not in pages},
             notes=("a control: it omits all that its parent says",),
         )
+        for path in pages:
+            text, markdown = flat.texts.text(path), flat.texts.markdown(path)
+            pieces = [*_filler(text.lines, {heading.start for heading in markdown.headings})]
+            gone = (Omitted(path, number, line) for number, line in enumerate(text.lines, 1))
+            plan = structs.replace(
+                plan,
+                files=(*plan.files, PlannedFile(path, tuple(pieces))),
+                omitted=(*plan.omitted, *gone),
+                flags=plan.flags | ({path: text.flags} if text.flags else {}),
+            )
+        return plan
 
 
 def _filler(lines: Sequence[str], headings: Collection[int]) -> list[Generated]:

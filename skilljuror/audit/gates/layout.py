@@ -89,9 +89,9 @@ def _same_roots(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
         yield Observation("layout.roots", "", "", message=message)
 
 
-def _text_outside_roots(variant: Bundle) -> Iterator[Observation]:
+def _text_outside_roots(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     """Text files except the roots; data, binaries, licences, empty files and what a loader would change may stay."""
-    roots = {skill.path for skill in variant.skills} | kept_on_disk(variant)
+    roots = {skill.path for skill in variant.skills} | kept_on_disk(parent) | kept_on_disk(variant)
     for path, blob in variant.files.items():
         if path not in roots and blob.data.strip() and resource_class(path, blob) != "data":
             yield Observation("layout.flat", path, path)
@@ -99,12 +99,12 @@ def _text_outside_roots(variant: Bundle) -> Iterator[Observation]:
 
 def _origin_flat(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     yield from _same_roots(parent, variant)
-    yield from _text_outside_roots(variant)
+    yield from _text_outside_roots(parent, variant)
 
 
 def _baseline(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     yield from _one_root(variant)
-    yield from _text_outside_roots(variant)
+    yield from _text_outside_roots(parent, variant)
 
 
 def _one_root(variant: Bundle) -> Iterator[Observation]:
