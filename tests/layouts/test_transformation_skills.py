@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 from skilljuror.audit.audit import audit
 from skilljuror.audit.plans.trigger_sentences import (
-    file_texts,
     split_trigger,
     trigger_in,
     trigger_problem,
@@ -24,6 +23,7 @@ from skilljuror.layouts.llm.rewrite import PlaceholderFile, RewriteAnswer
 from skilljuror.skill.bundles import load_bundle
 from skilljuror.skill.critical_tokens import critical_tokens
 from skilljuror.skill.generated import MARKER_PHRASES, TEMPLATES, recognise_template
+from skilljuror.skill.units import units_of
 
 FOLDER = data_dir("transforms")
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/SKILL.md"))
@@ -77,7 +77,8 @@ def test_every_reference_has_a_trigger_that_says_no_more_than_it(name):
     for path, row in rows.items():
         halves = trigger_in(row)
         assert halves is not None
-        assert trigger_problem(*halves, file_texts(bundle, f"{name}/{path}")) is None, path
+        texts = [unit.text for unit in units_of(bundle) if unit.file == f"{name}/{path}"]
+        assert trigger_problem(*halves, texts) is None, path
 
 
 @pytest.mark.parametrize("name", NAMES)
