@@ -34,7 +34,6 @@ from skilljuror.base.skill import Bundle, BundleIssue
 from skilljuror.base.texts import tokenizer_name
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.build.build import (
-    Engine,
     PlanEngine,
     code_digest,
     load_build,
@@ -219,7 +218,7 @@ def _make_again(build: Path, record: BuildRecord, source: Bundle, folder: Path) 
     write_record(folder / RECORD, rebuilt.model_copy(update=copied))
 
 
-def _engine(build: Path, record: BuildRecord) -> Engine:
+def _engine(build: Path, record: BuildRecord) -> PlanEngine:
     if record.engine in {"plan", "assign"}:
         name = {"name": record.name} if "name" in record.options else {}
         return PlanEngine(record.options | name, record.engine)

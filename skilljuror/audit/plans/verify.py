@@ -13,7 +13,7 @@ files on a page. Each check claims what no other does:
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property, partial
 from html import unescape
@@ -120,6 +120,10 @@ def _check_rebuilt(plan: Plan, parent: Bundle, variant: Bundle, *, control: bool
             yield f"{target!r} is not a copy of {path!r}"
     rebuilt, problems = rebuild(plan, variant.files)
     yield from problems
+    carried = Counter([*rebuilt, *plan.sidecars.values(), *plan.dropped])
+    yield from (
+        f"{path!r} is carried {count} times" for path, count in carried.items() if count > 1
+    )
     for path in sorted(rebuilt.keys() | parent.files.keys()):
         blob = parent.files.get(path)
         if path in rebuilt:

@@ -93,6 +93,10 @@ PLANS: dict[str, tuple[Callable[[], Plan], str]] = {
         "'demo/form.txt' was dropped but is not empty",
     ),
     "a line repeated": (lambda: _plan(GAP, TEXT), "'demo/notes.md' line 3 stands in the variant twice"),
+    "a file copied twice": (
+        lambda: structs.replace(_plan(), sidecars=dict.fromkeys(("demo/data.csv", "demo/b.csv"), "demo/data.csv")),
+        "'demo/data.csv' is carried 2 times",
+    ),
     "a line lost": (lambda: _plan(notes=(Copy("demo/notes.md", 1, 2),)), "'demo/notes.md' cannot be rebuilt"),
     "a sentence omitted": (
         lambda: _plan(
