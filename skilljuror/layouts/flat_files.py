@@ -60,19 +60,15 @@ def _kept(flat: FlatSkill, extracted: list[EmbeddedFile]) -> Iterator[LineRange]
     """The page's ranges without markers and content of the extracted files, and without a title of shared
     files that has nothing left below it."""
     out = {line for file in extracted for line in range(file.heading.start, file.end + 1)}
-    last = next((n for n in reversed(range(len(flat.lines))) if _stays(flat, n, out)), -1)
-    if last >= 0 and flat.lines[last] == TEMPLATES["shared"]:
-        out.add(last)
+    kept = [n for n, line in enumerate(flat.lines) if n not in out and line.strip()]
+    if kept and flat.lines[kept[-1]] == TEMPLATES["shared"]:
+        out.add(kept[-1])
     start = 0
     for stop in [*sorted(out), len(flat.lines)]:
         first, end = without_blank_edges(flat.lines, start, stop)
         if first < end:
             yield first, end
         start = stop + 1
-
-
-def _stays(flat: FlatSkill, line: int, out: set[int]) -> bool:
-    return line not in out and bool(flat.lines[line].strip())
 
 
 def _verbatim(page: str, path: str, file: EmbeddedFile) -> PlannedFile:
@@ -108,10 +104,6 @@ class FlatToc:
 _Row = tuple[str, tuple[tuple[str, str], ...]]  # template and parameters
 
 
-def _address(row: Generated) -> str:
-    return row.params.get("link") or row.params["path"]
-
-
 class _Rows:
     """The rows of one pd, led to the places of a flat page."""
 
@@ -131,7 +123,15 @@ class _Rows:
     def rows(self) -> Iterator[_Row]:
         """Yield rows in the order of pd's pages, the root first."""
         found = [
-            (piece, normpath(join(dirname(planned.path), unquote(_address(piece)))))
+            (
+                piece,
+                normpath(
+                    join(
+                        dirname(planned.path),
+                        unquote(piece.params.get("link") or piece.params["path"]),
+                    )
+                ),
+            )
             for planned in self._pd.files
             for piece in planned.pieces
             if isinstance(piece, Generated) and piece.template.startswith("row-")

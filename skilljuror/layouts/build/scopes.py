@@ -56,7 +56,9 @@ def ask_scopes(
         {"role": "system", "content": prompt.text},
         {"role": "user", "content": _question(flat, asked)},
     ]
-    answer, _ = client.ask_for(ScopeAnswer, messages, lambda given: _problem(given, asked))
+    answer, _ = client.ask_for(
+        ScopeAnswer, messages, lambda given: joined_problems([*_problems(given, asked)]) or None
+    )
     return [(asked[one.id], one) for one in answer.sections]
 
 
@@ -82,11 +84,6 @@ def _question(flat: FlatSkill, asked: dict[str, OpenSection]) -> str:
         for name, one in asked.items()
     ]
     return "\n".join([as_data("outline", outline), as_data("sections", sections)])
-
-
-def _problem(answer: ScopeAnswer, asked: dict[str, OpenSection]) -> str | None:
-    """Why an answer is unusable; None if it is usable."""
-    return joined_problems([*_problems(answer, asked)]) or None
 
 
 def _problems(answer: ScopeAnswer, asked: dict[str, OpenSection]) -> Iterator[str]:
