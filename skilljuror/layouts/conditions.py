@@ -15,6 +15,7 @@ from typing import Literal
 from skilljuror.audit.comparison.shell_names import names_set, names_used
 from skilljuror.audit.condition_words import condition_words, says
 from skilljuror.base.files import sha256
+from skilljuror.base.skill import is_markdown
 from skilljuror.layouts.sections import FlatSkill, SectionNode, ranges_of
 from skilljuror.skill.markdown import visible_text
 
@@ -315,11 +316,12 @@ class Stay:
         ranges = list(ranges_of(node))
         start, end = ranges[0][0], ranges[-1][1]
         text = self.flat.text(ranges)
+        beside = self.flat.text([(0, start), (end, len(self.flat.lines))])
         return (
             any(self.flat.is_loaded(*lines) for lines in ranges)
             or says("gate_sentences", text)
-            or self._routes(start, end)
-            or bool(names_set(text) & self._names_used_beside(start, end))
+            or any(start <= line < end for line in self._naming)
+            or bool(names_set(text) & names_used(beside))
         )
 
     def is_subject(self, title: str) -> bool:
@@ -360,17 +362,16 @@ class Stay:
         ]
         return [one.title for one in self.flat.headings if one.level == 1] + fields
 
-    def _names_used_beside(self, start: int, end: int) -> frozenset[str]:
-        return names_used(self.flat.text([(0, start), (end, len(self.flat.lines))]))
-
-    def _routes(self, start: int, end: int) -> bool:
-        """Whether a section names a page of the Skill: a row of the author, which stays where it is."""
-        return any(start <= line < end for line in self._naming)
-
     @cached_property
     def _naming(self) -> list[int]:
+        """Lines that name a page of the Skill: rows of the author, which stay where they are."""
         flat = self.flat
         names = [file.path.rpartition("/")[2] for file in flat.embedded_files if not file.is_helper]
+        names += [
+            path.rpartition("/")[2]
+            for path in flat.bundle.files
+            if is_markdown(path) and path != flat.path
+        ]
         anchors = {
             flat.markdown.anchor_at.get(file.heading.start)
             for file in flat.embedded_files

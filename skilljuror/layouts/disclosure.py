@@ -12,15 +12,10 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from skilljuror.audit.condition_words import is_unread, says
-from skilljuror.audit.plans.block_inventory import distinct_words
-from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import (
     Blob,
     Bundle,
-    Copy,
-    Omitted,
     Plan,
-    PlannedFile,
     is_markdown,
     resource_class,
 )
@@ -31,10 +26,16 @@ from skilljuror.layouts.conditions import (
     plain,
     quoted,
 )
-from skilljuror.layouts.editing.links import supply_definitions
-from skilljuror.layouts.editing.page_builder import PageBuilder
+from skilljuror.layouts.editing import PageBuilder, supply_definitions
+from skilljuror.layouts.flattening import distinct_words
 from skilljuror.layouts.relocation import FileLayout, LineRelocator, PathMentions
-from skilljuror.layouts.sections import FlatSkill, LineRange, merged_ranges, ranges_of
+from skilljuror.layouts.sections import (
+    LineRange,
+    flat_skill,
+    merged_ranges,
+    omitted_lines,
+    ranges_of,
+)
 from skilljuror.skill.critical_tokens import critical_tokens
 from skilljuror.skill.generated import EmbeddedFile, is_structural_heading
 from skilljuror.skill.markdown import (
@@ -93,16 +94,6 @@ def nothing_on_demand(plan: Plan, files: Mapping[str, Blob]) -> str:
     return "" if disclosed else note
 
 
-def flat_skill(parent: Bundle, variant: str) -> FlatSkill:
-    """Return the one skill of a flat bundle. Raises TransformError for any other bundle."""
-    if len(parent.skills) != 1:
-        raise TransformError(
-            f"{variant!r} needs a bundle with exactly one skill, but {parent.name!r} has "
-            f"{len(parent.skills)}; build the baseline first"
-        )
-    return FlatSkill(parent)
-
-
 class _Root:
     """The root of a layout, with a page for each skill if there are several."""
 
@@ -136,7 +127,7 @@ class _Root:
             tuple(files),
             sidecars={path: path for path in layout.data_files},
             flags={flat.path: flags} if flags else {},
-            omitted=_omitted(flat, files),
+            omitted=omitted_lines(flat, files),
             notes=() if disclosed else (self._nothing(),),
         )
 
@@ -370,13 +361,3 @@ def _purpose(path: str, text: str) -> str:
             told = f"{told} {match[1]}".strip()
     said = quoted(told)
     return said if len(said.split()) > 2 and "`" not in said else ""
-
-
-def _omitted(flat: FlatSkill, files: Sequence[PlannedFile]) -> tuple[Omitted, ...]:
-    copies = (piece for file in files for piece in file.pieces if isinstance(piece, Copy))
-    covered = {line for piece in copies for line in range(piece.start, piece.end + 1)}
-    return tuple(
-        Omitted(flat.path, number, line)
-        for number, line in enumerate(flat.lines, start=1)
-        if number not in covered
-    )

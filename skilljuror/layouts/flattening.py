@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
+from typing import Any, ClassVar
 
 from skilljuror.audit.comparison.code_paths import commanded_paths
 from skilljuror.audit.comparison.loader_text import kept_on_disk
-from skilljuror.audit.plans.block_inventory import closing_line, distinct_words
 from skilljuror.audit.plans.render import BundleTexts, can_shift
 from skilljuror.base.errors import TransformError
 from skilljuror.base.skill import (
@@ -25,21 +25,28 @@ from skilljuror.base.skill import (
     missing_root,
     resource_class,
 )
-from skilljuror.layouts.editing.links import (
+from skilljuror.layouts.editing import (
     LabelScope,
+    PageBuilder,
     is_local,
     link_between,
     resolve_from,
     rewrite_links,
     split_target,
 )
-from skilljuror.layouts.editing.page_builder import PageBuilder
-from skilljuror.skill.generated import fence_around, info_string, is_marker_heading, marker_phrase
+from skilljuror.skill.generated import (
+    CLOSING_LINES,
+    fence_around,
+    info_string,
+    is_marker_heading,
+    marker_phrase,
+)
 from skilljuror.skill.markdown import MarkdownIndex, frontmatter_end, slug, visible_text
 
 MAX_DESCRIPTION = 1024
 MAX_NAME = 64
 _STOPS = (". ", "; ", ", ", " ")
+_WORD = re.compile(r"\w+")
 
 
 def skill_slug(text: str) -> str:
@@ -122,6 +129,25 @@ def description_of(skill: Skill, lines: Sequence[str]) -> str:
         else next((visible_text(heading.title) for heading in markdown.headings), "")
     )
     return cut_at_sentence(text or PurePosixPath(skill.directory).name, 300)
+
+
+def distinct_words(texts: Iterable[str]) -> set[str]:
+    """Return all words, case folded."""
+    return {word for text in texts for word in _WORD.findall(text.casefold())}
+
+
+def closing_line(markdown: MarkdownIndex) -> str | None:
+    """Return the line that closes an open block at the end: "" if nothing is open, None if no line closes it."""
+    last = markdown.blocks[-1] if markdown.blocks else None
+    if last is None or last.kind not in {"fence", "html_block"}:
+        return ""
+    own = [last.markup] if last.kind == "fence" else []
+    for line in ["", *own, *CLOSING_LINES]:
+        probe = [*markdown.lines[last.start :], *([line] if line else []), "", "# end"]
+        headings = MarkdownIndex(probe, frontmatter_lines=0).headings
+        if headings and headings[-1].start == len(probe) - 1:
+            return line
+    return None
 
 
 _Place = tuple[str, str]  # (file, anchor in it); "" for the file itself
@@ -440,3 +466,122 @@ def require_skills(parent: Bundle) -> None:
     """Raise TransformError for a bundle without a skill."""
     if not parent.skills:
         raise TransformError(f"bundle {parent.name!r} {missing_root(parent.files)}")
+
+
+class Origin:
+    """Every file byte for byte at its own path."""
+
+    variant: ClassVar[str] = "origin"
+    parent: ClassVar[str] = "source"
+
+    def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
+        return Plan(self.variant, self.parent, (), sidecars={path: path for path in parent.files})
+
+
+class OriginFlat:
+    """One SKILL.md per skill, with its files inlined; data is next to it."""
+
+    variant: ClassVar[str] = "origin-flat"
+    parent: ClassVar[str] = "source"
+
+    def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
+        """Return the plan; files outside of any skill go to the first one."""
+        require_skills(parent)
+        parent_texts, parts = BundleTexts(parent.files), PlanParts()
+        for number, skill in enumerate(parent.skills):
+            page = PageBuilder(f"{skill.directory}/SKILL.md", parent_texts)
+            flattener = Flattener(parent, parent_texts, page, parts, skill.directory)
+            flattener.flatten(skill)
+            for path in files_beside(parent) if number == 0 else []:
+                if path in flattener.on_disk or resource_class(path, parent.files[path]) == "data":
+                    parts.sidecars[path] = path
+                else:
+                    flattener.embed(path)
+        return finish_plan(self.variant, self.parent, parts, parent_texts)
+
+
+class Baseline:
+    """The union of the source's skills in one root; files below markers, data next to it."""
+
+    variant: ClassVar[str] = "baseline"
+    parent: ClassVar[str] = "source"
+
+    def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
+        """Return the plan; one skill keeps its frontmatter, several get a generated one."""
+        require_skills(parent)
+        parts, parent_texts = PlanParts(), BundleTexts(parent.files)
+        beside = files_beside(parent)
+        alone = len(parent.skills) == 1 and not any(_has_text(parent, path) for path in beside)
+        if alone:
+            folder, paths_below = parent.skills[0].directory, parent.skills[0].directory
+        else:
+            folder, paths_below = union_name(parent), ""
+        page = PageBuilder(f"{PurePosixPath(folder).name}/SKILL.md", parent_texts)
+        flattener = Flattener(parent, parent_texts, page, parts, paths_below)
+        if alone:
+            flattener.flatten(parent.skills[0])
+        else:
+            _union(flattener)
+        _files_beside(flattener, beside)
+        return finish_plan(self.variant, self.parent, parts, parent_texts)
+
+
+def _has_text(bundle: Bundle, path: str) -> bool:
+    blob = bundle.files[path]
+    return resource_class(path, blob) != "data" and bool(blob.data.strip())
+
+
+def _union(flattener: Flattener) -> None:
+    bundle, texts = flattener.bundle, flattener.parent_texts
+    descriptions = [description_of(skill, texts.text(skill.path).lines) for skill in bundle.skills]
+    description = yaml_quoted(joined_descriptions(descriptions))
+    flattener.generated_frontmatter(union_name(bundle), description)
+    for skill in bundle.skills:
+        _section(flattener, skill)
+
+
+def _section(flattener: Flattener, skill: Skill) -> None:
+    page, files = flattener.page, files_of_skill(flattener.bundle, skill)
+    page.generate("blank")
+    flattener.parts.sections[skill.path] = (page.path, len(page.lines))
+    page.generate("skill-title", title=_title(skill))
+    _configuration(flattener, skill)
+    if any(flattener.bundle.files[path].data.strip() for path in files):
+        page.gap()
+        page.generate("directory", path=skill.directory)
+    page.gap()
+    flattener.body(skill, least=2)
+    for path in files:
+        flattener.embed(path)
+
+
+def _title(skill: Skill) -> str:
+    """The skill's name, or its folder's if the name is no valid heading."""
+    name = skill.name.strip()
+    unfit = not name or is_marker_heading(name) or name.endswith("#")
+    return skill.directory if unfit else name
+
+
+def _configuration(flattener: Flattener, skill: Skill) -> None:
+    page = flattener.page
+    lines = flattener.parent_texts.text(skill.path).lines
+    end = frontmatter_end(lines)
+    page.gap()
+    if not end:
+        return
+    fence = fence_around(lines[1 : end - 1])
+    page.generate("configuration", path=skill.directory)
+    page.generate("blank")
+    page.generate("fence-open", fence=fence, info="yaml")
+    page.copy(skill.path, 2, end - 1)
+    page.generate("fence-close", fence=fence)
+    delimiters = (1, end)
+    flattener.parts.omitted += [Omitted(skill.path, line, lines[line - 1]) for line in delimiters]
+
+
+def _files_beside(flattener: Flattener, beside: list[str]) -> None:
+    if any(_has_text(flattener.bundle, path) for path in {*beside} - flattener.on_disk):
+        flattener.page.gap()
+        flattener.page.generate("shared")
+    for path in beside:
+        flattener.embed(path)

@@ -12,7 +12,8 @@ from skilljuror.audit.comparison.normalised_text import folders_above
 from skilljuror.audit.plans.render import can_shift, copies_of
 from skilljuror.audit.plans.working_folders import WorkingFolders, names_folder
 from skilljuror.base.skill import Copy, Generated, Plan, PlannedFile, Substitution, SubstitutionKind
-from skilljuror.layouts.editing.links import (
+from skilljuror.layouts.editing import (
+    PageBuilder,
     is_local,
     link_between,
     link_spans,
@@ -21,7 +22,6 @@ from skilljuror.layouts.editing.links import (
     rewrite_links,
     split_target,
 )
-from skilljuror.layouts.editing.page_builder import PageBuilder
 from skilljuror.layouts.sections import FlatSkill, LineRange, SectionNode, merged_ranges, ranges_of
 from skilljuror.skill.generated import EmbeddedFile
 from skilljuror.skill.markdown import Heading, slug, visible_text, without_blank_edges

@@ -2,17 +2,19 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import PurePosixPath
+from typing import Any
 
 from skilljuror.audit.comparison.loader_text import loaded_lines
 from skilljuror.audit.plans.render import BundleTexts
-from skilljuror.base.skill import Bundle
+from skilljuror.base.errors import TransformError
+from skilljuror.base.skill import Bundle, Copy, Generated, Omitted, Plan, PlannedFile
 from skilljuror.base.texts import scaled, weight
-from skilljuror.layouts.editing.links import linked_paths
+from skilljuror.layouts.editing import linked_paths
 from skilljuror.skill.generated import EmbeddedFile, embedded_files, template_of_heading
 from skilljuror.skill.markdown import Block, Heading
 
@@ -206,3 +208,41 @@ def merged_ranges(ranges: Sequence[LineRange]) -> list[LineRange]:
         elif end > start:
             merged.append((start, end))
     return merged
+
+
+def flat_skill(parent: Bundle, variant: str) -> FlatSkill:
+    """Return the one skill of a flat bundle. Raises TransformError for any other bundle."""
+    if len(parent.skills) != 1:
+        raise TransformError(
+            f"{variant!r} needs a bundle with exactly one skill, but {parent.name!r} has "
+            f"{len(parent.skills)}; build the baseline first"
+        )
+    return FlatSkill(parent)
+
+
+def omitted_lines(flat: FlatSkill, files: Iterable[PlannedFile]) -> tuple[Omitted, ...]:
+    """Return the lines of a flat page that no file has a copy of."""
+    copies = (piece for file in files for piece in file.pieces if isinstance(piece, Copy))
+    covered = {line for piece in copies for line in range(piece.start, piece.end + 1)}
+    return tuple(
+        Omitted(flat.path, number, line)
+        for number, line in enumerate(flat.lines, start=1)
+        if number not in covered
+    )
+
+
+def page_plan(
+    flat: FlatSkill, names: tuple[str, str], pieces: Iterable[Copy | Generated], **more: Any
+) -> Plan:
+    """Return a plan that changes the page of a flat bundle and, unless `more` says so, no file beside it; `names` are
+    those of the variant and its parent."""
+    text = flat.texts.text(flat.path)
+    page = PlannedFile(flat.path, tuple(pieces), False, text.final_newline, text.bom, text.crlf)
+    others = {path: path for path in flat.bundle.files if path != flat.path}
+    return Plan(
+        *names,
+        (page,),
+        flags={flat.path: text.flags} if text.flags else {},
+        omitted=omitted_lines(flat, (page,)),
+        **{"sidecars": others, **more},
+    )

@@ -8,10 +8,10 @@ import os
 import stat
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import zip_longest
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
@@ -34,7 +34,6 @@ from skilljuror.base.skill import Bundle, BundleIssue
 from skilljuror.base.texts import tokenizer_name
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.build.build import (
-    Engine,
     PlanEngine,
     code_digest,
     load_build,
@@ -52,14 +51,13 @@ from skilljuror.layouts.build.folder import (
 )
 from skilljuror.layouts.build.model_build import SKILLS, Writer
 from skilljuror.layouts.build.reviews import rubric_verdicts
-from skilljuror.layouts.layouts.without_section import PREFIX
+from skilljuror.layouts.controls import PREFIX
 from skilljuror.skill.bundles import is_skipped, load_bundle, odd_mode, skipped_file, submodule
 from skilljuror.skill.revision import load_named
 
 SHOWN = 5
 """Listed differences of one kind; the rest are counted."""
 _SHOWN_CHARS = 80
-_SPECIAL = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 _DAMAGED = (msgspec.MsgspecError, ValueError, TypeError, LookupError)
 """Errors that a malformed record causes in a rebuild."""
 
@@ -86,10 +84,9 @@ class Entry(Struct, frozen=True):
     """What stands at a path of a build."""
 
     sha256: str | None
-    """Digest of a regular file; None for a link, an empty folder or a pipe."""
-    executable: bool = False
-    special: bool = False
-    """A set-id or sticky bit is set."""
+    """Digest of a regular file, "" for a folder and for a file that cannot be read; None for a link or a pipe."""
+    bits: frozenset[str] = frozenset()
+    """Names of the mode bits that are set, and of a hard link."""
 
 
 def verify_build(build: Path, source: str | None = None) -> Proof:
@@ -167,8 +164,11 @@ def _differences(build: Path, record: BuildRecord, source: Bundle) -> list[str]:
         except (SkilljurorError, *_DAMAGED) as error:
             return [f"{RECORD}: cannot be rebuilt: {' '.join(str(error).split())[:300]}"]
         here, expected = listing(build), listing(again)
-        expected |= {name: Entry(here[name].sha256) for name in JUDGED if name in here}
-        paths = sorted({*here, *expected}, key=lambda path: (path == RECORD, "/" not in path, path))
+        usual = expected[RECORD].bits
+        expected |= {name: Entry(here[name].sha256, usual) for name in JUDGED if name in here}
+        paths = sorted(
+            _told(here, expected), key=lambda path: (path == RECORD, "/" not in path, path)
+        )
         lines = [
             line
             for path in paths
@@ -182,6 +182,13 @@ def _differences(build: Path, record: BuildRecord, source: Bundle) -> list[str]:
             for verdict in read_rows(RubricVerdict, again / RUBRIC)
             if _answer(verdict) not in recorded
         ]
+
+
+def _told(here: Mapping[str, Entry], expected: Mapping[str, Entry]) -> set[str]:
+    """All paths but folders that one side lacks with all that is in them."""
+    paths = {*here, *expected}
+    above = {f"{up.as_posix()}/" for path in paths for up in PurePosixPath(path).parents}
+    return paths - (above & (here.keys() ^ expected.keys()))
 
 
 def _answer(verdict: RubricVerdict) -> tuple[str, ...]:
@@ -211,7 +218,7 @@ def _make_again(build: Path, record: BuildRecord, source: Bundle, folder: Path) 
     write_record(folder / RECORD, rebuilt.model_copy(update=copied))
 
 
-def _engine(build: Path, record: BuildRecord) -> Engine:
+def _engine(build: Path, record: BuildRecord) -> PlanEngine:
     if record.engine in {"plan", "assign"}:
         name = {"name": record.name} if "name" in record.options else {}
         return PlanEngine(record.options | name, record.engine)
@@ -227,23 +234,33 @@ def _engine(build: Path, record: BuildRecord) -> Engine:
 
 
 def listing(folder: Path) -> dict[str, Entry]:
-    """What stands at every path of a folder; folders with content are left out."""
+    """What stands at every path of a folder; the path of a folder ends with a slash."""
     entries = {}
     for base, folders, names in os.walk(folder):
-        links = [name for name in folders if Path(base, name).is_symlink()]
-        for name in (*names, *links, *([] if names or folders or base == str(folder) else [""])):
-            place = Path(base, name)
-            entries[place.relative_to(folder).as_posix() + ("" if name else "/")] = _entry(place)
+        for place in (Path(base, name) for name in (*folders, *names)):
+            is_folder = place.is_dir() and not place.is_symlink()
+            entries[place.relative_to(folder).as_posix() + "/" * is_folder] = _entry(place)
     return entries
 
 
 def _entry(place: Path) -> Entry:
-    mode = place.lstat().st_mode
-    if not stat.S_ISREG(mode):
+    status = place.lstat()
+    mode, is_folder = status.st_mode, stat.S_ISDIR(status.st_mode)
+    if not stat.S_ISREG(mode) and not is_folder:
         return Entry(None)
+    special = stat.S_ISUID | stat.S_ISVTX | (0 if is_folder else stat.S_ISGID)
+    found = {
+        "read bit": not ~mode & (0o500 if is_folder else 0o400),
+        "execute bit": not is_folder and mode & stat.S_IXUSR,
+        "set-id or sticky bit": mode & special,
+        "write bit of all users": mode & stat.S_IWOTH,
+        "second name, a hard link": not is_folder and status.st_nlink > 1,
+    }
+    bits = frozenset(name for name, is_set in found.items() if is_set)
+    if is_folder or "read bit" not in bits:
+        return Entry("", bits)
     with place.open("rb") as data:
-        digest = hashlib.file_digest(data, "sha256").hexdigest()
-    return Entry(digest, bool(mode & stat.S_IXUSR), bool(mode & _SPECIAL))
+        return Entry(hashlib.file_digest(data, "sha256").hexdigest(), bits)
 
 
 def _entry_differences(
@@ -256,11 +273,9 @@ def _entry_differences(
     elif here.sha256 is None:
         yield f"{path}: is not a regular file"
     else:
-        if here.special:
-            yield f"{path}: has a set-user-id, set-group-id or sticky bit"
-        if here.executable != expected.executable:
-            yield f"{path}: its execute bit is {'set' if here.executable else 'missing'}"
-        if here.sha256 != expected.sha256:
+        for name in sorted(here.bits ^ expected.bits):
+            yield f"{path}: its {name} is {'set' if name in here.bits else 'missing'}"
+        if here.sha256 and here.sha256 != expected.sha256:
             yield from _line_differences(path, build / path, again / path)
 
 

@@ -78,9 +78,11 @@ WRITE_OUT = "write-out"
 
 ANONYMOUS_TEMPLATES = frozenset({"blank", "rule", "fence-close", "closer", "definition", "filler"})
 """Templates that cannot be recognised: punctuation, copies, filler. A plan with "filler" is never proved."""
-UNSOURCED_HOLES = frozenset({"count", "hashes", "fence", "kind", "info", "link", "when", "why"})
-"""Holes without words of the source: counts, marks, links made of paths, and the halves of a trigger, which
-`trigger_sentences` checks."""
+CLOSING_LINES = (
+    "```", "~~~", "````", "~~~~", "`````", "~~~~~", "-->", "?>", ">", "]]>",
+    "</pre>", "</script>", "</style>", "</textarea>",
+)  # fmt: skip
+"""Lines that close an open block of code or HTML."""
 
 _HOLE = re.compile(r"\{([a-z]+)\}")
 

@@ -37,7 +37,7 @@ from skilljuror.harness.tasks import (
 from skilljuror.layouts.build.build import load_transform
 from skilljuror.layouts.build.given_skills import GivenSkills
 from skilljuror.layouts.build.scopes import flat_page
-from skilljuror.layouts.layouts.without_section import PREFIX, titles_of
+from skilljuror.layouts.controls import PREFIX, titles_of
 from skilljuror.skill.bundles import load_bundle
 from skilljuror.study.plan import freeze, load_study
 from skilljuror.study.task_sources import (

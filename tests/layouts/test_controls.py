@@ -10,7 +10,7 @@ from skilljuror.base.skill import Blob, is_licence
 from skilljuror.base.texts import estimate
 from skilljuror.layouts import TRANSFORMS
 from skilljuror.layouts.build.build import build_source, declared_findings
-from skilljuror.layouts.layouts.placebo_irrelevant import (
+from skilljuror.layouts.controls import (
     ENDS,
     HERDS,
     PLACES,

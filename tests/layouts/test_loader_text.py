@@ -4,9 +4,9 @@ import pytest
 
 from skilljuror.audit.audit import audit
 from skilljuror.audit.comparison.loader_text import loaded_lines
-from skilljuror.base.skill import Blob, Bundle
+from skilljuror.base.skill import Blob, Bundle, Copy
 from skilljuror.skill.bundles import make_bundle
-from tests.support.laid_out import laid_out
+from tests.support.laid_out import laid_out, transform
 
 LAYOUTS = ("origin", "origin-flat", "baseline", "flat-files", "pd", "flat-toc")
 TABLE = "| form | sheets |\n|---|---|\n" + "".join(
@@ -43,6 +43,7 @@ FILES = {
     "scripts/list.sh": "#!/bin/sh\nls forms\n",
     "scripts/print.sh": '#!/bin/sh\n# Prints a form.\nlp "$1"\n',
     "scripts/check.py": "print(1)\n",
+    "references/price.md": "# Price\n\nA form costs $5.\n",
     "references/paper.md": "# Paper\n\nUse thick paper.\n",
 }
 
@@ -65,9 +66,9 @@ def test_a_layout_neither_gains_nor_loses_what_the_loader_does(layout, made):
     assert audit(made["source"], made[layout], layout, "strict").verdict == "pass"
 
 
-def test_scripts_that_a_page_would_change_are_on_disk_in_a_flat_layout_too(made):
+def test_files_that_a_page_would_change_are_on_disk_in_a_flat_layout_too(made):
     assert sorted(made["baseline"].files) == [
-        "forms/SKILL.md", "forms/scripts/list.sh", "forms/scripts/print.sh",
+        "forms/SKILL.md", "forms/references/price.md", "forms/scripts/list.sh", "forms/scripts/print.sh",
     ]  # fmt: skip
 
 
@@ -76,3 +77,9 @@ def test_pd_moves_what_the_loader_leaves_alone(made):
     assert "form 9 of old" not in root
     assert "\n### If a form is printed\n" in root
     assert "- `scripts/print.sh` – a script: Prints a form." in root
+
+
+def test_a_placebo_has_filler_in_place_of_a_page_on_disk(made):
+    page = transform("placebo-irrelevant").plan(made["baseline"], {}).files[1]
+    assert (page.path, len(page.pieces)) == ("forms/references/price.md", 3)
+    assert not any(isinstance(piece, Copy) for piece in page.pieces)

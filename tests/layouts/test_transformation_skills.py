@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 from skilljuror.audit.audit import audit
 from skilljuror.audit.plans.trigger_sentences import (
-    file_texts,
     split_trigger,
     trigger_in,
     trigger_problem,
@@ -18,14 +17,13 @@ from skilljuror.base.files import data_dir
 from skilljuror.base.skill import Blob
 from skilljuror.layouts.build.build import build_source
 from skilljuror.layouts.build.model_build import SKILLS
-from skilljuror.layouts.build.scopes import PROMPT
+from skilljuror.layouts.build.scopes import PROMPT, ScopeAnswer
 from skilljuror.layouts.llm.prompts import load_prompt
-from skilljuror.layouts.llm.rewrite import RewriteAnswer
-from skilljuror.layouts.llm.rewrite_request import PlaceholderFile
-from skilljuror.layouts.llm.scopes import ScopeAnswer
+from skilljuror.layouts.llm.rewrite import PlaceholderFile, RewriteAnswer
 from skilljuror.skill.bundles import load_bundle
 from skilljuror.skill.critical_tokens import critical_tokens
 from skilljuror.skill.generated import MARKER_PHRASES, TEMPLATES, recognise_template
+from skilljuror.skill.units import units_of
 
 FOLDER = data_dir("transforms")
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/SKILL.md"))
@@ -79,7 +77,8 @@ def test_every_reference_has_a_trigger_that_says_no_more_than_it(name):
     for path, row in rows.items():
         halves = trigger_in(row)
         assert halves is not None
-        assert trigger_problem(*halves, file_texts(bundle, f"{name}/{path}")) is None, path
+        texts = [unit.text for unit in units_of(bundle) if unit.file == f"{name}/{path}"]
+        assert trigger_problem(*halves, texts) is None, path
 
 
 @pytest.mark.parametrize("name", NAMES)

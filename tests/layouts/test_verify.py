@@ -85,7 +85,31 @@ CHANGES = {
     ),
     "a script with a set-id bit": (
         lambda build: (build / PD / "scripts/proof.py").chmod(0o4755),
-        f"{PD}/scripts/proof.py: has a set-user-id",
+        f"{PD}/scripts/proof.py: its set-id or sticky bit is set",
+    ),
+    "a page that all users may write": (
+        lambda build: (build / PD / "references/ink.md").chmod(0o666),
+        f"{PD}/references/ink.md: its write bit of all users is set",
+    ),
+    "a page that nobody may read": (
+        lambda build: (build / PD / "references/ink.md").chmod(0o200),
+        f"{PD}/references/ink.md: its read bit is missing",
+    ),
+    "a page with a second name": (
+        lambda build: (build.parent / "other.md").hardlink_to(build / PD / "references/ink.md"),
+        f"{PD}/references/ink.md: its second name, a hard link is set",
+    ),
+    "a folder that all users may write in": (
+        lambda build: (build / PD / "references").chmod(0o777),
+        f"{PD}/references/: its write bit of all users is set",
+    ),
+    "a folder that cannot be opened": (
+        lambda build: (build / PD / "references").chmod(0o200),
+        f"{PD}/references/: its read bit is missing",
+    ),
+    "an empty folder": (
+        lambda build: (build / PD / "empty").mkdir(),
+        f"{PD}/empty/: is not part of the build",
     ),
     "a finding taken out": (_lose_a_finding, "gates.jsonl: line"),
     "the knowledge map taken out": (

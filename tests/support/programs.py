@@ -11,7 +11,7 @@ from skilljuror.audit.gates.findings import gate_result
 from skilljuror.base.build import Finding
 from skilljuror.base.errors import HarnessError
 from skilljuror.harness.local import LocalHarness
-from skilljuror.layouts.layouts.origin import Origin
+from skilljuror.layouts.flattening import Origin
 from tests.support.harness_tasks import shell_agent
 
 

@@ -11,8 +11,8 @@ import pytest
 from skilljuror.audit.plans.render import render
 from skilljuror.base.llm import ModelChoice, ModelClient
 from skilljuror.base.skill import Blob, Bundle
-from skilljuror.layouts.layouts.baseline import Baseline
-from skilljuror.layouts.llm.rewrite_request import page_with_placeholders, placeholder_files
+from skilljuror.layouts.flattening import Baseline
+from skilljuror.layouts.llm.rewrite import page_with_placeholders, placeholder_files
 from skilljuror.skill.bundles import make_bundle
 from skilljuror.skill.markdown import MarkdownIndex
 

@@ -14,10 +14,9 @@ from typing import NamedTuple
 from skilljuror.audit.comparison.code_paths import (
     BundlePaths,
     carried_files,
-    commanded_paths,
     path_literals,
 )
-from skilljuror.base.skill import Bundle, Skill, is_markdown, resource_class
+from skilljuror.base.skill import Bundle, Skill, resource_class
 from skilljuror.skill.generated import own_lines
 from skilljuror.skill.markdown import frontmatter_end, parse_frontmatter, read_text
 from skilljuror.skill.units import cached_by_bundles, units_of
@@ -89,13 +88,11 @@ def is_for_loader(bundle: Bundle, root: str) -> bool:
 @cached_by_bundles
 def kept_on_disk(bundle: Bundle) -> frozenset[str]:
     """Return the files that a flat page leaves on disk: those that the loader runs, and those with loader text,
-    which would change on the page, but for Markdown that no command names."""
-    commanded = {path for _, path in commanded_paths(bundle)}
+    which would change on the page."""
     found = {
         path
         for path, blob in bundle.files.items()
-        if (path in commanded or not is_markdown(path))
-        and resource_class(path, blob) != "data"
+        if resource_class(path, blob) != "data"
         and (text := read_text(blob))
         and loader_lines(text.lines)
     }

@@ -89,9 +89,9 @@ def _same_roots(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
         yield Observation("layout.roots", "", "", message=message)
 
 
-def _text_outside_roots(variant: Bundle) -> Iterator[Observation]:
+def _text_outside_roots(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     """Text files except the roots; data, binaries, licences, empty files and what a loader would change may stay."""
-    roots = {skill.path for skill in variant.skills} | kept_on_disk(variant)
+    roots = {skill.path for skill in variant.skills} | kept_on_disk(parent) | kept_on_disk(variant)
     for path, blob in variant.files.items():
         if path not in roots and blob.data.strip() and resource_class(path, blob) != "data":
             yield Observation("layout.flat", path, path)
@@ -99,12 +99,12 @@ def _text_outside_roots(variant: Bundle) -> Iterator[Observation]:
 
 def _origin_flat(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     yield from _same_roots(parent, variant)
-    yield from _text_outside_roots(variant)
+    yield from _text_outside_roots(parent, variant)
 
 
 def _baseline(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     yield from _one_root(variant)
-    yield from _text_outside_roots(variant)
+    yield from _text_outside_roots(parent, variant)
 
 
 def _one_root(variant: Bundle) -> Iterator[Observation]:
@@ -114,13 +114,14 @@ def _one_root(variant: Bundle) -> Iterator[Observation]:
 
 
 def _flat_files(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
-    """One root; no Markdown next to it that no command names; on it, no file that is of use only on disk."""
+    """One root; next to it no Markdown but what a command names or a loader would change; on it, no file that is of use
+    only on disk."""
     yield from _one_root(variant)
     commanded = {path for _, path in commanded_paths(variant)}
+    announced = {path for path, _, file in _embedded(parent) if file.announced_at is not None}
     for path in _support(variant):
-        if is_markdown(path) and path not in commanded:
+        if is_markdown(path) and path not in commanded | announced | kept_on_disk(variant):
             yield Observation("layout.flat", path, path)
-    announced = (path for path, _, file in _embedded(parent) if file.announced_at is not None)
     known = {*parent.files, *announced}
     for path, page, file in _embedded(variant):
         inlined = is_operational(file, path in commanded)
@@ -158,17 +159,23 @@ def _pd(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     support = list(_support(variant))
     if not support:
         yield Observation("layout.pd-support", "", "")
-    roots, texts = (
-        _roots(variant),
-        [(path, blob.text or "") for path, blob in variant.files.items()],
-    )
+    roots = _roots(variant)
+    texts = [(path, (blob.text or "").casefold()) for path, blob in variant.files.items()]
     carried = {path: file.blob.data for path, _, file in _embedded(parent)}
     known = {*carried.values(), *(blob.data for blob in parent.files.values())}
     for path in support:
         own = path in carried or path in parent.files or variant.files[path].data in known
-        named = any(PurePosixPath(path).name in text for other, text in texts if other != path)
+        name = _named(path)
+        named = any(name.search(text) for other, text in texts if other != path)
         if not (own and (named or is_unread(path.partition("/")[2]))):
             yield from _cue_observations(path, roots, own)
+
+
+def _named(path: str) -> re.Pattern[str]:
+    """Match the name of a file, or a folder that holds it, in a text in lower case."""
+    pure = PurePosixPath(path.partition("/")[2].casefold())
+    folders = (rf"{re.escape(folder.name)}/(?![\w.])" for folder in pure.parents if folder.name)
+    return re.compile("|".join([re.escape(pure.name), *folders]))
 
 
 def _support(variant: Bundle) -> Iterator[str]:

@@ -42,8 +42,8 @@ RULES: dict[str, Rule] = {
     "layout.flat": Rule(
         "high", "a flat layout has a text file next to its SKILL.md",
         "A flat variant offers everything at once; a second file to open is disclosure by steps.",
-        "inline the file below a marker; only data, binaries and licences may stay separate, and in flat-files"
-        " what commands need",
+        "inline the file below a marker; only data, binaries, licences and text that a loader would change may stay"
+        " separate, and in flat-files what commands need",
     ),
     "layout.inlined": Rule(
         "high", "a script, template or other file for commands exists only as text on the page",

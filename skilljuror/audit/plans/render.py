@@ -1,4 +1,4 @@
-"""Render a plan to files, and rebuild the parent's files from the variant and the plan."""
+"""Render a plan to files."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +12,6 @@ from skilljuror.skill.markdown import (
     TextFile,
     markdown_index,
     read_text,
-    text_with_flags,
     write_text,
 )
 
@@ -95,57 +94,6 @@ def copies_of(planned: PlannedFile) -> Iterator[tuple[Copy, int]]:
         if isinstance(piece, Copy):
             yield piece, place
         place += piece.size
-
-
-def restored_lines(
-    planned: PlannedFile, variant_texts: BundleTexts
-) -> Iterator[tuple[str, int, str]]:
-    """Yield the copied lines of a variant's file as in the parent: (source, line, text)."""
-    text = variant_texts.text(planned.path)
-    end = "\r" if text.crlf and not planned.crlf else ""  # all its lines came from a part in CRLF
-    lines = [f"{line}{end}" for line in text.lines]
-    shifted = any(piece.shift for piece, _ in copies_of(planned))
-    headings = (
-        {heading.start for heading in variant_texts.markdown(planned.path).headings}
-        if shifted
-        else set()
-    )
-    for piece, first in copies_of(planned):
-        before = {change.line: change for change in piece.substitutions}
-        for number in range(piece.start, piece.end + 1):
-            place = first + number - piece.start
-            line = lines[place]
-            if piece.shift and place in headings:
-                line = shift_line(line, -piece.shift)
-            change = before.get(number)
-            if change is not None and line == change.after:
-                line = change.before
-            yield piece.source, number, line
-
-
-def accounted_files(plan: Plan) -> set[str]:
-    """Return the parent files whose lines the plan accounts for."""
-    copies = {piece.source for planned in plan.files for piece, _ in copies_of(planned)}
-    return copies | {omitted.source for omitted in plan.omitted} | set(plan.flags)
-
-
-def rebuild(plan: Plan, variant: Mapping[str, Blob]) -> tuple[dict[str, bytes], list[str]]:
-    """Return the parent's text files, made from the variant and the plan alone, and the problems."""
-    variant_texts = BundleTexts(variant)
-    lines_of: dict[str, dict[int, str]] = {path: {} for path in accounted_files(plan)}
-    problems: list[str] = []
-    restored = [line for planned in plan.files for line in restored_lines(planned, variant_texts)]
-    restored += [(omitted.source, omitted.line, omitted.text) for omitted in plan.omitted]
-    for source, line, text in restored:
-        if lines_of[source].setdefault(line, text) != text:
-            problems.append(f"{source!r} line {line} has two different texts")
-    whole: dict[str, bytes] = {}
-    for source, numbered in sorted(lines_of.items()):
-        if sorted(numbered) != list(range(1, len(numbered) + 1)):
-            problems.append(f"{source!r} is not covered line by line")
-        ordered = (numbered[number] for number in sorted(numbered))
-        whole[source] = write_text(text_with_flags(ordered, plan.flags.get(source, ())))
-    return whole, problems
 
 
 _HASHES = re.compile(r"^( {0,3})(#{1,6})")

@@ -6,11 +6,9 @@ cannot mislead: "when" has a word of the file's title or opening, "because" a wo
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from skilljuror.base.skill import Bundle, Generated, Plan
 from skilljuror.skill.critical_tokens import critical_tokens
-from skilljuror.skill.units import units_of
 
 TRIGGER_ROW = "row-trigger"
 MAX_TRIGGER = 200  # maximum characters of a trigger, "when" and "because" included
@@ -92,30 +90,3 @@ def _form_problem(sentence: str) -> str | None:
 def _stems(text: str) -> set[str]:
     words = {word.lower() for word in _WORD.findall(text)} - _EVERYDAY
     return {_ENDING.sub("", _ENDING.sub("", word)) for word in words} - _EVERYDAY
-
-
-def file_texts(bundle: Bundle, path: str) -> list[str]:
-    """Return the texts of a file that an author wrote, in order."""
-    return [unit.text for unit in units_of(bundle) if unit.file == path and not unit.generated]
-
-
-def trigger_rows(plan: Plan) -> Iterator[tuple[str, Generated]]:
-    """Yield (page, row) of every row with a trigger."""
-    for planned in plan.files:
-        for piece in planned.pieces:
-            if isinstance(piece, Generated) and piece.template == TRIGGER_ROW:
-                yield planned.path, piece
-
-
-def trigger_problems(plan: Plan, variant: Bundle) -> Iterator[tuple[str, str]]:
-    """Yield (path in the row, problem) of every invalid trigger."""
-    for page, row in trigger_rows(plan):
-        shown = row.params["path"]
-        same_page = row.params["link"].startswith("#")
-        path = page if same_page else f"{page.rpartition('/')[0]}/{shown}"
-        texts = [*([shown] if same_page else []), *file_texts(variant, path)]
-        problem = trigger_problem(row.params["when"], row.params["why"], texts)
-        if path not in variant.files:
-            problem = "leads to no file"
-        if problem:
-            yield shown, problem

@@ -1,13 +1,23 @@
-"""Verify that a variant on disk says what its parent says: nothing lost, nothing added.
+"""Prove that a variant on disk says what its parent says: rebuild every file of the parent and compare digests.
 
-The plan is a claim. Each check either uses it only to rebuild the parent, byte for byte, or not at all.
+The plan is a claim. Of the code that made the variant the proof shares only the file format: lines, templates, and
+files on a page. Each check claims what no other does:
+
+`rebuild`          the files are those of the plan, to the byte and the execute bit, and give the parent's files
+`_check_omitted`   nothing is left out but blank lines and what only marks a carried file
+`_check_changes`   a changed line differs in paths of prose alone, which lead to something
+`_check_generated` a generated line has no words but the source's
+`_check_reading`   text that moved reads as before
+`_check_code`      a script has its name, and can be run if it could
+`folder_problems`  a command is told the folder that it is run from
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, cached_property, partial
 from html import unescape
+from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
@@ -22,56 +32,252 @@ from skilljuror.audit.comparison.normalised_text import (
     path_suffixes,
     without_upward_steps,
 )
-from skilljuror.audit.plans.block_inventory import (
-    CLOSING_LINES,
-    comparable_lines,
-    distinct_words,
-    embedded_blobs,
-    missing_blocks,
-    take_inventory,
-)
-from skilljuror.audit.plans.render import (
-    BundleTexts,
-    accounted_files,
-    copies_of,
-    rebuild,
-    render,
-    shift_line,
-)
-from skilljuror.audit.plans.trigger_sentences import trigger_problems
 from skilljuror.audit.plans.working_folders import folder_problems
 from skilljuror.base.errors import TransformError
+from skilljuror.base.files import sha256
 from skilljuror.base.skill import (
     Blob,
     Bundle,
+    Copy,
     Generated,
     Plan,
     PlannedFile,
     Substitution,
+    is_markdown,
     is_root_name,
     resource_class,
 )
 from skilljuror.skill.generated import (
+    CLOSING_LINES,
     INFO_WORDS,
     MARKER_PHRASES,
-    UNSOURCED_HOLES,
     embedded_files,
     fill_template,
     is_structural_heading,
-    recognise_template,
 )
-from skilljuror.skill.markdown import MarkdownIndex, TextFile, read_text
+from skilljuror.skill.markdown import (
+    BOM,
+    MarkdownIndex,
+    frontmatter_end,
+    markdown_index,
+    read_text,
+    text_with_flags,
+    write_text,
+)
 from skilljuror.skill.units import units_of
 
+SHOWN = 5  # maximum number of listed problems of one kind; the others are counted
+_UNSOURCED = frozenset({"count", "hashes", "fence", "kind", "info", "link"})
+"""Holes of templates without words of the source: counts, marks, and links made of paths."""
 _TOKEN = re.compile(r"[\w./#%~@+$&!?*-]+")
 """A possible path in a line, without marks around it."""
+_WORD = re.compile(r"\w+")
+_MARKS = re.compile(r"[*_`~\\]|\]\([^()\s]*\)|</?[A-Za-z][^<>]*>|[\[\]]")
+_HASHES = re.compile(r"^( {0,3})(#{1,6})(?!#)")
+_LOCAL_TARGET = re.compile(r'(?<=href|.src)="(?![A-Za-z][A-Za-z0-9+.-]{0,20}:)[^"]*"')
+
+Line = tuple[str, int]
+"""A line of the parent: its file and 1-based number."""
+
+
+def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
+    """Return why the variant does not carry its parent; empty if it does."""
+    problems = _first(_check_rebuilt(plan, parent, variant, control=False))
+    if problems:
+        return tuple(problems)
+    for check in (
+        _check_omitted,
+        _check_changes,
+        _check_generated,
+        _check_reading,
+        _check_code,
+        _check_folders,
+    ):
+        problems += _first(check(plan, parent, variant))
+    return tuple(problems)
+
+
+def verify_control(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
+    """Return why a control is not what its plan says; empty if it is.
+
+    A control omits knowledge on purpose. The proof is that the plan contains the whole difference: variant
+    and plan give the parent.
+    """
+    return tuple(_first(_check_rebuilt(plan, parent, variant, control=True)))
+
+
+def _first(problems: Iterable[str]) -> list[str]:
+    every = list(problems)
+    more = [f"… and {len(every) - SHOWN} more of this kind"] if len(every) > SHOWN else []
+    return every[:SHOWN] + more
+
+
+def _check_rebuilt(plan: Plan, parent: Bundle, variant: Bundle, *, control: bool) -> Iterator[str]:
+    for path in sorted({*(file.path for file in plan.files), *plan.sidecars} ^ {*variant.files}):
+        yield f"{path!r} is {'not planned' if path in variant.files else 'missing'}"
+    for target, path in plan.sidecars.items():
+        if target in variant.files and variant.files[target] != parent.files.get(path):
+            yield f"{target!r} is not a copy of {path!r}"
+    rebuilt, problems = rebuild(plan, variant.files)
+    yield from problems
+    carried = Counter([*rebuilt, *plan.sidecars.values(), *plan.dropped])
+    yield from (
+        f"{path!r} is carried {count} times" for path, count in carried.items() if count > 1
+    )
+    for path in sorted(rebuilt.keys() | parent.files.keys()):
+        blob = parent.files.get(path)
+        if path in rebuilt:
+            if blob is None or sha256(rebuilt[path]) != blob.sha256:
+                yield f"{path!r} cannot be rebuilt byte for byte"
+        elif blob and path in plan.dropped:
+            if blob.data.strip() and not control:
+                yield f"{path!r} was dropped but is not empty"
+        elif path not in plan.sidecars.values():
+            yield f"{path!r} is missing in the variant"
+
+
+def rebuild(plan: Plan, variant: Mapping[str, Blob]) -> tuple[dict[str, bytes], list[str]]:
+    """Return the parent's text files, made from the variant's files and the plan alone, and the problems."""
+    lines: dict[str, dict[int, str]] = {path: {} for path in plan.flags}
+    problems: list[str] = []
+    restored: list[tuple[Line, str]] = [
+        ((omitted.source, omitted.line), omitted.text) for omitted in plan.omitted
+    ]
+    for planned in plan.files:
+        if planned.path in variant:
+            try:
+                texts = restored_lines(planned, variant[planned.path])
+            except (TransformError, UnicodeDecodeError) as error:
+                problems.append(f"{planned.path!r} differs from its plan: {error}")
+                continue
+            places = origins(planned)
+            restored += [(place, text) for place, text in zip(places, texts, strict=True) if place]
+            lines |= {piece.source: {} for piece in copies(planned) if piece.source not in lines}
+    for (source, number), text in restored:
+        numbered = lines.setdefault(source, {})
+        if number in numbered:
+            problems.append(f"{source!r} line {number} stands in the variant twice")
+        numbered[number] = text
+    whole = {}
+    for source, numbered in sorted(lines.items()):
+        ordered = (numbered[number] for number in sorted(numbered))
+        whole[source] = write_text(text_with_flags(ordered, plan.flags.get(source, ())))
+    return whole, problems
+
+
+def copies(planned: PlannedFile) -> Iterator[Copy]:
+    return (piece for piece in planned.pieces if isinstance(piece, Copy))
+
+
+def origins(planned: PlannedFile) -> list[Line | None]:
+    """Where each line of a file was in the parent; None for a generated line."""
+    places: list[Line | None] = []
+    for piece in planned.pieces:
+        if isinstance(piece, Copy):
+            places += [(piece.source, number) for number in range(piece.start, piece.end + 1)]
+        else:
+            places.append(None)
+    return places
+
+
+def restored_lines(planned: PlannedFile, blob: Blob) -> list[str]:
+    """Return the lines of a variant's file as the parent has them. Raises TransformError if bytes, bit or a line
+    are not what the plan says."""
+    end = "\r\n" if planned.crlf else "\n"
+    text = blob.data.removeprefix(BOM if planned.bom else b"").decode()
+    body = text.removesuffix(end) if planned.final_newline else text
+    lines = body.split(end) if planned.pieces and text else []
+    ending = end if planned.final_newline and lines else ""
+    mark = BOM if planned.bom else b""
+    size = sum(piece.size for piece in planned.pieces)
+    same = mark + f"{end.join(lines)}{ending}".encode() == blob.data
+    if not same or len(lines) != size or blob.executable != planned.executable:
+        raise TransformError("it has other bytes, lines or an other execute bit")
+    shifted = any(piece.shift for piece in copies(planned))
+    headings = {one.start for one in markdown_index(tuple(lines)).headings} if shifted else set()
+    place = 0
+    for piece in planned.pieces:
+        if isinstance(piece, Generated):
+            if lines[place] != fill_template(piece.template, piece.params):
+                raise TransformError(f"line {place + 1} is not the generated one")
+            place += 1
+            continue
+        changes = {change.line: change for change in piece.substitutions}
+        for number in range(piece.start, piece.end + 1):
+            if piece.shift and place in headings:
+                lines[place] = _unshifted(lines[place], piece.shift)
+            change = changes.pop(number, None)
+            if change is not None and lines[place] != change.after:
+                raise TransformError(f"line {place + 1} is not {change.after!r}")
+            lines[place] = change.before if change is not None else lines[place]
+            place += 1
+        if changes:
+            raise TransformError(f"line {min(changes)} of {piece.source!r} is not in the piece")
+    return lines
+
+
+def _unshifted(line: str, levels: int) -> str:
+    return _HASHES.sub(lambda match: match[1] + "#" * (len(match[2]) - levels), line)
+
+
+def _check_omitted(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    structure = _structural_lines(parent)
+    for one in plan.omitted:
+        if one.text.strip() and (one.source, one.line) not in structure:
+            yield f"{one.source!r} line {one.line} was omitted: {one.text[:80]!r}"
+
+
+def _structural_lines(parent: Bundle) -> set[Line]:
+    """Lines of the parent's roots without knowledge: frontmatter delimiters, markers, fences of carried files."""
+    structure: set[Line] = set()
+    for skill in parent.skills:
+        markdown = _index(parent, skill.path)
+        lines = {1, markdown.frontmatter_lines} if markdown.frontmatter_lines else set()
+        for heading in markdown.headings:
+            lines |= {heading.start + 1} if is_structural_heading(heading.title) else set()
+        for file in embedded_files(markdown):
+            lines.update(range(file.heading.start + 1, file.heading.end + 1))
+            lines |= {file.start, file.end + 1} if file.fenced else set()
+            lines |= {file.announced_at + 1} if file.announced_at is not None else set()
+        structure |= {(skill.path, line) for line in lines}
+    return structure
+
+
+def _index(bundle: Bundle, path: str) -> MarkdownIndex:
+    text = read_text(bundle.files[path])
+    return markdown_index(text.lines if text else ())
+
+
+def _check_changes(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """Changed lines, and repeated definitions, differ from the parent's in paths and anchors that lead to something."""
+    targets, known = _Targets(variant), _Targets(parent)
+    for page, piece in ((file.path, piece) for file in plan.files for piece in file.pieces):
+        if isinstance(piece, Generated):
+            told = piece.params.get("line", "")
+            alike = known.like(told) if piece.template == "definition" else [told]
+            if not any(_leads(one, told, page, known, targets) for one in alike):
+                yield f"{page!r} has a definition that the parent lacks: {told[:120]!r}"
+            continue
+        for change in piece.substitutions:
+            if changes_code(change, known.index(piece.source)):
+                yield f"{page!r} changes code: {change.after[:120]!r}"
+            elif not _leads(change.before, change.after, page, known, targets):
+                yield f"{page!r} changes more than a path: {change.after[:120]!r}"
+
+
+def _leads(before: str, after: str, page: str, known: "_Targets", targets: "_Targets") -> bool:
+    """Whether a line of a page differs from the parent's in paths alone, which lead to something."""
+    pairs = replaced_paths(before, after)
+    return pairs is not None and all(
+        known.is_path(old) and targets.has(new, page) for old, new in pairs
+    )
 
 
 def replaced_paths(before: str, after: str) -> list[tuple[str, str]] | None:
     """Return the replaced link targets and path tokens of a line; None if anything else differs."""
-    (old, olds), (new, news) = split_link_targets(before), split_link_targets(after)
+    (old, olds), (new, news) = _split_link_targets(before), _split_link_targets(after)
     olds, news = [*olds, *_TOKEN.findall(old)], [*news, *_TOKEN.findall(new)]
-    if pathless_skeleton(old) != pathless_skeleton(new) or len(olds) != len(news):
+    if _TOKEN.sub("x", old) != _TOKEN.sub("x", new) or len(olds) != len(news):
         return None
     return [(path, other) for path, other in zip(olds, news, strict=True) if path != other]
 
@@ -85,13 +291,8 @@ def changes_code(change: Substitution, markdown: MarkdownIndex) -> bool:
     return change.line - 1 not in markdown.link_lines or commands[0] != commands[1]
 
 
-def pathless_skeleton(line: str) -> str:
-    """Replace every word that could be a path."""
-    return _TOKEN.sub("x", line)
-
-
-def split_link_targets(line: str) -> tuple[str, list[str]]:
-    """Return (line without link targets, targets)."""
+def _split_link_targets(line: str) -> tuple[str, list[str]]:
+    """(line without link targets, targets)."""
     parts, targets, place = [], list[str](), 0
     for start, end in link_target_spans(line):
         if start >= place:
@@ -101,190 +302,12 @@ def split_link_targets(line: str) -> tuple[str, list[str]]:
     return "\0".join([*parts, line[place:]]), targets
 
 
-PathMayBecome = Callable[[str, str], bool]
-"""Whether an old path or anchor may have become a new one."""
-
-
-class StructuralLines:
-    """Check generated punctuation in the variants of one parent."""
-
-    def __init__(self, parent: Bundle) -> None:
-        self._parent = parent
-
-    def is_sound(self, piece: Generated, fits: PathMayBecome) -> bool:
-        """Whether a line that closes, opens, marks or defines has no other content."""
-        params = piece.params
-        if piece.template == "closer":
-            return params["line"] in CLOSING_LINES or _is_run(params["line"], "`~")
-        if piece.template in {"fence-open", "fence-close"}:
-            words = set(params.get("info", "").split())
-            return _is_run(params["fence"], "`~") and words <= INFO_WORDS
-        if piece.template == "marker":
-            return _is_run(params["hashes"], "#") and params["kind"] in MARKER_PHRASES
-        return piece.template != "definition" or self._is_copy(params["line"], fits)
-
-    def _is_copy(self, line: str, fits: PathMayBecome) -> bool:
-        for before in self._lines.get(pathless_skeleton(split_link_targets(line)[0]), ()):
-            pairs = replaced_paths(before, line)
-            if pairs is not None and all(fits(old, new) for old, new in pairs):
-                return True
-        return False
-
-    @cached_property
-    def _lines(self) -> Mapping[str, list[str]]:
-        """Lines of the parent, without quote or list marks, by their words without paths."""
-        lines: dict[str, list[str]] = defaultdict(list)
-        texts = filter(None, map(read_text, self._parent.files.values()))
-        for line in dict.fromkeys(line for text in texts for line in text.lines):
-            for spelling in {line.strip(), line[max(0, line.find("[")) :]}:
-                lines[pathless_skeleton(split_link_targets(spelling)[0])].append(spelling)
-        return lines
-
-
-def _is_run(text: str, marks: str) -> bool:
-    return bool(text) and set(text) in [{mark} for mark in marks]
-
-
-SHOWN = 5  # maximum number of listed problems of one kind; the others are counted
-_MARKS = re.compile(r"[*_`~\\]|\]\([^()\s]*\)|</?[A-Za-z][^<>]*>|[\[\]]")
-
-
-def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
-    """Return why the variant does not carry its parent; empty if it does."""
-    problems = [*_check_planned(plan, parent, variant)] or [*_check_accounted(plan, parent)]
-    if problems:
-        return tuple(problems)
-    for check in (
-        _check_rebuilt,
-        _check_coverage,
-        _check_substitutions,
-        _check_generated,
-        _check_triggers,
-        _check_folders,
-        _check_lines,
-        _check_blocks,
-        _check_code,
-    ):
-        found = list(check(plan, parent, variant))
-        problems += found[:SHOWN]
-        if len(found) > SHOWN:
-            problems.append(f"… and {len(found) - SHOWN} more of this kind")
-    return tuple(problems)
-
-
-def verify_control(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
-    """Return why a control is not what its plan says; empty if it is.
-
-    A control omits knowledge on purpose. The proof is that the plan contains the whole difference: variant
-    and plan give the parent.
-    """
-    problems = tuple(_check_planned(plan, parent, variant))
-    return problems or tuple(_check_rebuilt(plan, parent, variant))
-
-
-def _check_planned(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    try:
-        expected = render(plan, parent)
-    except TransformError as error:
-        yield f"the plan does not fit its parent: {error.message}"
-        return
-    for path in sorted(expected.keys() ^ variant.files.keys()):
-        yield f"{path!r} is {'missing' if path in expected else 'not planned'}"
-    for path in sorted(expected.keys() & variant.files.keys()):
-        if expected[path] != variant.files[path]:
-            yield f"{path!r} differs from what the plan renders"
-    for target, path in sorted(plan.sidecars.items()):
-        if variant.files.get(target) != parent.files.get(path):
-            yield f"{target!r} is not a copy of {path!r}"
-
-
-def _check_accounted(plan: Plan, parent: Bundle) -> Iterator[str]:
-    """Every file of the parent is carried, or was dropped because it is empty."""
-    accounted = accounted_files(plan) | set(plan.sidecars.values())
-    for path, blob in sorted(parent.files.items()):
-        if path in plan.dropped and blob.data.strip():
-            yield f"{path!r} was dropped but is not empty"
-        if path not in plan.dropped and path not in accounted:
-            yield f"{path!r} is missing in the variant"
-
-
-def _check_rebuilt(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    try:
-        files, problems = rebuild(plan, variant.files)
-    except TransformError as error:
-        yield f"the parent cannot be rebuilt: {error.message}"
-        return
-    yield from problems
-    for path, data in files.items():
-        if path not in parent.files or parent.files[path].data != data:
-            yield f"{path!r} cannot be rebuilt byte for byte"
-
-
-def _check_coverage(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Every parent line is copied once, or omitted if it is structural."""
-    counts: Counter[tuple[str, int]] = Counter()
-    for piece in (piece for file in plan.files for piece, _ in copies_of(file)):
-        counts.update((piece.source, line) for line in range(piece.start, piece.end + 1))
-    structure = _structural_lines(parent)
-    for omitted in plan.omitted:
-        counts[omitted.source, omitted.line] += 1
-        if omitted.text.strip() and (omitted.source, omitted.line) not in structure:
-            yield f"{omitted.source!r} line {omitted.line} was omitted: {omitted.text[:80]!r}"
-    for (path, line), count in sorted(counts.items()):
-        if count > 1:
-            yield f"{path!r} line {line} occurs {count} times in the variant"
-
-
-def _structural_lines(parent: Bundle) -> set[tuple[str, int]]:
-    """Lines of the parent's roots without knowledge, as (path, 1-based line): frontmatter delimiters, markers
-    and the fences of embedded files."""
-    parent_texts = BundleTexts(parent.files)
-    structure: set[tuple[str, int]] = set()
-    for skill in parent.skills:
-        markdown = parent_texts.markdown(skill.path)
-        lines = {1, markdown.frontmatter_lines} if markdown.frontmatter_lines else set()
-        for heading in markdown.headings:
-            lines |= {heading.start + 1} if is_structural_heading(heading.title) else set()
-        for file in embedded_files(markdown):
-            lines.update(range(file.heading.start + 1, file.heading.end + 1))
-            lines |= {file.start, file.end + 1} if file.fenced else set()
-            lines |= {file.announced_at + 1} if file.announced_at is not None else set()
-        structure |= {(skill.path, line) for line in lines}
-    return structure
-
-
-def _check_substitutions(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Substitutions change only paths and anchors, to existing targets; lines of marks and definitions have no
-    other content."""
-    variant_targets, parent_targets = PathTargets(variant), PathTargets(parent)
-    structural, parent_texts = StructuralLines(parent), BundleTexts(parent.files)
-    for file in plan.files:
-
-        def fits(old: str, new: str, path: str = file.path) -> bool:
-            return parent_targets.is_path(old) and variant_targets.has(new, path)
-
-        for source, change in _changes(file):
-            if changes_code(change, parent_texts.markdown(source)):
-                yield f"{file.path!r} changes code: {change.after[:120]!r}"
-            pairs = replaced_paths(change.before, change.after)
-            if pairs is None or not all(fits(old, new) for old, new in pairs):
-                yield f"{file.path!r} changes more than a path: {change.after[:120]!r}"
-        for piece in file.pieces:
-            if isinstance(piece, Generated) and not structural.is_sound(piece, fits):
-                yield f"{file.path!r} has an invalid {piece.template!r}: {piece.params}"
-
-
-def _changes(file: PlannedFile) -> Iterator[tuple[str, Substitution]]:
-    for piece, _ in copies_of(file):
-        yield from ((piece.source, change) for change in piece.substitutions)
-
-
-class PathTargets:
-    """Possible targets of paths and anchors in a bundle."""
+class _Targets:
+    """What the lines of a bundle can lead to."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._texts = BundleTexts(bundle.files)
+        self.index = cache(partial(_index, bundle))
         self._paths = set(bundle.files)
         self._paths |= {str(up) for path in bundle.files for up in PurePosixPath(path).parents}
 
@@ -292,7 +315,7 @@ class PathTargets:
         """Whether the token names a file, a folder or an anchor, from the page or a skill."""
         path, anchor = _path_and_anchor(token)
         if not path:
-            return anchor in self._texts.markdown(page).anchor_at.values()
+            return anchor in self.index(page).anchor_at.values()
         folders = [dirname(page), *(skill.directory for skill in self._bundle.skills)]
         return any(normpath(join(folder, path)) in self._paths for folder in folders)
 
@@ -312,6 +335,19 @@ class PathTargets:
                 ends.update(path_suffixes(above))
         return ends
 
+    def like(self, line: str) -> list[str]:
+        """Return the lines, without quote or list marks, that have the same words but for paths."""
+        return self._lines.get(_TOKEN.sub("x", _split_link_targets(line)[0]), [])
+
+    @cached_property
+    def _lines(self) -> Mapping[str, list[str]]:
+        lines: dict[str, list[str]] = defaultdict(list)
+        texts = filter(None, map(read_text, self._bundle.files.values()))
+        for line in dict.fromkeys(line for text in texts for line in text.lines):
+            for spelling in {line.strip(), line[max(0, line.find("[")) :]}:
+                lines[_TOKEN.sub("x", _split_link_targets(spelling)[0])].append(spelling)
+        return lines
+
 
 def _path_and_anchor(token: str) -> tuple[str, str]:
     path, _, anchor = unquote(token.rstrip(".,:;!?*_").lstrip("*_")).partition("#")
@@ -319,144 +355,143 @@ def _path_and_anchor(token: str) -> tuple[str, str]:
 
 
 def _check_generated(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    known: set[str] | None = None
-    for file in plan.files:
-        for piece in file.pieces:
-            if not isinstance(piece, Generated):
-                continue
-            known = known if known is not None else _words_known(plan, parent)
-            text = " ".join(
-                value for hole, value in piece.params.items() if hole not in UNSOURCED_HOLES
-            )
-            unknown = distinct_words([text]) - known
+    made = [piece for file in plan.files for piece in file.pieces if isinstance(piece, Generated)]
+    known = _words_known(plan, parent) if made else set[str]()
+    for piece in made:
+        params = piece.params
+        if not _is_sound(piece.template, params):
+            yield f"an invalid {piece.template!r}: {params}"
+        elif piece.template != "closer":
+            values = (value for hole, value in params.items() if hole not in _UNSOURCED)
+            unknown = _words(values) - known
             if unknown:
-                known |= _words_shown(plan, parent)
-                unknown -= known
-            if unknown and piece.template != "closer":
-                yield f"{file.path!r} has words that are not in the source, in {piece.template!r}: {sorted(unknown)}"
+                yield f"words that are not in the source, in {piece.template!r}: {sorted(unknown)}"
 
 
-def _check_triggers(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    for path, problem in trigger_problems(plan, variant):
-        yield f"the trigger of {path!r} {problem}"
+def _is_sound(template: str, params: Mapping[str, str]) -> bool:
+    """Whether a line that closes, opens or marks has no other content, and no line is filler."""
+    if template == "closer":
+        return params["line"] in CLOSING_LINES or _is_run(params["line"], "`~")
+    if template in {"fence-open", "fence-close"}:
+        words = set(params.get("info", "").split())
+        return _is_run(params["fence"], "`~") and words <= INFO_WORDS
+    if template == "marker":
+        return _is_run(params["hashes"], "#") and params["kind"] in MARKER_PHRASES
+    return template != "filler"
 
 
-def _check_folders(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    for path, problem in folder_problems(plan, parent, variant):
-        yield f"{path!r} {problem}"
+def _is_run(text: str, marks: str) -> bool:
+    return bool(text) and set(text) in [{mark} for mark in marks]
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(text.casefold())}
 
 
 def _words_known(plan: Plan, parent: Bundle) -> set[str]:
-    made = [file.path for file in plan.files] + list(plan.sidecars)
-    return distinct_words([*_source_texts(plan, parent), *parent.files, *made, parent.name])
-
-
-def _source_texts(plan: Plan, parent: Bundle) -> list[str]:
+    """Words of the source and its paths, as written, and as a reader sees them where marks stand inside a word."""
     copied = set(plan.sidecars.values())
-    return [
+    texts = [
         blob.text or ""
         for path, blob in parent.files.items()
         if path not in copied or resource_class(path, blob) != "data"
     ]
+    made = [*(file.path for file in plan.files), *plan.sidecars, *parent.files, parent.name]
+    return _words([*texts, *made, *(_MARKS.sub("", unescape(text)) for text in texts)])
 
 
-def _words_shown(plan: Plan, parent: Bundle) -> set[str]:
-    """Words as a reader sees them, if marks or entities are inside a word."""
-    return distinct_words(_MARKS.sub("", unescape(text)) for text in _source_texts(plan, parent))
+def _check_reading(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """Every block of the parent's Markdown renders to the same HTML in the variant, and other text stands alone in a
+    file or in a fence."""
+    alone, blocks = _shown(plan, variant)
+    closers = dict(_closers(plan))
+    omitted = {(one.source, one.line) for one in plan.omitted}
+    for source in dict.fromkeys(piece.source for file in plan.files for piece in copies(file)):
+        text = read_text(parent.files[source])
+        lines = text.lines if text else ()
+        if not lines or not alone.isdisjoint(
+            (source, n + 1, len(lines)) for n in (0, frontmatter_end(lines))
+        ):
+            continue
+        if not is_markdown(source):
+            yield f"{source!r} does not stand alone in a file or a fence"
+            continue
+        for html, start, end in _rendered((*lines, *closers.get(source, ()))):
+            content = source, start + 2, end - 1
+            marks = {(source, number) for number in range(start + 1, end + 1)} <= omitted
+            carried = (source, start + 1) in omitted and (marks or content in alone)
+            if not carried and ((source, start + 1), html) not in blocks:
+                shown = " ".join(html.partition("\0")[2].split())
+                yield f"a block of {source!r} reads differently: {shown[:160]!r}"
 
 
-def _without_substitutions(plan: Plan, variant: Bundle) -> dict[str, TextFile]:
-    variant_texts = BundleTexts(variant.files)
-    texts = {}
+_Part = tuple[str, int, int]
+"""Lines of the parent: file, first and last, 1-based."""
+
+
+def _shown(plan: Plan, variant: Bundle) -> tuple[set[_Part], set[tuple[Line, str]]]:
+    """(what stands alone in a file or a fence, (first line, HTML) of each block)."""
+    alone, blocks = set[_Part](), set[tuple[Line, str]]()
+    for planned in plan.files:
+        if len(planned.pieces) == 1:
+            alone |= {(piece.source, piece.start, piece.end) for piece in copies(planned)}
+        places = origins(planned)
+        markdown = is_markdown(planned.path)
+        lines = restored_lines(planned, variant.files[planned.path]) if markdown else ()
+        for html, start, end in _rendered(tuple(lines)):
+            place = places[start]
+            if place is not None:
+                blocks.add((place, html))
+            elif html.startswith("fence\0"):
+                alone |= _part(places[start + 1 : end - 1])
+    return alone, blocks
+
+
+def _part(places: list[Line | None]) -> set[_Part]:
+    """The places as one part; empty if they are none."""
+    if not places or places[0] is None:
+        return set()
+    (source, first), last = places[0], places[0][1] + len(places) - 1
+    whole = places == [(source, number) for number in range(first, last + 1)]
+    return {(source, first, last)} if whole else set()
+
+
+def _closers(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Files whose last block the variant closes, each with the line that does."""
     for file in plan.files:
-        lines = list(variant_texts.text(file.path).lines)
-        for piece, first in copies_of(file):
-            for change in piece.substitutions:
-                place = first + change.line - piece.start
-                lines[place] = _without_substitution(lines[place], change, piece.shift)
-        texts[file.path] = TextFile(tuple(lines))
-    return texts
+        for piece, closer in pairwise(file.pieces):
+            generated = isinstance(closer, Generated) and closer.template == "closer"
+            if isinstance(piece, Copy) and isinstance(closer, Generated) and generated:
+                yield piece.source, (closer.params["line"],)
 
 
-def _without_substitution(line: str, change: Substitution, shift: int) -> str:
-    if line == change.after:
-        return change.before
-    shifted = shift_line(change.after, shift)
-    return shift_line(change.before, shift) if line == shifted else line
-
-
-def _parent_texts(plan: Plan, parent: Bundle) -> dict[str, TextFile]:
-    sidecars = set(plan.sidecars.values())
-    texts = {
-        path: read_text(blob)
-        for path, blob in parent.files.items()
-        if path not in sidecars and path not in plan.dropped
-    }
-    return {path: text for path, text in texts.items() if text is not None}
-
-
-def _check_lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """No non-blank line of the parent is missing; every additional line is of a known template."""
-    parent_lines: Counter[str] = Counter()
-    for text in _parent_texts(plan, parent).values():
-        parent_lines.update(comparable_lines(text.lines))
-    variant_lines: Counter[str] = Counter()
-    for text in _without_substitutions(plan, variant).values():
-        variant_lines.update(comparable_lines(text.lines))
-    omitted = Counter(comparable_lines(left.text for left in plan.omitted))
-    for line in sorted((parent_lines - variant_lines - omitted).keys()):
-        yield f"a line of the parent is missing: {line[:120]!r}"
-    explained = _explained_lines(plan)
-    for line in sorted((variant_lines - parent_lines).keys() - explained):
-        yield f"a line was added: {line[:120]!r}"
-
-
-def _explained_lines(plan: Plan) -> set[str]:
-    """The generated lines whose text a template explains; definitions are copies."""
-    lines: list[str] = []
-    for piece in (piece for file in plan.files for piece in file.pieces):
-        if isinstance(piece, Generated):
-            line = fill_template(piece.template, piece.params)
-            copy = piece.template == "definition"
-            lines += [line] if copy or recognise_template(line) is not None else []
-    return set(comparable_lines(lines))
-
-
-def _check_blocks(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Every top-level block of the parent renders to the same HTML in the variant."""
-    parent_blocks, variant_blocks = (
-        take_inventory(_parent_texts(plan, parent)),
-        take_inventory(_without_substitutions(plan, variant)),
-    )
-    for block in missing_blocks(parent_blocks, variant_blocks):
-        yield f"a block of the parent reads differently: {block[:160]!r}"
+def _rendered(lines: tuple[str, ...]) -> Iterator[tuple[str, int, int]]:
+    """(HTML, first line, end) of each block, without local link targets, and without blank lines at the end of
+    code, which an unclosed fence adds."""
+    for html, start, end in markdown_index(lines).rendered_blocks:
+        tidy = "</code></pre>".join(part.rstrip() for part in html.split("</code></pre>"))
+        yield _LOCAL_TARGET.sub('=""', tidy), start, end
 
 
 def _check_code(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     """Every code file of the parent is in the variant with the same bytes and execute bit, as a file or as
     the content of a fence with its own path."""
     present: dict[tuple[str, bool], list[str]] = defaultdict(list)
-    for path, blob in _code_files(variant, everything=True, embedded_too=True):
+    for path, blob in _all_files(variant):
         present[blob.sha256, blob.executable].append(path)
-    flat = plan.parent != "source"
-    for path, blob in _code_files(parent, everything=False, embedded_too=flat):
-        candidates = present.get((blob.sha256, blob.executable), ())
-        if not any(_same_tail(path, other) for other in candidates):
+    for path, blob in _all_files(parent) if plan.parent != "source" else parent.files.items():
+        alike = present.get((blob.sha256, blob.executable), ())
+        if resource_class(path, blob) == "code" and not any(_same_tail(path, one) for one in alike):
             yield f"code {path!r} is not in the variant with the same bytes and execute bit"
 
 
-def _code_files(
-    bundle: Bundle, *, everything: bool, embedded_too: bool
-) -> Iterator[tuple[str, Blob]]:
-    blobs = list(bundle.files.items())
-    for path, blob in bundle.files.items():
-        text = read_text(blob) if embedded_too and is_root_name(path) else None
-        if text is not None:
-            folder = str(PurePosixPath(path).parent)
-            blobs += [(f"{folder}/{name}", one) for name, one in embedded_blobs(text).items()]
-    for path, blob in sorted(blobs, key=lambda one: one[0]):
-        if everything or resource_class(path, blob) == "code":
-            yield path, blob
+def _all_files(bundle: Bundle) -> Iterator[tuple[str, Blob]]:
+    """The files on disk, and those in fences of the roots."""
+    yield from bundle.files.items()
+    for path in filter(is_root_name, bundle.files):
+        for file in embedded_files(_index(bundle, path)):
+            if file.fenced:
+                yield f"{PurePosixPath(path).parent}/{file.path}", file.blob
 
 
 def _same_tail(path: str, other: str) -> bool:
@@ -464,3 +499,8 @@ def _same_tail(path: str, other: str) -> bool:
     parts, other_parts = PurePosixPath(path).parts, PurePosixPath(other).parts
     short = min(len(parts), len(other_parts)) - 1
     return short <= 0 or parts[-short:] == other_parts[-short:]
+
+
+def _check_folders(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    for path, problem in folder_problems(plan, parent, variant):
+        yield f"{path!r} {problem}"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from msgspec import structs
 
@@ -56,8 +56,8 @@ from skilljuror.layouts.build.folder import (
 )
 from skilljuror.layouts.build.manifests import plan_to_json, variant_manifest
 from skilljuror.layouts.build.scopes import judged_scopes
+from skilljuror.layouts.controls import PREFIX, WithoutSection
 from skilljuror.layouts.disclosure import nothing_on_demand
-from skilljuror.layouts.layouts.without_section import PREFIX, WithoutSection
 from skilljuror.skill.bundles import load_bundle, make_bundle, source_slug, write_bundle
 
 DEFAULT_VARIANTS = ("origin", "flat-files", "pd")
@@ -106,27 +106,6 @@ class BuiltVariant(NamedTuple):
     same_as: str | None = None  # an earlier variant with the same files, whose gate results count
 
 
-class Engine(Protocol):
-    """Makes the variants of a build."""
-
-    @property
-    def name(self) -> str:
-        """plan, assign or rewrite."""
-        ...
-
-    def make(self, build: "BuildInProgress", transform: Transform) -> None:
-        """Make the variant of a transform. Raises TransformError."""
-        ...
-
-    def options(self) -> dict[str, Any]:
-        """Options for the record, after all variants are made."""
-        ...
-
-    def save(self, folder: Path) -> None:
-        """Write the engine's inputs besides the source into the build."""
-        ...
-
-
 class UsedOptions(dict[str, Any]):
     """Options of transforms that note which are read: only those belong in a record."""
 
@@ -154,7 +133,9 @@ class UsedOptions(dict[str, Any]):
 
 
 class PlanEngine:
-    """Makes every variant by its transform's plan."""
+    """Makes every variant by its transform's plan; the base of engines."""
+
+    name = "plan"
 
     def __init__(self, options: dict[str, Any], name: str = "plan") -> None:
         """`name` is "assign" if a model was asked for the scopes of sections, which are among the options."""
@@ -174,7 +155,7 @@ class PlanEngine:
 
 
 def make_build(
-    bundle: Bundle, staging: Path, engine: Engine, variants: Sequence[str], gates: Sequence[str]
+    bundle: Bundle, staging: Path, engine: PlanEngine, variants: Sequence[str], gates: Sequence[str]
 ) -> BuildRecord:
     """Make a whole build of a loaded source in an empty folder; `verify` repeats it.
 
@@ -265,7 +246,7 @@ class BuildInProgress:
         self.bundles[variant] = load_bundle(folder, self.bundles["source"].name, inspect=False)
         return self.bundles[variant]
 
-    def finish(self, engine: Engine, transforms: tuple[str, ...]) -> BuildRecord:
+    def finish(self, engine: PlanEngine, transforms: tuple[str, ...]) -> BuildRecord:
         """Judge every variant; write the record and all files that it covers."""
         for built in self.variants:
             if built.variant not in self._judged:
@@ -401,7 +382,7 @@ def _prove(plan: Plan, parent: Bundle, variant: Bundle, *, control: bool) -> Non
 def _record(
     build: BuildInProgress,
     results: Sequence[GateResult],
-    engine: Engine,
+    engine: PlanEngine,
     transforms: tuple[str, ...],
 ) -> BuildRecord:
     source = build.bundles["source"]

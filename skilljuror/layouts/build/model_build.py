@@ -25,6 +25,7 @@ from skilljuror.layouts.base import Transform
 from skilljuror.layouts.build.build import (
     DEFAULT_VARIANTS,
     BuildInProgress,
+    PlanEngine,
     UsedOptions,
     build_source,
     make_build,
@@ -164,7 +165,7 @@ def _denied(answer: RubricVerdict) -> Finding:
     )
 
 
-class Writer:
+class Writer(PlanEngine):
     """Makes the variants of one build: `SKILLS` with the model, others by plan."""
 
     name = "rewrite"
@@ -330,9 +331,6 @@ def _sum_if_known(values: Sequence[float | None]) -> float | None:
 
 
 def _check_engine(engine: ModelEngine, target: Path) -> None:
-    modes = get_args(Mode)
-    if engine.mode not in modes:
-        raise UsageError(f"unknown mode {engine.mode!r}; choose one of {', '.join(modes)}")
     if engine.calls.resolve().is_relative_to(target.resolve()):
         raise UsageError(
             f"the call log {str(engine.calls)!r} is inside the build {str(target)!r}, which is replaced"

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from skilljuror.base.files import StudyFolder, read_rows, write_atomic
 from skilljuror.base.texts import RUN, Fingerprints, run_digest, texts_below, tokenize
-from skilljuror.layouts.layouts.placebo_irrelevant import is_filler
+from skilljuror.layouts.controls import is_filler
 from skilljuror.skill.bundles import load_bundle
 
 ProtectedKind = Literal["skill", "layout", "verifier", "solution"]

@@ -28,7 +28,7 @@ def test_a_marked_fence_is_run_and_what_is_replaced_in_it_has_its_own_line():
     assert found == [(2, ("!",), ("ls\ndu $0",)), (4, ("$0",), ())]
 
 
-def test_scripts_that_would_change_and_those_that_the_loader_runs_stay_on_disk():
+def test_files_that_would_change_and_those_that_the_loader_runs_stay_on_disk():
     source = skill(
         "\nForms: !`sh scripts/list.sh`\n\nRun `sh scripts/fill.sh FORM`.\n",
         **{
@@ -39,5 +39,5 @@ def test_scripts_that_would_change_and_those_that_the_loader_runs_stay_on_disk()
             "references/cost.md": "A sheet costs $5.\n",
         },
     )
-    names = {"list.sh", "names.sh", "fill.sh"}
-    assert kept_on_disk(source) == {f"demo/scripts/{name}" for name in names}
+    names = {"scripts/list.sh", "scripts/names.sh", "scripts/fill.sh", "references/cost.md"}
+    assert kept_on_disk(source) == {f"demo/{name}" for name in names}

@@ -72,25 +72,28 @@ def test_each_page_with_a_command_says_from_where_to_run_it():
     assert not list(unresolved_paths(made["source"], made["pd"]))
 
 
-@pytest.mark.parametrize("folder", [None, "logs", "other"])
-def test_a_plan_that_says_it_otherwise_is_refused(folder):
-    plan, parent = _plan()
-    (name,) = (file.path for file in plan.files if file.path.endswith("guide.md"))
+def _forged(plan: Plan, parent: Bundle, page: str, folder: str | None, at: int) -> tuple[str, ...]:
+    """What the proof says if a page names another folder, or none, in front of a piece."""
+    files = []
+    for file in plan.files:
+        pieces = list(file.pieces)
+        if file.path.endswith(page):
+            pieces = [piece for piece in pieces if getattr(piece, "template", "") != "directory"]
+            pieces[at:at] = [Generated("directory", {"path": folder})] if folder else []
+        files.append(structs.replace(file, pieces=tuple(pieces)))
+    other = structs.replace(plan, files=tuple(files))
+    return verify(other, parent, make_bundle("b", render(other, parent)))
 
-    def forged(piece: object) -> list[object]:
-        if not isinstance(piece, Generated) or piece.template != "directory":
-            return [piece]
-        return [Generated("directory", {"path": folder})] if folder else []
 
-    files = tuple(
-        structs.replace(file, pieces=tuple(one for piece in file.pieces for one in forged(piece)))
-        if file.path == name
-        else file
-        for file in plan.files
-    )
-    other = structs.replace(plan, files=files)
-    problems = verify(other, parent, make_bundle("b", render(other, parent)))
-    assert any("does not say to run its commands from 'nets'" in one for one in problems)
+@pytest.mark.parametrize("folder", [None, "logs"])
+def test_a_page_of_commands_without_their_folder_is_refused(folder):
+    (problem,) = _forged(*_plan(), "guide.md", folder, 2)
+    assert problem.endswith("guide.md' does not say to run its commands from 'nets'")
+
+
+def test_a_folder_that_the_source_does_not_name_is_refused():
+    (problem,) = _forged(*_plan(), "plain.md", "references", 0)
+    assert problem.endswith("plain.md' names an unknown working folder: 'references'")
 
 
 def test_a_page_of_one_skill_says_nothing():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.layouts.editing.links import rewrite_links
+from skilljuror.layouts.editing import rewrite_links
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from skilljuror.base.errors import TransformError
 from skilljuror.base.texts import count
 from skilljuror.layouts.build.build import build_source, load_transform
 from skilljuror.layouts.build.scopes import flat_page
-from skilljuror.layouts.layouts.without_section import titles_of
+from skilljuror.layouts.controls import titles_of
 from skilljuror.layouts.verify import verify_build
 from skilljuror.skill.bundles import load_bundle
 from tests.support.places import ROOT

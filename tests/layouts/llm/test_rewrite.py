@@ -10,8 +10,8 @@ from skilljuror.audit.audit import audit
 from skilljuror.base.errors import ModelError, TransformError
 from skilljuror.base.skill import Blob
 from skilljuror.layouts.llm.prompts import load_prompt
-from skilljuror.layouts.llm.rewrite import Rewriter
-from skilljuror.layouts.llm.rewrite_request import (
+from skilljuror.layouts.llm.rewrite import (
+    Rewriter,
     baseline_request,
     disclosure_request,
     placeholder_files,

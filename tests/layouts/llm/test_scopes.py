@@ -6,9 +6,9 @@ import pytest
 
 from skilljuror.base.errors import ModelError
 from skilljuror.base.skill import Blob
+from skilljuror.layouts.build.scopes import ask_scopes
 from skilljuror.layouts.conditions import open_sections
 from skilljuror.layouts.llm.prompts import load_prompt
-from skilljuror.layouts.llm.scopes import ask_scopes
 from skilljuror.layouts.sections import FlatSkill
 from skilljuror.skill.bundles import make_bundle
 from tests.support.loopback import model_server

@@ -1,4 +1,4 @@
-"""flat-toc: flat-files with the rows of pd as a table of contents, to separate their cues from disclosure."""
+"""flat-files, baseline's page without the files that commands need, and flat-toc, its control with the rows of pd."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
@@ -8,12 +8,73 @@ from posixpath import dirname, join, normpath, relpath
 from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
+from skilljuror.audit.comparison.code_paths import commanded_paths
 from skilljuror.audit.plans.render import BundleTexts, copies_of
 from skilljuror.base.skill import Bundle, Copy, Generated, Plan, PlannedFile
 from skilljuror.layouts.conditions import plain
-from skilljuror.layouts.disclosure import flat_skill
-from skilljuror.layouts.editing.page_builder import PageBuilder
-from skilljuror.skill.generated import embedded_files
+from skilljuror.layouts.editing import PageBuilder
+from skilljuror.layouts.flattening import PlanParts, finish_plan
+from skilljuror.layouts.sections import FlatSkill, LineRange, flat_skill, omitted_lines, page_plan
+from skilljuror.skill.generated import TEMPLATES, EmbeddedFile, embedded_files, is_operational
+from skilljuror.skill.markdown import without_blank_edges
+
+
+class FlatFiles:
+    """All prose on one page; scripts, templates and data next to it, byte for byte.
+
+    Prose is Markdown that no command names.
+    """
+
+    variant: ClassVar[str] = "flat-files"
+    parent: ClassVar[str] = "baseline"
+
+    def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
+        flat = flat_skill(parent, self.variant)
+        folder = str(PurePosixPath(flat.path).parent)
+        commanded = {path for _, path in commanded_paths(parent)}
+        extracted = {
+            file: f"{folder}/{file.path}"
+            for file in flat.embedded_files
+            if is_operational(file, f"{folder}/{file.path}" in commanded)
+        }
+        page = PageBuilder(flat.path, flat.texts)
+        for start, end in _kept(flat, [*extracted]):
+            page.gap()
+            page.copy(flat.path, start + 1, end)
+        flags = flat.texts.text(flat.path).flags
+        parts = PlanParts(
+            pages=[page],
+            sidecars={path: path for path in parent.files if path != flat.path},
+            extracted={
+                (flat.path, flat.markdown.anchor_at[file.heading.start]): path
+                for file, path in extracted.items()
+            },
+            flags={flat.path: flags} if flags else {},
+        )
+        parts.files += (_verbatim(flat.path, path, file) for file, path in extracted.items())
+        parts.omitted += omitted_lines(flat, [page.planned(), *parts.files])
+        return finish_plan(self.variant, self.parent, parts, flat.texts)
+
+
+def _kept(flat: FlatSkill, extracted: list[EmbeddedFile]) -> Iterator[LineRange]:
+    """The page's ranges without markers and content of the extracted files, and without a title of shared
+    files that has nothing left below it."""
+    out = {line for file in extracted for line in range(file.heading.start, file.end + 1)}
+    kept = [n for n, line in enumerate(flat.lines) if n not in out and line.strip()]
+    if kept and flat.lines[kept[-1]] == TEMPLATES["shared"]:
+        out.add(kept[-1])
+    start = 0
+    for stop in [*sorted(out), len(flat.lines)]:
+        first, end = without_blank_edges(flat.lines, start, stop)
+        if first < end:
+            yield first, end
+        start = stop + 1
+
+
+def _verbatim(page: str, path: str, file: EmbeddedFile) -> PlannedFile:
+    piece, text = Copy(page, file.start + 1, file.end), file.text
+    return PlannedFile(path, (piece,), file.executable, text.final_newline, text.bom, text.crlf)
+
 
 _HOLES = frozenset({"path", "link", "topics", "cue", "when", "why"})
 """Parameters of rows about text."""
@@ -37,21 +98,10 @@ class FlatToc:
             page.generate(template)
         for row in dict.fromkeys(_Rows(parent, plans[self.parent], plans["pd"]).rows()):
             page.generate(row[0], **dict(row[1]))
-        flags = texts.text(path).flags
-        return Plan(
-            self.variant,
-            self.parent,
-            (page.planned(),),
-            sidecars={one: one for one in parent.files if one != path},
-            flags={path: flags} if flags else {},
-        )
+        return page_plan(flat, (self.variant, self.parent), page.pieces)
 
 
 _Row = tuple[str, tuple[tuple[str, str], ...]]  # template and parameters
-
-
-def _address(row: Generated) -> str:
-    return row.params.get("link") or row.params["path"]
 
 
 class _Rows:
@@ -73,7 +123,15 @@ class _Rows:
     def rows(self) -> Iterator[_Row]:
         """Yield rows in the order of pd's pages, the root first."""
         found = [
-            (piece, normpath(join(dirname(planned.path), unquote(_address(piece)))))
+            (
+                piece,
+                normpath(
+                    join(
+                        dirname(planned.path),
+                        unquote(piece.params.get("link") or piece.params["path"]),
+                    )
+                ),
+            )
             for planned in self._pd.files
             for piece in planned.pieces
             if isinstance(piece, Generated) and piece.template.startswith("row-")

@@ -1,1 +1,0 @@
-"""The layouts: one file each, each emits a Plan."""
