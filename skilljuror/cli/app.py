@@ -85,7 +85,7 @@ def _register(command: Callable[..., Answer | None], texts: dict[str, str]) -> N
 
     @functools.wraps(command)
     def run(json: bool = False, debug: bool = False, **given: Any) -> None:
-        if status := print_answer(lambda: command(**given), json):
+        if status := print_answer(lambda: command(**given), json, given.get("whole")):
             raise typer.Exit(status)
 
     example = texts.pop("example")

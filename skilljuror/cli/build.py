@@ -326,7 +326,7 @@ def _rules(name: str | None) -> Answer:
         {"rule": name, "severity": entry.severity, "what": entry.what}
         for name, entry in sorted(known.items())
     ]
-    return Answer(rows, [records(rows, "rule, severity, what: finding")])
+    return Answer(rows, [records(rows, "rule, severity, what: finding")._replace(cut=False)])
 
 
 def _audit_payload(report: Any) -> dict[str, Any]:

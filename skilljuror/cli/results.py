@@ -38,11 +38,13 @@ Format = Literal["table", "csv", "json", "parquet"]
 def query(
     study: Study, words: list[str] | None = None, form: Format | None = None,
     out: Path | None = None, param: list[str] | None = None, fail_on_rows: bool = False,
+    whole: bool = False, listing: bool = False,
 ) -> Answer | None:  # fmt: skip
     """Answer a named question, or run read-only SQL.
 
-    The answers of several studies are one table, its first column the name of the folder. A table too
-    wide for the terminal is printed as records; set COLUMNS for the width of a pipe. CSV text that a spreadsheet would run as a formula starts with an apostrophe.
+    The answers of several studies are one table, its first column the name of the folder. A table has 20 rows and
+    the columns that fit (COLUMNS, 400 in a pipe); --all, CSV, JSON and Parquet are whole. CSV text that a
+    spreadsheet would run as a formula starts with an apostrophe.
     Without a question, --out DIR gets every table as Parquet, and a data dictionary (dictionary.csv).
     """
     from skilljuror.base.files import StudyFolder, replacement
@@ -53,8 +55,13 @@ def query(
         line = f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}"
         return Answer({"folder": str(out), "rows": counts}, [line])
     if not words:
-        listing = [{"name": one.name, "question": one.question} for one in questions.catalog()]
-        return Answer(listing, [records(listing, "name, question")])
+        every = listing or wants_json()
+        names = [
+            {"name": one.name, "question": one.question}
+            for one in questions.catalog(asked=not every)
+        ]
+        more = [] if every else ["all questions: --list; their columns: docs/measures.md"]
+        return Answer(names, [records(names, "name, question")._replace(cut=False), *more])
     chosen = _form(form, out)
     studies = questions.study_names([study, *map(Path, words[:-1])])
     question = _sql(words[-1])
@@ -79,7 +86,9 @@ def query(
         for remark in _remarks(studies[name], question, answer)
     ]
     if chosen == "table":
-        return Answer(WRITTEN, [Table(result.columns, result.rows)], status, remarks)
+        columns, rows, total = questions.for_people(question, result)
+        table = Table(columns, rows, None, True, total, "--format csv")
+        return Answer(WRITTEN, [table], status, remarks)
     of_json = chosen == "json"
     text = (
         f"{json_text(result.records(), default=str)}\n" if of_json else questions.csv_text(result)
@@ -300,7 +309,7 @@ def _report_several(studies: list[Path], out: Path | None, form: str, paper: boo
 
 def heat(
     study: Study, condition: str | None = None, by: Literal["file", "unit"] = "file",
-    form: Literal["table", "lcov"] = "table", figure: Path | None = None,
+    form: Literal["table", "lcov"] = "table", figure: Path | None = None, whole: bool = False,
 ) -> Answer:  # fmt: skip
     """Show which parts of a Skill its runs were shown and used, by file or unit."""
     from skilljuror.report import heat as reports
@@ -324,4 +333,4 @@ def heat(
         columns = "task, file, start: line, seen, ran, used_low, used_high, runs, at_most, tokens_per_run, remark, text"
     known = "" if coverage.used is None else f", {coverage.used:.1%} used with proof"
     line = f"{coverage.name}: {coverage.seen:.1%} of {len(coverage.units)} units were shown to a run{known}"
-    return Answer(payload, [records(rows, columns), line], 0, remarks)
+    return Answer(payload, [records(rows, columns)._replace(cut=True), line], 0, remarks)

@@ -267,7 +267,9 @@ class LineRelocator:
         written = self.layout.line_as_written(line, page)
         moved = renamed != text or not self._new.isdisjoint(linked_paths(text, page))
         if written is not None and not moved:
-            marks = len(before) - len(before.lstrip("#"))  # its level is set by the shift of the copy
+            marks = len(before) - len(
+                before.lstrip("#")
+            )  # its level is set by the shift of the copy
             return before[:marks] + (written.lstrip("#") if marks else written), "link"
         return renamed, ("link" if renamed == text else "mention")
 

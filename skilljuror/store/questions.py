@@ -6,6 +6,9 @@ The comments at the head of a file are its documentation and its contract:
     -- section: RQ1 … RQ4, overview or lists
     -- grain: one row is …
     -- columns: names of the result's columns, in order
+    -- first: columns that a person needs most, in their order; the others follow   (optional)
+    -- sums: columns whose sum over all rows means something                        (optional)
+    -- place: place in the short list of questions                                  (optional)
     -- params: name=default, …            (optional)
     -- read: how to read the numbers      (optional)
     -- column NAME: what it is            (optional, one line per column)
@@ -59,6 +62,12 @@ class Query(NamedTuple):
     """What one row is."""
     columns: tuple[str, ...]
     """Names of the result's columns, in order."""
+    first: tuple[str, ...]
+    """Columns that a person needs most, in their order."""
+    sums: tuple[str, ...]
+    """Columns whose sum over all rows means something."""
+    place: int
+    """Place in the short list of questions; 0 if it is not there."""
     params: dict[str, str | None]
     """Parameters with their defaults; None is null."""
     choices: dict[str, tuple[str | None, ...]]
@@ -93,6 +102,9 @@ def read_query(path: Path) -> Query:
         section=head["section"],
         grain=head["grain"],
         columns=tuple(_listed(head["columns"])),
+        first=tuple(_listed(head.get("first", ""))),
+        sums=tuple(_listed(head.get("sums", ""))),
+        place=int(head.get("place", 0)),
         params={name: default for name, (default, *_) in params.items()},
         choices={name: values for name, values in params.items() if len(values) > 1},
         read=head.get("read", ""),
@@ -246,9 +258,37 @@ def _queries() -> dict[str, Query]:
     return {path.stem: read_query(path) for path in sorted(FOLDER.glob("*.sql"))}
 
 
-def catalog() -> list[Query]:
-    """Every named question, sorted by name."""
-    return list(_queries().values())
+def catalog(*, asked: bool = False) -> list[Query]:
+    """Every named question, sorted by name; or the few of the short list, in its order."""
+    every = [*_queries().values()]
+    return (
+        sorted((one for one in every if one.place), key=lambda one: one.place) if asked else every
+    )
+
+
+def for_people(
+    question: str, answer: QueryResult
+) -> tuple[list[str], list[list[Any]], dict[str, Any] | None]:
+    """Columns of an answer by importance, rows in this order, and the sums if there is more than a row; a sum
+    over an unknown value is a lower bound, and rows of two judges have none."""
+    named = query(question) if QUESTION_NAME.fullmatch(question) else None
+    by_name = dict(zip(answer.columns, zip(*answer.rows, strict=True), strict=False))
+    first = {name: place for place, name in enumerate(named.first)} if named else {}
+    known = {*named.columns} if named and first else set()
+
+    columns = sorted(
+        answer.columns, key=lambda name: first.get(name, len(first) if name in known else -1)
+    )
+    places = [answer.columns.index(name) for name in columns]
+    rows = [[row[place] for place in places] for row in answer.rows]
+    if named is None or len(rows) < 2 or len({*by_name.get("judge", ())}) > 1:
+        return columns, rows, None
+    sums: dict[str, Any] = {}
+    for name in named.sums:
+        values = [value for value in by_name[name] if value is not None]
+        whole = sum(values)
+        sums[name] = whole if len(values) == len(rows) else f"≥ {round(whole, 2):,}"
+    return columns, rows, sums or None
 
 
 def query(name: str) -> Query:

@@ -4,6 +4,9 @@
 -- columns: skill, version, version_reason, week, judge, first_seen, last_seen, runs, offered, opened, open_rate,
 --   open_reason, offered_after, change, change_low, change_high, change_reason, uptake_low, uptake_high, uptake_reason,
 --   tokens_shown, run_tokens, run_tokens_known, run_usd, run_usd_known, run_reason, price_dates
+-- first: skill, version, runs, last_seen, open_rate, change, tokens_shown, run_usd, first_seen, version_reason
+-- sums: tokens_shown
+-- place: 4
 -- params: since=null, skill=null, judge=null, weekly=false
 -- read: Logs as found; the versions of a planned study are its variants. A version is the text of SKILL.md that a
 --   log shows whole; a change of its description or other files is none. Text that the agent fills in (arguments,
@@ -185,4 +188,4 @@ SELECT
 FROM rated AS r
 LEFT JOIN rated AS b ON NOT CAST($weekly AS BOOLEAN)
     AND b.skill = r.skill AND b.place = r.place - 1 AND b.judge IS NOT DISTINCT FROM r.judge
-ORDER BY r.skill, r.week DESC NULLS LAST, r.place DESC NULLS LAST, r.version_reason, r.judge;
+ORDER BY max(r.last_seen) OVER (PARTITION BY r.skill) DESC NULLS LAST, r.skill, r.week DESC NULLS LAST, r.place DESC NULLS LAST, r.version_reason, r.judge;
