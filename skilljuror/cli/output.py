@@ -55,7 +55,7 @@ MOST_ROWS = 20
 """Rows of a table without --all."""
 FOLDED_WIDTH = 24
 """Columns up to this width are not folded or cut."""
-COLUMN_GAP = "   "
+COLUMN_GAP = "  "
 """Space between two columns of a table."""
 _LEGEND = tomllib.loads((Path(__file__).parent / "legend.toml").read_text(encoding="utf-8"))
 LEGEND: dict[str, str] = _LEGEND["words"]
@@ -278,7 +278,7 @@ def _print_grid(
             """Let the entry point handle a closed pipe."""
             raise BrokenPipeError
 
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for place in sizes:
         right = bool(count) and all(_is_number(row[place]) for row in rows[:count])
         name, justify = Text(columns[place]), "right" if right else "left"
@@ -330,6 +330,8 @@ def _cell(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
+        if 0 < abs(value) < 0.0005:
+            return f"{value:.1g}"
         return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1000 else f"{value:.0f}"
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"

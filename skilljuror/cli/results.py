@@ -1,5 +1,6 @@
 """Commands that read a study's results: query, show, report, heat."""
 
+import os
 import shlex
 import sys
 from collections import defaultdict
@@ -15,12 +16,14 @@ from skilljuror.cli.output import (
     Indented,
     Study,
     Table,
+    command_line,
     headline,
     legend_blocks,
     progress,
     records,
     wants_json,
 )
+from skilljuror.cli.study import usual_log_folders
 from skilljuror.cli.terminal import json_text
 
 if TYPE_CHECKING:
@@ -99,6 +102,79 @@ def query(
         with replacement(out.resolve()) as path:
             path.write_text(text, encoding="utf-8")
     return Answer(WRITTEN, (), status, remarks)
+
+
+def usage(
+    study: Path | None = None,
+    by: Literal["skill", "project", "version", "person", "model"] = "skill", since: str | None = None,
+    rows: Literal["all", "changed", "unknown", "unused"] | None = None, fail_on_rows: bool = False,
+    form: Format | None = None, whole: bool = False,
+) -> Answer | None:  # fmt: skip
+    """Show which Skills your agents were offered, opened and used, at what cost, and what changed.
+
+    Without STUDY it reads what is new in the usual log folders of this machine into
+    ~/.local/share/skilljuror/usage (or under XDG_DATA_HOME); delete that folder to forget it. Nothing leaves
+    the machine. The period before is as long; a change is shown with its 95 % interval.
+    """
+    from skilljuror.base.files import parse_time
+
+    remarks = []
+    if study is None:
+        study, remarks = _own_usage()
+    asked = [f"rows={rows or ('changed' if fail_on_rows else 'all')}"]
+    if since:
+        try:
+            parse_time(since)
+        except ValueError as error:
+            raise UsageError(f"--since {error}", field="since") from error
+        asked.append(f"since={since}")
+    if by == "version" and rows == "unused":
+        raise UsageError("--rows unused does not go with --by version", field="rows")
+    question = "usage_by_version" if by == "version" else "usage"
+    asked += [f"by={by}"] if question == "usage" else []
+    answer = query(study, [question], form, None, asked, fail_on_rows, whole)
+    if answer is None:
+        return None
+    for block in answer.blocks if question == "usage" and asked[0] == "rows=all" else ():
+        if isinstance(block, Table):
+            remarks += _unused(block)
+    return answer._replace(remarks=[*answer.remarks, *remarks])
+
+
+def _own_usage() -> tuple[Path, list[str]]:
+    """Read the user's own logs into their folder; return it, with remarks."""
+    from skilljuror.store.logs import ingest_logs
+    from skilljuror.store.records import MeasureOptions
+
+    folders = usual_log_folders()
+    given = Path(os.environ.get("XDG_DATA_HOME", ""))
+    home = given if given.is_absolute() else Path.home() / ".local" / "share"
+    study = home / "skilljuror" / "usage"
+    with progress() as listener:
+        options = MeasureOptions(projects=True)
+        summary = ingest_logs(study, folders, options=options, jobs=2, progress=listener)
+    remarks = []
+    if summary.new or summary.changed:
+        read = f"{summary.new} new and {summary.changed} changed files of {', '.join(map(str, folders))}"
+        remarks.append(f"read {read} into {study}; delete that folder to forget them")
+    if summary.errors:
+        see = command_line("query", study, "sources", "--param", "status=error")
+        remarks.append(f"{summary.errors} files could not be read: {see}")
+    return study, remarks
+
+
+def _unused(table: Table) -> list[str]:
+    """How many Skills were offered and not opened, and what their listing costs."""
+    names = ("offered", "opened", "unknown", "opened_unlisted", "listing_month_usd")
+    places = [table.columns.index(name) for name in names]
+    found = [[row[place] for place in places] for row in table.rows]
+    costs = [cost for offered, *used, cost in found if offered and not any(used)]
+    if not costs:
+        return []
+    known = [cost for cost in costs if cost is not None]
+    least = "" if len(known) == len(costs) else "at least "
+    listing = f"; listing them costs {least}${sum(known):.2f} a month" if known else ""
+    return [f"{len(costs)} were offered and never opened{listing}: --rows unused"]
 
 
 def _form(form: Format | None, out: Path | None) -> Format:

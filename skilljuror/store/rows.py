@@ -212,7 +212,10 @@ def offered_rows(trajectory: Trajectory) -> tuple[OfferedRow, ...] | None:
     if trajectory.offered is None:
         return None
     key = trajectory.trajectory
-    return tuple(OfferedRow(key, skill.name, skill.bundled) for skill in trajectory.offered)
+    return tuple(
+        OfferedRow(key, skill.name, skill.bundled, skill.listing_bytes)
+        for skill in trajectory.offered
+    )
 
 
 def _preview(asks: list[str], message: str) -> str:

@@ -4,7 +4,6 @@
 -- columns: skill, project, person, offered, opened, unknown, open_rate, unlisted, opened_unlisted, last_opened, run_usd,
 --   run_usd_known, run_usd_reason
 -- first: skill, project, person, offered, opened, open_rate, opened_unlisted, last_opened, run_usd
--- place: 5
 -- params: since=null, skill=null, people=false
 -- read: Names come from paths in logs: projects in folders of the same name are one. A run's dollars are those of
 --   the whole run, for each skill that it opened; do not add them up over skills.

@@ -7,7 +7,7 @@
 -- first: skill, version, runs, last_seen, open_rate, change, tokens_shown, run_usd, first_seen, version_reason
 -- sums: tokens_shown
 -- place: 4
--- params: since=null, skill=null, judge=null, weekly=false
+-- params: since=null, skill=null, judge=null, weekly=false, rows=all|changed|unknown
 -- read: Logs as found; the versions of a planned study are its variants. A version is the text of SKILL.md that a
 --   log shows whole; a change of its description or other files is none. Text that the agent fills in (arguments,
 --   output of commands) makes versions of its own. A run that did not open the skill shows no version: it counts
@@ -188,4 +188,7 @@ SELECT
 FROM rated AS r
 LEFT JOIN rated AS b ON NOT CAST($weekly AS BOOLEAN)
     AND b.skill = r.skill AND b.place = r.place - 1 AND b.judge IS NOT DISTINCT FROM r.judge
+WHERE CASE CAST($rows AS VARCHAR)
+    WHEN 'changed' THEN change_low > 0 OR change_high < 0 WHEN 'unknown' THEN change IS NULL ELSE true
+END
 ORDER BY max(r.last_seen) OVER (PARTITION BY r.skill) DESC NULLS LAST, r.skill, r.week DESC NULLS LAST, r.place DESC NULLS LAST, r.version_reason, r.judge;
