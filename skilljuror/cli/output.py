@@ -83,6 +83,15 @@ class Table(NamedTuple):
     rest: str = ""
     """Where the rest is, besides --all; default: --json."""
 
+    def without_zeros(self) -> "Table":
+        """Without the columns that have no other value."""
+        rows = [*self.rows]
+        places = [n for n in range(len(self.columns)) if any(row[n] for row in rows)]
+        return self._replace(
+            columns=[self.columns[n] for n in places],
+            rows=[[row[n] for n in places] for row in rows],
+        )
+
 
 class Indented(NamedTuple):
     """Text with one indent for the first line and one for the rest, wrapped on a terminal."""
@@ -290,7 +299,7 @@ def _print_grid(
                 for place, size in sizes.items()
             )
         )
-    width = sum(sizes.values()) + len(COLUMN_GAP) * len(sizes)
+    width = sum(sizes.values()) + len(COLUMN_GAP) * max(len(sizes) - 1, 0)
     Piped(width=width, highlight=False, color_system=None).print(grid)
 
 

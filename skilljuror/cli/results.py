@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -116,42 +117,39 @@ def usage(
     ~/.local/share/skilljuror/usage (or under XDG_DATA_HOME); delete that folder to forget it. Nothing leaves
     the machine. The period before is as long; a change is shown with its 95 % interval.
     """
-    from skilljuror.base.files import parse_time
-
-    remarks = []
+    remarks: list[str] = []
     if study is None:
-        study, remarks = _own_usage()
-    asked = [f"rows={rows or ('changed' if fail_on_rows else 'all')}"]
-    if since:
-        try:
-            parse_time(since)
-        except ValueError as error:
-            raise UsageError(f"--since {error}", field="since") from error
-        asked.append(f"since={since}")
-    if by == "version" and rows == "unused":
-        raise UsageError("--rows unused does not go with --by version", field="rows")
+        study, remarks = _own_usage(quiet=fail_on_rows)
+    chosen = rows or ("changed" if fail_on_rows else "all")
     question = "usage_by_version" if by == "version" else "usage"
-    asked += [f"by={by}"] if question == "usage" else []
+    given = {"rows": chosen, "since": since, "by": None if by == "version" else by}
+    asked = [f"{name}={value}" for name, value in given.items() if value is not None]
     answer = query(study, [question], form, None, asked, fail_on_rows, whole)
     if answer is None:
         return None
-    for block in answer.blocks if question == "usage" and asked[0] == "rows=all" else ():
-        if isinstance(block, Table):
-            remarks += _unused(block)
-    return answer._replace(remarks=[*answer.remarks, *remarks])
+    table = next(iter(answer.blocks), None)
+    if not isinstance(table, Table):
+        return answer._replace(remarks=[*answer.remarks, *remarks])
+    if not table.rows and chosen != "all":
+        return Answer(WRITTEN, [] if fail_on_rows else [f"no row is {chosen}"], 0, remarks)
+    if chosen == "all" and question == "usage":
+        remarks += _unused(table)
+    elif chosen == "unused":  # columns of zeros alone say nothing more
+        table = table.without_zeros()
+    return answer._replace(blocks=[table], remarks=[*answer.remarks, *remarks])
 
 
-def _own_usage() -> tuple[Path, list[str]]:
+def _own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
     """Read the user's own logs into their folder; return it, with remarks."""
+    from skilljuror.base.workers import silent
     from skilljuror.store.logs import ingest_logs
     from skilljuror.store.records import MeasureOptions
 
     folders = usual_log_folders()
     given = Path(os.environ.get("XDG_DATA_HOME", ""))
     home = given if given.is_absolute() else Path.home() / ".local" / "share"
-    study = home / "skilljuror" / "usage"
-    with progress() as listener:
-        options = MeasureOptions(projects=True)
+    study, options = home / "skilljuror" / "usage", MeasureOptions(projects=True)
+    with nullcontext(silent) if quiet else progress() as listener:
         summary = ingest_logs(study, folders, options=options, jobs=2, progress=listener)
     remarks = []
     if summary.new or summary.changed:
@@ -160,7 +158,7 @@ def _own_usage() -> tuple[Path, list[str]]:
     if summary.errors:
         see = command_line("query", study, "sources", "--param", "status=error")
         remarks.append(f"{summary.errors} files could not be read: {see}")
-    return study, remarks
+    return study, [] if quiet else remarks
 
 
 def _unused(table: Table) -> list[str]:

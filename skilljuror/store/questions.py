@@ -287,7 +287,8 @@ def for_people(
     for name in named.sums:
         values = [value for value in by_name[name] if value is not None]
         whole = sum(values)
-        sums[name] = whole if len(values) == len(rows) else f"≥ {round(whole, 2):,}"
+        least = f"≥ {round(whole, 2):,}" if whole else None
+        sums[name] = whole if len(values) == len(rows) else least
     return columns, rows, sums or None
 
 

@@ -1,4 +1,4 @@
--- question: Week by week: which skills were offered, opened and used, and how much did they cost?
+-- question: Which skills were offered, opened and used, week by week?
 -- section: RQ3
 -- grain: one row is one skill, week and judge
 -- columns: skill, week, judge, offered, opened, unknown, open_rate, unlisted, opened_unlisted, uptake_low,

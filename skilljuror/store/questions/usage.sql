@@ -1,4 +1,4 @@
--- question: Which skills were offered, opened and used, at what cost, and more or less than in the period before?
+-- question: Which skills were offered, opened and used, and what changed?
 -- section: RQ3
 -- grain: one row is one skill, and project, person or model if asked for, in either period
 -- columns: skill, project, person, model, offered, opened, unknown, open_rate, offered_before, opened_before,
@@ -15,7 +15,7 @@
 -- empty: No run has a time, or none was offered a skill or touched one in these periods.
 -- column project: name of the run's working folder, with `by=project`; null if unknown, as person and model
 -- column offered: runs of the last `days` days before `until` (default: the day of the latest run that is not dated
---   in the future) that were offered it, by their log or variant; `since` is another way to say `days`
+--   in the future) that were offered it, by their log or variant; with `since` the days from then until today
 -- column opened: of these, runs that activated, read, ran or imported any of its resources
 -- column unknown: of these, runs in which only a tool that skilljuror does not know may have opened it; they are in no
 --   rate, and `opened` is null if all are
@@ -34,15 +34,20 @@
 -- column listing_month_usd: estimated dollars of its entry in the list of skills in 30 days at the rate of this period,
 --   over the runs where they are known
 -- column listing_usd_unknown: other runs that were offered it
-WITH ends AS (
+WITH latest AS (
+    SELECT coalesce(
+        CAST($until AS DATE),
+        if(CAST($since AS VARCHAR) IS NULL, NULL, CAST(make_timestamp(epoch_us(now())) AS DATE)),  -- UTC
+        max(CAST(started_at AS DATE)) FILTER (WHERE started_at <= make_timestamp(epoch_us(now())))
+    ) AS last FROM trajectories
+),
+ends AS (
     SELECT
         last,
-        greatest(coalesce(date_diff('day', CAST(CAST($since AS TIMESTAMP) AS DATE), last) + 1, CAST($days AS INTEGER)), 1)
-            AS days
-    FROM (SELECT coalesce(
-        CAST($until AS DATE),
-        max(CAST(started_at AS DATE)) FILTER (WHERE started_at <= make_timestamp(epoch_us(now())))  -- UTC
-    ) AS last FROM trajectories)
+        greatest(1, coalesce(
+            floor(epoch(last + INTERVAL 1 DAY - CAST($since AS TIMESTAMP)) / 86400), CAST($days AS INTEGER)
+        ))::INTEGER AS days
+    FROM latest
 ),
 periods AS (
     SELECT

@@ -1,4 +1,4 @@
--- question: Which version of a skill did runs see, how often was each opened and used, and what did those runs cost?
+-- question: Which version of a skill did runs see, and at what cost?
 -- section: RQ3
 -- grain: one row is one skill, version (or reason why it is unknown), week if asked for, and judge
 -- columns: skill, version, version_reason, week, judge, first_seen, last_seen, runs, offered, opened, open_rate,

@@ -37,7 +37,10 @@ GUIDE = "# Guide\n\nRun it:\n\n```bash\npython scripts/load_nets.py --guide\n```
 
 
 def _union() -> Bundle:
-    files = {"nets/references/guide.md": GUIDE, "nets/references/plain.md": "# Plain\n\nNothing runs.\n"}
+    files = {
+        "nets/references/guide.md": GUIDE,
+        "nets/references/plain.md": "# Plain\n\nNothing runs.\n",
+    }
     for name in ("nets", "logs"):
         files[f"{name}/SKILL.md"] = SKILL.format(name, FILLER)
         files[f"{name}/scripts/load_{name}.py"] = "print(1)\n"
