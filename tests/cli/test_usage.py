@@ -122,3 +122,10 @@ def test_a_machine_without_logs_and_a_wrong_date_are_refused(tmp_path, home):
     assert "skilljuror: since 'soon' is not a date" in wrong.stderr
     (tmp_path / "empty").mkdir()
     assert "no usual log folder" in complaint(ask(tmp_path / "empty", "usage"))
+
+
+def test_the_table_of_the_readme_is_that_of_the_command(tmp_path):
+    assert call("ingest", GOLDENS, "--study", "gold", cwd=tmp_path).returncode == 0
+    done = ask(tmp_path, "usage", "gold", "--since", "2026-02-01")
+    shown = [line.rstrip() for line in done.stdout.splitlines() if " = " not in line]
+    assert "\n".join(shown) in (ROOT / "README.md").read_text(encoding="utf-8")
