@@ -55,7 +55,7 @@ app = typer.Typer(
     cls=_Panels,
     name="skilljuror",
     help="Find out how the organisation of an Agent Skill changes what agents do.",
-    epilog="Start: skilljuror demo   Your own logs: skilljuror ingest --study out/mine"
+    epilog="Start: skilljuror demo   Your own logs: skilljuror usage"
     f"\n\nExit status: {EXIT_STATUS}",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "color": False},

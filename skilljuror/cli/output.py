@@ -83,15 +83,6 @@ class Table(NamedTuple):
     rest: str = ""
     """Where the rest is, besides --all; default: --json."""
 
-    def without_zeros(self) -> "Table":
-        """Without the columns that have no other value."""
-        rows = [*self.rows]
-        places = [n for n in range(len(self.columns)) if any(row[n] for row in rows)]
-        return self._replace(
-            columns=[self.columns[n] for n in places],
-            rows=[[row[n] for n in places] for row in rows],
-        )
-
 
 class Indented(NamedTuple):
     """Text with one indent for the first line and one for the rest, wrapped on a terminal."""
@@ -348,7 +339,7 @@ def _cell(value: Any) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text == "–" or text.replace(".", "", 1).replace("-", "", 1).isdigit()
+    return text == "–" or text.removeprefix("≥ ").replace(".", "", 1).replace("-", "", 1).isdigit()
 
 
 @contextmanager

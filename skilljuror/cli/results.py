@@ -135,7 +135,9 @@ def usage(
     if chosen == "all" and question == "usage":
         remarks += _unused(table)
     elif chosen == "unused":  # columns of zeros alone say nothing more
-        table = table.without_zeros()
+        cells = [*map(list, zip(table.columns, *table.rows, strict=True))]
+        columns, *found = zip(*(column for column in cells if any(column[1:])), strict=True)
+        table = table._replace(columns=columns, rows=found)
     return answer._replace(blocks=[table], remarks=[*answer.remarks, *remarks])
 
 
@@ -169,8 +171,8 @@ def _unused(table: Table) -> list[str]:
     costs = [cost for offered, *used, cost in found if offered and not any(used)]
     if not costs:
         return []
-    known = [cost for cost in costs if cost is not None]
-    least = "" if len(known) == len(costs) else "at least "
+    known = [float(str(cost).removeprefix("≥ ")) for cost in costs if cost is not None]
+    least = "" if all(isinstance(cost, float) for cost in costs) else "at least "
     listing = f"; listing them costs {least}${sum(known):.2f} a month" if known else ""
     return [f"{len(costs)} were offered and never opened{listing}: --rows unused"]
 

@@ -260,36 +260,35 @@ def _queries() -> dict[str, Query]:
 
 def catalog(*, asked: bool = False) -> list[Query]:
     """Every named question, sorted by name; or the few of the short list, in its order."""
-    every = [*_queries().values()]
-    return (
-        sorted((one for one in every if one.place), key=lambda one: one.place) if asked else every
-    )
+    every = sorted(_queries().values(), key=lambda one: one.place if asked else 0)
+    return [one for one in every if one.place or not asked]
 
 
-def for_people(
-    question: str, answer: QueryResult
-) -> tuple[list[str], list[list[Any]], dict[str, Any] | None]:
-    """Columns of an answer by importance, rows in this order, and the sums if there is more than a row; a sum
-    over an unknown value is a lower bound, and rows of two judges have none."""
+def for_people(question: str, answer: QueryResult) -> tuple[Any, ...]:
+    """Columns of an answer by importance, rows in this order, and the sums if there is more than a row; rows of two
+    judges have none. A number over some of its runs (`…_unknown`) is a lower bound, as is the sum of such."""
     named = query(question) if QUESTION_NAME.fullmatch(question) else None
-    by_name = dict(zip(answer.columns, zip(*answer.rows, strict=True), strict=False))
-    first = {name: place for place, name in enumerate(named.first)} if named else {}
-    known = {*named.columns} if named and first else set()
-
+    named_columns = [*dict.fromkeys((*named.first, *named.columns))] if named else []
     columns = sorted(
-        answer.columns, key=lambda name: first.get(name, len(first) if name in known else -1)
+        answer.columns, key=lambda name: named_columns.index(name) if name in named_columns else -1
     )
-    places = [answer.columns.index(name) for name in columns]
-    rows = [[row[place] for place in places] for row in answer.rows]
-    if named is None or len(rows) < 2 or len({*by_name.get("judge", ())}) > 1:
+    records = answer.records()
+    rows = [[at_least(row, name) for name in columns] for row in records]
+    if named is None or len(rows) < 2 or len({row.get("judge") for row in records}) > 1:
         return columns, rows, None
-    sums: dict[str, Any] = {}
+    total = {}
     for name in named.sums:
-        values = [value for value in by_name[name] if value is not None]
-        whole = sum(values)
-        least = f"≥ {round(whole, 2):,}" if whole else None
-        sums[name] = whole if len(values) == len(rows) else least
-    return columns, rows, sums or None
+        unknown = sum((row[name] is None) + (row.get(f"{name}_unknown") or 0) for row in records)
+        known = sum(row[name] or 0 for row in records)
+        total[name] = at_least({name: known, f"{name}_unknown": unknown}, name)
+    return columns, rows, total or None
+
+
+def at_least(row: dict[str, Any], name: str) -> Any:
+    """A value; as a lower bound if the row has runs whose part in it is unknown."""
+    if row[name] is None or not row.get(f"{name}_unknown"):
+        return row[name]
+    return f"≥ {row[name]:.3g}" if row[name] else None
 
 
 def query(name: str) -> Query:

@@ -3,7 +3,7 @@
 -- grain: one row is one skill, and project, person or model if asked for, in either period
 -- columns: skill, project, person, model, offered, opened, unknown, open_rate, offered_before, opened_before,
 --   unknown_before, open_rate_before, change, change_low, change_high, opened_unlisted, opened_unlisted_before, uses,
---   failed, tokens_shown, tokens_shown_before, usd, usd_unknown, listing_month_usd, listing_usd_unknown
+--   failed, tokens_shown, tokens_shown_before, usd, usd_unknown, listing_month_usd, listing_month_usd_unknown
 -- first: skill, project, person, model, offered, opened, uses, failed, tokens_shown, usd, change, change_low,
 --   change_high, listing_month_usd, opened_unlisted, open_rate
 -- sums: uses, failed, tokens_shown, usd, listing_month_usd
@@ -33,7 +33,7 @@
 --   the log, or unknown what a compaction kept
 -- column listing_month_usd: estimated dollars of its entry in the list of skills in 30 days at the rate of this period,
 --   over the runs where they are known
--- column listing_usd_unknown: other runs that were offered it
+-- column listing_month_usd_unknown: other runs that were offered it
 WITH latest AS (
     SELECT coalesce(
         CAST($until AS DATE),
@@ -134,7 +134,7 @@ rated AS (
         CAST(round(coalesce(bytes, 0) / 4) AS BIGINT) AS tokens_shown,  -- likewise
         CAST(round(coalesce(bytes_before, 0) / 4) AS BIGINT) AS tokens_shown_before,  -- likewise
         if(shown = 0, 0, usd) AS usd, shown - text_known AS usd_unknown,
-        listing_usd * 30 / days AS listing_month_usd, offered - listing_known AS listing_usd_unknown,
+        listing_usd * 30 / days AS listing_month_usd, offered - listing_known AS listing_month_usd_unknown,
         s.opened + opened_unlisted AS place
     FROM (SELECT *, offered - unknown AS known, offered_before - unknown_before AS known_before FROM sums) AS s
 )
