@@ -15,6 +15,11 @@ from tests.support.places import GOLDENS, ROOT
 LOG = GOLDENS / "claude-session" / "skill-call" / "raw.jsonl"
 CODEX = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
 PAGE = ROOT / "docs" / "read-your-logs.md"
+COLUMNS = (
+    "skill,project,person,model,offered,opened,unknown,open_rate,offered_before,opened_before,unknown_before,"
+    "open_rate_before,change,change_low,change_high,opened_unlisted,opened_unlisted_before,uses,failed,"
+    "tokens_shown,tokens_shown_before,usd,usd_unknown,listing_month_usd,listing_month_usd_unknown"
+)
 TODAY = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
 
 
@@ -97,6 +102,7 @@ def test_rows_are_the_same_numbers_in_each_format(home):
     assert [row["skill"] for row in csv.DictReader(io.StringIO(plain))] == [
         row["skill"] for row in rows
     ]
+    assert plain.splitlines()[0] == COLUMNS
     tides = rows[0]
     assert (tides["skill"], tides["offered"], tides["opened"]) == ("tide-table", 3, 3)
     assert tides["usd"] > 0

@@ -13,17 +13,20 @@
 --   A skill with few offers has a wide one. Dollars are estimates at the list price: text that was shown, and the
 --   entry in the list of skills, are sent again with each later request of the run, cached or not as its input was.
 -- empty: No run has a time, or none was offered a skill or touched one in these periods.
+-- column skill: its name; of a plugin's, with the plugin
 -- column project: name of the run's working folder, with `by=project`; null if unknown, as person and model
 -- column offered: runs of the last `days` days before `until` (default: the day of the latest run that is not dated
 --   in the future) that were offered it, by their log or variant; with `since` the days from then until today
 -- column opened: of these, runs that activated, read, ran or imported any of its resources
 -- column unknown: of these, runs in which only a tool that skilljuror does not know may have opened it; they are in no
 --   rate, and `opened` is null if all are
--- column offered_before: the same in as many days before
+-- column open_rate: opened / (offered - unknown)
+-- column offered_before: the same in as many days before, as all `…_before`
 -- column change: open_rate - open_rate_before, a fraction; null unless it was offered in both periods
 -- column change_low: lower end of Newcombe's 95 % interval of the change. `rows=changed` gives the rows whose interval
 --   excludes zero, `rows=unknown` those without one,
 --   `rows=unused` those that were offered and not opened
+-- column change_high: upper end
 -- column opened_unlisted: runs that opened it although their log does not list it as offered
 -- column uses: resource events except authoring and mentions
 -- column failed: uses that failed
