@@ -404,9 +404,9 @@ def heat(
     payload = {
         "name": coverage.name, "units_seen": coverage.seen, "units_used": coverage.used, "rows": rows,
     }  # fmt: skip
-    columns = "task, file, units, seen, used, ran, runs, mean_share, tokens_per_run"
+    columns = "file, mean_share, seen, used, units, tokens_per_run, ran, runs, task"
     if by == "unit":
-        columns = "task, file, start: line, seen, ran, used_low, used_high, runs, at_most, tokens_per_run, remark, text"
+        columns = "file, start: line, seen, used_low, used_high, tokens_per_run, text, ran, runs, at_most, remark, task"
     known = "" if coverage.used is None else f", {coverage.used:.1%} used with proof"
     line = f"{coverage.name}: {coverage.seen:.1%} of {len(coverage.units)} units were shown to a run{known}"
     return Answer(payload, [records(rows, columns)._replace(cut=True), line], 0, remarks)
