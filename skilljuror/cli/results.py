@@ -35,6 +35,11 @@ SHORT = 200
 """Most characters of a text of a log without --full."""
 VERIFIER_LINES = 20
 """Last lines of the verifier's output shown without --full."""
+CHANGED = (
+    "skill", "version", "project", "person", "model", "change", "change_low", "change_high", "offered", "opened",
+    "offered_before", "opened_before",
+)  # fmt: skip
+"""First columns of rows that changed."""
 Format = Literal["table", "csv", "json", "parquet"]
 """Output formats of `query`."""
 
@@ -134,9 +139,12 @@ def usage(
         return Answer(WRITTEN, [] if fail_on_rows else [f"no row is {chosen}"], 0, remarks)
     if chosen == "all" and question == "usage":
         remarks += _unused(table)
-    elif chosen == "unused":  # columns of zeros alone say nothing more
-        cells = [*map(list, zip(table.columns, *table.rows, strict=True))]
-        columns, *found = zip(*(column for column in cells if any(column[1:])), strict=True)
+    elif chosen in {"changed", "unused"} and table.rows:
+        cells = [*zip(table.columns, *table.rows, strict=True)]
+        cells.sort(key=lambda cell: CHANGED.index(cell[0]) if cell[0] in CHANGED else len(CHANGED))
+        if chosen == "unused":  # columns of zeros alone say nothing more
+            cells = [cell for cell in cells if any(cell[1:])]
+        columns, *found = zip(*cells, strict=True)
         table = table._replace(columns=columns, rows=found)
     return answer._replace(blocks=[table], remarks=[*answer.remarks, *remarks])
 

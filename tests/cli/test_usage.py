@@ -70,9 +70,10 @@ def test_the_alert_of_the_docs_fires_in_the_week_of_a_real_drop_alone(home):
     assert [done.returncode for done in found] == [0, 0, 1], [done.stderr for done in found]
     assert [done.stdout for done in found[:2]] == ["", ""]  # cron sends no mail
     assert [done.stderr for done in found[:2]] == ["", ""]
-    assert [line.split()[:3] for line in found[2].stdout.splitlines()[2:3]] == [
-        ["tide-table", "12", "1"]
-    ]
+    head, _, row = found[2].stdout.splitlines()[:3]
+    assert head.split()[:6] == ["skill", "change", "change_low", "change_high", "offered", "opened"]
+    assert row.split()[:2] == ["tide-table", "-0.833"]
+    assert row.split()[4:6] == ["12", "1"]
     assert "sea:buoys" not in found[2].stdout
     unknown = ask(home, "usage", "--rows", "unknown", "--fail-on-rows")
     assert unknown.returncode == 1  # 28 days: no period before
