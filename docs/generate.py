@@ -14,7 +14,7 @@ from skilljuror.cli.app import app
 from skilljuror.measures.metrics import definitions
 from skilljuror.report.computed import COMPUTED, data
 from skilljuror.store.connect import describe
-from skilljuror.store.questions import catalog
+from skilljuror.store.questions import catalog, query
 
 FOLDER = Path(__file__).parent
 
@@ -59,6 +59,15 @@ def measures_page() -> str:
     )
     parts.append("| name | question | one row is |\n|---|---|---|")
     parts += [f"| `{entry.name}` | {entry.question} | {entry.grain} |" for entry in catalog()]
+    for name in ("usage", "usage_by_version"):
+        entry = query(name)
+        parts.append(
+            f"\n### Columns of {name}\n\n{entry.question} {entry.grain.capitalize()}. {entry.read}"
+            " `skilljuror usage --json` and `--format csv` have these columns, in this order; a null, or an"
+            " empty field, is unknown. A table shows an amount with unknown parts (`…_unknown`) as `≥`."
+            "\n\n| column | meaning |\n|---|---|"
+        )
+        parts += [f"| `{one}` | {entry.definitions.get(one, '')} |" for one in entry.columns]
     return "\n".join(parts) + "\n"
 
 

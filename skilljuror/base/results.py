@@ -333,6 +333,7 @@ class OfferedRow(Struct, frozen=True, gc=False):
     trajectory: str
     skill: str
     bundled: bool
+    listing_bytes: int | None = None
 
 
 class UnloggedTrial(Struct, frozen=True, gc=False):

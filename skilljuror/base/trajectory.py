@@ -166,6 +166,8 @@ class OfferedSkill(Struct, frozen=True, gc=False):
     path: str | None = None
     bundled: bool = False
     """True for a skill that belongs to the agent itself, not to the task."""
+    listing_bytes: int | None = None
+    """Bytes of its entry in the listing, where the log shows that."""
 
 
 class AgentTraits(Struct, frozen=True, gc=False):

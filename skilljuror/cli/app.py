@@ -25,8 +25,8 @@ EXIT_STATUS = (
 COMMANDS: tuple[Callable[..., Any], ...] = (
     build.build, build.audit, build.advise, build.verify, build.waive, build.assay, build.rubric,
     study.generate, study.demo, study.init, study.check, study.plan, study.run, study.ingest,
-    study.events, review.judge, review.review, results.query, results.show, results.report,
-    results.heat,
+    study.events, review.judge, review.review, results.usage, results.query, results.show,
+    results.report, results.heat,
 )  # fmt: skip
 PANELS: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
     (Path(__file__).parent / "commands.toml").read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ app = typer.Typer(
     cls=_Panels,
     name="skilljuror",
     help="Find out how the organisation of an Agent Skill changes what agents do.",
-    epilog="Start: skilljuror demo   Your own logs: skilljuror ingest --study out/mine"
+    epilog="Start: skilljuror demo   Your own logs: skilljuror usage"
     f"\n\nExit status: {EXIT_STATUS}",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "color": False},
@@ -85,7 +85,7 @@ def _register(command: Callable[..., Answer | None], texts: dict[str, str]) -> N
 
     @functools.wraps(command)
     def run(json: bool = False, debug: bool = False, **given: Any) -> None:
-        if status := print_answer(lambda: command(**given), json):
+        if status := print_answer(lambda: command(**given), json, given.get("whole")):
             raise typer.Exit(status)
 
     example = texts.pop("example")

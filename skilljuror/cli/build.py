@@ -326,7 +326,7 @@ def _rules(name: str | None) -> Answer:
         {"rule": name, "severity": entry.severity, "what": entry.what}
         for name, entry in sorted(known.items())
     ]
-    return Answer(rows, [records(rows, "rule, severity, what: finding")])
+    return Answer(rows, [records(rows, "rule, severity, what: finding")._replace(cut=False)])
 
 
 def _audit_payload(report: Any) -> dict[str, Any]:
@@ -377,7 +377,7 @@ def waive(place: Path, finding: str | None = None, reason: Reason = "", by: By =
 
     if finding is None:
         payload = [row._asdict() for row in open_findings(place)]
-        columns = "build, variant, rule, id, source_text: source text, variant_text: variant text, message"
+        columns = "id, rule, variant, message, build, source_text: source text, variant_text: variant text"
         rows = [
             {**row["finding"].model_dump(), **row, "message": _place_of(row["finding"])}
             for row in payload

@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -50,9 +51,11 @@ By = Annotated[
 
 PIPE_WIDTH = 400
 """Default width of a table in a file or pipe; COLUMNS overrides it."""
+MOST_ROWS = 20
+"""Rows of a table without --all."""
 FOLDED_WIDTH = 24
-"""Columns up to this width are not folded."""
-COLUMN_GAP = "   "
+"""Columns up to this width are not folded or cut."""
+COLUMN_GAP = "  "
 """Space between two columns of a table."""
 _LEGEND = tomllib.loads((Path(__file__).parent / "legend.toml").read_text(encoding="utf-8"))
 LEGEND: dict[str, str] = _LEGEND["words"]
@@ -61,15 +64,24 @@ LEGEND_COLUMNS: dict[str, str] = _LEGEND["columns"]
 """Column -> the word of the legend that explains it."""
 
 _AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
+_WHOLE: ContextVar[bool | None] = ContextVar("whole", default=None)
+"""Whether --all was given; None for a command without it."""
 
 
 class Table(NamedTuple):
-    """A table, followed by the legend of its words; one that is too wide is printed as lines of column and
-    value."""
+    """A table and the legend of its words: at most MOST_ROWS rows, and the first columns that fit. With --all it is
+    whole, as records if it is too wide."""
 
     columns: Sequence[str]
+    """The most important first."""
     rows: Iterable[Sequence[Any]]
     title: str | None = None
+    cut: bool | None = None
+    """True cuts cells to a line, too; False prints all rows."""
+    total: dict[str, Any] | None = None
+    """Column -> sum over all rows."""
+    rest: str = ""
+    """Where the rest is, besides --all; default: --json."""
 
 
 class Indented(NamedTuple):
@@ -103,9 +115,12 @@ class Answer(NamedTuple):
     """What stopped the command after this; with --json it is the one document."""
 
 
-def print_answer(command: Callable[[], Answer | None], as_json: bool) -> int:
+def print_answer(
+    command: Callable[[], Answer | None], as_json: bool, whole: bool | None = None
+) -> int:
     """Run a command, print its answer, and return the exit status."""
     token = _AS_JSON.set(as_json)
+    _WHOLE.set(whole)
     try:
         if (answer := command()) is None:
             return 0
@@ -200,8 +215,60 @@ def legend_blocks(words: Iterable[str]) -> Iterator[Indented]:
 
 
 def _print_table(block: Table) -> None:
-    from rich import box
     from rich.cells import cell_len
+
+    whole, width = _WHOLE.get(), _line_width(PIPE_WIDTH)
+    columns = [visible(name) for name in block.columns]
+    body = [[_cell(value) for value in row] for row in block.rows]
+    kept = body if whole or block.cut is False else body[:MOST_ROWS]
+    sums = block.total or {}
+    total = ["total", *(_cell(sums.get(name, "")) for name in block.columns[1:])]
+    if block.title:
+        print(block.title)
+    room, sizes = width + len(COLUMN_GAP), dict[int, int]()
+    natural = [
+        max(cell_len(line) for cell in column for line in cell.split("\n"))
+        for column in zip(columns, total if sums else columns, *kept, strict=True)
+    ]
+    for place, wanted in enumerate(natural):
+        size = min(wanted, FOLDED_WIDTH)
+        is_blank = block.cut and not whole and {row[place] for row in body} == {"–"}
+        if not is_blank and size + len(COLUMN_GAP) <= room:
+            room -= size + len(COLUMN_GAP)
+            sizes[place] = size
+    if whole and len(sizes) < len(columns):
+        _print_records(columns, body, width)
+    else:
+        for place, size in sizes.items():
+            sizes[place] += (extra := min(natural[place] - size, room))
+            room -= extra
+        rows = [*kept, total] if any(block.columns[place] in sums for place in sizes) else kept
+        _print_grid(columns, rows, sizes, len(kept), bool(block.cut) and not whole)
+    sys.stdout.flush()
+    hidden = {"row": len(body) - len(kept), "column": len(columns) - len(sizes)}
+    if not whole and any(hidden.values()):
+        more = (f"{n:,} more {what}{'s' * (n > 1)}" for what, n in hidden.items() if n)
+        rest = block.rest or "--json" if whole is None else f"--all, {block.rest or '--json'}"
+        print(f"… {', '.join(more)}: {rest}", file=sys.stderr)
+    for line in legend_blocks(
+        [columns[n] for n in sizes] + [row[n] for row in kept for n in sizes]
+    ):
+        show(line)
+
+
+def _print_records(columns: list[str], rows: list[list[str]], width: int) -> None:
+    name_width = max(map(len, columns))
+    for number, row in enumerate(rows, 1):
+        print(f"── {number} ".ljust(min(width, 40), "─"))
+        for name, cell in zip(columns, row, strict=True):
+            show(Indented(cell, f"{name:{name_width}}  ", " " * (name_width + 2)))
+
+
+def _print_grid(
+    columns: list[str], rows: list[list[str]], sizes: dict[int, int], count: int, cut: bool
+) -> None:
+    """Print the columns that have a size; a total may follow `count` rows."""
+    from rich import box
     from rich.console import Console
     from rich.table import Table as Grid
     from rich.text import Text
@@ -211,31 +278,34 @@ def _print_table(block: Table) -> None:
             """Let the entry point handle a closed pipe."""
             raise BrokenPipeError
 
-    columns = [visible(name) for name in block.columns]
-    body = [[_cell(value) for value in row] for row in block.rows]
-    width = _line_width(PIPE_WIDTH)
-    if block.title:
-        print(block.title)
-    needed = [
-        min(max(cell_len(line) for cell in column for line in cell.split("\n")), FOLDED_WIDTH)
-        for column in zip(columns, *body, strict=True)
-    ]
-    if sum(needed) + len(COLUMN_GAP) * len(needed) - 1 <= width:
-        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-        for position, name in enumerate(columns):
-            right = bool(body) and all(_is_number(row[position]) for row in body)
-            grid.add_column(Text(name), justify="right" if right else "left", overflow="fold")
-        for row in body:
-            grid.add_row(*(Text(cell) for cell in row))
-        Piped(width=width, highlight=False, color_system=None).print(grid)
-    else:
-        name_width = max(map(len, columns))
-        for number, row in enumerate(body, 1):
-            print(f"── {number} ".ljust(min(width, 40), "─"))
-            for name, cell in zip(columns, row, strict=True):
-                show(Indented(cell, f"{name:{name_width}}  ", " " * (name_width + 2)))
-    for line in legend_blocks({*columns, *(cell for row in body for cell in row)}):
-        show(line)
+    grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for place in sizes:
+        right = bool(count) and all(_is_number(row[place]) for row in rows[:count])
+        name, justify = Text(columns[place]), "right" if right else "left"
+        grid.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for row in rows:
+        grid.add_row(
+            *(
+                Text(_one_line(row[place], size) if cut else row[place])
+                for place, size in sizes.items()
+            )
+        )
+    width = sum(sizes.values()) + len(COLUMN_GAP) * max(len(sizes) - 1, 0)
+    Piped(width=width, highlight=False, color_system=None).print(grid)
+
+
+def _one_line(text: str, width: int) -> str:
+    """A text cut to a width; of a path the end stays."""
+    from rich.cells import cell_len, set_cell_size
+
+    text = " ".join(text.split())
+    if cell_len(text) <= width:
+        return text
+    if "/" not in text or " " in text:
+        return set_cell_size(text, width - 1) + "…"
+    while cell_len(text) >= width:
+        text = text[1:]
+    return f"…{text}"
 
 
 def _print_indented(block: Indented) -> None:
@@ -260,12 +330,16 @@ def _cell(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1e6 else f"{value:.3g}"
+        if 0 < abs(value) < 0.0005:
+            return f"{value:.1g}"
+        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1000 else f"{value:.0f}"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
     return visible(str(value))
 
 
 def _is_number(text: str) -> bool:
-    return text == "–" or text.replace(".", "", 1).replace("-", "", 1).isdigit()
+    return text == "–" or text.removeprefix("≥ ").replace(".", "", 1).replace("-", "", 1).isdigit()
 
 
 @contextmanager

@@ -1,9 +1,11 @@
 """Commands that read a study's results: query, show, report, heat."""
 
+import os
 import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,12 +17,14 @@ from skilljuror.cli.output import (
     Indented,
     Study,
     Table,
+    command_line,
     headline,
     legend_blocks,
     progress,
     records,
     wants_json,
 )
+from skilljuror.cli.study import usual_log_folders
 from skilljuror.cli.terminal import json_text
 
 if TYPE_CHECKING:
@@ -31,6 +35,11 @@ SHORT = 200
 """Most characters of a text of a log without --full."""
 VERIFIER_LINES = 20
 """Last lines of the verifier's output shown without --full."""
+CHANGED = (
+    "skill", "version", "project", "person", "model", "change", "change_low", "change_high", "offered", "opened",
+    "offered_before", "opened_before",
+)  # fmt: skip
+"""First columns of rows that changed."""
 Format = Literal["table", "csv", "json", "parquet"]
 """Output formats of `query`."""
 
@@ -38,11 +47,13 @@ Format = Literal["table", "csv", "json", "parquet"]
 def query(
     study: Study, words: list[str] | None = None, form: Format | None = None,
     out: Path | None = None, param: list[str] | None = None, fail_on_rows: bool = False,
+    whole: bool = False, listing: bool = False,
 ) -> Answer | None:  # fmt: skip
     """Answer a named question, or run read-only SQL.
 
-    The answers of several studies are one table, its first column the name of the folder. A table too
-    wide for the terminal is printed as records; set COLUMNS for the width of a pipe. CSV text that a spreadsheet would run as a formula starts with an apostrophe.
+    The answers of several studies are one table, its first column the name of the folder. A table has 20 rows and
+    the columns that fit (COLUMNS, 400 in a pipe); --all, CSV, JSON and Parquet are whole. CSV text that a
+    spreadsheet would run as a formula starts with an apostrophe.
     Without a question, --out DIR gets every table as Parquet, and a data dictionary (dictionary.csv).
     """
     from skilljuror.base.files import StudyFolder, replacement
@@ -53,8 +64,13 @@ def query(
         line = f"{len(counts)} tables, {sum(counts.values()):,} rows: {out}"
         return Answer({"folder": str(out), "rows": counts}, [line])
     if not words:
-        listing = [{"name": one.name, "question": one.question} for one in questions.catalog()]
-        return Answer(listing, [records(listing, "name, question")])
+        every = listing or wants_json()
+        names = [
+            {"name": one.name, "question": one.question}
+            for one in questions.catalog(asked=not every)
+        ]
+        more = [] if every else ["all questions: --list; their columns: docs/measures.md"]
+        return Answer(names, [records(names, "name, question")._replace(cut=False), *more])
     chosen = _form(form, out)
     studies = questions.study_names([study, *map(Path, words[:-1])])
     question = _sql(words[-1])
@@ -79,7 +95,9 @@ def query(
         for remark in _remarks(studies[name], question, answer)
     ]
     if chosen == "table":
-        return Answer(WRITTEN, [Table(result.columns, result.rows)], status, remarks)
+        columns, rows, total = questions.for_people(question, result)
+        table = Table(columns, rows, None, True, total, "--format csv")
+        return Answer(WRITTEN, [table], status, remarks)
     of_json = chosen == "json"
     text = (
         f"{json_text(result.records(), default=str)}\n" if of_json else questions.csv_text(result)
@@ -90,6 +108,81 @@ def query(
         with replacement(out.resolve()) as path:
             path.write_text(text, encoding="utf-8")
     return Answer(WRITTEN, (), status, remarks)
+
+
+def usage(
+    study: Path | None = None,
+    by: Literal["skill", "project", "version", "person", "model"] = "skill", since: str | None = None,
+    rows: Literal["all", "changed", "unknown", "unused"] | None = None, fail_on_rows: bool = False,
+    form: Format | None = None, whole: bool = False,
+) -> Answer | None:  # fmt: skip
+    """Show which Skills your agents were offered, opened and used, at what cost, and what changed.
+
+    Without STUDY it reads what is new in the usual log folders of this machine into
+    ~/.local/share/skilljuror/usage (or under XDG_DATA_HOME); delete that folder to forget it. Nothing leaves
+    the machine. The period before is as long; a change is shown with its 95 % interval.
+    """
+    remarks: list[str] = []
+    if study is None:
+        study, remarks = _own_usage(quiet=fail_on_rows)
+    chosen = rows or ("changed" if fail_on_rows else "all")
+    question = "usage_by_version" if by == "version" else "usage"
+    given = {"rows": chosen, "since": since, "by": None if by == "version" else by}
+    asked = [f"{name}={value}" for name, value in given.items() if value is not None]
+    answer = query(study, [question], form, None, asked, fail_on_rows, whole)
+    if answer is None:
+        return None
+    table = next(iter(answer.blocks), None)
+    if not isinstance(table, Table):
+        return answer._replace(remarks=[*answer.remarks, *remarks])
+    if not table.rows and chosen != "all":
+        return Answer(WRITTEN, [] if fail_on_rows else [f"no row is {chosen}"], 0, remarks)
+    if chosen == "all" and question == "usage":
+        remarks += _unused(table)
+    elif chosen in {"changed", "unused"} and table.rows:
+        cells = [*zip(table.columns, *table.rows, strict=True)]
+        cells.sort(key=lambda cell: CHANGED.index(cell[0]) if cell[0] in CHANGED else len(CHANGED))
+        if chosen == "unused":  # columns of zeros alone say nothing more
+            cells = [cell for cell in cells if any(cell[1:])]
+        columns, *found = zip(*cells, strict=True)
+        table = table._replace(columns=columns, rows=found)
+    return answer._replace(blocks=[table], remarks=[*answer.remarks, *remarks])
+
+
+def _own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
+    """Read the user's own logs into their folder; return it, with remarks."""
+    from skilljuror.base.workers import silent
+    from skilljuror.store.logs import ingest_logs
+    from skilljuror.store.records import MeasureOptions
+
+    folders = usual_log_folders()
+    given = Path(os.environ.get("XDG_DATA_HOME", ""))
+    home = given if given.is_absolute() else Path.home() / ".local" / "share"
+    study, options = home / "skilljuror" / "usage", MeasureOptions(projects=True)
+    with nullcontext(silent) if quiet else progress() as listener:
+        summary = ingest_logs(study, folders, options=options, jobs=2, progress=listener)
+    remarks = []
+    if summary.new or summary.changed:
+        read = f"{summary.new} new and {summary.changed} changed files of {', '.join(map(str, folders))}"
+        remarks.append(f"read {read} into {study}; delete that folder to forget them")
+    if summary.errors:
+        see = command_line("query", study, "sources", "--param", "status=error")
+        remarks.append(f"{summary.errors} files could not be read: {see}")
+    return study, [] if quiet else remarks
+
+
+def _unused(table: Table) -> list[str]:
+    """How many Skills were offered and not opened, and what their listing costs."""
+    names = ("offered", "opened", "unknown", "opened_unlisted", "listing_month_usd")
+    places = [table.columns.index(name) for name in names]
+    found = [[row[place] for place in places] for row in table.rows]
+    costs = [cost for offered, *used, cost in found if offered and not any(used)]
+    if not costs:
+        return []
+    known = [float(str(cost).removeprefix("≥ ")) for cost in costs if cost is not None]
+    least = "" if all(isinstance(cost, float) for cost in costs) else "at least "
+    listing = f"; listing them costs {least}${sum(known):.2f} a month" if known else ""
+    return [f"{len(costs)} were offered and never opened{listing}: --rows unused"]
 
 
 def _form(form: Format | None, out: Path | None) -> Format:
@@ -300,7 +393,7 @@ def _report_several(studies: list[Path], out: Path | None, form: str, paper: boo
 
 def heat(
     study: Study, condition: str | None = None, by: Literal["file", "unit"] = "file",
-    form: Literal["table", "lcov"] = "table", figure: Path | None = None,
+    form: Literal["table", "lcov"] = "table", figure: Path | None = None, whole: bool = False,
 ) -> Answer:  # fmt: skip
     """Show which parts of a Skill its runs were shown and used, by file or unit."""
     from skilljuror.report import heat as reports
@@ -319,9 +412,9 @@ def heat(
     payload = {
         "name": coverage.name, "units_seen": coverage.seen, "units_used": coverage.used, "rows": rows,
     }  # fmt: skip
-    columns = "task, file, units, seen, used, ran, runs, mean_share, tokens_per_run"
+    columns = "file, mean_share, seen, used, units, tokens_per_run, ran, runs, task"
     if by == "unit":
-        columns = "task, file, start: line, seen, ran, used_low, used_high, runs, at_most, tokens_per_run, remark, text"
+        columns = "file, start: line, seen, used_low, used_high, tokens_per_run, text, ran, runs, at_most, remark, task"
     known = "" if coverage.used is None else f", {coverage.used:.1%} used with proof"
     line = f"{coverage.name}: {coverage.seen:.1%} of {len(coverage.units)} units were shown to a run{known}"
-    return Answer(payload, [records(rows, columns), line], 0, remarks)
+    return Answer(payload, [records(rows, columns)._replace(cut=True), line], 0, remarks)

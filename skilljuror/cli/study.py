@@ -426,7 +426,7 @@ def ingest(
     if misplaced := [option for option, given in of_logs.items() if own and given]:
         problem = f"--{misplaced[0]} applies to logs only; a study's own trials are always all read"
         raise UsageError(problem, field=misplaced[0])
-    chosen = [] if own else paths or _usual_folders(yes)
+    chosen = [] if own else paths or _confirmed(usual_log_folders(), yes)
     with progress() as listener:
         if own:
             from skilljuror.store.trials import ingest_trials
@@ -494,15 +494,19 @@ def _ingest_blocks(summary: Any, study: Path, prune: bool) -> Iterator[Block]:
     yield f"next: {command_line('judge', study)}   or: {command_line('query', study, question)}"
 
 
-def _usual_folders(yes: bool) -> list[Path]:
+def usual_log_folders() -> list[Path]:
+    """The usual log folders of this machine's agents. Raises UsageError if there is none."""
     from skilljuror.store.logs import usual_folders
 
-    folders: list[Path] = usual_folders()
-    if not folders:
+    if not (folders := usual_folders()):
         raise UsageError(
             "no log path given, and no usual log folder of an agent exists;"
             " use: skilljuror ingest PATH --study DIR"
         )
+    return folders
+
+
+def _confirmed(folders: list[Path], yes: bool) -> list[Path]:
     listing = ", ".join(map(str, folders))
     if yes:
         return folders

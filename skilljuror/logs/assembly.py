@@ -659,7 +659,9 @@ class TrajectoryBuilder:
                 continue
             path = place[1].strip() if place else None
             bundled = "/builtin/" in (path or "")
-            skills.append(OfferedSkill(name[1].strip(), path=path, bundled=bundled))
+            skills.append(
+                OfferedSkill(name[1].strip(), path, bundled, len(entry.encode(errors="replace")))
+            )
             if path:
                 self.add_skill_root(path.removesuffix("/SKILL.md").rpartition("/")[0])
         self.add_offered(skills)

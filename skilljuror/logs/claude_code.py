@@ -550,10 +550,16 @@ class _SessionReader(_MessageReader):
     def on_attachment_skill_listing(self, record: dict[str, Any]) -> None:
         text = as_str(record, "attachment", "content") or ""
         names = [name for name in as_list(record, "attachment", "names") if isinstance(name, str)]
-        if not names:  # lines `- name: description`; plugin names contain a colon
-            entries = [line[2:] for line in text.split("\n") if line.startswith("- ")]
-            names = [entry.partition(": ")[0].rstrip(":").strip() for entry in entries]
-        self.run.add_offered(OfferedSkill(name, bundled=name in BUNDLED) for name in names if name)
+        entries = {  # lines `- name: description`; plugin names contain a colon
+            line[2:].partition(": ")[0].rstrip(":").strip(): len(line.encode(errors="replace"))
+            for line in text.split("\n")
+            if line.startswith("- ")
+        }
+        self.run.add_offered(
+            OfferedSkill(name, bundled=name in BUNDLED, listing_bytes=entries.get(name))
+            for name in names or entries
+            if name
+        )
         self.run.add_message(self.agent, "skill_listing", text)
 
     def on_attachment_file(self, record: dict[str, Any]) -> None:

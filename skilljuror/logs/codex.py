@@ -157,7 +157,9 @@ def add_system_text(run: TrajectoryBuilder, agent: str, text: str) -> None:
                 path = f"{roots[alias[1]]}/{alias[2]}"
             run.add_skill_root(path.rpartition("/")[0].rpartition("/")[0])
             bundled = "/skills/.system/" in path
-            skills.append(OfferedSkill(skill["name"], path=path, bundled=bundled))
+            skills.append(
+                OfferedSkill(skill["name"], path, bundled, len(entry.encode(errors="replace")))
+            )
     run.add_offered(skills)
 
 

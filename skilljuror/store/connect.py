@@ -18,6 +18,7 @@ from skilljuror.base.errors import InUseError, QueryError, StoreError, UsageErro
 from skilljuror.base.files import StudyFolder, sha256, write_atomic
 from skilljuror.base.results import UptakeCategory
 from skilljuror.base.skill import CONTENT_KINDS
+from skilljuror.base.texts import PRICES, plain_model
 from skilljuror.store.records import MeasureOptions, keeps_quotes
 from skilljuror.store.writer import Store
 
@@ -47,12 +48,14 @@ _NO_ROOM = {
 }
 """DuckDB's messages for a full disk or memory, and the reason that is reported."""
 
+_PRICES = [(plain_model(one.model), one.input, one.cache_write, one.cache_read) for one in PRICES]
 _NOT_OPEN = [one for one in UptakeCategory if one.label == "unknown" and not one.open]
 SQL = (
     Path(__file__)
     .with_name("schema.sql")
     .read_text(encoding="utf-8")
     .replace(":not_open", ", ".join(f"'{one}'" for one in _NOT_OPEN))
+    .replace(":prices", str(_PRICES)[1:-1])
     .replace(":content_kinds", ", ".join(f"'{one}'" for one in sorted(CONTENT_KINDS)))
 )
 DIGEST = sha256(SQL.encode())

@@ -6,6 +6,9 @@ The comments at the head of a file are its documentation and its contract:
     -- section: RQ1 … RQ4, overview or lists
     -- grain: one row is …
     -- columns: names of the result's columns, in order
+    -- first: columns that a person needs most, in their order; the others follow   (optional)
+    -- sums: columns whose sum over all rows means something                        (optional)
+    -- place: place in the short list of questions                                  (optional)
     -- params: name=default, …            (optional)
     -- read: how to read the numbers      (optional)
     -- column NAME: what it is            (optional, one line per column)
@@ -59,6 +62,12 @@ class Query(NamedTuple):
     """What one row is."""
     columns: tuple[str, ...]
     """Names of the result's columns, in order."""
+    first: tuple[str, ...]
+    """Columns that a person needs most, in their order."""
+    sums: tuple[str, ...]
+    """Columns whose sum over all rows means something."""
+    place: int
+    """Place in the short list of questions; 0 if it is not there."""
     params: dict[str, str | None]
     """Parameters with their defaults; None is null."""
     choices: dict[str, tuple[str | None, ...]]
@@ -93,6 +102,9 @@ def read_query(path: Path) -> Query:
         section=head["section"],
         grain=head["grain"],
         columns=tuple(_listed(head["columns"])),
+        first=tuple(_listed(head.get("first", ""))),
+        sums=tuple(_listed(head.get("sums", ""))),
+        place=int(head.get("place", 0)),
         params={name: default for name, (default, *_) in params.items()},
         choices={name: values for name, values in params.items() if len(values) > 1},
         read=head.get("read", ""),
@@ -246,9 +258,37 @@ def _queries() -> dict[str, Query]:
     return {path.stem: read_query(path) for path in sorted(FOLDER.glob("*.sql"))}
 
 
-def catalog() -> list[Query]:
-    """Every named question, sorted by name."""
-    return list(_queries().values())
+def catalog(*, asked: bool = False) -> list[Query]:
+    """Every named question, sorted by name; or the few of the short list, in its order."""
+    every = sorted(_queries().values(), key=lambda one: one.place if asked else 0)
+    return [one for one in every if one.place or not asked]
+
+
+def for_people(question: str, answer: QueryResult) -> tuple[Any, ...]:
+    """Columns of an answer by importance, rows in this order, and the sums if there is more than a row; rows of two
+    judges have none. A number over some of its runs (`…_unknown`) is a lower bound, as is the sum of such."""
+    named = query(question) if QUESTION_NAME.fullmatch(question) else None
+    named_columns = [*dict.fromkeys((*named.first, *named.columns))] if named else []
+    columns = sorted(
+        answer.columns, key=lambda name: named_columns.index(name) if name in named_columns else -1
+    )
+    records = answer.records()
+    rows = [[at_least(row, name) for name in columns] for row in records]
+    if named is None or len(rows) < 2 or len({row.get("judge") for row in records}) > 1:
+        return columns, rows, None
+    total = {}
+    for name in named.sums:
+        unknown = sum((row[name] is None) + (row.get(f"{name}_unknown") or 0) for row in records)
+        known = sum(row[name] or 0 for row in records)
+        total[name] = at_least({name: known, f"{name}_unknown": unknown}, name)
+    return columns, rows, total or None
+
+
+def at_least(row: dict[str, Any], name: str) -> Any:
+    """A value; as a lower bound if the row has runs whose part in it is unknown."""
+    if row[name] is None or not row.get(f"{name}_unknown"):
+        return row[name]
+    return f"≥ {row[name]:.3g}" if row[name] else None
 
 
 def query(name: str) -> Query:

@@ -209,10 +209,10 @@ def _is_before(event: ResourceEvent, compaction: Compaction, files: tuple[str, .
 
 def offered_rows(trajectory: Trajectory) -> tuple[OfferedRow, ...] | None:
     """Skills shown to the model; None if the log does not tell."""
-    if trajectory.offered is None:
+    if (offered := trajectory.offered) is None:
         return None
     key = trajectory.trajectory
-    return tuple(OfferedRow(key, skill.name, skill.bundled) for skill in trajectory.offered)
+    return tuple(OfferedRow(key, one.name, one.bundled, one.listing_bytes) for one in offered)
 
 
 def _preview(asks: list[str], message: str) -> str:

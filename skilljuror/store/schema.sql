@@ -540,8 +540,18 @@ CREATE TABLE steps (
 CREATE TABLE offered (
     trajectory VARCHAR NOT NULL,  -- Key of the run.
     skill VARCHAR NOT NULL,  -- Name as offered.
-    bundled BOOLEAN NOT NULL  -- Whether it is the agent's own, not the task's.
+    bundled BOOLEAN NOT NULL,  -- Whether it is the agent's own, not the task's.
+    listing_bytes BIGINT  -- Bytes of its entry in the list of Skills; null if the log does not show it.
 );
+
+-- One row per model with a packaged list price: US dollars per million tokens, of the date in `price_date`.
+CREATE VIEW prices AS
+SELECT
+    model AS model,  -- As `plain_model` of trajectories.
+    input AS input,  -- Input, neither read from nor written to a cache.
+    cache_write AS cache_write,  -- Input written to a cache.
+    cache_read AS cache_read  -- Input read from a cache.
+FROM (VALUES :prices) AS list (model, input, cache_write, cache_read);
 
 -- One row per run and tool of an unknown name that it called, where that was neither refused nor gave an event.
 CREATE TABLE unknown_tools (

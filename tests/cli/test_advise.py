@@ -29,7 +29,7 @@ def test_three_sentences_come_first_and_then_the_table(skill):
     assert lines[1].startswith("No layout breaks ")
     assert f"skilljuror init --task my-task --skill {skill} --out study.yaml" in lines[2]
     assert lines[3] == ""
-    assert any(re.match(r" references/sqlite\.md .* SQLite ", line) for line in lines)
+    assert any(re.match(r"references/sqlite\.md .* SQLite ", line) for line in lines)
 
 
 def test_a_small_skill_gets_no_study(tmp_path):
@@ -58,7 +58,7 @@ def test_checks_come_with_their_sentence_table_and_lines(tmp_path):
     assert re.match(
         r"csv-report has \d+ words and scores \d+ of 100, the mean of six axes;", lines[0]
     )
-    assert [one.split()[0] for one in lines if re.match(r" \w+ +\d+  ", one)] == [*AXES]
+    assert [one.split()[0] for one in lines if re.match(r"\w+ +\d+  ", one)] == [*AXES]
     assert any(re.match(r" +0 checklist: not found; to raise it: ", one) for one in lines)
 
 

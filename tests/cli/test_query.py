@@ -3,12 +3,15 @@
 import csv
 import io
 import os
+from pathlib import Path
 
 import pytest
 
 from tests.support.cli_process import call, complaint, write_skill
 from tests.support.ingested import CALL, READ
 from tests.support.terminals import at_terminal
+
+SHOWN = Path(__file__).with_name("shown")
 
 
 @pytest.fixture(scope="module")
@@ -93,24 +96,56 @@ def test_csv_for_a_spreadsheet_runs_nothing(place):
 WIDE = "SELECT " + ", ".join(f"'{'w' * 12}{n:02}' AS column_{n:02}" for n in range(12))
 
 
-def test_a_table_that_does_not_fit_is_printed_as_records(place):
-    """At 80 columns no column is narrower than a word; in a pipe COLUMNS says how wide."""
-    for rows in (1, 9):
-        sql = f"{WIDE} FROM range({rows})"
-        _, shown = at_terminal("query", "mine", sql, cwd=place)
-        narrow = ask(place, sql, env={**os.environ, "COLUMNS": "80"}).stdout
-        assert shown == narrow
-        assert max(map(len, shown.splitlines())) <= 80
-        assert shown.count("w" * 12 + "07") == rows
-        assert f"column_07  {'w' * 12}07" in shown or rows < 9
-    assert len(ask(place, WIDE).stdout.splitlines()[1]) > 80
-
-
-def test_a_text_that_is_long_is_folded_in_its_column(place):
-    sql = "SELECT 'short' AS a, repeat('word ', 40) AS b FROM range(9)"
+def test_a_table_has_the_rows_and_columns_that_fit(place):
+    """In a pipe COLUMNS says how wide; what is left out is counted on standard error."""
+    sql = f"{WIDE} FROM range(31)"
     _, shown = at_terminal("query", "mine", sql, cwd=place)
-    assert "── 1" not in shown
-    assert max(map(len, shown.splitlines())) <= 80
+    narrow = ask(place, sql, env={**os.environ, "COLUMNS": "80"})
+    more = "… 11 more rows, 7 more columns: --all, --format csv"
+    assert shown == narrow.stdout + narrow.stderr
+    assert narrow.stderr == f"{more}\n"
+    lines = narrow.stdout.splitlines()
+    assert len(lines) == 22
+    assert max(map(len, lines)) <= 80
+    assert len(ask(place, sql).stdout.splitlines()[0].split()) == 12  # 400 columns
+
+
+def test_all_prints_every_row_as_records_where_they_are_too_wide(place):
+    sql = f"{WIDE} FROM range(31)"
+    whole = ask(place, sql, "--all")
+    assert len(whole.stdout.splitlines()) == 33
+    assert whole.stderr == ""
+    records = ask(place, sql, "--all", env={**os.environ, "COLUMNS": "80"})
+    assert records.stdout.count(f"column_07  {'w' * 12}07") == 31
+    assert max(map(len, records.stdout.splitlines())) <= 80
+    assert len(ask(place, sql, "--format", "csv").stdout.splitlines()) == 32
+
+
+def test_a_long_text_is_one_line_and_a_path_keeps_its_end(place):
+    sql = "SELECT 'short' AS a, repeat('word ', 40) AS b, '/x' || repeat('/yy', 40) || '/z.md' AS c"
+    _, shown = at_terminal("query", "mine", sql, cwd=place)
+    (row,) = shown.splitlines()[2:]
+    assert "word w…" in row
+    assert row.endswith("/yy/z.md")
+    assert "word " * 40 in " ".join(ask(place, sql, "--all").stdout.split())
+
+
+@pytest.mark.parametrize("width", ["80", "120", "200"])
+@pytest.mark.parametrize("name", ["", "usage", "by_skill", "skills_opened", "usage_by_version"])
+def test_what_a_person_sees(place, name, width):
+    """The files below shown/ are made by the command; delete one to write it anew, and read the difference."""
+    done = ask(place, *[name] * bool(name), env={**os.environ, "COLUMNS": width})
+    text = "".join(f"{line.rstrip()}\n" for line in (done.stdout + done.stderr).splitlines())
+    kept = SHOWN / f"{name or 'questions'}-{width}.txt"
+    if not kept.exists():
+        kept.write_text(text, encoding="utf-8")
+    assert text == kept.read_text(encoding="utf-8")
+
+
+def test_the_short_list_names_a_dozen_questions_and_list_all(place):
+    short, every = ask(place).stdout.splitlines(), ask(place, "--list").stdout.splitlines()
+    assert len(short) <= 15
+    assert len(every) > 80
 
 
 def test_unclear_words_are_told_below_the_table_and_only_there(place):

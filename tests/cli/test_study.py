@@ -41,11 +41,11 @@ def test_a_run_without_a_sandbox_says_so_and_what_comes_next(done):
 
 def test_a_run_tells_rewards_by_task_and_warns_where_they_are_all_alike(done):
     place, said = done
-    assert re.search(r"^ redact-lines +2 +0.2: 2", said, re.MULTILINE)
+    assert re.search(r"^redact-lines +2 +0.2: 2", said, re.MULTILINE)
     assert "warning: all 2 trials with a reward have reward" in said
     assert "is the verifier right? skilljuror check study.yaml" in said
     again = call("run", "study.yaml", "--out", "my out", "--unblind", cwd=place).stdout
-    assert re.search(r"^ redact-lines +bare +2", again, re.MULTILINE)
+    assert re.search(r"^redact-lines +bare +2", again, re.MULTILINE)
 
 
 def test_show_tells_what_the_verifier_printed(done):

@@ -224,11 +224,9 @@ def _added(edits: Edits) -> Iterator[Finding]:
         titled = unit.kind == "heading" and not _strangers(unit, known)
         if unit.generated is not None or titled or named:
             own = frozenset() if unit.generated == "row-trigger" else _strangers(unit, known)
-            told = (
-                own
-                or _misleads(unit, edits.after)
-                or (is_duty(unit) and _stems([unit.text]) - known)
-            )
+            told = own or _misleads(unit, edits.after)
+            if is_duty(unit):
+                told = told or _strangers(unit, known)
             message = f"a generated line says what its file does not: {', '.join(sorted(told)[:3])}"
             if told:
                 yield found("edit.field" if named else "edit.row-said", None, unit, message)

@@ -1,8 +1,12 @@
--- question: Week by week: which skills were offered, opened and used, and how much did they cost?
+-- question: Which skills were offered, opened and used, week by week?
 -- section: RQ3
 -- grain: one row is one skill, week and judge
 -- columns: skill, week, judge, offered, opened, unknown, open_rate, unlisted, opened_unlisted, uptake_low,
 --   uptake_high, eru_low, eru_high, uses, failed, bytes_shown, tokens_shown
+-- first: skill, week, offered, opened, open_rate, uses, failed, tokens_shown, unlisted, opened_unlisted, uptake_low,
+--   uptake_high, unknown, judge
+-- sums: uses, failed, bytes_shown, tokens_shown
+-- place: 2
 -- params: since=null, skill=null, judge=null
 -- read: `opened` counts only runs whose log or variant lists the skill as offered. Many logs do not list what
 --   they offer: their runs are in `unlisted` and say nothing about how often an offered skill was ignored.
@@ -75,4 +79,4 @@ SELECT
     CAST(bytes AS BIGINT) AS bytes_shown,
     CAST(round(bytes / 4) AS BIGINT) AS tokens_shown
 FROM sums
-ORDER BY week DESC NULLS LAST, sums.opened + opened_unlisted DESC, skill, judge;
+ORDER BY sums.opened + opened_unlisted > 0 DESC, week DESC NULLS LAST, sums.opened + opened_unlisted DESC, offered DESC, skill, judge;

@@ -2,6 +2,7 @@
 -- section: RQ2
 -- grain: one row is one condition, agent program, and file or kind of unit; or all input, or all but Skill text
 -- columns: condition, agent, skill, source, basis, readable, measured, reason, tokens, share, uncached, cached
+-- first: source, skill, agent, tokens, share, uncached, cached, basis, condition
 -- arms: condition
 -- params: by=file, condition=null
 -- read: Text that was shown is sent again with each later request of that agent, until a compaction removes it or the

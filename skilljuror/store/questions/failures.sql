@@ -2,6 +2,7 @@
 -- section: RQ2
 -- grain: one row is one condition and label
 -- columns: condition, label, checks, errors, trials, failure_share
+-- place: 11
 -- arms: condition
 -- read: Labels come from the words of the assertion alone, by rules. One trial can fail many tests for one reason:
 --   compare the numbers of trials, too.

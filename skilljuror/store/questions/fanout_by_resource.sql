@@ -2,6 +2,7 @@
 -- section: RQ3
 -- grain: one row is one opened resource of a condition and a task
 -- columns: condition, task, skill, resource, resource_class, opened, searched, trials, share
+-- first: skill, resource, condition, opened, trials, share, task
 -- arms: condition
 -- column opened: trials in which it was activated, read, searched, run or imported, as for fanout
 -- column searched: of these, trials in which only a search printed lines of it

@@ -3,6 +3,7 @@
 -- grain: one row is one skill known to at least one readable run of the condition
 -- columns: condition, skill, bundled, known, invoked, unknown, invocation_rate, by_skill_tool, by_slash,
 --   by_read_tool, by_shell, by_python, by_injected, by_reinjected
+-- first: skill, known, invoked, invocation_rate, unknown, condition
 -- arms: condition
 -- read: A skill whose description does not attract the agent is never invoked, however often it is offered. A
 --   log that does not list its offers shows only the skills that were touched: not listed does not mean not

@@ -2,6 +2,8 @@
 -- section: RQ3
 -- grain: one row is one offered resource that no readable run opened
 -- columns: condition, task, skill, resource, resource_class, runs, unknown
+-- first: skill, resource, runs, unknown, resource_class, task, condition
+-- place: 3
 -- arms: condition
 -- read: A support file that nobody opens is knowledge hidden by the layout; in a flat layout the same text
 --   would have been read with the root.
@@ -52,4 +54,4 @@ WHERE NOT EXISTS (
         AND o.skill = offers.skill
         AND (offers.resource IS NULL OR o.resource = offers.resource)
 )
-ORDER BY task, position, skill, resource;
+ORDER BY runs DESC, task, position, skill, resource;

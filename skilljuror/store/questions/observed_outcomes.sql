@@ -3,6 +3,8 @@
 -- grain: one row is one task, agent and model
 -- columns: task, agent, model, trials, scored, strict_passes, mean_reward, exceptions, logged,
 --   opened, reward_opened, reward_not_opened
+-- first: task, agent, model, trials, scored, strict_passes, mean_reward, opened
+-- sums: trials, scored, strict_passes
 -- read: A harness wrote these outcomes next to the logs; the trials were not planned for this study. A trial
 --   without a log is included, and counts as neither opened nor not opened. The difference of the two mean
 --   rewards is not an effect: the agent itself chooses to open a Skill.

@@ -4,6 +4,8 @@
 -- columns: condition, variant, tasks, planned, final, coverage, strict_passes, strict_rate,
 --   delta_passes, broad_passes, broad_rate, mean_reward, points_share, runtime_successes,
 --   runtime_rate, strict_and_runtime, strict_given_runtime
+-- first: condition, strict_rate, strict_passes, planned, tasks, delta_passes, mean_reward, coverage
+-- place: 8
 -- arms: condition
 -- whole: strict_rate, delta_passes, broad_rate, mean_reward, points_share, runtime_rate, strict_given_runtime
 -- params: tasks=null

@@ -3,6 +3,7 @@
 -- grain: one row is the whole database
 -- columns: study, treatment, control, tasks, conditions, planned, finished, scored, scripted,
 --   agents, models, trajectories, unlogged_trials, steps, uses, judges, sources, unreadable_sources
+-- first: study, trajectories, steps, uses, agents, models, sources, unreadable_sources
 -- column planned: trials in the frozen plan; every rate is divided by these
 -- column finished: planned trials with a record, whatever their outcome
 -- column scored: finished trials with a reward

@@ -4,6 +4,8 @@
 -- columns: condition, trials, readable, skill_step_share, skill_step_share_pooled,
 --   skill_token_share, skill_token_share_pooled, token_share_trials, skill_text_share,
 --   support_read_trials, script_trials, helper_trials, fanout, fanout_support
+-- first: condition, trials, skill_step_share, fanout, support_read_trials, script_trials, helper_trials
+-- place: 9
 -- arms: condition
 -- read: These numbers come from the logs alone, by fixed rules. They count the resources that were touched,
 --   not whether they helped; for that, see uptake.

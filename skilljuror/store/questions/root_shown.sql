@@ -3,6 +3,8 @@
 -- grain: one row is one condition, agent and version of the agent
 -- columns: condition, agent, agent_version, readable, opened, whole, whole_rate_low, whole_rate_high, mean_share,
 --   lowest_share, unknown
+-- first: condition, agent, agent_version, opened, whole, whole_rate_low, whole_rate_high, mean_share, lowest_share
+-- place: 6
 -- arms: condition
 -- read: A flat Skill is flat only if its SKILL.md is read whole; many agents read the first 200 lines or so. If
 --   the share differs between two conditions, the difference of their outcomes mixes layout with what was cut off.
@@ -48,4 +50,4 @@ SELECT
     lowest_share,
     unknown
 FROM counted
-ORDER BY position, agent, agent_version;
+ORDER BY position, opened > 0 DESC, agent, agent_version;

@@ -3,6 +3,8 @@
 -- grain: one row is one skill
 -- columns: skill, bundled, trajectories, offered, activated, read, opened, unknown, searched, resources, uses,
 --   scripts_run, failed
+-- first: skill, offered, opened, activated, read, uses, failed, resources
+-- sums: uses, failed
 -- read: Offered does not mean opened. A skill that is often offered and rarely opened has a description that
 --   does not attract agents, or is not needed.
 -- column bundled: part of the agent program itself

@@ -2,6 +2,8 @@
 -- section: lists
 -- grain: one row is one file or folder that ingest found
 -- columns: path, status, format, reason, size, unknown_tools
+-- first: status, reason, path, format, size, unknown_tools
+-- place: 12
 -- params: status=null
 -- empty: No file was ingested yet. `skilljuror ingest --study STUDY` reads a study's trials, and the logs at
 --   any paths that you add.
@@ -16,4 +18,4 @@ SELECT
     path, status, format, reason, size, unknown_tools
 FROM sources LEFT JOIN tools USING (path)
 WHERE CAST($status AS VARCHAR) IS NULL OR status = CAST($status AS VARCHAR)
-ORDER BY status, path;
+ORDER BY status <> 'error', status, path;

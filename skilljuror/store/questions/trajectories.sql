@@ -3,6 +3,9 @@
 -- grain: one row is one run
 -- columns: trajectory, trial, format, agent, agent_version, model, started_at, minutes, steps,
 --   sub_agents, uses, skills_opened, display_tokens, complete, warnings, source
+-- first: started_at, agent, model, minutes, steps, skills_opened, display_tokens, trajectory, trial, uses, warnings
+-- sums: steps, uses, display_tokens
+-- place: 7
 -- column minutes: from the first to the last record of the log
 -- column uses: resource events except authoring and mentions
 -- column display_tokens: uncached input, cache writes and output; null if the log does not report them
@@ -23,4 +26,4 @@ LEFT JOIN measures AS m
 LEFT JOIN measures AS d
     ON d.trial = coalesce(t.trial, t.trajectory) AND d.metric = 'display_tokens' AND d.key = ''
 GROUP BY ALL
-ORDER BY t.started_at, t.trajectory;
+ORDER BY t.started_at DESC NULLS LAST, t.trajectory;

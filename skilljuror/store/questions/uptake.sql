@@ -4,6 +4,8 @@
 -- columns: condition, judge, trajectories, events, judged, coverage, yes, no, unknown, open, eru_low, eru_high,
 --   eru_rate, eru_rate_reason, without_navigation_low, without_navigation_high, mean_events, mean_yes_low,
 --   mean_yes_high, ge1_yes_low, ge1_yes_high, ge2_yes_low, ge2_yes_high, ge5_yes_low, ge5_yes_high
+-- first: condition, judge, eru_low, eru_high, yes, no, open, judged, coverage
+-- place: 10
 -- arms: condition
 -- params: judge=null, tasks=null
 -- read: The ERU rate (Effective Resource Uptake) is the share of accesses that the agent acted on; the mean

@@ -1,67 +1,151 @@
--- question: Which skills were opened more, or less, than in the period before?
+-- question: Which skills were offered, opened and used, and what changed?
 -- section: RQ3
--- grain: one row is one skill that was offered or touched in either period
--- columns: skill, offered, opened, unknown, open_rate, offered_before, opened_before, unknown_before, open_rate_before,
---   change, change_low, change_high, opened_unlisted, opened_unlisted_before, uses, tokens_shown, tokens_shown_before
--- params: days=28, until=null, skill=null
+-- grain: one row is one skill, and project, person or model if asked for, in either period
+-- columns: skill, project, person, model, offered, opened, unknown, open_rate, offered_before, opened_before,
+--   unknown_before, open_rate_before, change, change_low, change_high, opened_unlisted, opened_unlisted_before, uses,
+--   failed, tokens_shown, tokens_shown_before, usd, usd_unknown, listing_month_usd, listing_month_usd_unknown
+-- first: skill, project, person, model, offered, opened, uses, failed, tokens_shown, usd, change, change_low,
+--   change_high, listing_month_usd, opened_unlisted, open_rate
+-- sums: uses, failed, tokens_shown, usd, listing_month_usd
+-- place: 1
+-- params: days=28, since=null, until=null, skill=null, by=skill|project|person|model, rows=all|changed|unknown|unused
 -- read: The interval treats runs as independent: it is too narrow if a few people or projects made most of them.
---   A skill with few offers has a wide one.
+--   A skill with few offers has a wide one. Dollars are estimates at the list price: text that was shown, and the
+--   entry in the list of skills, are sent again with each later request of the run, cached or not as its input was.
 -- empty: No run has a time, or none was offered a skill or touched one in these periods.
+-- column skill: its name; of a plugin's, with the plugin
+-- column project: name of the run's working folder, with `by=project`; null if unknown, as person and model
 -- column offered: runs of the last `days` days before `until` (default: the day of the latest run that is not dated
---   in the future) that were offered it, by their log or variant
+--   in the future) that were offered it, by their log or variant; with `since` the days from then until today
 -- column opened: of these, runs that activated, read, ran or imported any of its resources
 -- column unknown: of these, runs in which only a tool that skilljuror does not know may have opened it; they are in no
 --   rate, and `opened` is null if all are
--- column offered_before: the same in as many days before
+-- column open_rate: opened / (offered - unknown)
+-- column offered_before: the same in as many days before, as all `…_before`
 -- column change: open_rate - open_rate_before, a fraction; null unless it was offered in both periods
--- column change_low: lower end of Newcombe's 95 % interval of the change
+-- column change_low: lower end of Newcombe's 95 % interval of the change. `rows=changed` gives the rows whose interval
+--   excludes zero, `rows=unknown` those without one,
+--   `rows=unused` those that were offered and not opened
+-- column change_high: upper end
 -- column opened_unlisted: runs that opened it although their log does not list it as offered
 -- column uses: resource events except authoring and mentions
+-- column failed: uses that failed
 -- column tokens_shown: estimated tokens of its text that reached a context, at four bytes a token, repeats included
-WITH ends AS (
+-- column usd: estimated dollars of this text in all requests that contain it, over the runs where they are known
+-- column usd_unknown: other runs that were shown its text: no price of the model, no tokens or no cached share in
+--   the log, or unknown what a compaction kept
+-- column listing_month_usd: estimated dollars of its entry in the list of skills in 30 days at the rate of this period,
+--   over the runs where they are known
+-- column listing_month_usd_unknown: other runs that were offered it
+WITH latest AS (
     SELECT coalesce(
         CAST($until AS DATE),
-        max(CAST(started_at AS DATE)) FILTER (WHERE started_at <= make_timestamp(epoch_us(now())))  -- UTC
-    ) AS last
-    FROM trajectories
+        if(CAST($since AS VARCHAR) IS NULL, NULL, CAST(make_timestamp(epoch_us(now())) AS DATE)),  -- UTC
+        max(CAST(started_at AS DATE)) FILTER (WHERE started_at <= make_timestamp(epoch_us(now())))
+    ) AS last FROM trajectories
+),
+ends AS (
+    SELECT
+        last,
+        greatest(1, coalesce(
+            floor(epoch(last + INTERVAL 1 DAY - CAST($since AS TIMESTAMP)) / 86400), CAST($days AS INTEGER)
+        ))::INTEGER AS days
+    FROM latest
 ),
 periods AS (
     SELECT
-        t.trajectory,
-        date_diff('day', CAST(t.started_at AS DATE), e.last) >= CAST($days AS INTEGER) AS earlier
-    FROM trajectories AS t, ends AS e
-    WHERE date_diff('day', CAST(t.started_at AS DATE), e.last) BETWEEN 0 AND 2 * CAST($days AS INTEGER) - 1
+        t.trajectory, e.days,
+        if(CAST($by AS VARCHAR) = 'project', t.project, NULL) AS project,
+        if(CAST($by AS VARCHAR) = 'person', t.person, NULL) AS person,
+        if(CAST($by AS VARCHAR) = 'model', t.model, NULL) AS model,
+        date_diff('day', CAST(t.started_at AS DATE), e.last) >= e.days AS earlier,
+        p.cache_read AS cached_price, if(t.cache_write > 0, p.cache_write, p.input) AS price
+    FROM trajectories AS t CROSS JOIN ends AS e
+    LEFT JOIN prices AS p ON p.model = t.plain_model
+    WHERE date_diff('day', CAST(t.started_at AS DATE), e.last) BETWEEN 0 AND 2 * e.days - 1
+),
+sent AS MATERIALIZED (SELECT * FROM requests),
+texts AS (  -- as in context_tokens: tokens times the requests that contain them
+    SELECT
+        s.trajectory, n.name AS skill,
+        bool_or(s.shown_bytes IS NULL OR NOT s.certain OR b.split - a.split < b.requests - a.requests) AS unknown,
+        sum(s.shown_bytes / 4 * (coalesce(b.requests, 0) - coalesce(z.requests, 0))) AS tokens,  -- no step, no request
+        sum(s.shown_bytes / 4 * coalesce(b.cached - a.cached, 0)) AS cached  -- likewise
+    FROM stays AS s
+    JOIN skill_names AS n ON n.trajectory = s.trajectory AND n.skill = s.skill
+    LEFT JOIN sent AS z ON z.trajectory = s.trajectory AND z.agent = s.agent AND z.step = s.step
+    LEFT JOIN sent AS a ON a.trajectory = s.trajectory AND a.agent = s.agent AND a.step = least(s.step + 1, s.until)
+    LEFT JOIN sent AS b ON b.trajectory = s.trajectory AND b.agent = s.agent AND b.step = s.until
+    GROUP BY ALL
+),
+listings AS (
+    SELECT
+        o.trajectory, n.name AS skill,
+        max(o.listing_bytes) / 4 * max(r.requests) AS tokens,
+        max(o.listing_bytes) / 4 * if(max(r.split) = max(r.requests), max(r.cached), NULL) AS cached
+    FROM offered AS o
+    JOIN skill_names AS n USING (trajectory, skill)
+    LEFT JOIN sent AS r ON r.trajectory = o.trajectory AND r.agent = 'main'
+    GROUP BY ALL
+),
+parts AS (
+    SELECT
+        s.*, p.* EXCLUDE (trajectory),
+        x.skill IS NOT NULL AS shown,
+        if(x.unknown, NULL, ((x.tokens - x.cached) * p.price + x.cached * p.cached_price) / 1e6) AS usd,
+        ((l.tokens - l.cached) * p.price + l.cached * p.cached_price) / 1e6 AS listing_usd
+    FROM skill_runs AS s
+    JOIN periods AS p USING (trajectory)
+    LEFT JOIN texts AS x ON x.trajectory = s.trajectory AND x.skill = s.skill
+    LEFT JOIN listings AS l ON l.trajectory = s.trajectory AND l.skill = s.skill
+    WHERE CAST($skill AS VARCHAR) IS NULL OR CAST($skill AS VARCHAR) IN (s.skill, regexp_extract(s.skill, '[^:]*$'))
 ),
 sums AS (
     SELECT
-        skill,
-        count(*) FILTER (WHERE s.offered AND NOT earlier) AS offered,
-        count(*) FILTER (WHERE s.offered AND s.opened AND NOT earlier) AS opened,
-        count(*) FILTER (WHERE s.offered AND s.opened IS NULL AND NOT earlier) AS unknown,
-        count(*) FILTER (WHERE s.offered AND earlier) AS offered_before,
-        count(*) FILTER (WHERE s.offered AND s.opened AND earlier) AS opened_before,
-        count(*) FILTER (WHERE s.offered AND s.opened IS NULL AND earlier) AS unknown_before,
-        count(*) FILTER (WHERE NOT s.offered AND s.opened AND NOT earlier) AS opened_unlisted,
-        count(*) FILTER (WHERE NOT s.offered AND s.opened AND earlier) AS opened_unlisted_before,
-        sum(s.uses) FILTER (WHERE NOT earlier) AS uses,
-        sum(s.bytes) FILTER (WHERE NOT earlier) AS bytes,
-        sum(s.bytes) FILTER (WHERE earlier) AS bytes_before
-    FROM skill_runs AS s
-    JOIN periods AS p USING (trajectory)
-    WHERE CAST($skill AS VARCHAR) IS NULL OR CAST($skill AS VARCHAR) IN (skill, regexp_extract(skill, '[^:]*$'))
-    GROUP BY skill
+        skill, project, person, model, days,
+        count(*) FILTER (WHERE offered AND NOT earlier) AS offered,
+        count(*) FILTER (WHERE offered AND opened AND NOT earlier) AS opened,
+        count(*) FILTER (WHERE offered AND opened IS NULL AND NOT earlier) AS unknown,
+        count(*) FILTER (WHERE offered AND earlier) AS offered_before,
+        count(*) FILTER (WHERE offered AND opened AND earlier) AS opened_before,
+        count(*) FILTER (WHERE offered AND opened IS NULL AND earlier) AS unknown_before,
+        count(*) FILTER (WHERE NOT offered AND opened AND NOT earlier) AS opened_unlisted,
+        count(*) FILTER (WHERE NOT offered AND opened AND earlier) AS opened_unlisted_before,
+        sum(uses) FILTER (WHERE NOT earlier) AS uses,
+        sum(failed) FILTER (WHERE NOT earlier) AS failed,
+        sum(bytes) FILTER (WHERE NOT earlier) AS bytes,
+        sum(bytes) FILTER (WHERE earlier) AS bytes_before,
+        count(*) FILTER (WHERE shown AND NOT earlier) AS shown,
+        count(usd) FILTER (WHERE shown AND NOT earlier) AS text_known,
+        sum(usd) FILTER (WHERE NOT earlier) AS usd,
+        count(listing_usd) FILTER (WHERE offered AND NOT earlier) AS listing_known,
+        sum(listing_usd) FILTER (WHERE offered AND NOT earlier) AS listing_usd
+    FROM parts GROUP BY skill, project, person, model, days
+),
+rated AS (
+    SELECT
+        skill, project, person, model, offered, if(unknown > 0 AND unknown = offered, NULL, opened) AS opened, unknown,
+        opened / nullif(known, 0) AS open_rate, offered_before,
+        if(unknown_before > 0 AND unknown_before = offered_before, NULL, opened_before) AS opened_before, unknown_before,
+        opened_before / nullif(known_before, 0) AS open_rate_before,
+        opened / nullif(known, 0) - opened_before / nullif(known_before, 0) AS change,
+        newcombe_low(opened, known, opened_before, known_before) AS change_low,
+        newcombe_high(opened, known, opened_before, known_before) AS change_high,
+        opened_unlisted, opened_unlisted_before,
+        CAST(coalesce(uses, 0) AS BIGINT) AS uses,  -- a period without a row has no event: zero
+        CAST(coalesce(failed, 0) AS BIGINT) AS failed,  -- likewise
+        CAST(round(coalesce(bytes, 0) / 4) AS BIGINT) AS tokens_shown,  -- likewise
+        CAST(round(coalesce(bytes_before, 0) / 4) AS BIGINT) AS tokens_shown_before,  -- likewise
+        if(shown = 0, 0, usd) AS usd, shown - text_known AS usd_unknown,
+        listing_usd * 30 / days AS listing_month_usd, offered - listing_known AS listing_month_usd_unknown,
+        s.opened + opened_unlisted AS place
+    FROM (SELECT *, offered - unknown AS known, offered_before - unknown_before AS known_before FROM sums) AS s
 )
-SELECT
-    skill, offered, if(unknown > 0 AND unknown = offered, NULL, opened) AS opened, unknown,
-    opened / nullif(known, 0) AS open_rate, offered_before,
-    if(unknown_before > 0 AND unknown_before = offered_before, NULL, opened_before) AS opened_before, unknown_before,
-    opened_before / nullif(known_before, 0) AS open_rate_before,
-    opened / nullif(known, 0) - opened_before / nullif(known_before, 0) AS change,
-    newcombe_low(opened, known, opened_before, known_before) AS change_low,
-    newcombe_high(opened, known, opened_before, known_before) AS change_high,
-    opened_unlisted, opened_unlisted_before,
-    CAST(coalesce(uses, 0) AS BIGINT) AS uses,  -- a period without a row has no event: zero
-    CAST(round(coalesce(bytes, 0) / 4) AS BIGINT) AS tokens_shown,  -- likewise
-    CAST(round(coalesce(bytes_before, 0) / 4) AS BIGINT) AS tokens_shown_before  -- likewise
-FROM (SELECT *, offered - unknown AS known, offered_before - unknown_before AS known_before FROM sums) AS s
-ORDER BY s.opened + opened_unlisted DESC, offered DESC, skill;
+SELECT * EXCLUDE (place) FROM rated
+WHERE CASE CAST($rows AS VARCHAR)
+    WHEN 'changed' THEN change_low > 0 OR change_high < 0
+    WHEN 'unknown' THEN change IS NULL
+    WHEN 'unused' THEN place = 0 AND offered > 0 AND unknown = 0
+    ELSE true
+END
+ORDER BY place DESC, listing_month_usd DESC NULLS LAST, offered DESC, skill, project, person, model;

@@ -3,6 +3,7 @@
 -- grain: one row is one skill and project, and person if asked for
 -- columns: skill, project, person, offered, opened, unknown, open_rate, unlisted, opened_unlisted, last_opened, run_usd,
 --   run_usd_known, run_usd_reason
+-- first: skill, project, person, offered, opened, open_rate, opened_unlisted, last_opened, run_usd
 -- params: since=null, skill=null, people=false
 -- read: Names come from paths in logs: projects in folders of the same name are one. A run's dollars are those of
 --   the whole run, for each skill that it opened; do not add them up over skills.
@@ -45,4 +46,4 @@ WHERE (CAST($skill AS VARCHAR) IS NULL OR CAST($skill AS VARCHAR) IN (s.skill, r
     AND (CAST($since AS VARCHAR) IS NULL OR t.started_at >= CAST($since AS TIMESTAMP))
     AND EXISTS (FROM trajectories WHERE project IS NOT NULL OR person IS NOT NULL)
 GROUP BY ALL
-ORDER BY s.skill, count(*) FILTER (WHERE s.opened) DESC, t.project NULLS LAST, person NULLS LAST;
+ORDER BY count(*) FILTER (WHERE s.opened) DESC, s.skill, t.project NULLS LAST, person NULLS LAST;

@@ -1,10 +1,13 @@
--- question: Which version of a skill did runs see, how often was each opened and used, and what did those runs cost?
+-- question: Which version of a skill did runs see, and at what cost?
 -- section: RQ3
 -- grain: one row is one skill, version (or reason why it is unknown), week if asked for, and judge
 -- columns: skill, version, version_reason, week, judge, first_seen, last_seen, runs, offered, opened, open_rate,
 --   open_reason, offered_after, change, change_low, change_high, change_reason, uptake_low, uptake_high, uptake_reason,
 --   tokens_shown, run_tokens, run_tokens_known, run_usd, run_usd_known, run_reason, price_dates
--- params: since=null, skill=null, judge=null, weekly=false
+-- first: skill, version, runs, last_seen, open_rate, change, tokens_shown, run_usd, first_seen, version_reason
+-- sums: tokens_shown
+-- place: 4
+-- params: since=null, skill=null, judge=null, weekly=false, rows=all|changed|unknown
 -- read: Logs as found; the versions of a planned study are its variants. A version is the text of SKILL.md that a
 --   log shows whole; a change of its description or other files is none. Text that the agent fills in (arguments,
 --   output of commands) makes versions of its own. A run that did not open the skill shows no version: it counts
@@ -185,4 +188,7 @@ SELECT
 FROM rated AS r
 LEFT JOIN rated AS b ON NOT CAST($weekly AS BOOLEAN)
     AND b.skill = r.skill AND b.place = r.place - 1 AND b.judge IS NOT DISTINCT FROM r.judge
-ORDER BY r.skill, r.week DESC NULLS LAST, r.place DESC NULLS LAST, r.version_reason, r.judge;
+WHERE CASE CAST($rows AS VARCHAR)
+    WHEN 'changed' THEN change_low > 0 OR change_high < 0 WHEN 'unknown' THEN change IS NULL ELSE true
+END
+ORDER BY max(r.last_seen) OVER (PARTITION BY r.skill) DESC NULLS LAST, r.skill, r.week DESC NULLS LAST, r.place DESC NULLS LAST, r.version_reason, r.judge;

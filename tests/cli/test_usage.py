@@ -1,0 +1,138 @@
+"""`usage`: the logs of this machine without a study, and the alert of the docs over three weeks of them."""
+
+import csv
+import io
+import json
+import os
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.support.cli_process import call, complaint
+from tests.support.places import GOLDENS, ROOT
+
+LOG = GOLDENS / "claude-session" / "skill-call" / "raw.jsonl"
+CODEX = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
+PAGE = ROOT / "docs" / "read-your-logs.md"
+COLUMNS = (
+    "skill,project,person,model,offered,opened,unknown,open_rate,offered_before,opened_before,unknown_before,"
+    "open_rate_before,change,change_low,change_high,opened_unlisted,opened_unlisted_before,uses,failed,"
+    "tokens_shown,tokens_shown_before,usd,usd_unknown,listing_month_usd,listing_month_usd_unknown"
+)
+TODAY = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
+
+
+def write_session(folder, number, days_ago, *, opened=True):
+    """A committed log under another session and date, whole or up to the listing of its Skills."""
+    day = TODAY - timedelta(days=days_ago, hours=13)
+    text = LOG.read_text(encoding="utf-8").replace("2026-03-02T10", f"{day:%Y-%m-%dT%H}")
+    name = f"5e551000-0000-4000-8000-{number:012}"
+    text = text.replace("5e551000-0000-4000-8000-000000000001", name).replace(
+        '"claude-x"', '"claude-sonnet-4-5"'
+    )
+    text = re.sub(r'"(id":"msg_|uuid":")', rf'"\g<1>{number}-', text)
+    lines = text.splitlines(keepends=True)
+    kept = lines if opened else [*lines[:4], *lines[-5:-2]]
+    (folder / f"{name}.jsonl").write_text("".join(kept), encoding="utf-8")
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A home with logs of Claude Code, among them an empty, a cut and a foreign file."""
+    logs = tmp_path / ".claude" / "projects" / "-w-harbour"
+    logs.mkdir(parents=True)
+    (logs / "empty.jsonl").touch()
+    (logs / "cut.jsonl").write_bytes(LOG.read_bytes()[:900])
+    (logs / "foreign.jsonl").write_text('{"level": "info", "message": "started"}\n' * 3)
+    return tmp_path
+
+
+def ask(home, *words, **more):
+    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "PYTHONPATH"}}
+    env = {**kept, "HOME": str(home), "COLUMNS": "80", **more}
+    return call(*words, cwd=home, env=env)
+
+
+def test_the_alert_of_the_docs_fires_in_the_week_of_a_real_drop_alone(home):
+    """Weeks of 12, 12 and 12 sessions, in which 11, 11 and 1 opened the Skill; each week it runs as cron."""
+    (recipe,) = re.findall(r"^\S+ \S+ \S+ \S+ \S+  skilljuror (.*)$", PAGE.read_text(), re.M)
+    logs = home / ".claude" / "projects" / "-w-harbour"
+    found = []
+    for week in range(3):
+        for earlier in range(week + 1):
+            for n in range(12):
+                opens = n == 0 if earlier == 2 else n != 0
+                write_session(
+                    logs, 100 * earlier + n + 1, 7 * (week - earlier) + n % 6, opened=opens
+                )
+        found.append(ask(home, *recipe.split()))
+    assert [done.returncode for done in found] == [0, 0, 1], [done.stderr for done in found]
+    assert [done.stdout for done in found[:2]] == ["", ""]  # cron sends no mail
+    assert [done.stderr for done in found[:2]] == ["", ""]
+    head, _, row = found[2].stdout.splitlines()[:3]
+    assert head.split()[:6] == ["skill", "change", "change_low", "change_high", "offered", "opened"]
+    assert row.split()[:2] == ["tide-table", "-0.833"]
+    assert row.split()[4:6] == ["12", "1"]
+    assert "sea:buoys" not in found[2].stdout
+    unknown = ask(home, "usage", "--rows", "unknown", "--fail-on-rows")
+    assert unknown.returncode == 1  # 28 days: no period before
+
+
+def test_own_logs_need_no_study_and_a_second_look_reads_nothing(home):
+    write_session(home / ".claude" / "projects" / "-w-harbour", 1, 2)
+    first = ask(home, "usage")
+    assert first.returncode == 0, first.stderr
+    place = home / ".local" / "share" / "skilljuror" / "usage"
+    assert f"into {place}; delete that folder to forget them" in first.stderr
+    assert "2 were offered and never opened; listing them costs $0.00 a month" in first.stderr
+    second = ask(home, "usage")
+    assert second.stdout == first.stdout
+    assert "into" not in second.stderr
+    elsewhere = ask(home, "usage", XDG_DATA_HOME=str(home / "data"))
+    assert elsewhere.stdout == first.stdout
+    assert (home / "data" / "skilljuror" / "usage" / "study.duckdb").is_file()
+
+
+def test_rows_are_the_same_numbers_in_each_format(home):
+    logs = home / ".claude" / "projects" / "-w-harbour"
+    for number in (1, 2, 3):
+        write_session(logs, number, number)
+    rows = json.loads(ask(home, "usage", "--json").stdout)
+    plain = ask(home, "usage", "--format", "csv").stdout
+    assert [row["skill"] for row in csv.DictReader(io.StringIO(plain))] == [
+        row["skill"] for row in rows
+    ]
+    assert plain.splitlines()[0] == COLUMNS
+    tides = rows[0]
+    assert (tides["skill"], tides["offered"], tides["opened"]) == ("tide-table", 3, 3)
+    assert tides["usd"] > 0
+    assert tides["usd_unknown"] == 0
+    (project,) = {
+        row["project"] for row in json.loads(ask(home, "usage", "--by", "project", "--json").stdout)
+    }
+    assert project == "harbour"
+    assert {
+        row["model"] for row in json.loads(ask(home, "usage", "--by", "model", "--json").stdout)
+    } == {"claude-sonnet-4-5"}
+    versions = json.loads(ask(home, "usage", "--by", "version", "--json").stdout)
+    assert versions[0]["runs"] == 3
+    unused = ask(home, "usage", "--rows", "unused").stdout
+    assert "listing_month_usd" in unused
+    assert "tide-table" not in unused
+
+
+def test_a_machine_without_logs_and_a_wrong_date_are_refused(tmp_path, home):
+    write_session(home / ".claude" / "projects" / "-w-harbour", 1, 2)
+    wrong = ask(home, "usage", "--since", "soon")
+    assert wrong.returncode == 2
+    assert "skilljuror: since 'soon' is not a date" in wrong.stderr
+    (tmp_path / "empty").mkdir()
+    assert "no usual log folder" in complaint(ask(tmp_path / "empty", "usage"))
+
+
+def test_the_table_of_the_readme_is_that_of_the_command(tmp_path):
+    assert call("ingest", GOLDENS, "--study", "gold", cwd=tmp_path).returncode == 0
+    done = ask(tmp_path, "usage", "gold", "--since", "2026-02-01")
+    shown = [line.rstrip() for line in done.stdout.splitlines() if " = " not in line]
+    assert "\n".join(shown) in (ROOT / "README.md").read_text(encoding="utf-8")
