@@ -27,6 +27,8 @@ PLUS, MINUS, TIE = "#2f7fd1", "#d7792a", "#8b919a"
 OTHER_COLOURS = (TIE, "#3a9d78", "#8f63c7", "#b8860b")
 """Colours of further series; all are told apart on light and on dark paper."""
 USED, NEVER = "#3a9d78", "#c0453b"
+WIDTH = 6.0
+"""Inches of a figure on the page: two fit side by side, and a phone shows one at two thirds."""
 LABEL = 44
 """Characters of a label."""
 ALT_ITEMS = 12
@@ -117,7 +119,7 @@ class Paper(Struct, frozen=True):
         """The figure as a Drawing, titled, and marked when a scripted policy ran; `facts` are its numbers."""
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         if self.scripted:
-            figure.axes[0].set_title(SCRIPTED, loc="left", fontsize=9, color=MINUS)
+            figure.supxlabel(SCRIPTED, x=0.01, ha="left", fontsize=8, color=MINUS)
         more = len(facts) - ALT_ITEMS
         listed = [*facts[:ALT_ITEMS], *([f"{more} more in the data"] if more > 0 else [])]
         return Drawing(name, title, read, f"{title}: {'; '.join(listed)}", svg_of(figure))
@@ -179,7 +181,7 @@ def task_deltas(answers: Answers, paper: Paper) -> Drawing | None:
     colours = [_colour(value) for value in values]
     ties = [place for place, value in enumerate(values) if not value]
     named = len(rows) <= NAMED_BARS
-    with paper.axes(9.0, 1.3 + 0.24 * len(rows) if named else 3.4) as (figure, axes):
+    with paper.axes(WIDTH, 1.3 + 0.24 * len(rows) if named else 3.4) as (figure, axes):
         if named:
             axes.barh(places, values, color=colours, height=0.72)
             axes.scatter([0.0] * len(ties), ties, s=12, color=TIE, zorder=3)
@@ -265,7 +267,7 @@ def _heat_map(
         most = max(values)
         where = f", most ({most:.2g}) in column {values.index(most) + 1} of {BINS}" if most else ""
         facts.append(f"{paper.label(row)} {sum(values):.3g} in all{where}")
-    with paper.axes(9.0, 1.4 + 0.4 * len(rows)) as (figure, axes):
+    with paper.axes(WIDTH, 1.4 + 0.4 * len(rows)) as (figure, axes):
         mesh = axes.pcolormesh(grid, cmap=ramp, vmin=0, edgecolors="none", rasterized=False)
         axes.set_yticks([place + 0.5 for place in range(len(rows))], map(paper.label, rows))
         axes.invert_yaxis()
@@ -276,6 +278,33 @@ def _heat_map(
         bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12)
         bar.outline.set_visible(False)
         return paper.finish(figure, name, title, read, facts)
+
+
+def uptake(answers: Answers, paper: Paper) -> Drawing | None:
+    """Draw the share of uses that became visible work, from its lower to its upper bound."""
+    rows = [row for row in answers("uptake").records() if row["eru_low"] is not None]
+    rows = [row for row in rows if row["judge"] == rows[0]["judge"]]
+    if not rows:
+        return None
+    overview, places = answers.single("overview"), range(len(rows))
+    colours = {overview["treatment"]: PLUS, overview["control"]: MINUS}
+    with paper.axes(WIDTH, 1.4 + 0.4 * len(rows)) as (figure, axes):
+        for place, row in enumerate(rows):
+            low, high = 100 * row["eru_low"], 100 * row["eru_high"]
+            colour = colours.get(row["condition"], TIE)
+            axes.plot((low, high), (place, place), "|-", color=colour, linewidth=6, alpha=0.6)
+            axes.plot((low, high), (place, place), "o", color=colour, markersize=6)
+        axes.set_yticks(places, [paper.label(row["condition"]) for row in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlim(-2, 102)
+        axes.set_xlabel("uses that became visible work, %")
+        axes.grid(axis="x")
+        facts = [f"{paper.label(row['condition'])} {100 * row['eru_low']:.0f} to {100 * row['eru_high']:.0f} % of {row['events']} uses" for row in rows]  # fmt: skip
+        read = (
+            f"Uptake (ERU rate) by judge {rows[0]['judge']}. A line spans what is possible where uses are open: "
+            "from none of them taken up to all. It is no interval."
+        )
+        return paper.finish(figure, "uptake", "Uptake of what was opened", read, facts)
 
 
 def exposure_curve(answers: Answers, paper: Paper) -> Drawing | None:
@@ -291,7 +320,7 @@ def exposure_curve(answers: Answers, paper: Paper) -> Drawing | None:
     for place, name in enumerate(name for name in curves if name not in {**colours}):
         colours[name] = OTHER_COLOURS[place % len(OTHER_COLOURS)]
     facts = []
-    with paper.axes(9.0, 3.6) as (figure, axes):
+    with paper.axes(WIDTH, 3.6) as (figure, axes):
         for condition, rows in curves.items():
             places = [row["position"] for row in rows]
             mean, low, high = (
@@ -335,7 +364,7 @@ def strata(answers: Answers, paper: Paper) -> Drawing | None:
     ]
     labels = [f"{paper.label(row['value'])} ({row['tasks']})" for row in rows]
     width = max(high for _, high in ranges) - min(low for low, _ in ranges)
-    with paper.axes(9.0, 4.8) as (figure, axes):
+    with paper.axes(WIDTH, 4.8) as (figure, axes):
         for (low, high), (_, height) in zip(ranges, points, strict=True):
             line: Any = {"color": _colour(height), "linewidth": 1, "alpha": 0.6}
             axes.plot((low, high), (height, height), "|-", **line)
@@ -401,7 +430,7 @@ def skills_opened(answers: Answers, paper: Paper) -> Drawing | None:
     offered, opened, searched = (
         [row[name] for row in rows] for name in ("trajectories", "opened", "searched")
     )
-    with paper.axes(9.0, 1.4 + 0.3 * len(rows)) as (figure, axes):
+    with paper.axes(WIDTH, 1.4 + 0.3 * len(rows)) as (figure, axes):
         axes.barh(places, offered, color=TIE, alpha=0.35, height=0.72, label="offered or touched")
         axes.barh(places, opened, color=PLUS, height=0.4, label="opened")
         axes.barh(
@@ -426,6 +455,7 @@ def skills_opened(answers: Answers, paper: Paper) -> Drawing | None:
 FIGURES: dict[str, Callable[[Answers, Paper], Drawing | None]] = {
     "task_deltas": task_deltas,
     "timing_bins": timing_bins,
+    "uptake": uptake,
     "exposure_curve": exposure_curve,
     "strata": strata,
     "skill_timing": skill_timing,

@@ -13,7 +13,6 @@ from skilljuror.base.files import write_atomic
 from skilljuror.measures.paired import verdict
 from skilljuror.report.audit import escaped
 from skilljuror.report.computed import Answers, documentation, outcome_contrast
-from skilljuror.report.page import render
 from skilljuror.report.tables import (
     DASH,
     SCRIPTED,
@@ -119,6 +118,14 @@ def _arms(answers: Answers) -> Iterator[Row]:
         yield row
 
 
+def arms_of(answers: Answers) -> QueryResult:
+    """Return the rates and the use per pass of the conditions of one study, as rows of `studies`."""
+    columns = documentation("studies").columns
+    shown = ("condition", NOT_USABLE, *(f"{one}{end}" for one in ("strict_rate", *_USE) for end in ("", "_reason", "_low", "_high")))  # fmt: skip
+    rows = [tuple(row.get(name) if name in shown else None for name in columns) for row in _arms(answers)]  # fmt: skip
+    return QueryResult(columns, rows)
+
+
 def _estimate(
     name: str, value: Any, reason: str | None, low: Any = None, high: Any = None, whole: int = 1
 ) -> Row:
@@ -147,6 +154,8 @@ def _uptake(answers: Answers, condition: str) -> Row:
 
 def write_several(report: SeveralReport, target: Path) -> Path:
     """Write `target`/report.html and its table as CSV; return the page."""
+    from skilljuror.report.page import render  # which shows a table of this module
+
     write_atomic(target / "tables" / "studies.csv", csv_text(report.found))
     write_atomic(target / "tables" / "matrix.csv", csv_text(report.matrix))
     page = render(
