@@ -27,8 +27,8 @@ PLUS, MINUS, TIE = "#2f7fd1", "#d7792a", "#8b919a"
 OTHER_COLOURS = (TIE, "#3a9d78", "#8f63c7", "#b8860b")
 """Colours of further series; all are told apart on light and on dark paper."""
 USED, NEVER = "#3a9d78", "#c0453b"
-WIDTH = 6.0
-"""Inches of a figure on the page: two fit side by side, and a phone shows one at two thirds."""
+WIDTH = 4.8
+"""Inches of a figure: two fit side by side, and a phone shows one at three quarters."""
 LABEL = 44
 """Characters of a label."""
 ALT_ITEMS = 12
@@ -151,7 +151,7 @@ def interval(first: Headline) -> Drawing | None:
         return None
     low, mean, high = delta.t.low, delta.delta, delta.t.high
     reach = 1.15 * max(abs(low), abs(high), 5.0)
-    with Paper(False).axes(6.6, 0.9) as (figure, axes):
+    with Paper(False).axes(WIDTH, 0.8) as (figure, axes):
         axes.axvline(0, color=TIE, linewidth=1, linestyle=":")
         axes.plot((low, high), (0, 0), color=PLUS, linewidth=10, alpha=0.35, solid_capstyle="round")  # fmt: skip
         axes.plot(mean, 0, "o", color=PLUS, markersize=10)
@@ -275,7 +275,7 @@ def _heat_map(
         axes.set_xlabel("part of the run")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12)
+        bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12, label="steps")
         bar.outline.set_visible(False)
         return paper.finish(figure, name, title, read, facts)
 

@@ -111,7 +111,10 @@ def remarks(name: str, answers: Answers) -> list[Remark]:
         return note if rows else ""
 
     words = say(
-        name, answers=answers, unknown_tools_note=unknown_tools, differing=lambda: _differing(answers)
+        name,
+        answers=answers,
+        unknown_tools_note=unknown_tools,
+        differing=lambda: _differing(answers),
     )
     parts = [[part.strip() for part in remark.split("$")] for remark in words.split("¶")]
     return [(text, tuple(commands)) for text, *commands in parts if text]

@@ -124,7 +124,7 @@ def _filled(answers: Answers, section: Section, first: Headline) -> Section | No
         about = {"table": panel} if isinstance(panel, str) else dict(panel)
         name, needs = about.pop("table"), about.pop("needs", "")
         if name == "yields" and answers(name).rows:
-            tables.append(replace(table_of(arms_of(answers)), name=name))
+            tables.append(replace(table_of(arms_of(answers)), name=name, read=""))
         elif not needs or any(row[needs] is not None for row in answers(name).records()):
             tables.append(table_view(answers, name, **about))
     figures = drawings(answers, names(section.get("figures", "")), scripted=first.scripted)
@@ -132,7 +132,11 @@ def _filled(answers: Answers, section: Section, first: Headline) -> Section | No
     full, without = ([one for one in tables if bool(one.rows) == some] for some in (True, False))
     if not (full or figures):
         return None
-    return {"lead": "", "open": False} | section | {"tables": full, "without": without, "figures": figures, "remarks": said}
+    return (
+        {"lead": "", "open": False}
+        | section
+        | {"tables": full, "without": without, "figures": figures, "remarks": said}
+    )
 
 
 def _bars(answers: Answers, first: Headline) -> list[dict[str, Any]]:

@@ -280,4 +280,11 @@ def document(stems: Iterable[str]) -> str:
     """Return a LaTeX document with the packages that the tables of these files need."""
     packages = (r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs,graphicx,textcomp}")
     inputs = (rf"\input{{{stem}.tex}}\clearpage" for stem in stems)
-    return "\n".join([r"\documentclass{article}", *packages, r"\begin{document}", *inputs, r"\end{document}", ""])
+    return "\n".join([
+        r"\documentclass{article}",
+        *packages,
+        r"\begin{document}",
+        *inputs,
+        r"\end{document}",
+        "",
+    ])

@@ -10,7 +10,7 @@ from tests.support.fabricated_studies import ingested, small_study
 
 pytestmark = pytest.mark.slow
 
-OPEN = "document.querySelectorAll('details.fold').forEach((one) => one.open = true)"
+OPEN = "document.querySelectorAll('.chapter, .fold').forEach((one) => one.open = true)"
 OVERFLOW = """[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth + 1)
     .map((one) => `${one.closest('article, figure')?.id} ${one.scrollWidth} > ${one.clientWidth}`)"""
 PAGE = "document.documentElement.scrollWidth"
@@ -44,6 +44,7 @@ def test_a_wide_table_of_few_rows_is_turned_and_a_column_without_values_named(br
     page = build_report(small_study(tmp_path), tmp_path / "report").path
     tab = browser.new_page(viewport={"width": 1280, "height": 900})
     tab.goto(page.as_uri())
+    tab.evaluate(OPEN)
     head, first = (
         tab.locator("#table-coverage table").locator(where).first.bounding_box()
         for where in ("thead th:nth-child(2)", "tbody tr td:nth-child(2)")

@@ -110,10 +110,10 @@ def test_a_report_of_a_study_with_one_has_the_sentence_and_the_table_of_kinds(tm
 @pytest.mark.parametrize(
     ("pd", "baseline", "words"),
     [
-        (1.0, 0.4, "1 of 1 trials of pd and 0 of 1 trials of baseline: the differences"),
-        (1.0, "unknown_lines", "of pd and 0 of 1 trials of baseline (1 unknown): the differences"),
+        (1.0, 0.4, "1 of 1 trials of pd and 0 of 1 trials of baseline that opened it: the"),
+        (1.0, "unknown_lines", "of pd and 0 of 1 trials of baseline (1 unknown) that opened"),
         (1.0, 1.0, None),
-        (0.2, 0.4, "0 of 1 trials of pd and 0 of 1 trials of baseline: the differences"),
+        (0.2, 0.4, "0 of 1 trials of pd and 0 of 1 trials of baseline that opened it: the"),
         (1.0, "never", None),
     ],
 )
@@ -128,7 +128,7 @@ def test_roots_that_were_cut_off_in_one_arm_are_told(tmp_path, pd, baseline, wor
             for one in trials
         ])  # fmt: skip
     with open_read(path) as reader:
-        told = [remark[0] for remark in remarks("roots_cut", Answers(reader))]
+        told = [remark[0] for remark in remarks("validity", Answers(reader))]
     assert [words in one for one in told] == ([] if words is None else [True])
 
 
