@@ -3,7 +3,7 @@
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,6 @@ Row = dict[str, Any]
 
 INK, LINE = "#1c1f23", "#c9cdd3"
 PLUS, MINUS, TIE = "#2f7fd1", "#d7792a", "#8b919a"
-OTHER_COLOURS = (TIE, "#3a9d78", "#8f63c7", "#b8860b")
-"""Colours of further series; all are told apart on light and on dark paper."""
 USED, NEVER = "#3a9d78", "#c0453b"
 WIDTH = 4.8
 """Inches of a figure: two fit side by side, and a phone shows one at three quarters."""
@@ -223,42 +221,14 @@ def _colour(value: float) -> str:
 
 
 def timing_bins(answers: Answers, paper: Paper) -> Drawing | None:
-    """Draw the positions of Skill-related steps in the run (Figure 5)."""
-    rows = answers("timing_bins").records()
-    if not any(row["skill_steps"] for row in rows):
-        return None
-    cells = {(row["condition"], row["bin"]): row["per_trial"] for row in rows}
-    title = "Skill-related steps along the run, per trial"
-    read = (
-        "One column is a twentieth of the run. The colour is the number of Skill-related steps per "
-        "trial, not a share: a darker row means more Skill use in all."
-    )
-    return _heat_map("timing_bins", title, read, cells, paper)
-
-
-def skill_timing(answers: Answers, paper: Paper) -> Drawing | None:
-    """When in a run each skill is used, the most used skills first."""
-    rows = answers("skill_timing").records()
-    used = [row["skill"] for row in answers("skills_opened").records() if row["opened"]]
-    listed = [name for name in used if any(row["skill"] == name for row in rows)][:NAMED_BARS]
-    if not listed:
-        return None
-    cells = {(name, place): 0 for name in listed for place in range(BINS)}
-    cells |= {(row["skill"], row["bin"]): row["steps"] for row in rows if row["skill"] in listed}
-    read = (
-        "One column is a twentieth of the run. The colour is the number of steps with a use of the "
-        "skill, over all runs."
-    )
-    return _heat_map("skill_timing", "When in a run each skill is used", read, cells, paper)
-
-
-def _heat_map(
-    name: str, title: str, read: str, cells: Mapping[tuple[str, int], float], paper: Paper
-) -> Drawing:
-    """A heat map with one row per name and one column per twentieth of the run, clear to full; `cells` maps
-    (row, bin) to a value, rows in the order of their first mention."""
+    """Draw the positions of Skill-related steps in the run (Figure 5): one row per condition and one column per
+    twentieth of the run, clear to full."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
+    found = answers("timing_bins").records()
+    if not any(row["skill_steps"] for row in found):
+        return None
+    cells = {(row["condition"], row["bin"]): row["per_trial"] for row in found}
     rows = list(dict.fromkeys(row for row, _ in cells))
     grid = [[cells.get((row, place), 0.0) for place in range(BINS)] for row in rows]
     ramp = LinearSegmentedColormap.from_list("ramp", [to_rgba(PLUS, 0.04), to_rgba(PLUS, 1.0)])
@@ -277,7 +247,9 @@ def _heat_map(
         axes.spines[:].set_visible(False)
         bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12, label="steps")
         bar.outline.set_visible(False)
-        return paper.finish(figure, name, title, read, facts)
+        title = "Skill-related steps along the run, per trial"
+        read = "A column is a twentieth of the run. A darker row means more Skill use in all."
+        return paper.finish(figure, "timing_bins", title, read, facts)
 
 
 def uptake(answers: Answers, paper: Paper) -> Drawing | None:
@@ -305,44 +277,6 @@ def uptake(answers: Answers, paper: Paper) -> Drawing | None:
             "from none of them taken up to all. It is no interval."
         )
         return paper.finish(figure, "uptake", "Uptake of what was opened", read, facts)
-
-
-def exposure_curve(answers: Answers, paper: Paper) -> Drawing | None:
-    """Draw how the Skill's knowledge reaches the agent, if there is a knowledge map."""
-    curves: dict[str, list[Row]] = {}
-    for row in answers("exposure_curve").records():
-        curves.setdefault(row["condition"], []).append(row)
-    if not any(row["units_share"] for rows in curves.values() for row in rows):
-        return None
-    overview = answers.single("overview")
-    # treatment and control have their colours everywhere on the page
-    colours = {overview["treatment"]: PLUS, overview["control"]: MINUS}
-    for place, name in enumerate(name for name in curves if name not in {**colours}):
-        colours[name] = OTHER_COLOURS[place % len(OTHER_COLOURS)]
-    facts = []
-    with paper.axes(WIDTH, 3.6) as (figure, axes):
-        for condition, rows in curves.items():
-            places = [row["position"] for row in rows]
-            mean, low, high = (
-                [100 * row[f"units_share{end}"] for row in rows] for end in ("", "_low", "_high")
-            )
-            colour = colours[condition]
-            axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
-            axes.plot(places, mean, color=colour, linewidth=2, label=condition)
-            half, end = mean[len(rows) // 2], mean[-1]
-            facts.append(f"{condition} {half:.0f} % at half of the run, {end:.0f} % at its end")
-        axes.set_xlabel("share of the run that is over")
-        axes.set_ylabel("units seen, % of those offered")
-        axes.set_ylim(0, 104)
-        axes.set_xlim(0, 1)
-        axes.grid()
-        axes.legend(loc="upper left")
-        read = (
-            "A line is the mean over trials of the knowledge units that have reached the agent; the "
-            "band holds the middle half of the trials."
-        )
-        title = "How the Skill's knowledge reaches the agent"
-        return paper.finish(figure, "exposure_curve", title, read, facts)
 
 
 def strata(answers: Answers, paper: Paper) -> Drawing | None:
@@ -456,9 +390,7 @@ FIGURES: dict[str, Callable[[Answers, Paper], Drawing | None]] = {
     "task_deltas": task_deltas,
     "timing_bins": timing_bins,
     "uptake": uptake,
-    "exposure_curve": exposure_curve,
     "strata": strata,
-    "skill_timing": skill_timing,
     "skills_opened": skills_opened,
 }
 """Figures by the name of the question their data come from."""

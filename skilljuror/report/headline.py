@@ -123,13 +123,14 @@ def remarks(name: str, answers: Answers) -> list[Remark]:
 def _differing(answers: Answers) -> list[tuple[str, list[tuple[str, str]]]]:
     """Setting of `provenance` that differs between the arms of the contrast, and is not compared -> arm, values."""
     setup, rows = answers.single("setup"), answers("provenance").records()
-    varied, found = str(setup["vary"]).replace("model", "model, answered_by").split(", "), []
+    varied = tuple(str(setup["vary"]).replace("model", "model, answered_by").split(", "))
+    found = []
     for column in ("agent", "agent_version", "model", "answered_by", "effort", "harness", "isolation"):  # fmt: skip
         values = [
             (arm, ", ".join(sorted({str(row[column]) for row in rows if arm in names(row["conditions"]) and row[column]})))
             for arm in map(setup.get, CONTRAST) if arm
         ]  # fmt: skip
-        if column not in varied and len({said for _, said in values if said}) > 1:
+        if not column.startswith(varied) and len({said for _, said in values if said}) > 1:
             found.append((column.replace("_", " "), values))
     return found
 
@@ -154,7 +155,10 @@ def _ranged(row: Row, name: str) -> str:
     return value if row[name] is None else f"{value} ({low} to {high})"
 
 
-_WORDS = Environment(undefined=StrictUndefined, autoescape=False)  # a page escapes it
+_WORDS = Environment(
+    undefined=StrictUndefined, autoescape=False,  # a page escapes it
+    finalize=lambda value: re.sub("[¶¦$]", "", value) if isinstance(value, str) else value,
+)  # fmt: skip
 _WORDS.globals["say"] = say
 _WORDS.filters |= {
     "points": format_points, "counted": format_count, "between": _between, "ranged": _ranged,
