@@ -8,13 +8,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from skilljuror.report.computed import MIN_STRATUM, Answers
 from skilljuror.report.headline import Headline
 from skilljuror.report.heat import Heat, by_file
 from skilljuror.report.tables import SCRIPTED, format_points
-from skilljuror.store.questions import NOT_USABLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,13 +131,8 @@ def svg_of(figure: "Figure") -> str:
 
 def drawings(answers: Answers, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
     """The named figures that have something to show."""
-    marks = [row[NOT_USABLE] for row in answers("outcomes").records() if row[NOT_USABLE]]
-    drawn = []
-    for name in names:
-        if drawing := FIGURES[name](answers, Paper(scripted)):
-            read = ". ".join([drawing.read.removesuffix("."), *marks]) + "."
-            drawn.append(replace(drawing, read=read))
-    return drawn
+    drawn = (FIGURES[name](answers, Paper(scripted)) for name in names)
+    return [drawing for drawing in drawn if drawing]
 
 
 def interval(first: Headline) -> Drawing | None:
@@ -374,7 +367,7 @@ def skills_opened(answers: Answers, paper: Paper) -> Drawing | None:
         axes.invert_yaxis()
         axes.set_xlabel("runs")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.legend(loc="outside upper right", ncols=2)
+        figure.legend(loc="outside lower left", ncols=3, fontsize=8)
         read = (
             "The pale bar is the runs that knew of the skill, the dark bar those that opened it; "
             "in those behind it, only a search printed lines of it."

@@ -246,10 +246,14 @@ def markdown(view: TableView) -> str:
 
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\N{MINUS SIGN}": "$-$",
-    "\N{NARROW NO-BREAK SPACE}": r"\,", "–": "--", "≥": r"$\geq$",
+    "[": "{[}", "*": "{*}", "\N{NARROW NO-BREAK SPACE}": r"\,", "–": "--", "≥": r"$\geq$",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }  # fmt: skip
 """Characters that LaTeX gives a meaning, or has no letter for; others beyond Latin-1 are a question mark."""
+
+
+def _letter(sign: str) -> str:
+    return _LATEX.get(sign) or (sign if sign < "\u0100" and sign.isprintable() else "?")
 
 
 def latex(view: TableView, title: str, label: str, *, scripted: bool = False) -> str:
@@ -257,7 +261,7 @@ def latex(view: TableView, title: str, label: str, *, scripted: bool = False) ->
 
     def line(cells: Iterable[str]) -> str:
         texts = (" ".join(cell.split()) for cell in cells)
-        return " & ".join("".join(_LATEX.get(sign) or (sign if sign < "\u0100" else "?") for sign in text) for text in texts)  # fmt: skip
+        return " & ".join("".join(map(_letter, text)) for text in texts)
 
     def lines() -> Iterator[str]:
         if scripted:
