@@ -92,7 +92,7 @@ def test_every_door_says_that_it_is_undetermined_and_why(
     sentence = f"Undetermined: {reason}."
     assert summary.title == sentence
     assert f"<h2>{sentence}</h2>" in page
-    assert "95 % interval" not in page.split('<section id="rq1">')[0]
+    assert "95 % interval" not in page.split('<section id="tasks">')[0]
     assert "interval" not in summary.number.replace("no interval", "")
     study = skilljuror.open_study(folder)
     equal = study.equivalence("pd", "baseline", "strict_pass", margin=50)
