@@ -2,7 +2,6 @@
 tables of the paper."""
 
 import re
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,11 @@ from skilljuror.report.audit import escaped
 from skilljuror.report.computed import COMPUTED, Answers, data, names
 from skilljuror.report.figures import Drawing, drawings, interval
 from skilljuror.report.headline import METHOD_COLUMNS, Headline, headline, remarks
+from skilljuror.report.render import render
 from skilljuror.report.several import arms_of, table_of
 from skilljuror.report.tables import (
     SCRIPTED,
     document,
-    format_count,
-    format_points,
     latex,
     markdown,
     table_view,
@@ -28,14 +26,10 @@ from skilljuror.store.connect import QueryResult, open_read
 from skilljuror.store.questions import catalog, csv_text
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from markupsafe import Markup
 
 Section = dict[str, Any]
 """A section of sections.yaml with its tables, figures and remarks filled in."""
-TEMPLATES = Path(__file__).parent / "templates"
-LONG_NAME = 16
-"""Characters from which a text may be broken inside of its words."""
 CONDITION_COLUMNS = (
     "condition", "planned", "coverage", "strict_passes", "strict_rate", "mean_reward", "not_usable",
 )  # fmt: skip
@@ -161,38 +155,6 @@ def _clean(target: Path) -> None:
     for name in ("headline", *COMPUTED, *(entry.name for entry in catalog())):
         for path in (f"tables/{name}.csv", f"figures/{name}.csv", f"figures/{name}.svg"):
             (target / path).unlink(missing_ok=True)
-
-
-def templates() -> "Environment":
-    """Return the packaged templates; text from logs and Skills is untrusted, an unknown name an error."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {
-        "points": format_points, "counted": format_count, "breakable": breakable,
-    }  # fmt: skip
-    return environment
-
-
-def render(template: str, **values: Any) -> str:
-    """Return a page with the style of reports."""
-    from markupsafe import Markup
-
-    style = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))
-    version = metadata.version("skilljuror")
-    return templates().get_template(template).render(style=style, version=version, **values)
-
-
-def breakable(text: str) -> "Markup":
-    """A text whose long names and paths may be broken after _ and /."""
-    from markupsafe import Markup, escape
-
-    if len(text) < LONG_NAME:
-        return escape(text)
-    return Markup(re.sub(r"(?<=\w)([_/]+)(?=\w)", r"\1<wbr>", str(escape(text))))
 
 
 def _drawn(figure: Drawing) -> "Markup":

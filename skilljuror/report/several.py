@@ -13,6 +13,7 @@ from skilljuror.base.files import write_atomic
 from skilljuror.measures.paired import verdict
 from skilljuror.report.audit import escaped
 from skilljuror.report.computed import Answers, documentation, outcome_contrast
+from skilljuror.report.render import render
 from skilljuror.report.tables import (
     DASH,
     SCRIPTED,
@@ -154,8 +155,6 @@ def _uptake(answers: Answers, condition: str) -> Row:
 
 def write_several(report: SeveralReport, target: Path) -> Path:
     """Write `target`/report.html and its table as CSV; return the page."""
-    from skilljuror.report.page import render  # which shows a table of this module
-
     write_atomic(target / "tables" / "studies.csv", csv_text(report.found))
     write_atomic(target / "tables" / "matrix.csv", csv_text(report.matrix))
     page = render(
