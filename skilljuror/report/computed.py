@@ -23,6 +23,7 @@ from skilljuror.measures.paired import (
     ONE_TASK,
     PairedDelta,
     TrialValue,
+    VerdictWord,
     contrast,
     paired_delta,
     verdict,
@@ -270,6 +271,12 @@ def flip_p(delta: PairedDelta) -> float | None:
     return sign_flip([value for _, value in delta.by_task]).p if delta.tasks else None
 
 
+def adjusted_word(word: VerdictWord, p: float | None) -> VerdictWord:
+    """The verdict in a family of comparisons: better or worse also needs an adjusted p below 5 %."""
+    shown = word not in {"better", "worse"} or (p is not None and p < ALPHA)
+    return word if shown else "inconclusive"
+
+
 def largest_p(delta: PairedDelta) -> float | None:
     """The larger p of all trials and of those that are not contaminated: as the verdict, it must hold with
     and without them. None where the difference is not quoted."""
@@ -293,19 +300,22 @@ HEADLINE = "all"
 def effect(answers: Answers) -> list[Row]:
     """The parts of the difference between layouts, each as a paired mean over tasks with its verdict."""
     setup = answers.single("setup")
-    rows: list[Row] = []
+    rows: list[list[Any]] = []
     for part in answers("effect_parts").records():
         arms = part["treatment"], part["control"]
         delta = outcome_contrast(answers, setup["primary_outcome"], *arms)
         if delta is None or not part["tasks"]:
             reason = part["delta_rate_reason"]
-            rows.append((part["part"], *arms, 0, None, reason, None, None, None, None, None))
+            rows.append([part["part"], *arms, 0, None, reason, None, None, None, None, None])
         else:
             word = verdict(delta, setup["margin"]).word
-            rows.append((part["part"], *arms, delta.tasks, *difference(delta), word, largest_p(delta)))  # fmt: skip
+            rows.append([part["part"], *arms, delta.tasks, *difference(delta), word, largest_p(delta)])  # fmt: skip
     parts = [row for row in rows if row[-1] is not None and row[0] != HEADLINE]
     adjusted = dict(zip((row[0] for row in parts), holm([row[-1] for row in parts]), strict=True))
-    return [(*row[:-1], adjusted.get(row[0], row[-1])) for row in rows]
+    for row in rows:
+        row[-1] = adjusted.get(row[0], row[-1])
+        row[-2] = row[-2] and adjusted_word(row[-2], row[-1])
+    return [tuple(row) for row in rows]
 
 
 def ratios(answers: Answers) -> Iterator[Row]:
@@ -432,8 +442,8 @@ EARNS, SHAM, ASLEEP, OPEN = (
 def sections(answers: Answers) -> Iterator[Row]:
     """Section ablation: the whole Skill minus the arm without a section, paired by task, with a verdict.
 
-    A section that no run was shown was not tested. It earns its place if the whole Skill is better and the
-    adjusted p is below 5 %; it is no better than sham if the arms are equivalent, or the whole is worse.
+    A section that no run was shown was not tested. It earns its place if the whole Skill is better by the
+    adjusted p; it is no better than sham if the arms are equivalent, or the whole is worse.
     """
     setup = answers.single("setup")
     groups: dict[str, list[Record]] = defaultdict(list)
@@ -450,13 +460,15 @@ def sections(answers: Answers) -> Iterator[Row]:
     for name, rows in groups.items():
         delta, p_holm, runs = deltas[name], adjusted.get(name), sum(row["runs"] for row in rows)
         used = [row["used_low"] for row in rows]
-        tasks, word, earned = 0, "", OPEN
+        tasks, earned = 0, OPEN
+        word: VerdictWord = "undetermined"
         about: Row = (None, rows[0]["whole_reason"] or "no trial of both arms", None, None, None)
         if delta is not None:
-            tasks, about, word = delta.tasks, difference(delta), verdict(delta, setup["margin"]).word  # fmt: skip
+            tasks, about = delta.tasks, difference(delta)
+            word = adjusted_word(verdict(delta, setup["margin"]).word, p_holm)
         if delta is not None and runs and not shown[name] + sum(row["unplaced"] for row in rows):
             earned = ASLEEP
-        elif word == "better" and p_holm is not None and p_holm < ALPHA:
+        elif word == "better":
             earned = EARNS
         elif word in {"equivalent", "worse"}:
             earned = SHAM
@@ -546,17 +558,25 @@ def interactions(answers: Answers) -> list[Row]:
 
 
 def patterns(answers: Answers) -> Iterator[Row]:
-    """How uptake and success move together in a kind of task (SJ Table 7); none if an arm is not whole."""
-    for row in answers("strata").records():
+    """How uptake and success move together in a kind of task (SJ Table 7); none if an arm is not whole.
+    Rates move if their interval, at a level for the number of kinds (Bonferroni), excludes 0."""
+    strata = answers("strata").records()
+    kinds = {(row["attribute"], row["value"]) for row in strata if row["tasks"] >= MIN_STRATUM}
+    level = 1 - ALPHA / max(1, len(kinds))
+    for row in strata:
         few = row["tasks"] < MIN_STRATUM
         moves: dict[str, Interval | None] = {}
+        rises, falls = set(), set()
         for what, size in (("pass", "tasks"), ("runtime", "tasks"), ("given", "tasks_given")):
             tasks, sd = row[size], row[f"sd_{what}"]
             known = tasks is not None and tasks >= MIN_STRATUM and sd is not None
             se = sd / math.sqrt(tasks) if known else None
-            moves[what] = rate_interval(row[f"delta_{what}"], se, (tasks or 0) - 1, lowest=-1.0)
-        rises = {what for what, interval in moves.items() if interval and interval.low > 0}
-        falls = {what for what, interval in moves.items() if interval and interval.high < 0}
+            moves[what], adjusted = (
+                rate_interval(row[f"delta_{what}"], se, (tasks or 0) - 1, one, lowest=-1.0)
+                for one in (0.95, level)
+            )
+            rises |= {what} if adjusted and adjusted.low > 0 else set()
+            falls |= {what} if adjusted and adjusted.high < 0 else set()
         uptake = row["delta_yes_low"] is not None and row["delta_yes_low"] > 0
         after, before = row["treatment_minutes_per_pass"], row["control_minutes_per_pass"]
         ratio = after / before if after is not None and before else None

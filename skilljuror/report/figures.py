@@ -3,18 +3,16 @@
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from skilljuror.report.computed import MIN_STRATUM, Answers
 from skilljuror.report.headline import Headline
 from skilljuror.report.heat import Heat, by_file
 from skilljuror.report.tables import SCRIPTED, format_points
-from skilljuror.store.questions import NOT_USABLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,9 +22,9 @@ Row = dict[str, Any]
 
 INK, LINE = "#1c1f23", "#c9cdd3"
 PLUS, MINUS, TIE = "#2f7fd1", "#d7792a", "#8b919a"
-OTHER_COLOURS = (TIE, "#3a9d78", "#8f63c7", "#b8860b")
-"""Colours of further series; all are told apart on light and on dark paper."""
 USED, NEVER = "#3a9d78", "#c0453b"
+WIDTH = 4.8
+"""Inches of a figure: two fit side by side, and a phone shows one at three quarters."""
 LABEL = 44
 """Characters of a label."""
 ALT_ITEMS = 12
@@ -117,7 +115,7 @@ class Paper(Struct, frozen=True):
         """The figure as a Drawing, titled, and marked when a scripted policy ran; `facts` are its numbers."""
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         if self.scripted:
-            figure.axes[0].set_title(SCRIPTED, loc="left", fontsize=9, color=MINUS)
+            figure.supxlabel(SCRIPTED, x=0.01, ha="left", fontsize=8, color=MINUS)
         more = len(facts) - ALT_ITEMS
         listed = [*facts[:ALT_ITEMS], *([f"{more} more in the data"] if more > 0 else [])]
         return Drawing(name, title, read, f"{title}: {'; '.join(listed)}", svg_of(figure))
@@ -133,13 +131,8 @@ def svg_of(figure: "Figure") -> str:
 
 def drawings(answers: Answers, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
     """The named figures that have something to show."""
-    marks = [row[NOT_USABLE] for row in answers("outcomes").records() if row[NOT_USABLE]]
-    drawn = []
-    for name in names:
-        if drawing := FIGURES[name](answers, Paper(scripted)):
-            read = ". ".join([drawing.read.removesuffix("."), *marks]) + "."
-            drawn.append(replace(drawing, read=read))
-    return drawn
+    drawn = (FIGURES[name](answers, Paper(scripted)) for name in names)
+    return [drawing for drawing in drawn if drawing]
 
 
 def interval(first: Headline) -> Drawing | None:
@@ -149,7 +142,7 @@ def interval(first: Headline) -> Drawing | None:
         return None
     low, mean, high = delta.t.low, delta.delta, delta.t.high
     reach = 1.15 * max(abs(low), abs(high), 5.0)
-    with Paper(False).axes(6.6, 0.9) as (figure, axes):
+    with Paper(False).axes(WIDTH, 0.8) as (figure, axes):
         axes.axvline(0, color=TIE, linewidth=1, linestyle=":")
         axes.plot((low, high), (0, 0), color=PLUS, linewidth=10, alpha=0.35, solid_capstyle="round")  # fmt: skip
         axes.plot(mean, 0, "o", color=PLUS, markersize=10)
@@ -179,7 +172,7 @@ def task_deltas(answers: Answers, paper: Paper) -> Drawing | None:
     colours = [_colour(value) for value in values]
     ties = [place for place, value in enumerate(values) if not value]
     named = len(rows) <= NAMED_BARS
-    with paper.axes(9.0, 1.3 + 0.24 * len(rows) if named else 3.4) as (figure, axes):
+    with paper.axes(WIDTH, 1.3 + 0.24 * len(rows) if named else 3.4) as (figure, axes):
         if named:
             axes.barh(places, values, color=colours, height=0.72)
             axes.scatter([0.0] * len(ties), ties, s=12, color=TIE, zorder=3)
@@ -221,42 +214,14 @@ def _colour(value: float) -> str:
 
 
 def timing_bins(answers: Answers, paper: Paper) -> Drawing | None:
-    """Draw the positions of Skill-related steps in the run (Figure 5)."""
-    rows = answers("timing_bins").records()
-    if not any(row["skill_steps"] for row in rows):
-        return None
-    cells = {(row["condition"], row["bin"]): row["per_trial"] for row in rows}
-    title = "Skill-related steps along the run, per trial"
-    read = (
-        "One column is a twentieth of the run. The colour is the number of Skill-related steps per "
-        "trial, not a share: a darker row means more Skill use in all."
-    )
-    return _heat_map("timing_bins", title, read, cells, paper)
-
-
-def skill_timing(answers: Answers, paper: Paper) -> Drawing | None:
-    """When in a run each skill is used, the most used skills first."""
-    rows = answers("skill_timing").records()
-    used = [row["skill"] for row in answers("skills_opened").records() if row["opened"]]
-    listed = [name for name in used if any(row["skill"] == name for row in rows)][:NAMED_BARS]
-    if not listed:
-        return None
-    cells = {(name, place): 0 for name in listed for place in range(BINS)}
-    cells |= {(row["skill"], row["bin"]): row["steps"] for row in rows if row["skill"] in listed}
-    read = (
-        "One column is a twentieth of the run. The colour is the number of steps with a use of the "
-        "skill, over all runs."
-    )
-    return _heat_map("skill_timing", "When in a run each skill is used", read, cells, paper)
-
-
-def _heat_map(
-    name: str, title: str, read: str, cells: Mapping[tuple[str, int], float], paper: Paper
-) -> Drawing:
-    """A heat map with one row per name and one column per twentieth of the run, clear to full; `cells` maps
-    (row, bin) to a value, rows in the order of their first mention."""
+    """Draw the positions of Skill-related steps in the run (Figure 5): one row per condition and one column per
+    twentieth of the run, clear to full."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
+    found = answers("timing_bins").records()
+    if not any(row["skill_steps"] for row in found):
+        return None
+    cells = {(row["condition"], row["bin"]): row["per_trial"] for row in found}
     rows = list(dict.fromkeys(row for row, _ in cells))
     grid = [[cells.get((row, place), 0.0) for place in range(BINS)] for row in rows]
     ramp = LinearSegmentedColormap.from_list("ramp", [to_rgba(PLUS, 0.04), to_rgba(PLUS, 1.0)])
@@ -265,7 +230,7 @@ def _heat_map(
         most = max(values)
         where = f", most ({most:.2g}) in column {values.index(most) + 1} of {BINS}" if most else ""
         facts.append(f"{paper.label(row)} {sum(values):.3g} in all{where}")
-    with paper.axes(9.0, 1.4 + 0.4 * len(rows)) as (figure, axes):
+    with paper.axes(WIDTH, 1.4 + 0.4 * len(rows)) as (figure, axes):
         mesh = axes.pcolormesh(grid, cmap=ramp, vmin=0, edgecolors="none", rasterized=False)
         axes.set_yticks([place + 0.5 for place in range(len(rows))], map(paper.label, rows))
         axes.invert_yaxis()
@@ -273,47 +238,38 @@ def _heat_map(
         axes.set_xlabel("part of the run")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12)
+        bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12, label="steps")
         bar.outline.set_visible(False)
-        return paper.finish(figure, name, title, read, facts)
+        title = "Skill-related steps along the run, per trial"
+        read = "A column is a twentieth of the run. A darker row means more Skill use in all."
+        return paper.finish(figure, "timing_bins", title, read, facts)
 
 
-def exposure_curve(answers: Answers, paper: Paper) -> Drawing | None:
-    """Draw how the Skill's knowledge reaches the agent, if there is a knowledge map."""
-    curves: dict[str, list[Row]] = {}
-    for row in answers("exposure_curve").records():
-        curves.setdefault(row["condition"], []).append(row)
-    if not any(row["units_share"] for rows in curves.values() for row in rows):
+def uptake(answers: Answers, paper: Paper) -> Drawing | None:
+    """Draw the share of uses that became visible work, from its lower to its upper bound."""
+    rows = [row for row in answers("uptake").records() if row["eru_low"] is not None]
+    rows = [row for row in rows if row["judge"] == rows[0]["judge"]]
+    if not rows:
         return None
-    overview = answers.single("overview")
-    # treatment and control have their colours everywhere on the page
+    overview, places = answers.single("overview"), range(len(rows))
     colours = {overview["treatment"]: PLUS, overview["control"]: MINUS}
-    for place, name in enumerate(name for name in curves if name not in {**colours}):
-        colours[name] = OTHER_COLOURS[place % len(OTHER_COLOURS)]
-    facts = []
-    with paper.axes(9.0, 3.6) as (figure, axes):
-        for condition, rows in curves.items():
-            places = [row["position"] for row in rows]
-            mean, low, high = (
-                [100 * row[f"units_share{end}"] for row in rows] for end in ("", "_low", "_high")
-            )
-            colour = colours[condition]
-            axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
-            axes.plot(places, mean, color=colour, linewidth=2, label=condition)
-            half, end = mean[len(rows) // 2], mean[-1]
-            facts.append(f"{condition} {half:.0f} % at half of the run, {end:.0f} % at its end")
-        axes.set_xlabel("share of the run that is over")
-        axes.set_ylabel("units seen, % of those offered")
-        axes.set_ylim(0, 104)
-        axes.set_xlim(0, 1)
-        axes.grid()
-        axes.legend(loc="upper left")
+    with paper.axes(WIDTH, 1.4 + 0.4 * len(rows)) as (figure, axes):
+        for place, row in enumerate(rows):
+            low, high = 100 * row["eru_low"], 100 * row["eru_high"]
+            colour = colours.get(row["condition"], TIE)
+            axes.plot((low, high), (place, place), "|-", color=colour, linewidth=6, alpha=0.6)
+            axes.plot((low, high), (place, place), "o", color=colour, markersize=6)
+        axes.set_yticks(places, [paper.label(row["condition"]) for row in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlim(-2, 102)
+        axes.set_xlabel("uses that became visible work, %")
+        axes.grid(axis="x")
+        facts = [f"{paper.label(row['condition'])} {100 * row['eru_low']:.0f} to {100 * row['eru_high']:.0f} % of {row['events']} uses" for row in rows]  # fmt: skip
         read = (
-            "A line is the mean over trials of the knowledge units that have reached the agent; the "
-            "band holds the middle half of the trials."
+            f"Uptake (ERU rate) by judge {rows[0]['judge']}. A line spans what is possible where uses are open: "
+            "from none of them taken up to all. It is no interval."
         )
-        title = "How the Skill's knowledge reaches the agent"
-        return paper.finish(figure, "exposure_curve", title, read, facts)
+        return paper.finish(figure, "uptake", "Uptake of what was opened", read, facts)
 
 
 def strata(answers: Answers, paper: Paper) -> Drawing | None:
@@ -335,7 +291,7 @@ def strata(answers: Answers, paper: Paper) -> Drawing | None:
     ]
     labels = [f"{paper.label(row['value'])} ({row['tasks']})" for row in rows]
     width = max(high for _, high in ranges) - min(low for low, _ in ranges)
-    with paper.axes(9.0, 4.8) as (figure, axes):
+    with paper.axes(WIDTH, 4.8) as (figure, axes):
         for (low, high), (_, height) in zip(ranges, points, strict=True):
             line: Any = {"color": _colour(height), "linewidth": 1, "alpha": 0.6}
             axes.plot((low, high), (height, height), "|-", **line)
@@ -401,7 +357,7 @@ def skills_opened(answers: Answers, paper: Paper) -> Drawing | None:
     offered, opened, searched = (
         [row[name] for row in rows] for name in ("trajectories", "opened", "searched")
     )
-    with paper.axes(9.0, 1.4 + 0.3 * len(rows)) as (figure, axes):
+    with paper.axes(WIDTH, 1.4 + 0.3 * len(rows)) as (figure, axes):
         axes.barh(places, offered, color=TIE, alpha=0.35, height=0.72, label="offered or touched")
         axes.barh(places, opened, color=PLUS, height=0.4, label="opened")
         axes.barh(
@@ -411,7 +367,7 @@ def skills_opened(answers: Answers, paper: Paper) -> Drawing | None:
         axes.invert_yaxis()
         axes.set_xlabel("runs")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.legend(loc="outside upper right", ncols=2)
+        figure.legend(loc="outside lower left", ncols=3, fontsize=8)
         read = (
             "The pale bar is the runs that knew of the skill, the dark bar those that opened it; "
             "in those behind it, only a search printed lines of it."
@@ -426,9 +382,8 @@ def skills_opened(answers: Answers, paper: Paper) -> Drawing | None:
 FIGURES: dict[str, Callable[[Answers, Paper], Drawing | None]] = {
     "task_deltas": task_deltas,
     "timing_bins": timing_bins,
-    "exposure_curve": exposure_curve,
+    "uptake": uptake,
     "strata": strata,
-    "skill_timing": skill_timing,
     "skills_opened": skills_opened,
 }
 """Figures by the name of the question their data come from."""

@@ -10,8 +10,9 @@ from skilljuror.base.results import unknown_tools_note
 from skilljuror.measures.paired import PairedDelta, equivalence_interval, leave_one_out, verdict
 from skilljuror.measures.power import detectable_effect, sign_flip, sign_test
 from skilljuror.measures.rates import Interval
-from skilljuror.report.computed import OUTCOMES, Answers, data, low_high, primary_contrast
+from skilljuror.report.computed import OUTCOMES, Answers, data, low_high, names, primary_contrast
 from skilljuror.report.tables import format_count, format_points, format_value
+from skilljuror.store.questions import CONTRAST
 
 Row = dict[str, Any]
 MethodRow = tuple[str, float | None, float | None, float | None]
@@ -110,10 +111,28 @@ def remarks(name: str, answers: Answers) -> list[Remark]:
         return note if rows else ""
 
     words = say(
-        name, answers=answers, contrast=lambda: primary_contrast(answers), unknown_tools_note=unknown_tools
-    )  # fmt: skip
+        name,
+        answers=answers,
+        unknown_tools_note=unknown_tools,
+        differing=lambda: _differing(answers),
+    )
     parts = [[part.strip() for part in remark.split("$")] for remark in words.split("¶")]
     return [(text, tuple(commands)) for text, *commands in parts if text]
+
+
+def _differing(answers: Answers) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Setting of `provenance` that differs between the arms of the contrast, and is not compared -> arm, values."""
+    setup, rows = answers.single("setup"), answers("provenance").records()
+    varied = tuple(str(setup["vary"]).replace("model", "model, answered_by").split(", "))
+    found = []
+    for column in ("agent", "agent_version", "model", "answered_by", "effort", "harness", "isolation"):  # fmt: skip
+        values = [
+            (arm, ", ".join(sorted({str(row[column]) for row in rows if arm in names(row["conditions"]) and row[column]})))
+            for arm in map(setup.get, CONTRAST) if arm
+        ]  # fmt: skip
+        if not column.startswith(varied) and len({said for _, said in values if said}) > 1:
+            found.append((column.replace("_", " "), values))
+    return found
 
 
 def _facts(name: str, **values: Any) -> tuple[tuple[str, str], ...]:
@@ -136,7 +155,10 @@ def _ranged(row: Row, name: str) -> str:
     return value if row[name] is None else f"{value} ({low} to {high})"
 
 
-_WORDS = Environment(undefined=StrictUndefined, autoescape=False)  # a page escapes it
+_WORDS = Environment(
+    undefined=StrictUndefined, autoescape=False,  # a page escapes it
+    finalize=lambda value: re.sub("[¶¦$]", "", value) if isinstance(value, str) else value,
+)  # fmt: skip
 _WORDS.globals["say"] = say
 _WORDS.filters |= {
     "points": format_points, "counted": format_count, "between": _between, "ranged": _ranged,

@@ -2,21 +2,22 @@
 tables of the paper."""
 
 import re
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skilljuror.base.files import write_atomic
 from skilljuror.report.audit import escaped
 from skilljuror.report.computed import COMPUTED, Answers, data, names
 from skilljuror.report.figures import Drawing, drawings, interval
 from skilljuror.report.headline import METHOD_COLUMNS, Headline, headline, remarks
+from skilljuror.report.render import render
+from skilljuror.report.several import arms_of, table_of
 from skilljuror.report.tables import (
     SCRIPTED,
-    format_count,
-    format_points,
+    document,
     latex,
     markdown,
     table_view,
@@ -25,14 +26,10 @@ from skilljuror.store.connect import QueryResult, open_read
 from skilljuror.store.questions import catalog, csv_text
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from markupsafe import Markup
 
 Section = dict[str, Any]
 """A section of sections.yaml with its tables, figures and remarks filled in."""
-TEMPLATES = Path(__file__).parent / "templates"
-LONG_NAME = 16
-"""Characters from which a text may be broken inside of its words."""
 CONDITION_COLUMNS = (
     "condition", "planned", "coverage", "strict_passes", "strict_rate", "mean_reward", "not_usable",
 )  # fmt: skip
@@ -76,10 +73,10 @@ def build_report(database: Path, target: Path, *, quotes: bool = True) -> Report
     with open_read(database) as reader:
         answers = Answers(reader, quotes=quotes)
         first = headline(answers)
-        filled = [_filled(answers, section, first) for section in _sections(first)]
+        filled = [*filter(None, (_filled(answers, section, first) for section in _sections(first)))]
         _clean(target)
         for section in filled:
-            for table in section["tables"]:
+            for table in (*section["tables"], *section["without"]):
                 write_atomic(target / "tables" / f"{table.name}.csv", csv_text(answers(table.name)))
             for figure in section["figures"]:
                 path = target / "figures" / figure.name
@@ -92,6 +89,7 @@ def build_report(database: Path, target: Path, *, quotes: bool = True) -> Report
         page = render(
             "report.html.j2", first=first, sections=filled, quotes=quotes, interval=interval(first),
             bars=bars, scripted=SCRIPTED if first.scripted else "", drawn=_drawn,
+            doubts=() if first.observed else remarks("validity", answers),
         )  # fmt: skip
         write_atomic(target / "report.html", page)
         if first.observed:
@@ -113,17 +111,26 @@ def _sections(first: Headline) -> list[Section]:
     return sections
 
 
-def _filled(answers: Answers, section: Section, first: Headline) -> Section:
-    """A section with its answers; tables without rows say so, or are left out."""
+def _filled(answers: Answers, section: Section, first: Headline) -> Section | None:
+    """A section with its answers, the tables without rows apart; None without any answer."""
     tables = []
     for panel in section["tables"]:
         about = {"table": panel} if isinstance(panel, str) else dict(panel)
         name, needs = about.pop("table"), about.pop("needs", "")
-        if not needs or any(row[needs] is not None for row in answers(name).records()):
+        if name == "yields" and answers(name).rows:
+            tables.append(replace(table_of(arms_of(answers)), name=name, read=""))
+        elif not needs or any(row[needs] is not None for row in answers(name).records()):
             tables.append(table_view(answers, name, **about))
     figures = drawings(answers, names(section.get("figures", "")), scripted=first.scripted)
     said = [remark for name in names(section.get("remarks", "")) for remark in remarks(name, answers)]  # fmt: skip
-    return section | {"tables": tables, "figures": figures, "remarks": said}
+    full, without = ([one for one in tables if bool(one.rows) == some] for some in (True, False))
+    if not (full or figures):
+        return None
+    return (
+        {"lead": "", "open": False}
+        | section
+        | {"tables": full, "without": without, "figures": figures, "remarks": said}
+    )
 
 
 def _bars(answers: Answers, first: Headline) -> list[dict[str, Any]]:
@@ -150,38 +157,6 @@ def _clean(target: Path) -> None:
             (target / path).unlink(missing_ok=True)
 
 
-def templates() -> "Environment":
-    """Return the packaged templates; text from logs and Skills is untrusted, an unknown name an error."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {
-        "points": format_points, "counted": format_count, "breakable": breakable,
-    }  # fmt: skip
-    return environment
-
-
-def render(template: str, **values: Any) -> str:
-    """Return a page with the style of reports."""
-    from markupsafe import Markup
-
-    style = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))
-    version = metadata.version("skilljuror")
-    return templates().get_template(template).render(style=style, version=version, **values)
-
-
-def breakable(text: str) -> "Markup":
-    """A text whose long names and paths may be broken after _ and /."""
-    from markupsafe import Markup, escape
-
-    if len(text) < LONG_NAME:
-        return escape(text)
-    return Markup(re.sub(r"(?<=\w)([_/]+)(?=\w)", r"\1<wbr>", str(escape(text))))
-
-
 def _drawn(figure: Drawing) -> "Markup":
     """matplotlib has escaped every name in the picture."""
     from markupsafe import Markup
@@ -199,8 +174,7 @@ def report_markdown(database: Path) -> str:
         parts += [escaped(text) for text in (first.number, first.advice) if text]
         parts += [f"> {SCRIPTED}"] if first.scripted else []
         if not first.observed:
-            said = [*remarks("contrast_coverage", answers), *remarks("roots_cut", answers)]
-            parts += [f"> {escaped(words)}" for words, _ in said]
+            parts += [f"> {escaped(words)}" for words, _ in remarks("validity", answers)]
         wanted = ("skills_opened",) if first.observed else ("outcomes", "effect", "root_shown")
         panels = {
             panel if isinstance(panel, str) else panel["table"]: {} if isinstance(panel, str) else panel
@@ -215,8 +189,8 @@ def report_markdown(database: Path) -> str:
 
 
 def write_paper(database: Path, target: Path) -> tuple[list[str], list[str]]:
-    """Write the tables of the SkillJuror paper (arXiv 2606.11543) by its names: `target`/tables.md, and a CSV and
-    a LaTeX file for each; nothing from a log is quoted.
+    """Write the tables of the SkillJuror paper (arXiv 2606.11543) by its names: `target`/tables.md, a CSV and
+    a LaTeX file for each, and tables.tex, which holds them all with their preamble; nothing from a log is quoted.
 
     Returns the names of the tables with rows, and of those without. Raises StoreError.
     """
@@ -224,7 +198,7 @@ def write_paper(database: Path, target: Path) -> tuple[list[str], list[str]]:
         answers = Answers(reader, quotes=False)
         scripted = headline(answers).scripted
         parts = ["# Tables of the paper", *([f"> {SCRIPTED}"] if scripted else [])]
-        made, empty = [], []
+        made, empty, stems = [], [], []
         for table in data("paper"):
             name, title, question = table["name"], table["title"], table.get("question")
             parts += [f"## {name} · {title}", *([table["note"]] if "note" in table else [])]
@@ -239,7 +213,9 @@ def write_paper(database: Path, target: Path) -> tuple[list[str], list[str]]:
             made.append(name)
             parts.append(markdown(view))
             stem = re.sub(r"\W+", "-", name).strip("-")
+            stems.append(stem)
             write_atomic(target / f"{stem}.csv", csv_text(answers(question)))
             write_atomic(target / f"{stem}.tex", latex(view, title, stem, scripted=scripted))
         write_atomic(target / "tables.md", "\n\n".join(parts) + "\n")
+        write_atomic(target / "tables.tex", document(stems))
     return made, empty

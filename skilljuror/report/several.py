@@ -13,7 +13,7 @@ from skilljuror.base.files import write_atomic
 from skilljuror.measures.paired import verdict
 from skilljuror.report.audit import escaped
 from skilljuror.report.computed import Answers, documentation, outcome_contrast
-from skilljuror.report.page import render
+from skilljuror.report.render import render
 from skilljuror.report.tables import (
     DASH,
     SCRIPTED,
@@ -117,6 +117,14 @@ def _arms(answers: Answers) -> Iterator[Row]:
             row |= _estimate("delta_rate", value, reason, low, high, 100)
             row["verdict"] = str(verdict(delta, setup["margin"]))
         yield row
+
+
+def arms_of(answers: Answers) -> QueryResult:
+    """Return the rates and the use per pass of the conditions of one study, as rows of `studies`."""
+    columns = documentation("studies").columns
+    shown = ("condition", NOT_USABLE, *(f"{one}{end}" for one in ("strict_rate", *_USE) for end in ("", "_reason", "_low", "_high")))  # fmt: skip
+    rows = [tuple(row.get(name) if name in shown else None for name in columns) for row in _arms(answers)]  # fmt: skip
+    return QueryResult(columns, rows)
 
 
 def _estimate(

@@ -16,8 +16,6 @@ LONGEST = 240
 """Characters of a text that a cell shows; the CSV has them all."""
 WIDE = 8
 """Columns that any panel has room for."""
-LONG = 20
-"""Rows that are shown at once; longer tables are folded away, with their count."""
 NO_ROWS = "Nothing to show: the database has no rows for this."
 SCRIPTED = "Scripted policy: no language model ran; these figures say nothing about real agents."
 _SHARES = (
@@ -147,8 +145,8 @@ class TableView(Struct, frozen=True, kw_only=True):
     """What is missing in its columns, and how to get it."""
     blank: tuple[str, ...] = ()
     """Headings of a wide table's columns without any value, which are not on the page."""
-    folded: bool = False
-    """Folded away at first."""
+    alike: str = ""
+    """What all rows say; "" if they differ."""
     definitions: tuple[tuple[str, str], ...] = ()
     """Definitions of all columns that have one, those off the page too."""
     sql: str = ""
@@ -156,9 +154,10 @@ class TableView(Struct, frozen=True, kw_only=True):
 
 
 def table_view(
-    answers: Answers, name: str, columns: str = "", *, limit: int = 100, folded: bool = False
+    answers: Answers, name: str, columns: str = "", *, limit: int = 100, same: str = ""
 ) -> TableView:
-    """A question, or a computed table, with its answer: some of its columns (all if empty) and of its rows."""
+    """A question, or a computed table, with its answer: some of its columns (all if empty) and of its rows. Rows
+    that agree in the columns `same` (all numbers if empty) are said to be alike."""
     answer, about = answers(name), documentation(name)
     rows = answer.records()
     wanted = [column for column in names(columns) or answer.columns if column != NOT_USABLE]
@@ -199,11 +198,18 @@ def table_view(
             for row in rows[:limit]
         ),
         total=len(rows),
-        folded=folded or len(rows) > LONG,
+        alike=_alike(names(same) or [column for column in shown if numeric[column]], rows),
         definitions=tuple(about.definitions.items()),
         source=data("computed")[name]["source"] if name in COMPUTED else "",
         sql="\n".join(lines[first:]),
     )
+
+
+def _alike(columns: Iterable[str], rows: list[dict[str, Any]]) -> str:
+    values = {column: {format_value(column, row[column]) for row in rows} for column in columns}
+    if len(rows) < 2 or any(len(of_column) > 1 for of_column in values.values()):
+        return ""
+    return ", ".join(f"{heading_of(column)} {value}" for column, (value,) in values.items())
 
 
 def _is_blank(column: str, rows: list[dict[str, Any]]) -> bool:
@@ -240,10 +246,14 @@ def markdown(view: TableView) -> str:
 
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\N{MINUS SIGN}": "$-$",
-    "\N{NARROW NO-BREAK SPACE}": r"\,", "–": "--", "≥": r"$\geq$",
+    "[": "{[}", "*": "{*}", "\N{NARROW NO-BREAK SPACE}": r"\,", "–": "--", "≥": r"$\geq$",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }  # fmt: skip
-"""Characters that LaTeX gives a meaning."""
+"""Characters that LaTeX gives a meaning, or has no letter for; others beyond Latin-1 are a question mark."""
+
+
+def _letter(sign: str) -> str:
+    return _LATEX.get(sign) or (sign if sign < "\u0100" and sign.isprintable() else "?")
 
 
 def latex(view: TableView, title: str, label: str, *, scripted: bool = False) -> str:
@@ -251,20 +261,34 @@ def latex(view: TableView, title: str, label: str, *, scripted: bool = False) ->
 
     def line(cells: Iterable[str]) -> str:
         texts = (" ".join(cell.split()) for cell in cells)
-        return " & ".join("".join(_LATEX.get(sign, sign) for sign in text) for text in texts)
+        return " & ".join("".join(map(_letter, text)) for text in texts)
 
     def lines() -> Iterator[str]:
         if scripted:
             yield f"% {SCRIPTED}"
-        yield r"\begin{table}"
+        yield r"\begin{table}\centering"
         mark = " " + line([SCRIPTED]) if scripted else ""
         yield rf"\caption{{{line([title])}.{mark}}}\label{{tab:{label}}}"
         sides = "".join("r" if column.number else "l" for column in view.columns)
-        yield rf"\begin{{tabular}}{{{sides}}}"
+        yield rf"\resizebox{{\ifdim\width>\textwidth\textwidth\else\width\fi}}{{!}}{{\begin{{tabular}}{{{sides}}}"
         yield r"\toprule"
         yield line(column.label for column in view.columns) + r" \\"
         yield r"\midrule"
         yield from (line(cell.text for cell in row) + r" \\" for row in view.rows)
-        yield from (r"\bottomrule", r"\end{tabular}", r"\end{table}")
+        yield from (r"\bottomrule", r"\end{tabular}}", r"\end{table}")
 
     return "\n".join(lines()) + "\n"
+
+
+def document(stems: Iterable[str]) -> str:
+    """Return a LaTeX document with the packages that the tables of these files need."""
+    packages = (r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs,graphicx,textcomp}")
+    inputs = (rf"\input{{{stem}.tex}}\clearpage" for stem in stems)
+    return "\n".join([
+        r"\documentclass{article}",
+        *packages,
+        r"\begin{document}",
+        *inputs,
+        r"\end{document}",
+        "",
+    ])

@@ -254,7 +254,7 @@ def write_trajectories(
     runs: Sequence[RunDetails], target: Path, title: str = "", notes: Sequence[str] = ()
 ) -> None:
     """Write the page of one or more runs, with the texts that they hold; notes are lines below the title."""
-    from skilljuror.report.page import templates  # a terminal needs none of this
+    from skilljuror.report.render import templates  # a terminal needs none of this
     from skilljuror.report.tables import SCRIPTED
 
     views = [run_view(details, number) for number, details in enumerate(runs)]

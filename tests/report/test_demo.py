@@ -32,15 +32,17 @@ def test_it_has_at_most_a_megabyte_and_no_path_of_a_machine():
     for path in files:
         text = path.read_text(encoding="utf-8")
         assert re.search(r"/(home|tmp|work|Users)/", text) is None, path
-    assert page().count(SCRIPTED) > len(STUDY)  # in every section
+    assert page().count(SCRIPTED) > page().count("<figure")  # in each, and on top
 
 
 def test_it_asks_the_questions_of_today():
     told = html.unescape(page())
-    headings = [section["title"] for section in STUDY] + [
+    headings = [section["title"] for section in STUDY if not section.get("open")] + [
         documentation(panel["table"]).question for panel in PANELS
     ]
-    assert [heading for heading in headings if f">{heading}</h" not in told] == [], STALE
+    assert [
+        one for one in headings if f">{one}</h" not in told and f"<dt>{one} " not in told
+    ] == [], STALE
 
 
 def test_its_tables_have_the_columns_of_today():

@@ -181,3 +181,14 @@ def test_p_holds_with_and_without_contaminated_trials(tmp_path):
         assert delta is not None
         found.append(largest_p(delta))
     assert found == [2 / 64, 2 / 16]
+
+
+def test_a_part_is_better_only_if_its_adjusted_p_says_so(tmp_path, monkeypatch):
+    """+100, +100, +50 and +100 points: the 95 % interval of this part excludes 0."""
+    passes = {"a": (0, 2, 1, 2), "b": (0, 2, 2, 2), "c": (1, 2, 1, 1), "d": (0, 2, 2, 2)}
+    for task, counts in passes.items():
+        monkeypatch.setitem(PASSES, task, counts)
+    found = effect(study(tmp_path / "study.duckdb"))["executability"]
+    assert found["delta_low"] > 0
+    assert found["p_holm"] == 0.5  # 4 positive differences, 2 of 16 sign patterns, 4 parts
+    assert found["verdict"] == "inconclusive"

@@ -28,7 +28,7 @@ def texts(svg: str) -> list[str]:
 
 
 def test_figures_have_their_legend_and_say_that_a_scripted_policy_ran(drawn):
-    assert set(drawn) >= {"task_deltas", "timing_bins", "skills_opened", "skill_timing"}
+    assert set(drawn) >= {"task_deltas", "timing_bins", "uptake", "skills_opened"}
     assert {"offered or touched", "opened"} <= set(texts(drawn["skills_opened"].svg))
     for drawing in drawn.values():
         assert "no language model ran" in " ".join(texts(drawing.svg))
@@ -40,6 +40,7 @@ def test_the_alternative_text_tells_the_numbers_of_the_figure(drawn):
         " +100.0 pp"
     )
     assert "; pd 3 in all, most (1) in column 1 of 20" in drawn["timing_bins"].alt
+    assert "observed 100 to 100 % of 3 uses" in drawn["uptake"].alt
     assert "pdf-tools opened in 1 of 2 runs" in drawn["skills_opened"].alt
     assert all(one.alt.startswith(f"{one.title}: ") for one in drawn.values())
 

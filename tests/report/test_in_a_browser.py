@@ -10,7 +10,7 @@ from tests.support.fabricated_studies import ingested, small_study
 
 pytestmark = pytest.mark.slow
 
-OPEN = "document.querySelectorAll('details.fold').forEach((one) => one.open = true)"
+OPEN = "document.querySelectorAll('.chapter, .fold').forEach((one) => one.open = true)"
 OVERFLOW = """[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth + 1)
     .map((one) => `${one.closest('article, figure')?.id} ${one.scrollWidth} > ${one.clientWidth}`)"""
 PAGE = "document.documentElement.scrollWidth"
@@ -44,6 +44,7 @@ def test_a_wide_table_of_few_rows_is_turned_and_a_column_without_values_named(br
     page = build_report(small_study(tmp_path), tmp_path / "report").path
     tab = browser.new_page(viewport={"width": 1280, "height": 900})
     tab.goto(page.as_uri())
+    tab.evaluate(OPEN)
     head, first = (
         tab.locator("#table-coverage table").locator(where).first.bounding_box()
         for where in ("thead th:nth-child(2)", "tbody tr td:nth-child(2)")
@@ -53,4 +54,22 @@ def test_a_wide_table_of_few_rows_is_turned_and_a_column_without_values_named(br
     assert "Without a value in any row: model, effort, margin, healthy first, " in tab.inner_text(
         "#table-setup"
     )
+    tab.close()
+
+
+@pytest.mark.parametrize(("width", "screens"), [(1280, 3), (390, 5)])
+def test_the_answer_has_few_screens_and_the_keyboard_opens_the_rest(
+    browser, tmp_path, width, screens
+):
+    page = build_report(piles.scripted_study(tmp_path), tmp_path / "report").path
+    tab = browser.new_page(viewport={"width": width, "height": 800})
+    tab.goto(page.as_uri())
+    assert tab.evaluate("document.documentElement.scrollHeight") <= 800 * screens
+    assert not tab.locator("#table-gates").is_visible()
+    tab.locator("#rq1 summary").first.press("Enter")
+    tab.locator("#table-gates summary").first.press("Enter")
+    assert tab.locator("#table-gates .proof").is_visible()
+    tab.locator("a[href='#table-task_deltas']").first.press("Enter")
+    assert tab.locator("#table-task_deltas").is_visible()
+    assert tab.locator(".banner").is_visible()
     tab.close()

@@ -2,13 +2,17 @@
 
 import csv
 import re
+import shutil
+import subprocess
 
 import pytest
+from msgspec.structs import replace
 
 from skilljuror.report.computed import Answers, data, names
 from skilljuror.report.page import write_paper
-from skilljuror.report.tables import latex, table_view
+from skilljuror.report.tables import Cell, latex, table_view
 from skilljuror.store.connect import open_read
+from tests.support import report_piles as piles
 from tests.support.cli_process import call
 from tests.support.fabricated_studies import small_study
 
@@ -76,3 +80,26 @@ def test_it_is_asked_for_with_the_report(study):
     done = call("report", study.parent, "--paper", "--out", study.parent / "pages")
     assert done.returncode == 0, done.stderr
     assert re.search(r"paper: .*pages/paper/tables.md, \d+ tables; no data for .*T17", done.stdout)
+
+
+@pytest.mark.parametrize("make", [small_study, piles.hostile_study])
+def test_the_tables_compile(tmp_path, make):
+    program = shutil.which("pdflatex")
+    if program is None:
+        pytest.skip("there is no pdflatex (Debian: apt-get install texlive-latex-recommended)")
+    write_paper(make(tmp_path), tmp_path / "paper")
+    options = ("-halt-on-error", "-interaction=nonstopmode", "-no-shell-escape")
+    done = subprocess.run(
+        [program, *options, "tables.tex"], cwd=tmp_path / "paper", capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_a_row_may_begin_with_a_bracket_and_letters_without_a_glyph_are_marked(study):
+    with open_read(study) as reader:
+        view = table_view(Answers(reader), "outcomes")
+    cells = [Cell(text, number=False) for text in ("[path]", "*", "猫\x85")]
+    rows = [(cell, *view.rows[0][1:]) for cell in cells]
+    lines = latex(replace(view, rows=tuple(rows)), "Outcomes", "T").splitlines()
+    assert [line.partition(" & ")[0] for line in lines[6:9]] == ["{[}path]", "{*}", "?"]

@@ -64,6 +64,14 @@ def test_a_pattern_needs_its_signals(changes, pattern, reason):
     assert (found["pattern"], found["pattern_reason"]) == (pattern, reason)
 
 
+def test_a_pattern_of_several_kinds_needs_more():
+    """0.2 ± 2.131 · 0.35 / 4 excludes 0 for one kind; of three, at 98.3 %, 0.2 ± 2.694 · 0.35 / 4 does not."""
+    for kinds, pattern in ((1, "targeted efficiency"), (3, None)):
+        rows = [FIRM | {"sd_pass": 0.35, "value": f"kind {n}"} for n in range(kinds)]
+        answer = QueryResult(tuple(FIRM), [tuple(row.values()) for row in rows])
+        assert {row["pattern"] for row in rows_of(patterns, answer)} == {pattern}
+
+
 def test_ends_and_ratio_are_told():
     answer = QueryResult(tuple(FIRM), [tuple(FIRM.values())])
     (found,) = rows_of(patterns, answer)

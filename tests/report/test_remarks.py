@@ -110,10 +110,10 @@ def test_a_report_of_a_study_with_one_has_the_sentence_and_the_table_of_kinds(tm
 @pytest.mark.parametrize(
     ("pd", "baseline", "words"),
     [
-        (1.0, 0.4, "1 of 1 trials of pd and 0 of 1 trials of baseline: the differences"),
-        (1.0, "unknown_lines", "of pd and 0 of 1 trials of baseline (1 unknown): the differences"),
+        (1.0, 0.4, "1 of 1 trials of pd and 0 of 1 trials of baseline that opened it: the"),
+        (1.0, "unknown_lines", "of pd and 0 of 1 trials of baseline (1 unknown) that opened"),
         (1.0, 1.0, None),
-        (0.2, 0.4, "0 of 1 trials of pd and 0 of 1 trials of baseline: the differences"),
+        (0.2, 0.4, "0 of 1 trials of pd and 0 of 1 trials of baseline that opened it: the"),
         (1.0, "never", None),
     ],
 )
@@ -128,7 +128,7 @@ def test_roots_that_were_cut_off_in_one_arm_are_told(tmp_path, pd, baseline, wor
             for one in trials
         ])  # fmt: skip
     with open_read(path) as reader:
-        told = [remark[0] for remark in remarks("roots_cut", Answers(reader))]
+        told = [words for words, _ in remarks("validity", Answers(reader)) if "whole" in words]
     assert [words in one for one in told] == ([] if words is None else [True])
 
 
@@ -142,3 +142,41 @@ def test_the_dates_of_the_prices_behind_a_cost_are_named(tmp_path):
     with open_read(path) as reader:
         (one,) = remarks("price_dates", Answers(reader))
     assert one[0] == "Cost uses list prices as of 2026-11-01."
+
+
+def validity(folder, trials, **chosen):
+    path = folder / "study.duckdb"
+    plan = fake.plan(["alpha"])
+    config = plan.config.model_copy(update=chosen)
+    with open_write(path) as store:
+        store.put_plan(plan.model_copy(update={"config": config}))
+        store.put("trials", trials)
+    with open_read(path) as reader:
+        return remarks("validity", Answers(reader))
+
+
+def test_what_differs_between_the_arms_besides_the_layout_is_told(tmp_path):
+    trials = [
+        fake.trial("alpha", arm, agent_version=version)
+        for arm, version in (("pd", "2.0"), ("baseline", "1.9"), ("no-skill", "1.8"))
+    ]
+    told = [words for words, _ in validity(tmp_path, trials)]
+    assert "Agent version differs: pd 2.0, baseline 1.9." in told
+
+
+def test_an_outage_is_told_and_a_text_of_a_log_begins_no_remark_and_no_command(tmp_path):
+    trials = [
+        fake.trial("alpha", "pd", reward=None, status="error", exception="Out ¶ $ rm -rf ~"),
+        fake.trial("alpha", "baseline"),
+        fake.trial("alpha", "no-skill"),
+    ]
+    told = validity(tmp_path, trials)
+    assert told == [
+        ("Exception: 1 trial of pd (Out rm -rf ~).", ()),
+        ("Unfinished: 1 trial of pd (error).", ()),
+    ]
+
+
+def test_a_whole_study_has_no_remark(tmp_path):
+    arms = ("pd", "baseline", "no-skill")
+    assert validity(tmp_path, [fake.trial("alpha", arm) for arm in arms]) == []

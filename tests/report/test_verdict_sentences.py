@@ -92,12 +92,8 @@ def test_every_door_says_that_it_is_undetermined_and_why(
     sentence = f"Undetermined: {reason}."
     assert summary.title == sentence
     assert f"<h2>{sentence}</h2>" in page
-    assert "95 % interval" not in page.split('<section id="rq1">')[0]
+    assert "95 % interval" not in page.split('<section id="tasks">')[0]
     assert "interval" not in summary.number.replace("no interval", "")
-    refused = f'<p class="said">{reason}: do not quote differences between the arms.</p>'
-    parts = page.split('<section id="')[1:]
-    told = {part.partition('"')[0] for part in parts if refused in part}
-    assert told == (set() if reason == NO_VARIATION else {"rq2", "rq3", "rq4", "judge"})
     study = skilljuror.open_study(folder)
     equal = study.equivalence("pd", "baseline", "strict_pass", margin=50)
     assert (equal.verdict, equal.reason, equal.interval) == ("undetermined", reason, None)
@@ -136,11 +132,8 @@ def test_a_contaminated_arm_is_named_with_the_result_without_it(tmp_path):
     )
     page = summary.path.read_text(encoding="utf-8")
     assert "38 of 40 trials of pd usable (2 contaminated)" in page
-    said = (
-        "2 of 40 trials of pd are contaminated (substrate_changed); figures below leave them out or are"
-        " not given."
-    )
-    assert page.count(said) == 4
+    said = "Substrate changed: 2 trials of pd (instruction, environment or verifier is not as planned)."
+    assert f'<p class="doubt">{said}</p>' in page
     rate = skilljuror.open_study(folder).rate("pd")
     assert repr(rate).startswith(
         "not quotable, 2 of 40 trials of pd are contaminated (substrate_changed): 0.675 ("
