@@ -26,8 +26,9 @@ LEAST_ALTERNATIVE = 80
 """The same for one of several alternatives, which leave together."""
 LEAST_TOGETHER = 400
 """Estimated tokens of alternatives that leave together."""
-WORTH_TOKENS, WORTH_SHARE = 400, 0.1
-"""Estimated tokens, and share of the root, that have to leave for a layout to be worth a study."""
+WORTH_TOKENS, WORTH_SHARE, WORTH_ALONE = 400, 0.1, 800
+"""Estimated tokens, and share of the root, that have to leave for a layout to be worth a study; tokens that are of
+whatever share."""
 OPEN_TOKENS = 2_500
 """Estimated tokens up to which a section is judged as a whole."""
 MOST_MORE = 3
@@ -120,7 +121,7 @@ def leaving_sections(flat: FlatSkill, judged: Mapping[str, Scope] | None = None)
     moved = sum(tokens_of(flat, section.node) for section in found)
     by_people = any(judged.get(_open(flat, section).key) == "branch" for section in found)
     root = flat.tokens([(node.start, node.text_end) for node in flat.nodes()])
-    worth = by_people or moved >= max(WORTH_TOKENS, WORTH_SHARE * root)
+    worth = by_people or moved >= max(WORTH_TOKENS, min(WORTH_SHARE * root, WORTH_ALONE))
     return found if worth else []
 
 
@@ -170,6 +171,7 @@ def _below(
     parent: SectionNode, above: tuple[str, ...], stay: "Stay", *, is_title: bool
 ) -> Iterator[Section]:
     steps, alternatives = _steps(parent), _alternatives(parent.children, stay)
+    stated = _stated(parent.children, stay)
     for node in parent.children:
         if is_title and (node.level <= 1 or (len(parent.children) == 1 and node.children)):
             yield from _below(node, (*above, node.title), stay, is_title=True)
@@ -179,7 +181,9 @@ def _below(
             yield Section(node, above, "process")
             continue
         torn = node.start in _for_titles(parent.children) and not alternative
-        condition = None if torn else _condition(node, title, alternative, stay)
+        said = stated.get(node.start, "")
+        condition = Condition(plain(node.title), said, "sentence") if said else None
+        condition = condition or (None if torn else _condition(node, title, alternative, stay))
         least = LEAST_ALTERNATIVE if alternative else LEAST_FILE
         if condition and tokens_of(stay.flat, node) >= least and not stay.holds(node):
             yield Section(node, above, "", condition)
@@ -188,6 +192,17 @@ def _below(
         else:
             yield Section(node, above, "")
             yield from _below(node, (*above, node.title), stay, is_title=False)
+
+
+def _stated(children: Sequence[SectionNode], stay: "Stay") -> dict[int, str]:
+    """First line -> first sentence of siblings that each begin with their own condition, such as workflows of which a
+    run takes one; none if only one does."""
+    found = {}
+    for node in children:
+        said = _opening(stay.flat, node, plain(node.title))
+        if said and says("explicit_sentences", said):
+            found[node.start] = said
+    return found if len(found) > 1 else {}
 
 
 def _steps(parent: SectionNode) -> set[int]:
@@ -292,7 +307,10 @@ def _alternatives(children: Sequence[SectionNode], stay: "Stay") -> set[int]:
         if len({one[0].casefold() for one in found.values()}) > 1:
             more = Counter(one.string[one.end() :].casefold() for one in found.values())
             ends = tuple(text for text, count in more.items() if count > 1 and text)
-            alike = {start for start, title in titles.items() if title.casefold().endswith(ends)}
+            alike = {
+                start for start, title in titles.items()
+                if any(title.casefold().endswith(end) and len(title[: -len(end)].split()) == 1 for end in ends)
+            }  # fmt: skip
             sets.append({*found} | (alike if ends else set()))
     chosen: set[int] = set()
     for group in sets:

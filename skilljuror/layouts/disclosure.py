@@ -25,6 +25,7 @@ from skilljuror.layouts.conditions import (
     leaving_sections,
     plain,
     quoted,
+    sections_of,
 )
 from skilljuror.layouts.editing import PageBuilder, supply_definitions
 from skilljuror.layouts.flattening import distinct_words
@@ -137,7 +138,9 @@ class _Root:
         authors = (
             f" beyond the {len(paths)} page{'s' * (len(paths) > 1)} of its author" if paths else ""
         )
-        return f"{NOTHING}{authors}: no section of the root says that only some runs need it"
+        found = any(section.condition for section in sections_of(self.flat))
+        reason = "too little of the root says" if found else "no section of the root says"
+        return f"{NOTHING}{authors}: {reason} that only some runs need it"
 
     def _page(
         self, page: PageBuilder, skill: str | None, guides: Sequence[Row] = ()
@@ -225,9 +228,8 @@ class _FurtherFiles:
         self.layout, self.flat = layout, layout.flat
         self._mentions = PathMentions(layout)
         carried = {self.layout.variant_paths[one.path]: one for one in self.flat.embedded_files}
-        every: dict[str, EmbeddedFile | None] = dict.fromkeys(layout.data_files) | carried
-        self.listed = {path: file for path, file in every.items() if self._is_orphan(path, file)}
-        """Path of each such file -> the file on the page; None for data."""
+        self.listed = {path: file for path, file in carried.items() if self._is_orphan(path, file)}
+        """Path of each such file -> the file on the page; data has no row, since nothing says what it is for."""
 
     def renamed(self, text: str) -> str:
         """Return a text with the new names of files."""
@@ -248,24 +250,19 @@ class _FurtherFiles:
         return rows
 
     def _skill_of(self, path: str) -> str:
-        file = self.listed[path]
-        if file is not None:
-            return self.flat.owner_at(file.heading.start)
-        shown = self.layout.shown(path)
-        holders = [skill for _, skill in self.flat.skills if shown.startswith(f"{skill}/")]
-        return max(holders, key=len, default="")
+        return self.flat.owner_at(self.listed[path].heading.start)
 
-    def _is_orphan(self, path: str, file: EmbeddedFile | None) -> bool:
+    def _is_orphan(self, path: str, file: EmbeddedFile) -> bool:
         shown = self.layout.shown(path)
         if is_unread(shown):
             return False
-        blob = self.flat.bundle.files[path] if file is None else file.blob
+        blob = file.blob
         pure = PurePosixPath(shown)
         named = {pure.name.casefold()}
         is_code = resource_class(path, blob) == "code"
         if is_code and re.search(r"[_-]", pure.stem):
             named.add(pure.stem.casefold())  # imported, or run as a module
-        if file is not None and (anchor := self.flat.markdown.anchor_at.get(file.heading.start)):
+        if anchor := self.flat.markdown.anchor_at.get(file.heading.start):
             named.add(f"#{anchor}")
         texts = set().union(*(self._names.get(name, frozenset()) for name in named)) - {path}
         skills = {skill for _, skill in self.flat.skills}
@@ -300,8 +297,7 @@ class _FurtherFiles:
         yield from ((path, text) for path, text in texts if not is_unread(layout.shown(path)))
 
     def _row(self, path: str) -> Row:
-        file, shown = self.listed[path], self.layout.shown(path)
-        blob = self.flat.bundle.files[path] if file is None else file.blob
+        blob, shown = self.listed[path].blob, self.layout.shown(path)
         kind = resource_class(path, blob)
         if kind == "support" and is_markdown(path):
             markdown = markdown_index(tuple((blob.text or "").split("\n")))
