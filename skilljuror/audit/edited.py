@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from posixpath import basename, dirname, join, normpath
+from urllib.parse import unquote
 
 import yaml
 
@@ -358,10 +359,17 @@ def link_findings(edits: Edits) -> Iterator[Finding]:
     for key, units in sides[0].items():
         for before, after in zip(units, sides[1].get(key, ()), strict=False):
             old, new = (side.of(unit) for side, unit in zip(places, (before, after), strict=True))
-            if old and new and old != new and places[1].has(old):
+            if not old or not new or old == new or is_root_name(old):
+                continue
+            moved = old[0] == "#" != new[0]  # the section has a file of its own
+            if not moved and places[1].has(old):
                 shown = [unit.text.rpartition(LINK_ARROW)[2] for unit in (before, after)]
                 message = f"a link leads to {shown[1]}, before to {shown[0]}"
                 yield found("edit.target", before, after, message)
+
+
+_COUNTED = re.compile(r"-\d+$")
+"""What tells the anchors of equal headings apart."""
 
 
 class _Targets:
@@ -381,7 +389,7 @@ class _Targets:
             ]
             self._titles[path] = {
                 anchor: next(
-                    (name for start, end, name in files if start <= line < end), f"#{anchor}"
+                    (name for start, end, name in files if start <= line < end), f"#{_COUNTED.sub('', anchor)}"
                 )
                 for line, anchor in markdown.anchor_at.items()
             }
@@ -393,7 +401,7 @@ class _Targets:
         file, _, anchor = target.partition("#")
         if "://" in target:
             return target
-        return basename(file) if file else self._titles.get(link.file, {}).get(anchor)
+        return basename(unquote(file)) if file else self._titles.get(link.file, {}).get(anchor)
 
     def has(self, target: str) -> bool:
         """Whether the target is still there to lead to."""
@@ -514,7 +522,7 @@ def exchanged_pages(edits: Edits) -> Iterator[Finding]:
     for path, count in homes.items():
         home, most = count.most_common(1)[0]
         left = home != path and 2 * most > count.total() and not count[path]
-        if left and came[path] and not is_root_name(path) and homes[home][path]:
+        if left and came[path] and not is_root_name(path) and homes.get(home, Counter())[path]:
             message = f"the text of {path} is in {home} now, and the reverse"
             yield Finding(rule="edit.exchanged", severity="high", file=path, message=message)
 

@@ -44,7 +44,7 @@ class IrrelevantPlacebo:
     variant: ClassVar[str] = "placebo-irrelevant"
     parent: ClassVar[str] = "baseline"
     stands_for: ClassVar[str] = "baseline"
-    expected: ClassVar[tuple[str, ...]] = ("knowledge.*", "hygiene.empty-heading")
+    expected: ClassVar[tuple[str, ...]] = ("edit.*", "hygiene.empty-heading")
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """Return the plan; data next to the page is dropped because it is informative, licences stay,
@@ -231,8 +231,7 @@ class UnroutedPlacebo:
         "layout.pd-support",
         "layout.pd-unnamed",
         "layout.pd-cue",
-        "knowledge.*",
-        "routing.pointer",
+        "edit.*",
         "size.shrunk",
     )
 
@@ -337,10 +336,9 @@ class WithoutSection:
     parent: ClassVar[str] = "baseline"
     stands_for: ClassVar[str] = "baseline"
     expected: ClassVar[tuple[str, ...]] = (
-        "knowledge.*",
+        "edit.*",
         "hygiene.*",
         "size.shrunk",
-        "routing.pointer",
     )
 
     def __init__(self, title: str) -> None:

@@ -228,8 +228,9 @@ class _FurtherFiles:
         self.layout, self.flat = layout, layout.flat
         self._mentions = PathMentions(layout)
         carried = {self.layout.variant_paths[one.path]: one for one in self.flat.embedded_files}
-        self.listed = {path: file for path, file in carried.items() if self._is_orphan(path, file)}
-        """Path of each such file -> the file on the page; data has no row, since nothing says what it is for."""
+        every: dict[str, EmbeddedFile | None] = dict.fromkeys(layout.data_files) | carried
+        self.listed = {path: file for path, file in every.items() if self._is_orphan(path, file)}
+        """Path of each such file -> the file on the page; None for data."""
 
     def renamed(self, text: str) -> str:
         """Return a text with the new names of files."""
@@ -250,19 +251,26 @@ class _FurtherFiles:
         return rows
 
     def _skill_of(self, path: str) -> str:
-        return self.flat.owner_at(self.listed[path].heading.start)
-
-    def _is_orphan(self, path: str, file: EmbeddedFile) -> bool:
+        file = self.listed[path]
+        if file is not None:
+            return self.flat.owner_at(file.heading.start)
         shown = self.layout.shown(path)
-        if is_unread(shown):
+        holders = [skill for _, skill in self.flat.skills if shown.startswith(f"{skill}/")]
+        return max(holders, key=len, default="")
+
+    def _is_orphan(self, path: str, file: EmbeddedFile | None) -> bool:
+        shown = self.layout.shown(path)
+        blob = self.flat.bundle.files[path] if file is None else file.blob
+        if (
+            is_unread(shown) or resource_class(path, blob) == "data"
+        ):  # nothing says what data is for
             return False
-        blob = file.blob
         pure = PurePosixPath(shown)
         named = {pure.name.casefold()}
         is_code = resource_class(path, blob) == "code"
         if is_code and re.search(r"[_-]", pure.stem):
             named.add(pure.stem.casefold())  # imported, or run as a module
-        if anchor := self.flat.markdown.anchor_at.get(file.heading.start):
+        if file is not None and (anchor := self.flat.markdown.anchor_at.get(file.heading.start)):
             named.add(f"#{anchor}")
         texts = set().union(*(self._names.get(name, frozenset()) for name in named)) - {path}
         skills = {skill for _, skill in self.flat.skills}
@@ -297,7 +305,8 @@ class _FurtherFiles:
         yield from ((path, text) for path, text in texts if not is_unread(layout.shown(path)))
 
     def _row(self, path: str) -> Row:
-        blob, shown = self.listed[path].blob, self.layout.shown(path)
+        file, shown = self.listed[path], self.layout.shown(path)
+        blob = self.flat.bundle.files[path] if file is None else file.blob
         kind = resource_class(path, blob)
         if kind == "support" and is_markdown(path):
             markdown = markdown_index(tuple((blob.text or "").split("\n")))

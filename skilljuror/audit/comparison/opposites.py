@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 _SCALES = """
@@ -64,33 +64,14 @@ _LEAST = 4
 """Minimum letters of a word without its prefix; one less if the other word has a prefix too."""
 _WORD = re.compile(r"[^\W\d_]+")
 _CODE = re.compile(r"`[^`]*`")
-_CONTRAST = re.compile(
-    r"([^\W\d_]{3,})[*\"']{0,3}(?:, (?:and )?not| instead of| rather than| vs\.?| versus| ≠)"
-    r" (?:(?:the|an?|just|at|in|on|to|from|by|for|of|with) ){0,2}[*\"']{0,3}([^\W\d_]{3,})",
-    re.IGNORECASE,
-)
 
 
-def contrasts(texts: Iterable[str]) -> frozenset[tuple[str, str]]:
-    """Return word pairs that the texts contrast: "at the source, not at the symptom"."""
-    found = (match for text in texts for match in _CONTRAST.finditer(text))
-    pairs = {(match[1].lower(), match[2].lower()) for match in found}
-    return frozenset(pairs | {(second, first) for first, second in pairs})
-
-
-def has_opposites(
-    before: str, after: str, contrasted: frozenset[tuple[str, str]] = frozenset()
-) -> bool:
-    """Whether a word was replaced by its opposite: on a scale (smallest, largest; reliably, rarely), by a prefix
-    (safe, unsafe; upstream, downstream), or as one of the `contrasted` pairs."""
+def has_opposites(before: str, after: str) -> bool:
+    """Whether a word was replaced by its opposite: on a scale (smallest, largest; reliably, rarely), or by a prefix
+    (safe, unsafe; upstream, downstream)."""
     old, new = Counter(_words(before)), Counter(_words(after))
     removed, added = list(old - new), list(new - old)
-    return any(
-        _are_opposite(first, second)
-        or any((a, b) in contrasted for a in _forms(first) for b in _forms(second))
-        for first in removed
-        for second in added
-    )
+    return any(_are_opposite(first, second) for first in removed for second in added)
 
 
 def _words(text: str) -> list[str]:

@@ -272,7 +272,7 @@ def _misleads(unit: Unit, variant: Bundle) -> frozenset[str]:
     paths = [path for path in variant.files if target and path.endswith(f"/{target[1]}")]
     if len(paths) != 1 or paths[0] == unit.file:
         return frozenset()
-    said = _stems([unit.text.replace(target[1], "") if target else ""]) - _stems(_template_words())
+    said = _stems([unit.text]) - _stems([*_template_words(), target[1] if target else ""])
     return frozenset() if said & _stems([variant.files[paths[0]].text or ""]) else said
 
 

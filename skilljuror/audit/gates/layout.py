@@ -168,7 +168,7 @@ def _pd(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
         name = _named(path)
         named = any(name.search(text) for other, text in texts if other != path)
         if not (own and (named or is_unread(path.partition("/")[2]))):
-            yield from _cue_observations(path, roots, own)
+            yield from _cue_observations(path, roots, own, named)
 
 
 def _named(path: str) -> re.Pattern[str]:
@@ -205,11 +205,14 @@ def _roots(variant: Bundle) -> list[_Root]:
     return roots
 
 
-def _cue_observations(path: str, roots: list[_Root], own: bool) -> Iterator[Observation]:
+def _cue_observations(
+    path: str, roots: list[_Root], own: bool, named: bool
+) -> Iterator[Observation]:
+    """Whether a page is named, and the root, where it names it, says when to open it."""
     cues = [cue for root in roots for cue in _cues_for(root, path)]
-    if not cues:
+    if not cues and not named:
         yield Observation("layout.pd-unnamed", path, path)
-    elif not own and not any(map(_says_when, cues)):
+    elif cues and not own and not any(map(_says_when, cues)):
         yield Observation("layout.pd-cue", path, path, text=cues[0].text)
 
 

@@ -331,6 +331,9 @@ def _sum_if_known(values: Sequence[float | None]) -> float | None:
 
 
 def _check_engine(engine: ModelEngine, target: Path) -> None:
+    modes = get_args(Mode)
+    if engine.mode not in modes:
+        raise UsageError(f"unknown mode {engine.mode!r}; choose one of {', '.join(modes)}")
     if engine.calls.resolve().is_relative_to(target.resolve()):
         raise UsageError(
             f"the call log {str(engine.calls)!r} is inside the build {str(target)!r}, which is replaced"

@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.audit.comparison.opposites import contrasts, has_opposites
+from skilljuror.audit.comparison.opposites import has_opposites
 
 
 @pytest.mark.parametrize(
@@ -39,21 +39,3 @@ def test_a_word_and_its_opposite(before, after):
 )  # fmt: skip
 def test_words_that_turn_nothing_round(before, after):
     assert not has_opposites(before, after)
-
-
-@pytest.mark.parametrize(
-    ("text", "pair"),
-    [
-        ("Mend it at the root, not at the branch.", ("root", "branch")),
-        ("Ask the owner instead of the guard.", ("guard", "owner")),
-        ("**Glaze** rather than paint it.", ("glaze", "paint")),
-    ],
-)  # fmt: skip
-def test_words_that_a_text_sets_against_each_other(text, pair):
-    assert pair in contrasts([text])
-
-
-def test_a_contrast_of_the_source_turns_its_sentences_round():
-    pairs = contrasts(["Mend it at the root, not at the branch."])
-    assert has_opposites("Look at the roots first.", "Look at the branches first.", pairs)
-    assert not has_opposites("Look at the roots first.", "Look at the leaves first.", pairs)

@@ -41,13 +41,6 @@ def test_a_file_that_no_command_names_may_stand_on_the_page_alone():
     assert _rules("Look at the sums in `scripts/invoice.py`.\n", "") == set()
 
 
-def test_a_sentence_about_a_file_that_the_page_does_not_carry_is_an_addition():
-    source = {"bills/SKILL.md": f"{HEAD}Text.\n", "bills/scripts/invoice.py": SCRIPT}
-    told = {**source, "bills/SKILL.md": f"{HEAD}Text.\n\n{TOLD}\n"}
-    judged = audit(bundle(source), bundle(told), "other", "strict")
-    assert {one.rule for one in judged.own} == {"edit.fact-added"}
-
-
 @pytest.mark.parametrize(
     "line", ["open('assets/rates.yaml')", "cp -r ~/.claude/skills/bills/assets out", "ls assets/"]
 )

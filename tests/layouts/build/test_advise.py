@@ -71,14 +71,10 @@ def test_a_root_without_conditions_is_left_as_it_is(text, said, tmp_path):
     assert len(found.answer) == 2
 
 
-def test_text_for_the_loader_that_a_page_would_gain_is_told(tmp_path):
+def test_a_page_with_text_for_the_loader_breaks_no_layout(tmp_path):
     page = "# Format\n\nRun `sh ${CLAUDE_SKILL_DIR}/sums.sh`.\n"
     files = FILES | {"csv-report/references/format.md": page, "csv-report/sums.sh": "ls\n"}
-    found = advise(str(write_tree(tmp_path, files) / "csv-report"))
-    assert "flat-files" in found.breaks
-    assert found.answer[1].startswith(
-        "flat-files would break: SKILL.md has text that its loader replaces"
-    )
+    assert advise(str(write_tree(tmp_path, files) / "csv-report")).breaks == {}
 
 
 def test_of_several_skills_one_is_asked_about(tmp_path):
