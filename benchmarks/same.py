@@ -186,7 +186,7 @@ def commands(study: Path, skill: Path) -> Iterator[tuple[str | Path, ...]]:
     yield ("build", skill, "--out", "built")
     yield ("verify", "built")
     yield ("waive", "built")
-    yield ("audit", "--rules", "knowledge.missing")
+    yield ("audit", "--rules", "edit.lost")
     yield (
         "init",
         "--task",
