@@ -18,6 +18,7 @@ from urllib.parse import unquote
 import yaml
 
 from skilljuror.audit.changes import Change, words_named, words_of
+from skilljuror.audit.comparison.file_matching import is_tail
 from skilljuror.audit.comparison.normalised_text import all_paths
 from skilljuror.audit.comparison.same_words import plain_words
 from skilljuror.audit.comparison.unit_matching import field_key
@@ -389,7 +390,8 @@ class _Targets:
             ]
             self._titles[path] = {
                 anchor: next(
-                    (name for start, end, name in files if start <= line < end), f"#{_COUNTED.sub('', anchor)}"
+                    (name for start, end, name in files if start <= line < end),
+                    f"#{_COUNTED.sub('', anchor)}",
                 )
                 for line, anchor in markdown.anchor_at.items()
             }
@@ -512,19 +514,23 @@ def _gone_files(edits: Edits) -> Iterator[Finding]:
 
 
 def exchanged_pages(edits: Edits) -> Iterator[Finding]:
-    """Pages that are still there, most of whose text is in another page and that have other text now."""
+    """Pages whose text stands in another page of the source now, and the reverse; leading folders apart."""
     homes: dict[str, Counter[str]] = defaultdict(Counter)
-    came = Counter[str]()
     for edit in edits.edits:
         if edit.before and edit.after and edit.kind in {"kept", "moved"}:
             homes[edit.before.file][edit.after.file] += 1
-            came[edit.after.file] += edit.before.file != edit.after.file
-    for path, count in homes.items():
-        home, most = count.most_common(1)[0]
-        left = home != path and 2 * most > count.total() and not count[path]
-        if left and came[path] and not is_root_name(path) and homes.get(home, Counter())[path]:
+    names: dict[str, str] = {}  # page of the source -> the page of its name now
+    for path in homes:
+        found_now = [other for other in edits.after.files if is_tail(path, other)]
+        if len(found_now) == 1 and not is_root_name(path):
+            names[path] = found_now[0]
+    sources = {name: path for path, name in names.items()}
+    for path, name in names.items():
+        home, most = homes[path].most_common(1)[0]
+        left = home != name and 2 * most > homes[path].total() and not homes[path][name]
+        if left and home in sources and homes[sources[home]][name]:
             message = f"the text of {path} is in {home} now, and the reverse"
-            yield Finding(rule="edit.exchanged", severity="high", file=path, message=message)
+            yield Finding(rule="edit.exchanged", severity="high", file=name, message=message)
 
 
 def _changed_files(edits: Edits) -> Iterator[Finding]:

@@ -97,8 +97,8 @@ def test_a_pilot_tells_that_roots_were_cut_off(study, pilot):
         ])  # fmt: skip
     (note,) = forecast(study, pilot).notes
     assert note == (
-        f"{pilot}: Agents that opened a SKILL.md were shown all of it in 1 of 1 trials of pd and 0 of 1"
-        " trials of baseline; a layout that is not read whole is not that layout"
+        f"{pilot}: SKILL.md was shown whole in 1 of 1 trials of pd and 0 of 1 trials of baseline that opened it;"
+        " a layout that is not read whole is not that layout"
     )
 
 

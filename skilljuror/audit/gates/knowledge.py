@@ -5,7 +5,7 @@ its surroundings, told by section, or taken for a renaming.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from posixpath import basename
@@ -35,7 +35,7 @@ from skilljuror.audit.edits import Edit, Edits, edits_between
 from skilljuror.audit.gates.findings import finding, gate_result
 from skilljuror.audit.gates.loader import lost_loader_text
 from skilljuror.base.build import Finding, GateResult
-from skilljuror.base.skill import Bundle, Unit, is_licence
+from skilljuror.base.skill import Bundle, Unit, is_licence, is_markdown
 from skilljuror.skill.critical_tokens import critical_tokens
 from skilljuror.skill.generated import MARKER_PHRASES, TEMPLATES, template_of_heading
 from skilljuror.skill.units import cached_by_bundles, units_of
@@ -56,7 +56,7 @@ class KnowledgeGate:
         """Judge one pair by its edits."""
         edits = variant_edits(parent, variant)
         findings = [
-            *_files(edits), *exchanged_pages(edits), *_reworded(edits), *_paths(edits), *_lost(edits), *_added(edits), *place_findings(edits),
+            *_files(edits), *_pages(edits), *exchanged_pages(edits), *_reworded(edits), *_paths(edits), *_lost(edits), *_added(edits), *place_findings(edits),
             *link_findings(edits), *pointer_findings(edits),
             *(finding(*one) for one in lost_loader_text(parent, variant, every=policy == "strict")),
         ]  # fmt: skip
@@ -170,6 +170,19 @@ def _files(edits: Edits) -> Iterator[Finding]:
             yield found("edit.file-mode", before, after, f"{_path(after)}: its execute bit changed")
 
 
+def _pages(edits: Edits) -> Iterator[Finding]:
+    """Pages that are gone with more than half of their texts."""
+    had: dict[str, list[Edit]] = defaultdict(list)
+    for edit in edits.edits:
+        if edit.before and is_markdown(edit.before.file):
+            had[edit.before.file].append(edit)
+    for path, page in had.items():
+        lost = [edit for edit in page if edit.kind == "lost"]
+        if 2 * len(lost) > len(page) and path not in edits.after.files:
+            message = f"most of the text of {path} is not in the variant"
+            yield found("edit.file-lost", lost[0].before, None, message)
+
+
 def _has_edits(edits: Edits, file: Unit) -> bool:
     """Whether a changed text of a file is an edit of its own."""
     return any(
@@ -233,7 +246,9 @@ def _added(edits: Edits) -> Iterator[Finding]:
         elif unit.kind == "field":
             yield found(_field_rule(unit), None, unit)
         elif _leads(unit, names):
-            yield found("edit.routing", None, unit)
+            told = _misleads(unit, edits.after) if unit.kind in {"item", "row"} else frozenset()
+            message = f"a row does not describe its file: {unit.text}" if told else ""
+            yield found("edit.row-said" if told else "edit.routing", None, unit, message)
         else:
             revokes = words_named()["revoking"].intersection(plain_words(unit.text))
             said = critical_tokens(POINTER.sub("", unit.text)) if unit.criticals else ()
@@ -267,13 +282,17 @@ def _strangers(unit: Unit, known: frozenset[str]) -> frozenset[str]:
 
 
 def _misleads(unit: Unit, variant: Bundle) -> frozenset[str]:
-    """The words of a row about a page, if the page has none of them."""
+    """The words of a row about a page that has none of them; "…" if the row says nothing of it."""
     target = _TARGET.search(unit.text)
     paths = [path for path in variant.files if target and path.endswith(f"/{target[1]}")]
     if len(paths) != 1 or paths[0] == unit.file:
         return frozenset()
-    said = _stems([unit.text]) - _stems([*_template_words(), target[1] if target else ""])
-    return frozenset() if said & _stems([variant.files[paths[0]].text or ""]) else said
+    empty = words_named()["empty"] | words_named()["leading"] | _stems(_template_words())
+    named = _stems([target[1] if target else ""])
+    said = _stems([unit.text]) - empty
+    if not said - named or (said - named) & _stems([variant.files[paths[0]].text or ""]):
+        return frozenset() if said - named or unit.generated else frozenset({"…"})
+    return said - named
 
 
 _TARGET = re.compile(r"\[([^\[\]\s]+\.md)\]")
