@@ -362,8 +362,7 @@ def link_findings(edits: Edits) -> Iterator[Finding]:
             old, new = (side.of(unit) for side, unit in zip(places, (before, after), strict=True))
             if not old or not new or old == new or is_root_name(old):
                 continue
-            moved = old[0] == "#" != new[0]  # the section has a file of its own
-            if not moved and places[1].has(old):
+            if places[1].has(old, after.file):
                 shown = [unit.text.rpartition(LINK_ARROW)[2] for unit in (before, after)]
                 message = f"a link leads to {shown[1]}, before to {shown[0]}"
                 yield found("edit.target", before, after, message)
@@ -403,10 +402,14 @@ class _Targets:
         file, _, anchor = target.partition("#")
         if "://" in target:
             return target
+        if anchor and is_root_name(basename(file)):
+            return f"#{anchor}"
         return basename(unquote(file)) if file else self._titles.get(link.file, {}).get(anchor)
 
-    def has(self, target: str) -> bool:
-        """Whether the target is still there to lead to."""
+    def has(self, target: str, page: str) -> bool:
+        """Whether the target is still there to lead to: an address, a file, or a heading of the page."""
+        if target[0] == "#":
+            return target in self._titles.get(page, {}).values()
         return "://" in target or target in self._known
 
 
