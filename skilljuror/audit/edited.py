@@ -261,11 +261,13 @@ def place_findings(edits: Edits) -> Iterator[Finding]:
     yield from _contexts(edits, pairs)
     pages: dict[tuple[str, str], list[tuple[Unit, Unit]]] = defaultdict(list)
     often = Counter(before.text for before, _ in pairs)
+    sizes = Counter(edit.before.file for edit in edits.edits if edit.before)
     for before, after in pairs:
         pages[before.file, after.file].append((before, after))
     for page in pages.values():
         page.sort(key=lambda pair: pair[1].start)
-        yield from _disordered([pair for pair in page if often[pair[0].text] == 1])
+        whole = len(page) >= _STANDS * sizes[page[0][0].file]
+        yield from _disordered([pair for pair in page if often[pair[0].text] == 1], whole=whole)
         yield from _nested(page)
 
 
@@ -289,22 +291,22 @@ def _contexts(edits: Edits, pairs: _Pairs) -> Iterator[Finding]:
             yield found("edit.context", before, after, message)
 
 
-def _disordered(page: _Pairs) -> Iterator[Finding]:
+def _disordered(page: _Pairs, *, whole: bool) -> Iterator[Finding]:
     """Texts whose neighbours in the source now stand on the other side of them: one finding a section.
 
-    Texts that stand twice are interchangeable and not among `page`.
+    Texts that stand twice are interchangeable and not among `page`; `whole` says that nearly all of its file is.
     """
     kept = _rising([before.start for before, _ in page])
     told = set[tuple[str, ...]]()
     for place, (before, after) in enumerate(page):
-        if place not in kept and after.headings not in told and _is_section(before, after):
+        if place not in kept and after.headings not in told and _is_section(before, after, whole):
             told.add(after.headings)
             yield found("edit.order", before, after)
 
 
-def _is_section(before: Unit, after: Unit) -> bool:
-    """Whether a text is in the section where it was, or, as an item or line of code, in the page that it became."""
-    if before.file == after.file:
+def _is_section(before: Unit, after: Unit, whole: bool) -> bool:
+    """Whether a text is in the section where it was, or in the page that it became: as a whole, or as a list or code."""
+    if before.file == after.file or whole:
         return before.headings[-1:] == after.headings[-1:]
     same = before.headings[-1:] == after.headings[-1:] or len(after.headings) <= 1
     return same and after.kind in {"item", "code"}
