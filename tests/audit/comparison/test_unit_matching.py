@@ -16,9 +16,9 @@ from tests.support.knowledge_bundles import skill
 
 def sides(before: str, after: str):
     """The units of two Skills and what normalises them."""
-    pair = skill(before), skill(after)
-    units = tuple([one for one in units_of(side) if one.kind in CONTENT_KINDS] for side in pair)
-    return *units, TextNormaliser(pair, units)
+    one, other = skill(before), skill(after)
+    old, new = ([u for u in units_of(side) if u.kind in CONTENT_KINDS] for side in (one, other))
+    return old, new, TextNormaliser((one, other), (old, new))
 
 
 COMMON = ["the", "the", "the", "of", "of", "and"]
