@@ -9,6 +9,7 @@ from skilljuror.audit.gates.findings import Gate, gate_result
 from skilljuror.audit.gates.knowledge import KnowledgeGate, proved_texts
 from skilljuror.audit.gates.policies import policy as load_policy
 from skilljuror.audit.gates.policies import worst
+from skilljuror.audit.gates.style import StyleGate
 from skilljuror.base.build import SEVERITIES, AuditResult, Finding, GateResult
 from skilljuror.base.errors import resolve
 from skilljuror.base.skill import Bundle
@@ -44,13 +45,16 @@ def audit(
 def audit_proved(
     parent: Bundle, variant: Bundle, kind: str, gates: Sequence[str] = ()
 ) -> AuditResult:
-    """As `audit` under `strict`, for a variant from which its parent was rebuilt: its texts are not compared again."""
-    results = [
-        proved_texts(parent, variant)
-        if gate.name == KnowledgeGate.name
-        else gate.check(parent, variant, kind, STRICT)
-        for gate in load_gates(gates)
-    ]
+    """As `audit` under `strict`, for a variant from which its parent was rebuilt: its texts are not compared again, and
+    it has no new text to read."""
+    results = []
+    for gate in load_gates(gates):
+        if gate.name == KnowledgeGate.name:
+            results.append(proved_texts(parent, variant))
+        elif gate.name == StyleGate.name:
+            results.append(gate_result(gate.name, (parent, variant), STRICT, [], {"new text": 0}))
+        else:
+            results.append(gate.check(parent, variant, kind, STRICT))
     return _result(kind, STRICT, results)
 
 

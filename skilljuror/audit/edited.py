@@ -106,7 +106,7 @@ def judge_edit(
     return edits, findings
 
 
-def found(
+def edit_finding(
     rule: str,
     before: Unit | None,
     after: Unit | None,
@@ -145,24 +145,31 @@ def _changed(edits: Edits) -> Iterator[Finding]:
             if pair in renamed and pair not in told:
                 told.add(pair)
                 message = f"renamed in {renamed[pair]} places: {change.old} → {change.new}"
-                yield found("edit.renamed", before, after, message)
+                yield edit_finding("edit.renamed", before, after, message)
         small = edit.in_place and _is_small(edit)
         serious = [c for c in own if c.type in SERIOUS and not _is_corrected(c, after, known)]
         named = [c for c in own if c.type in NAMED]
         if serious:
             change = serious[0]
             alone = small and standing[id(after)]
-            what = edit_rules()[f"edit.{change.type}"].what
-            message = f"{what}: {change.old or '(nothing)'} → {change.new or '(nothing)'}"
-            yield found(f"edit.{change.type}", before, after, message, None if alone else "medium")
+            message = change_message(change)
+            yield edit_finding(
+                f"edit.{change.type}", before, after, message, None if alone else "medium"
+            )
         elif named:
-            yield found(f"edit.{named[0].type}", before, after)
+            yield edit_finding(f"edit.{named[0].type}", before, after)
         elif own and before.kind == "row":
-            yield found("edit.row", before, after)
+            yield edit_finding("edit.row", before, after)
         elif own and is_duty(before):
-            yield found("edit.duty", before, after)
+            yield edit_finding("edit.duty", before, after)
         elif own:
-            yield found("edit.reworded", before, after)
+            yield edit_finding("edit.reworded", before, after)
+
+
+def change_message(change: Change) -> str:
+    """What a change is, and its words before and after."""
+    what = edit_rules()[f"edit.{change.type}"].what
+    return f"{what}: {change.old or '(nothing)'} → {change.new or '(nothing)'}"
 
 
 def _field(before: Unit | None, after: Unit | None) -> Iterator[Finding]:
@@ -171,11 +178,11 @@ def _field(before: Unit | None, after: Unit | None) -> Iterator[Finding]:
     assert unit
     key = field_key(unit)
     if key in TOOLS:
-        yield found("edit.tools", before, after, severity=None if before else "medium")
+        yield edit_finding("edit.tools", before, after, severity=None if before else "medium")
     elif before and key in LOADED_BY:
-        yield found("edit.field", before, after)
+        yield edit_finding("edit.field", before, after)
     elif before and key not in INFORMING:
-        yield found("edit.reworded" if after else "edit.lost", before, after)
+        yield edit_finding("edit.reworded" if after else "edit.lost", before, after)
 
 
 def _is_small(edit: Edit) -> bool:
@@ -288,7 +295,7 @@ def _contexts(edits: Edits, pairs: _Pairs) -> Iterator[Finding]:
         if title in titles_now and title_now in titles:
             told.add((title, title_now))
             message = f"text moved from below “{title}” to below “{title_now}”"
-            yield found("edit.context", before, after, message)
+            yield edit_finding("edit.context", before, after, message)
 
 
 def _disordered(page: _Pairs, *, whole: bool) -> Iterator[Finding]:
@@ -301,7 +308,7 @@ def _disordered(page: _Pairs, *, whole: bool) -> Iterator[Finding]:
     for place, (before, after) in enumerate(page):
         if place not in kept and after.headings not in told and _is_section(before, after, whole):
             told.add(after.headings)
-            yield found("edit.order", before, after)
+            yield edit_finding("edit.order", before, after)
 
 
 def _is_section(before: Unit, after: Unit, whole: bool) -> bool:
@@ -345,7 +352,7 @@ def _nested(page: _Pairs) -> Iterator[Finding]:
         shift = after.depth - before.depth
         if shift != (usual if before.kind == "heading" else 0) and after.headings not in told:
             told.add(after.headings)
-            yield found("edit.nesting", before, after)
+            yield edit_finding("edit.nesting", before, after)
 
 
 def link_findings(edits: Edits) -> Iterator[Finding]:
@@ -367,7 +374,7 @@ def link_findings(edits: Edits) -> Iterator[Finding]:
             if places[1].has(old, after.file):
                 shown = [unit.text.rpartition(LINK_ARROW)[2] for unit in (before, after)]
                 message = f"a link leads to {shown[1]}, before to {shown[0]}"
-                yield found("edit.target", before, after, message)
+                yield edit_finding("edit.target", before, after, message)
 
 
 _COUNTED = re.compile(r"-\d+$")
@@ -479,9 +486,9 @@ def _lost(edits: Edits) -> Iterator[Finding]:
             yield from _field(unit, None)
         elif holders and is_duty(unit):
             if holders.holds(unit):
-                yield found("edit.duty-said", unit, None)
+                yield edit_finding("edit.duty-said", unit, None)
             else:
-                yield found(
+                yield edit_finding(
                     "edit.duty-lost", unit, None, "", None if standing[id(unit)] else "medium"
                 )
         elif unit.generated is None:
@@ -493,7 +500,7 @@ def _lost(edits: Edits) -> Iterator[Finding]:
     for (_, title), units in sections.items():
         first = units[0]
         where = f" below “{title}”" if title else ""
-        yield found("edit.lost", first, None, f"{_count(len(units), 'text')} gone{where}")
+        yield edit_finding("edit.lost", first, None, f"{_count(len(units), 'text')} gone{where}")
 
 
 def _count(number: int, noun: str) -> str:
@@ -514,7 +521,7 @@ def _gone_files(edits: Edits) -> Iterator[Finding]:
             code = name.endswith(".py") and unit.kind == "code" and imported.search(unit.text)
             if code or re.search(rf"(?<![\w-]){re.escape(name)}\b", unit.text):
                 message = f"{path} is gone, and this text still leads to it"
-                yield found("edit.file-gone", None, unit, message)
+                yield edit_finding("edit.file-gone", None, unit, message)
                 break
 
 
@@ -543,7 +550,7 @@ def _changed_files(edits: Edits) -> Iterator[Finding]:
     for pair in edits.files.altered:
         blob = edits.after.files.get(pair.after.file)
         if pair.change == "content" and blob is not None and blob.text is None:
-            yield found("edit.file", None, pair.after, f"{pair.after.file} changed")
+            yield edit_finding("edit.file", None, pair.after, f"{pair.after.file} changed")
 
 
 def _emptied_pages(edits: Edits) -> Iterator[Finding]:
@@ -608,7 +615,9 @@ def pointer_findings(edits: Edits) -> Iterator[Finding]:
                 continue
             if now is None or not _alike(title, now):
                 to = f", now {word} {moved[title]}" if title in moved else ""
-                yield found("edit.pointer", edit.before, unit, f"{match[0]} was “{title}”{to}")
+                yield edit_finding(
+                    "edit.pointer", edit.before, unit, f"{match[0]} was “{title}”{to}"
+                )
                 break
 
 
@@ -636,7 +645,7 @@ def _positions(edits: Edits) -> Iterator[Finding]:
             )  # fmt: skip
             if stood and not stands:
                 message = f"“{match[0]}” is in another file now"
-                yield found("edit.pointer", edit.before, edit.after, message)
+                yield edit_finding("edit.pointer", edit.before, edit.after, message)
                 break
 
 
@@ -673,7 +682,7 @@ def _repointed(
             message = f"{was[0]} {was[1]} → {now[0]} {now[1]}" + (
                 f", which is “{title_now}”" if title_now else ""
             )
-            yield found(
+            yield edit_finding(
                 "edit.pointer", edit.before, edit.after, message, "high" if small else "medium"
             )
             return
@@ -754,10 +763,10 @@ def _told(edits: Edits) -> Iterator[Finding]:
         elif edit.kind == "added" and edit.after:
             added[edit.after.file].append(edit.after)
     for key, count in moved.items():
-        yield found(
+        yield edit_finding(
             "edit.moved", None, first[key], f"{_count(count, 'text')} moved here from {key[0]}"
         ).model_copy(update={"variant_text": None})
     for units in added.values():
-        yield found("edit.added", None, units[0], f"{_count(len(units), 'text')} added").model_copy(
-            update={"variant_text": None}
-        )
+        yield edit_finding(
+            "edit.added", None, units[0], f"{_count(len(units), 'text')} added"
+        ).model_copy(update={"variant_text": None})

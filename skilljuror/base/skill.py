@@ -18,16 +18,12 @@ the definition of a link, which is in the text of the links that use it.
 The others (command, step, file, schema, link) are derived from the same lines."""
 
 ChangeKind = Literal[
-    "polarity", "comparator-flip", "comparator", "number", "unit", "modal", "path", "reference",
-    "order", "opposite", "conjunction", "quantifier", "agent", "condition", "code", "row",
-    "field", "content", "renamed", "executable", "steps", "lines", "nesting",
+    "polarity", "comparator-flip", "comparator", "number", "unit", "modal", "reference", "order",
+    "content", "renamed",
 ]  # fmt: skip
-"""What was altered in a pair of units, worst first where several apply: a negation gained or
-lost, a comparator turned round, another comparator, a number, its unit, the strength of a modal,
-a path in code that leads elsewhere, a code span, path or flag, the same words in another order, a word turned into its opposite,
-"and" into "or", all into some, the user into the agent, a condition or clause lost or gained; any change of a code line, a table
-row or a frontmatter field; a file's bytes, its name or its execute bit; the order of two steps;
-the order of two lines of code; the item or heading above an item or heading, or its distance from it."""
+"""What differs in a pair, worst first where several apply. Of texts: a negation gained or lost, a comparator turned round,
+another comparator, a number, its unit, the strength of a modal, a code span, path or flag, their order. Of files: the
+bytes, the name."""
 
 
 SKILL_ROOTS = {"0.24": "/harbor/skills", "0.25": "/runtime/skills"}
@@ -78,40 +74,8 @@ class UnitPair(Struct, frozen=True):
 
     before: Unit
     after: Unit
-    ratio: float = 1.0
-    """Similarity of their words, 0 to 1."""
     change: ChangeKind | None = None
     """What changed; None if both say the same."""
-    lines: tuple[str, ...] = ()
-
-
-class UnitDiff(Struct, frozen=True):
-    """Differences in knowledge between a parent and a variant, regardless of layout."""
-
-    compared: dict[str, int]
-    """kind -> number of compared units of the parent."""
-    reworded: tuple[UnitPair, ...] = ()
-    """Different words, same critical tokens in the same order."""
-    altered: tuple[UnitPair, ...] = ()
-    """Different critical tokens, or the same words in a different order."""
-    missing: tuple[Unit, ...] = ()
-    """Units of the parent that the variant lacks."""
-    added: tuple[Unit, ...] = ()
-    """Units of the variant that the parent lacks."""
-    moved: tuple[UnitPair, ...] = ()
-    """Same text under another heading although its own heading still exists."""
-    generated: tuple[Unit, ...] = ()
-    """Added units that follow the grammar of a template."""
-    routing: tuple[Unit, ...] = ()
-    """Added lines, written by an author, that lead to a supporting file or introduce moved text, and
-    demand nothing beyond it."""
-    kept: tuple[Unit, ...] = ()
-    """Units of the parent without a counterpart whose words are in the variant all the same, as part of
-    another unit."""
-    copies: tuple[Unit, ...] = ()
-    """Units of the parent without a counterpart whose words are in the variant, but less often."""
-    repeated: tuple[Unit, ...] = ()
-    """Units of the variant without a counterpart whose words are in the parent all the same."""
 
 
 # A Skill bundle in memory: every file as bytes, and the skills in it.

@@ -324,15 +324,6 @@ class MarkdownIndex:
             if inside and token.map:
                 yield number, token.map[0], token.map[1], token.content
 
-    @cached_property
-    def paragraph_at(self) -> dict[int, tuple[int, str]]:
-        """Line -> first line and source of its paragraph, in a list or a quote too."""
-        return {
-            line: (start, source)
-            for _, start, end, source in self._paragraph_tokens()
-            for line in range(start, end)
-        }
-
     @property
     def first_paragraph(self) -> str | None:
         """The first top-level paragraph, folded to one line."""

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from skilljuror.audit.edited import found
+from skilljuror.audit.edited import edit_finding
 from skilljuror.base.build import GateResult
 from skilljuror.base.review import Answer, blind_id
 from skilljuror.base.skill import Unit
@@ -58,14 +58,14 @@ def unit(line, text):
 
 @pytest.mark.parametrize(("line", "text"), [(9, "Serve."), (13, "Serve."), (11, "Serve hot.")])
 def test_what_is_missing_is_marked_in_the_source_alone(texts, line, text):
-    missing = found("edit.lost", unit(line, text), None)
+    missing = edit_finding("edit.lost", unit(line, text), None)
     assert marked(texts, missing) == [("source", text)]
     (shown,) = texts.both_sides(RESULT, missing)
     assert shown.text[: shown.marks[0][0]].count("\n") == line - 1
 
 
 def test_a_long_unit_is_found_by_what_the_gate_tells_of_it(texts):
-    changed = found("edit.number", unit(7, LONG), unit(7, LONG.replace("500", "600")))
+    changed = edit_finding("edit.number", unit(7, LONG), unit(7, LONG.replace("500", "600")))
     assert len(changed.source_text or "") < len(LONG)
     assert marked(texts, changed) == [("source", LONG), ("baseline", LONG)]
 

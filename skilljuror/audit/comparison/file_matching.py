@@ -1,9 +1,7 @@
 """Pair the files of two bundles by path and digest, to detect renames and changed bytes."""
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from difflib import unified_diff
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from skilljuror.base.skill import ChangeKind, Unit, UnitPair
@@ -91,35 +89,3 @@ def is_tail(path: str, other: str) -> bool:
     """Whether one of two paths is the other without leading folders."""
     first, second = f"/{path}", f"/{other}"
     return first.endswith(second) or second.endswith(first)
-
-
-class LinesOf:
-    """The lines of code of each file of one side, on disk or in a fence."""
-
-    def __init__(self, units: Sequence[Unit]) -> None:
-        self._code: dict[str, list[Unit]] = defaultdict(list)
-        for unit in units:
-            if unit.kind == "code":
-                self._code[unit.file].append(unit)
-
-    def within(self, file: Unit) -> list[Unit]:
-        """Return the lines of a file unit."""
-        lines = self._code[file.file]
-        first = bisect_right(lines, file.start - 1, key=lambda unit: unit.start)
-        last = bisect_right(lines, file.end, key=lambda unit: unit.start)
-        return lines[first:last]
-
-    def without(self, units: Iterable[Unit], files: Iterable[Unit]) -> list[Unit]:
-        """Return units of the side without the lines of the files."""
-        inside = {id(line) for file in files for line in self.within(file)}
-        return [unit for unit in units if id(unit) not in inside]
-
-
-def with_lines(pair: UnitPair, old: LinesOf, new: LinesOf) -> UnitPair:
-    """Return a pair of files with their unified diff, if they are text."""
-    before, after = (
-        [line.text for line in side.within(file)]
-        for side, file in ((old, pair.before), (new, pair.after))
-    )
-    lines = list(unified_diff(before, after, n=1, lineterm=""))[2:]
-    return UnitPair(pair.before, pair.after, pair.ratio, pair.change, tuple(lines))

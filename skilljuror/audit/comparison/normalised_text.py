@@ -1,10 +1,8 @@
 """Normalise texts of two bundles for comparison: remove what changes when a file moves."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
 from posixpath import basename, normpath
 
 from skilljuror.base.skill import Bundle, Unit
@@ -100,12 +98,6 @@ def without_upward_steps(path: str) -> str:
     return _UPWARD.sub("", normpath(path))
 
 
-def paths_in(text: str) -> Iterator[str]:
-    """Return the possible paths in a text, without stale folders and upward steps."""
-    text = _SKILL_FOLDER.sub("", text) if "skills/" in text else text
-    return (path for _, _, path in _paths_in(text))
-
-
 def without_local_target(text: str) -> str:
     """Remove the target of a link definition if it is local and so may move."""
     return _DEFINED.sub(r"\1", text) if text.startswith("[") else text
@@ -143,20 +135,3 @@ def folders_above(path: str) -> Iterator[str]:
     """Yield every folder that holds a path, innermost first."""
     while path := path.rpartition("/")[0]:
         yield path
-
-
-class JoinedTexts:
-    """Concatenated texts, searched at once."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        parts = list(texts)
-        self._text = "\n".join(parts)
-        self._starts = [0, *accumulate(len(part) + 1 for part in parts)]
-
-    def holding(self, word: str) -> Iterator[int]:
-        """Yield the numbers of the texts that contain `word`, in order."""
-        place = self._text.find(word)
-        while 0 <= place < self._starts[-1]:
-            number = bisect_right(self._starts, place) - 1
-            yield number
-            place = self._text.find(word, self._starts[number + 1])

@@ -53,17 +53,6 @@ class UnitMatching(NamedTuple):
     regrouped: list[Regrouping]  # equal words in other units, such as a list made a sentence
 
 
-class MatchedBundles(NamedTuple):
-    """A parent and a variant with all their units, and the matching of those with content."""
-
-    parent: Bundle
-    variant: Bundle
-    old: Sequence[Unit]
-    new: Sequence[Unit]
-    normaliser: TextNormaliser
-    matching: UnitMatching
-
-
 def family(unit: Unit) -> str:
     """Return the kinds that may correspond: a sentence in a paragraph and in a list, a marker and a marker."""
     return MARKER if unit.generated == MARKER else _FAMILIES.get(unit.kind, unit.kind)

@@ -23,9 +23,9 @@ from skilljuror.audit.edited import (
     SERIOUS,
     TOOLS,
     Holders,
-    edit_rules,
+    change_message,
+    edit_finding,
     exchanged_pages,
-    found,
     is_duty,
     link_findings,
     place_findings,
@@ -56,7 +56,7 @@ class KnowledgeGate:
         """Judge one pair by its edits."""
         edits = variant_edits(parent, variant)
         findings = [
-            *_files(edits), *_pages(edits), *exchanged_pages(edits), *_reworded(edits), *_paths(edits), *_lost(edits), *_added(edits), *place_findings(edits),
+            *_files(edits), *_altered_files(edits), *_pages(edits), *exchanged_pages(edits), *_reworded(edits), *_paths(edits), *_lost(edits), *_added(edits), *place_findings(edits),
             *link_findings(edits), *pointer_findings(edits),
             *(finding(*one) for one in lost_loader_text(parent, variant, every=policy == "strict")),
         ]  # fmt: skip
@@ -92,30 +92,27 @@ def _reworded(edits: Edits) -> Iterator[Finding]:
             step = _STEP.match(edit.after.text) if edit.after.kind == "heading" else None
             if step and steps[step[0]] > 1:
                 rule, message = "edit.pointer", f"two headings are {step[0]!r}"
-            yield found(rule, edit.before, edit.after, message)
+            yield edit_finding(rule, edit.before, edit.after, message)
 
 
 def _rule_of(edit: Edit, before: Unit, after: Unit) -> tuple[str, str]:
     """(rule, message) of a text that says something in other words."""
     if before.kind == "field":
         return _field_rule(before), ""
-    types = {change.type: change for change in reversed(edit.changes)}
-    for change in (types[name] for name in types if name in SERIOUS):
-        what = edit_rules()[f"edit.{change.type}"].what
-        message = f"{what}: {change.old or '(nothing)'} → {change.new or '(nothing)'}"
-        return f"edit.{change.type}", message
-    for name in types:
-        if name in NAMED:
-            return f"edit.{name}", ""
-    if types.keys() == {"pointer"}:  # where it leads is asked of all steps together
+    for change in edit.changes:
+        if change.type in SERIOUS:
+            return f"edit.{change.type}", change_message(change)
+    types = [change.type for change in edit.changes]
+    if named := next((name for name in types if name in NAMED), None):
+        return f"edit.{named}", ""
+    if {*types} == {"pointer"}:  # where it leads is asked of all steps together
         return "edit.reworded", ""
     if before.kind in {"code", "row"}:
         return f"edit.{before.kind}", ""
     if edit.critical is not None:
         return "edit.fact", ""
-    code = before.kind == "code"
-    words = words_of(before.text, code=code), words_of(after.text, code=code)
-    return ("edit.words" if sorted(words[0]) == sorted(words[1]) else "edit.reworded"), ""
+    words, words_now = (sorted(words_of(unit.text, code=False)) for unit in (before, after))
+    return ("edit.words" if words == words_now else "edit.reworded"), ""
 
 
 def _paths(edits: Edits) -> Iterator[Finding]:
@@ -138,7 +135,7 @@ def _paths(edits: Edits) -> Iterator[Finding]:
         sides = [BundlePaths(bundle, units_of(bundle)) for bundle in (edits.before, edits.after)]
         for before, after in changed:
             if not follows(before, after, *sides):
-                yield found("edit.path", before, after)
+                yield edit_finding("edit.path", before, after)
 
 
 def _field_rule(unit: Unit) -> str:
@@ -149,17 +146,9 @@ def _field_rule(unit: Unit) -> str:
 def _files(edits: Edits) -> Iterator[Finding]:
     for unit in edits.files.missing:
         if not is_licence(unit.file):
-            yield found("edit.file-lost", unit, None, f"{_path(unit)} is not in the variant")
+            yield edit_finding("edit.file-lost", unit, None, f"{_path(unit)} is not in the variant")
     for unit in edits.files.added:
-        yield found("edit.file-added", None, unit, f"{_path(unit)} is not in the source")
-    for pair in edits.files.altered:
-        if pair.change == "renamed":
-            message = f"{_path(pair.before)} is {_path(pair.after)} now"
-            yield found("edit.file-renamed", pair.before, pair.after, message)
-        elif is_licence(pair.after.file):
-            yield found("edit.metadata", pair.before, pair.after, "the terms of use changed")
-        elif not _has_edits(edits, pair.after):
-            yield found("edit.file", pair.before, pair.after, f"{_path(pair.after)} changed")
+        yield edit_finding("edit.file-added", None, unit, f"{_path(unit)} is not in the source")
     for before, after in edits.files.same:
         bits = {
             bundle.files[_path(unit)].executable
@@ -167,29 +156,38 @@ def _files(edits: Edits) -> Iterator[Finding]:
             if _path(unit) == unit.file  # a fenced file has no bit
         }
         if len(bits) > 1:
-            yield found("edit.file-mode", before, after, f"{_path(after)}: its execute bit changed")
+            message = f"{_path(after)}: its execute bit changed"
+            yield edit_finding("edit.file-mode", before, after, message)
+
+
+def _altered_files(edits: Edits) -> Iterator[Finding]:
+    """Files with another name, and those whose bytes changed in no text that is an edit of its own."""
+    changed: dict[str, list[int]] = defaultdict(list)
+    for edit in edits.edits:
+        if edit.after and edit.kind in {"reworded", "added"}:
+            changed[edit.after.file].append(edit.after.start)
+    for pair in edits.files.altered:
+        before, after = pair.before, pair.after
+        if pair.change == "renamed":
+            message = f"{_path(before)} is {_path(after)} now"
+            yield edit_finding("edit.file-renamed", before, after, message)
+        elif is_licence(after.file):
+            yield edit_finding("edit.metadata", before, after, "the terms of use changed")
+        elif not any(after.start <= line <= after.end for line in changed[after.file]):
+            yield edit_finding("edit.file", before, after, f"{_path(after)} changed")
 
 
 def _pages(edits: Edits) -> Iterator[Finding]:
-    """Pages that are gone with more than half of their texts."""
+    """Pages more than half of whose texts are gone."""
     had: dict[str, list[Edit]] = defaultdict(list)
     for edit in edits.edits:
         if edit.before and is_markdown(edit.before.file):
             had[edit.before.file].append(edit)
     for path, page in had.items():
         lost = [edit for edit in page if edit.kind == "lost"]
-        if 2 * len(lost) > len(page) and path not in edits.after.files:
+        if 2 * len(lost) > len(page):
             message = f"most of the text of {path} is not in the variant"
-            yield found("edit.file-lost", lost[0].before, None, message)
-
-
-def _has_edits(edits: Edits, file: Unit) -> bool:
-    """Whether a changed text of a file is an edit of its own."""
-    return any(
-        edit.after and edit.after.file == file.file and file.start <= edit.after.start <= file.end
-        and edit.kind in {"reworded", "added"}
-        for edit in edits.edits
-    )  # fmt: skip
+            yield edit_finding("edit.file-lost", lost[0].before, None, message)
 
 
 def _path(unit: Unit) -> str:
@@ -204,7 +202,7 @@ def _lost(edits: Edits) -> Iterator[Finding]:
     for edit in edits.edits:
         if edit.kind == "merged" and edit.unit.kind != "heading" and edit.unit.generated is None:
             rule = "edit.copy-lost" if edit.before else "edit.repeated"
-            yield found(rule, edit.before, edit.after)
+            yield edit_finding(rule, edit.before, edit.after)
     lost = [edit.before for edit in edits.edits if edit.kind == "lost" and edit.before]
     after = [edit.after for edit in edits.edits if edit.after]
     titles = {unit.text for unit in after if unit.kind == "heading"}
@@ -214,26 +212,25 @@ def _lost(edits: Edits) -> Iterator[Finding]:
         if unit.generated is not None or made:
             continue
         if is_licence(unit.file):
-            yield found("edit.metadata", unit, None)
+            yield edit_finding("edit.metadata", unit, None)
         elif unit.kind == "field":
-            yield found(_field_rule(unit), unit, None)
+            yield edit_finding(_field_rule(unit), unit, None)
         elif holders and is_duty(unit):
             held = holders.holds(unit)
-            yield found(f"edit.duty-{'said' if held else 'lost'}", unit, None)
+            yield edit_finding(f"edit.duty-{'said' if held else 'lost'}", unit, None)
         else:
-            yield found(f"edit.{'fact-lost' if _is_fact(unit) else 'lost'}", unit, None)
+            yield edit_finding(f"edit.{'fact-lost' if _is_fact(unit) else 'lost'}", unit, None)
 
 
 def _added(edits: Edits) -> Iterator[Finding]:
     names = {basename(path) for path in edits.after.files}
     facts = {token for edit in edits.edits if edit.before for token in edit.before.criticals}
-    known: frozenset[str] | None = None
+    known = _words_known(edits)
     for edit in edits.edits:
         unit = edit.after
         if edit.kind != "added" or unit is None or is_licence(unit.file):
             continue
         named = unit.kind == "field" and field_key(unit) in LOADED_BY
-        known = known if known is not None else _words_known(edits)
         titled = unit.kind == "heading" and not _strangers(unit, known)
         if unit.generated is not None or titled or named:
             own = frozenset() if unit.generated == "row-trigger" else _strangers(unit, known)
@@ -242,21 +239,21 @@ def _added(edits: Edits) -> Iterator[Finding]:
                 told = told or _strangers(unit, known)
             message = f"a generated line says what its file does not: {', '.join(sorted(told)[:3])}"
             if told:
-                yield found("edit.field" if named else "edit.row-said", None, unit, message)
+                yield edit_finding("edit.field" if named else "edit.row-said", None, unit, message)
         elif unit.kind == "field":
-            yield found(_field_rule(unit), None, unit)
+            yield edit_finding(_field_rule(unit), None, unit)
         elif _leads(unit, names):
             told = _misleads(unit, edits.after) if unit.kind in {"item", "row"} else frozenset()
             message = f"a row does not describe its file: {unit.text}" if told else ""
-            yield found("edit.row-said" if told else "edit.routing", None, unit, message)
+            yield edit_finding("edit.row-said" if told else "edit.routing", None, unit, message)
         else:
             revokes = words_named()["revoking"].intersection(plain_words(unit.text))
             said = critical_tokens(POINTER.sub("", unit.text)) if unit.criticals else ()
             known_names = (
-                one for one in said if one.startswith("code:") and not _stems([one[5:]]) - known
+                one for one in said if one.startswith("code:") and not _words([one[5:]]) - known
             )
             new = unit.kind in _ALWAYS or is_duty(unit) or {*said} - facts - {*known_names}
-            yield found(f"edit.{'fact-added' if new or revokes else 'added'}", None, unit)
+            yield edit_finding(f"edit.{'fact-added' if new or revokes else 'added'}", None, unit)
 
 
 def _leads(unit: Unit, names: set[str]) -> bool:
@@ -273,37 +270,38 @@ def _leads(unit: Unit, names: set[str]) -> bool:
 
 def _words_known(edits: Edits) -> frozenset[str]:
     texts = [edit.before.text for edit in edits.edits if edit.before]
-    texts += [*edits.before.files, *edits.after.files, edits.before.name, *_template_words()]
-    return _stems(texts)
+    texts += [*edits.before.files, *edits.after.files, edits.before.name, *_template_lines()]
+    return _words(texts)
 
 
 def _strangers(unit: Unit, known: frozenset[str]) -> frozenset[str]:
-    return frozenset(word for word in _stems([unit.text]) - known if not word.isdigit())
+    return frozenset(word for word in _words([unit.text]) - known if not word.isdigit())
 
 
 def _misleads(unit: Unit, variant: Bundle) -> frozenset[str]:
     """The words of a row about a page that has none of them; "…" if the row says nothing of it."""
     target = _TARGET.search(unit.text)
     paths = [path for path in variant.files if target and path.endswith(f"/{target[1]}")]
-    if len(paths) != 1 or paths[0] == unit.file:
+    if not target or len(paths) != 1 or paths[0] == unit.file:
         return frozenset()
-    empty = words_named()["empty"] | words_named()["leading"] | _stems(_template_words())
-    named = _stems([target[1] if target else ""])
-    said = _stems([unit.text]) - empty
-    if not said - named or (said - named) & _stems([variant.files[paths[0]].text or ""]):
-        return frozenset() if said - named or unit.generated else frozenset({"…"})
-    return said - named
+    empty = (
+        words_named()["empty"] | words_named()["leading"] | _words([*_template_lines(), target[1]])
+    )
+    said = _words([unit.text]) - empty
+    if not said:
+        return frozenset() if unit.generated else frozenset({"…"})
+    return said if not said & _words([variant.files[paths[0]].text or ""]) else frozenset()
 
 
 _TARGET = re.compile(r"\[([^\[\]\s]+\.md)\]")
 _WORD = re.compile(r"[^\W_]+")
 
 
-def _stems(texts: Sequence[str]) -> frozenset[str]:
+def _words(texts: Sequence[str]) -> frozenset[str]:
     return frozenset(word.lower() for text in texts for word in _WORD.findall(text))
 
 
 @lru_cache(maxsize=1)
-def _template_words() -> tuple[str, ...]:
+def _template_lines() -> tuple[str, ...]:
     lines = (re.sub(r"\{\w+\}", " ", line) for line in TEMPLATES.values())
     return (*lines, *MARKER_PHRASES)

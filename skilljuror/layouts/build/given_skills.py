@@ -118,7 +118,7 @@ def _compared(folder: StudyFolder, task: str, before: str | None, name: str) -> 
     return {
         "units": len(rows),
         "shared": sum(row.places[name] is not None for row in rows),
-        "altered": sum(edit.kind == "reworded" for edit in edits_between(other, own).edits),
+        "altered": sum(edit.critical is not None for edit in edits_between(other, own).edits),
         "own_units": len(units_of(own)),
     }
 
