@@ -162,8 +162,9 @@ def interval(first: Headline) -> Drawing | None:
 
 def task_deltas(answers: Answers, paper: Paper) -> Drawing | None:
     """Strict passes per task, treatment minus control (Figure 4)."""
+    found = answers("task_deltas").records()
     rows = sorted(
-        (row for row in answers("task_deltas").records() if row["delta_rate"] is not None),
+        (row for row in found if row["delta_rate"] is not None),
         key=lambda row: (-row["delta_rate"], row["task"]),
     )
     if not rows:
@@ -206,11 +207,30 @@ def task_deltas(answers: Answers, paper: Paper) -> Drawing | None:
             "One bar is one task: to the plus side the treatment passed more of its trials, to the "
             "minus side fewer. A dot is a tie."
         )
+        if left := len(found) - len(rows):
+            read += f" {left} of {len(found)} tasks have no difference: a trial is not usable."
         return paper.finish(figure, "task_deltas", title, read, facts)
 
 
 def _colour(value: float) -> str:
     return TIE if not value else PLUS if value > 0 else MINUS
+
+
+class _Lacking(dict[str, str]):
+    """Condition -> why its trials are not all usable, for conditions of which that is so."""
+
+    def mark(self, condition: str) -> str:
+        """What follows the condition's label."""
+        return " *" if condition in self else ""
+
+    @property
+    def said(self) -> str:
+        """The sentence that explains the mark; "" if nothing lacks."""
+        return f" * {'; '.join(dict.fromkeys(self.values()))}." if self else ""
+
+
+def _lacking(rows: Sequence[Row]) -> _Lacking:
+    return _Lacking({row["condition"]: row["not_usable"] for row in rows if row.get("not_usable")})
 
 
 def timing_bins(answers: Answers, paper: Paper) -> Drawing | None:
@@ -232,7 +252,9 @@ def timing_bins(answers: Answers, paper: Paper) -> Drawing | None:
         facts.append(f"{paper.label(row)} {sum(values):.3g} in all{where}")
     with paper.axes(WIDTH, 1.4 + 0.4 * len(rows)) as (figure, axes):
         mesh = axes.pcolormesh(grid, cmap=ramp, vmin=0, edgecolors="none", rasterized=False)
-        axes.set_yticks([place + 0.5 for place in range(len(rows))], map(paper.label, rows))
+        lacking = _lacking(found)
+        labels = [paper.label(row) + lacking.mark(row) for row in rows]
+        axes.set_yticks([place + 0.5 for place in range(len(rows))], labels)
         axes.invert_yaxis()
         axes.set_xticks([0, 5, 10, 15, 20], ["0", "¼", "½", "¾", "1"])
         axes.set_xlabel("part of the run")
@@ -241,7 +263,7 @@ def timing_bins(answers: Answers, paper: Paper) -> Drawing | None:
         bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12, label="steps")
         bar.outline.set_visible(False)
         title = "Skill-related steps along the run, per trial"
-        read = "A column is a twentieth of the run. A darker row means more Skill use in all."
+        read = f"A column is a twentieth of the run. A darker row means more Skill use in all.{lacking.said}"
         return paper.finish(figure, "timing_bins", title, read, facts)
 
 
@@ -259,7 +281,10 @@ def uptake(answers: Answers, paper: Paper) -> Drawing | None:
             colour = colours.get(row["condition"], TIE)
             axes.plot((low, high), (place, place), "|-", color=colour, linewidth=6, alpha=0.6)
             axes.plot((low, high), (place, place), "o", color=colour, markersize=6)
-        axes.set_yticks(places, [paper.label(row["condition"]) for row in rows])
+        lacking = _lacking(rows)
+        axes.set_yticks(
+            places, [paper.label(row["condition"]) + lacking.mark(row["condition"]) for row in rows]
+        )
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlim(-2, 102)
         axes.set_xlabel("uses that became visible work, %")
@@ -267,7 +292,7 @@ def uptake(answers: Answers, paper: Paper) -> Drawing | None:
         facts = [f"{paper.label(row['condition'])} {100 * row['eru_low']:.0f} to {100 * row['eru_high']:.0f} % of {row['events']} uses" for row in rows]  # fmt: skip
         read = (
             f"Uptake (ERU rate) by judge {rows[0]['judge']}. A line spans what is possible where uses are open: "
-            "from none of them taken up to all. It is no interval."
+            f"from none of them taken up to all. It is no interval.{lacking.said}"
         )
         return paper.finish(figure, "uptake", "Uptake of what was opened", read, facts)
 

@@ -191,7 +191,10 @@ def table_of(found: QueryResult, *, notes: bool = True) -> TableView:
         if name in _ESTIMATES:
             ends = row[f"{name}_low"], row[f"{name}_high"]
             between = "" if ends[0] is None else " to ".join(format_value(name, end) for end in ends)  # fmt: skip
-            note = between or row[f"{name}_reason"] or ""
+            reason = row[f"{name}_reason"] or ""
+            note = between or (
+                "" if reason == row.get(NOT_USABLE) else reason
+            )  # a column of its own says it
             text, note = (between, "") if text == DASH and between else (text, note)
         elif name == "verdict":
             text, _, note = text.partition(": ")

@@ -219,10 +219,10 @@ def _is_blank(column: str, rows: list[dict[str, Any]]) -> bool:
 
 
 def _cell(column: str, row: dict[str, Any], number: bool, whole: tuple[str, ...]) -> Cell:
-    value = row[column]
-    reason = row.get(f"{column}_reason") or (row[NOT_USABLE] if column in whole else None)
-    if value is None and reason:
-        return Cell(DASH, number, str(reason))
+    value, reason, lacking = row[column], row.get(f"{column}_reason"), row.get(NOT_USABLE)
+    if value is None and (reason or (lacking and column in whole)):
+        said = reason is None or reason == lacking  # in a column of its own
+        return Cell(DASH, number, "" if said else str(reason))
     return Cell(format_value(column, value), number)
 
 

@@ -13,6 +13,7 @@ import pytest
 from skilljuror.base.results import CompactionRow
 from skilljuror.base.study import TaskTrigger
 from skilljuror.base.trajectory import Exposure, UnitExposure
+from skilljuror.report import report_study
 from skilljuror.report.computed import COMPUTED, Answers, data, documentation
 from skilljuror.report.headline import headline
 from skilljuror.report.page import report_markdown, write_paper
@@ -298,6 +299,16 @@ def test_without_spread_there_is_no_interval_but_a_reason(studies):
                 assert row[end] < row[end.replace("low", "high")], (name, row)
     print(f"no spread: {counted} intervals, each null with a reason or none of zero width")  # noqa: T201  the count that the test reports
     assert counted
+
+
+def test_the_pictures_mark_an_arm_that_is_not_whole(tmp_path):
+    page = report_study(made(tmp_path / "outage", "outage").parent).path
+    text, figures = page.read_text(encoding="utf-8"), page.parent / "figures"
+    for name in ("uptake", "timing_bins"):
+        assert "pd *" in (figures / f"{name}.svg").read_text(encoding="utf-8")
+    assert text.count(" * 15 of 18 trials of pd usable (3 no_answer).") == 2
+    assert "3 of 9 tasks have no difference" in text
+    assert text.count('class="bar treatment partial"') == 1
 
 
 def test_documents_say_it_too(tmp_path):
