@@ -32,7 +32,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "construction.md"
 RULES = (
     "skilljuror/layouts", "skilljuror/audit", "skilljuror/skill", "skilljuror/base/texts.py",
-    "skilljuror/base/skill.py", "rubrics/policy-strict.yaml",
+    "skilljuror/base/skill.py", "rubrics/policy-strict.yaml", "transforms/disclose-progressively/conditions.yaml",
 )  # fmt: skip
 """What decides the verdict of a variant made by the plan engine."""
 VERDICTS = ("pass", "review", "fail")

@@ -136,3 +136,26 @@ def test_the_table_of_the_readme_is_that_of_the_command(tmp_path):
     done = ask(tmp_path, "usage", "gold", "--since", "2026-02-01")
     shown = [line.rstrip() for line in done.stdout.splitlines() if " = " not in line]
     assert "\n".join(shown) in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_dollars_are_those_that_a_reader_of_the_log_computes(home):
+    """An entry of the list of Skills is a quarter of its bytes in tokens, sent with every request of the run."""
+    logs = home / ".claude" / "projects" / "-w-harbour"
+    write_session(logs, 1, 0)
+    lines = (logs / "5e551000-0000-4000-8000-000000000001.jsonl").read_text(encoding="utf-8")
+    answers = dict(re.findall(r'"id":"(msg_[^"]+)".*?"usage":(\{[^{}]*)', lines))
+    shares = []
+    for text in answers.values():
+        fresh, written, read = (
+            int(re.search(rf'"{name}":(\d+)', text)[1])  # type: ignore[index]
+            for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        )
+        if fresh + written + read:  # the agent's own message of an error is no request
+            shares.append(read / (fresh + written + read))
+    per_token = sum((1 - share) * 3.75 + share * 0.30 for share in shares) / 1e6  # list prices
+    rows = {row["skill"]: row for row in json.loads(ask(home, "usage", "--json").stdout)}
+    for skill, entry in (("init", "- init: Start."), ("sea:buoys", "- sea:buoys: Find buoys.")):
+        month = len(entry) / 4 * per_token * 30 / 7  # the logs are of one day: at least seven count
+        assert rows[skill]["listing_month_usd"] == pytest.approx(month, rel=1e-6)
+    assert rows["init"]["usd"] == 0.0
+    assert 0 < rows["tide-table"]["usd"] < rows["tide-table"]["tokens_shown"] * per_token

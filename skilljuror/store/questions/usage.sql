@@ -35,18 +35,18 @@
 -- column usd_unknown: other runs that were shown its text: no price of the model, no tokens or no cached share in
 --   the log, or unknown what a compaction kept
 -- column listing_month_usd: estimated dollars of its entry in the list of skills in 30 days at the rate of this period,
---   over the runs where they are known
+--   or, if the first run is later, of its days since then (at least 7), over the runs where they are known
 -- column listing_month_usd_unknown: other runs that were offered it
 WITH latest AS (
     SELECT coalesce(
         CAST($until AS DATE),
         if(CAST($since AS VARCHAR) IS NULL, NULL, CAST(make_timestamp(epoch_us(now())) AS DATE)),  -- UTC
         max(CAST(started_at AS DATE)) FILTER (WHERE started_at <= make_timestamp(epoch_us(now())))
-    ) AS last FROM trajectories
+    ) AS last, min(CAST(started_at AS DATE)) AS first FROM trajectories
 ),
 ends AS (
     SELECT
-        last,
+        last, greatest(7, date_diff('day', first, last) + 1) AS recorded,
         greatest(1, coalesce(
             floor(epoch(last + INTERVAL 1 DAY - CAST($since AS TIMESTAMP)) / 86400), CAST($days AS INTEGER)
         ))::INTEGER AS days
@@ -54,7 +54,7 @@ ends AS (
 ),
 periods AS (
     SELECT
-        t.trajectory, e.days,
+        t.trajectory, least(e.days, e.recorded) AS days,
         if(CAST($by AS VARCHAR) = 'project', t.project, NULL) AS project,
         if(CAST($by AS VARCHAR) = 'person', t.person, NULL) AS person,
         if(CAST($by AS VARCHAR) = 'model', t.model, NULL) AS model,
