@@ -157,12 +157,18 @@ def told_line(report: AuditReport) -> str:
     parts = []
     for what in ("moved", "added"):
         found = [one for one in report.judged.own if one.rule == f"edit.{what}"]
-        if count := sum(int(one.message.partition(" ")[0]) for one in found):
+        if count := sum(map(_texts, found)):
             files = len({one.file for one in found})
             parts.append(f"{_count(count, 'text')} {what} ({_count(files, 'file')})")
     if renamed := sum(one.rule == "edit.renamed" for one in report.judged.own):
         parts.append(f"{renamed} renamed throughout")
     return ", ".join(parts)
+
+
+def _texts(finding: Finding) -> int:
+    """How many texts a finding is about: "3 texts added", or one."""
+    number = finding.message.partition(" ")[0]
+    return int(number) if number.isdecimal() else 1
 
 
 def _count(number: int, noun: str) -> str:

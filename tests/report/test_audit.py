@@ -219,6 +219,12 @@ def test_a_verdict_of_small_findings_alone_names_them():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("policy", ["strict", "rewritten", "edited"])
+def test_new_text_is_told_under_every_policy(policy):
+    added = change(("- Sweep the floor.", "- Sweep the floor.\n- Colours are a matter of taste."))
+    assert "1 text added (1 file)" in as_text(report(added, policy=policy))
+
+
 def test_the_findings_of_the_gates_have_the_same_form():
     text = as_text(report(HOTTER, policy="strict"))
     assert text.startswith("fail: 1 red (policy strict)\nred    variant/kiln/SKILL.md:9: ")
