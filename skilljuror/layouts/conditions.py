@@ -103,7 +103,7 @@ def leaving_sections(flat: FlatSkill, judged: Mapping[str, Scope] | None = None)
 
     `judged` has what a model or a person said of sections by their keys: "main" stays, "branch" leaves.
     """
-    judged = judged or {}
+    judged, stay = judged or {}, Stay(flat)
     found = []
     for section in sections_of(flat):
         said = judged.get(_open(flat, section).key)
@@ -111,7 +111,7 @@ def leaving_sections(flat: FlatSkill, judged: Mapping[str, Scope] | None = None)
             continue
         if section.condition:
             found.append(section)
-        elif said == "branch" and not section.reason and not Stay(flat).holds(section.node):
+        elif said == "branch" and not section.reason and not stay.holds(section.node):
             found.append(
                 Section(section.node, section.above, "", Condition(plain(section.node.title)))
             )
@@ -171,7 +171,7 @@ def _below(
     parent: SectionNode, above: tuple[str, ...], stay: "Stay", *, is_title: bool
 ) -> Iterator[Section]:
     steps, alternatives = _steps(parent), _alternatives(parent.children, stay)
-    stated = _stated(parent.children, stay)
+    stated, fors = _stated(parent.children, stay), _for_titles(parent.children)
     for node in parent.children:
         if is_title and (node.level <= 1 or (len(parent.children) == 1 and node.children)):
             yield from _below(node, (*above, node.title), stay, is_title=True)
@@ -180,7 +180,7 @@ def _below(
         if node.start in steps - alternatives:
             yield Section(node, above, "process")
             continue
-        torn = node.start in _for_titles(parent.children) and not alternative
+        torn = node.start in fors and not alternative
         said = stated.get(node.start, "")
         condition = Condition(plain(node.title), said, "sentence") if said else None
         condition = condition or (None if torn else _condition(node, title, alternative, stay))

@@ -229,6 +229,7 @@ class UnroutedPlacebo:
     stands_for: ClassVar[str] = "pd"
     expected: ClassVar[tuple[str, ...]] = (
         "layout.pd-support",
+        "layout.pd-root-size",
         "layout.pd-unnamed",
         "layout.pd-cue",
         "edit.*",

@@ -215,10 +215,10 @@ def locked_skills(trial: Path) -> dict[str, str] | None:
 
 
 def skill_digest(files: Iterable[tuple[str, str]]) -> str:
-    """Digest of a Skill's folder as in Harbor's lock: sha256 over (path, sha256) of its files, in
-    order of the paths, ignoring execute bits."""
+    """Digest of a Skill's folder as in Harbor's lock: sha256 over (path, sha256) of its files, folder by
+    folder (`a/b` before `a.md`), ignoring execute bits."""
     digest = hashlib.sha256()
-    for path, content in sorted(files):
+    for path, content in sorted(files, key=lambda one: one[0].split("/")):
         digest.update(f"{path}\0{content}\0".encode())
     return f"sha256:{digest.hexdigest()}"
 
