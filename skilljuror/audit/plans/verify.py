@@ -313,19 +313,21 @@ class _Targets:
 
     def has(self, token: str, page: str) -> bool:
         """Whether the token names a file, a folder or an anchor, from the page or a skill."""
-        path, anchor = _path_and_anchor(token)
-        if not path:
-            return anchor in self.index(page).anchor_at.values()
         folders = [dirname(page), *(skill.directory for skill in self._bundle.skills)]
-        return any(normpath(join(folder, path)) in self._paths for folder in folders)
+        return any(
+            any(normpath(join(folder, path)) in self._paths for folder in folders)
+            if path
+            else anchor in self.index(page).anchor_at.values()
+            for path, anchor in _paths_and_anchors(token)
+        )
 
     def is_path(self, token: str) -> bool:
         """Whether the token can be a path or an anchor: an anchor, a path into a folder of skills, or the end of
         the path of a file or folder, on disk or on a page."""
-        path, anchor = _path_and_anchor(token)
-        if not path:
-            return bool(anchor)
-        return "skills/" in path or without_upward_steps(path) in self._suffixes
+        return any(
+            "skills/" in path or without_upward_steps(path) in self._suffixes if path else anchor
+            for path, anchor in _paths_and_anchors(token)
+        )
 
     @cached_property
     def _suffixes(self) -> set[str]:
@@ -349,9 +351,12 @@ class _Targets:
         return lines
 
 
-def _path_and_anchor(token: str) -> tuple[str, str]:
-    path, _, anchor = unquote(token.rstrip(".,:;!?*_").lstrip("*_")).partition("#")
-    return path, anchor
+def _paths_and_anchors(token: str) -> Iterator[tuple[str, str]]:
+    """A token as a path and an anchor: as it stands (`_notes.md`), and without marks of emphasis."""
+    whole = token.rstrip(".,:;!?*_")
+    for text in {whole, whole.lstrip("*_")}:
+        path, _, anchor = unquote(text).partition("#")
+        yield path, anchor
 
 
 def _check_generated(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
