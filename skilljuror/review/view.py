@@ -158,7 +158,7 @@ class _Pages:
         for row in self._ask(_CHOICES):
             choices[row["name"]].append(row["value"])
         choices["outcome"] = [*filter(None, query("run_list").choices["outcome"])]
-        columns = {name for row in runs for name, value in row.items() if value is not None}
+        columns = {name for row in runs for name, value in row.items() if value not in {None, "unknown"}}
         return self._page(
             "runs.html.j2", here="/runs", runs=runs, pager=pager, given=given, choices=choices, columns=columns
         )  # fmt: skip
