@@ -29,7 +29,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from skilljuror.base.errors import QueryError, SkilljurorError, StudyError, UsageError
+from skilljuror.base.errors import QueryError, SkilljurorError, StudyError, TrajectoryError, UsageError
 from skilljuror.review.reviewing import (
     KINDS,
     STATES,
@@ -105,7 +105,7 @@ class Templates:
         if isinstance(error, HTTPException):
             status, message = error.status_code, error.detail
         else:
-            status = 404 if isinstance(error, QueryError | StudyError) else 400
+            status = 404 if isinstance(error, QueryError | StudyError | TrajectoryError) else 400
             status, message = status if isinstance(error, UsageError) else 503, str(error)
         title = HTTPStatus(status).phrase
         return self.page("message.html.j2", status, title=title, message=message)

@@ -83,7 +83,9 @@ def view_app(study: Path, reviewing: Reviewing) -> Starlette:
 
 
 class _Report(StaticFiles):
-    """The files of a report."""
+    """The files of a report, if it is written."""
+
+    async def check_config(self) -> None: ...
 
     def file_response(self, *args: Any, **more: Any) -> Response:
         response = super().file_response(*args, **more)
