@@ -119,7 +119,8 @@ def view(study: Path | None = None, port: int = 0, no_open: bool = False) -> Non
 
     if study is None:
         study, remarks = own_usage(quiet=False)
-        print(*remarks, sep="\n", file=sys.stderr)
+        for remark in remarks:
+            print(remark, file=sys.stderr)
     with open_read(StudyFolder.existing(study).existing_database):
         pass  # an error is best told before a page opens
     who = reviewer_name(login_name("reviewer"))

@@ -29,7 +29,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from skilljuror.base.errors import QueryError, SkilljurorError, StudyError, TrajectoryError, UsageError
+from skilljuror.base.errors import (
+    QueryError,
+    SkilljurorError,
+    StudyError,
+    TrajectoryError,
+    UsageError,
+)  # fmt: skip
 from skilljuror.review.reviewing import (
     KINDS,
     STATES,
@@ -94,7 +100,9 @@ class Templates:
             loader=FileSystemLoader([HERE / "templates", *folders]), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True, finalize=_shown,
         )  # fmt: skip
-        self._environment.globals |= {"link": link_to, "others": (), "here": "", "back": "Back", **words}
+        self._environment.globals |= {
+            "link": link_to, "others": (), "here": "", "to": "", "back": "Back", **words,
+        }  # fmt: skip
 
     def page(self, name: str, status: int = 200, **words: Any) -> Response:
         text = self._environment.get_template(name).render(**words)

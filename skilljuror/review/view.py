@@ -1,6 +1,6 @@
 """The local pages of a study: its Skills, trials, runs and the timeline of each; its report, and the review queue."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
@@ -101,8 +101,8 @@ class _Pages:
         self._study = study
         self._folder = StudyFolder(study)
         templates = Templates(
-            TEMPLATES, site="view", study=study.resolve().name, notice=notice, others=others, marks=MARKS
-        )
+            TEMPLATES, site="view", study=study.resolve().name, notice=notice, others=others, marks=MARKS,
+        )  # fmt: skip
         self._page, self.refused = templates.page, templates.refused
 
     def _ask(self, question: str, **params: Any) -> list[dict[str, Any]]:
@@ -160,7 +160,8 @@ class _Pages:
         for row in self._ask(_CHOICES):
             choices[row["name"]].append(row["value"])
         choices["outcome"] = [*filter(None, query("run_list").choices["outcome"])]
-        columns = {name for row in runs for name, value in row.items() if value not in {None, "unknown"}}
+        blank = {None, "unknown"}
+        columns = {name for row in runs for name, value in row.items() if value not in blank}
         return self._page(
             "runs.html.j2", here="/runs", runs=runs, pager=pager, given=given, choices=choices, columns=columns
         )  # fmt: skip
@@ -178,7 +179,7 @@ class _Pages:
         if written and page.stat().st_mtime >= database.stat().st_mtime:
             return RedirectResponse(address, 303)
         return self._page(
-            "message.html.j2", here="/report", title="Report", link=lambda _: address if written else "/report",
+            "message.html.j2", here="/report", title="Report", to=address if written else request.url.path,
             message=f"{'The report is older than the database' if written else 'No report yet'}. Write it:"
             f" skilljuror report {quote(str(self._study))}",
             back="Open the older report" if written else "Look again",

@@ -34,9 +34,7 @@ PLAIN = 104
 def view_page(study, **env):
     """The pages of a study; none: of the user's own logs."""
     words = [str(study)] if study else []
-    return review_page(
-        "-m", "skilljuror", "view", *words, "--no-open", env={**os.environ, **env}
-    )
+    return review_page("-m", "skilljuror", "view", *words, "--no-open", env={**os.environ, **env})
 
 
 def hostile_study(base):
@@ -124,7 +122,9 @@ def test_every_run_is_on_one_page_of_the_list(mine, client):
     assert f"{ROWS + 1} to {PLAIN + 1} of {PLAIN + 1}" in second.text
     (before,) = re.findall('<a rel="prev"[^>]* href="([^"]+)"', second.text)
     assert listed(client.get(before)) == listed(first)
-    latest = run(database, "SELECT trajectory FROM trajectories ORDER BY started_at DESC, trajectory").rows
+    latest = run(
+        database, "SELECT trajectory FROM trajectories ORDER BY started_at DESC, trajectory"
+    ).rows
     assert [*listed(first), *listed(second)] == [name for (name,) in latest]
     assert "No run is like this" in client.get("/runs", page="9").text
     for odd in ("0", "-1", "x", "9" * 30, "²"):
@@ -138,7 +138,9 @@ def test_filters_go_together_and_stay_on_the_next_page(client):
     assert "No run is like this" in client.get("/runs", project="p1", skill="brew").text
     assert len(listed(client.get("/runs", skill="brew", outcome="unknown"))) == 1
     (model,) = {*re.findall(r'data-label="Model">([^<]+)<', half.text)}
-    (after,) = re.findall('<a rel="next"[^>]* href="([^"]+)"', client.get("/runs", model=model).text)
+    (after,) = re.findall(
+        '<a rel="next"[^>]* href="([^"]+)"', client.get("/runs", model=model).text
+    )
     assert httpx.URL(after).params["model"] == model
     for name, value in (("outcome", "none"), ("skill", "none")):
         page = client.get("/runs", **{name: value})
@@ -262,10 +264,10 @@ def test_without_a_study_it_shows_the_users_own_logs(tmp_path):
     logs = tmp_path / ".claude" / "projects" / "-w-harbour"
     logs.mkdir(parents=True)
     shutil.copy(GOLDENS / "claude-session" / "skill-call" / "raw.jsonl", logs / "a.jsonl")
-    with view_page(None, HOME=str(tmp_path), XDG_DATA_HOME=str(tmp_path / "data")) as (address, _):
-        with ReviewClient(address) as client:
-            assert len(listed(client.get("/runs"))) == 1
-            assert 'data-label="Project"' in client.get("/runs").text
+    served = view_page(None, HOME=str(tmp_path), XDG_DATA_HOME=str(tmp_path / "data"))
+    with served as (address, _), ReviewClient(address) as client:
+        assert len(listed(client.get("/runs"))) == 1
+        assert 'data-label="Project"' in client.get("/runs").text
     assert (tmp_path / "data" / "skilljuror" / "usage" / "study.duckdb").is_file()
 
 

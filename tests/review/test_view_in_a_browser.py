@@ -32,7 +32,7 @@ def address(tmp_path_factory):
         )
     ingest_logs(base / "mine", [base / "projects"])
     judge_study(base / "mine")
-    yield base / "mine"
+    return base / "mine"
 
 
 def page_of(study):
@@ -78,6 +78,8 @@ def test_no_page_is_wider_than_the_window(address, browser, width):
         tab.page.set_viewport_size({"width": width, "height": 900})
         for path in ("/", "/runs", "/report", "/review/", "/run?name=run-007"):
             tab.page.goto(tab.origin + path)
-            tab.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+            tab.page.evaluate(
+                "document.querySelectorAll('details').forEach(one => one.open = true)"
+            )
             assert tab.page.evaluate("document.documentElement.scrollWidth") == width, path
         tab.check()
