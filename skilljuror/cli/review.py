@@ -1,4 +1,4 @@
-"""Commands about verdicts: judge (code and models), review (people)."""
+"""Commands about verdicts: judge (code and models), review (people); and the local pages of review and view."""
 
 import os
 import sys
