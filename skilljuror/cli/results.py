@@ -124,7 +124,7 @@ def usage(
     """
     remarks: list[str] = []
     if study is None:
-        study, remarks = _own_usage(quiet=fail_on_rows)
+        study, remarks = own_usage(quiet=fail_on_rows)
     chosen = rows or ("changed" if fail_on_rows else "all")
     question = "usage_by_version" if by == "version" else "usage"
     given = {"rows": chosen, "since": since, "by": None if by == "version" else by}
@@ -149,7 +149,7 @@ def usage(
     return answer._replace(blocks=[table], remarks=[*answer.remarks, *remarks])
 
 
-def _own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
+def own_usage(*, quiet: bool) -> tuple[Path, list[str]]:
     """Read the user's own logs into their folder; return it, with remarks."""
     from skilljuror.base.workers import silent
     from skilljuror.store.logs import ingest_logs
