@@ -59,10 +59,6 @@ class TextNormaliser:
         text = self.text(unit)
         return unit.criticals if text == unit.text else critical_tokens(text)
 
-    def normalised(self, text: str) -> str:
-        """Return normalised text (not code)."""
-        return self._without_folders(straight_quotes(text))
-
     def _without_folders(self, text: str) -> str:
         text = without_local_target(text)
         text = _SKILL_FOLDER.sub("", text) if "skills/" in text else text

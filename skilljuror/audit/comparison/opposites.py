@@ -63,7 +63,6 @@ _SUFFIXES = (
 _LEAST = 4
 """Minimum letters of a word without its prefix; one less if the other word has a prefix too."""
 _WORD = re.compile(r"[^\W\d_]+")
-_CODE = re.compile(r"`[^`]*`")
 
 
 def has_opposites(before: str, after: str) -> bool:
@@ -75,7 +74,7 @@ def has_opposites(before: str, after: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(_CODE.sub(" ", text))]
+    return [word.lower() for word in _WORD.findall(text)]
 
 
 @lru_cache(maxsize=1 << 12)
