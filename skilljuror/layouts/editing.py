@@ -7,7 +7,7 @@ from posixpath import dirname, join, normpath, relpath
 from urllib.parse import quote, unquote
 
 from skilljuror.audit.comparison.inline_spans import code_spans, link_target_spans, unescaped_target
-from skilljuror.audit.plans.render import BundleTexts, shift_line
+from skilljuror.audit.plans.render import BundleTexts, copies_of, shift_line
 from skilljuror.base.skill import Copy, Generated, PlannedFile
 from skilljuror.skill.generated import fill_template
 from skilljuror.skill.markdown import MarkdownIndex, markdown_index
@@ -55,17 +55,14 @@ class PageBuilder:
 
     def copied_headings(self) -> Iterator[tuple[str, int, str]]:
         """Yield (parent file, 0-based line in it, anchor on the page) of each copied heading."""
-        parent_lines: list[tuple[str, int] | None] = []
-        for piece in self.pieces:
-            if isinstance(piece, Copy):
-                first = piece.start - 1
-                parent_lines += [(piece.source, first + n) for n in range(piece.size)]
-            else:
-                parent_lines.append(None)
+        copied = {
+            first + n: (piece.source, piece.start - 1 + n)
+            for piece, first in copies_of(self.planned())
+            for n in range(piece.size)
+        }
         for line, anchor in self.anchor_at().items():
-            copied = parent_lines[line]
-            if copied is not None:
-                yield (*copied, anchor)
+            if line in copied:
+                yield (*copied[line], anchor)
 
     def is_fenced(self, piece: Copy) -> bool:
         """Whether a piece is inside a generated fence."""

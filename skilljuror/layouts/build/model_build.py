@@ -67,22 +67,13 @@ class ModelEngine(NamedTuple):
         return ModelClient(choice, self.calls, prices=self.prices)
 
 
-class Rewriting(NamedTuple):
-    """Options of the engine `rewrite`; None for a default."""
-
-    rounds: int | None = None
-    rubric: str | None = None
-
-
-DEFAULT_REWRITING = Rewriting()
-
-
 def model_engine(
     engine: str,
     model: str | None,
     calls: Path,
     api_base: str | None = None,
-    rewriting: Rewriting = DEFAULT_REWRITING,
+    rounds: int | None = None,
+    rubric: str | None = None,
 ) -> ModelEngine | None:
     """Return the settings of an engine by name; None for `plan`, which uses no model.
 
@@ -94,7 +85,7 @@ def model_engine(
         raise UsageError(
             f"unknown engine {engine!r}; choose one of plan, {', '.join(modes)}", field="engine"
         )
-    for name, given in rewriting._asdict().items():
+    for name, given in (("rounds", rounds), ("rubric", rubric)):
         if given is not None and engine != "rewrite":
             raise UsageError(
                 f"--{name} requires the engine rewrite, not {engine!r}; omit it", field=name
@@ -114,9 +105,8 @@ def model_engine(
             field="model",
         )
     require("models", f"the engine {engine!r}")
-    most = rewriting.rounds or MOST_ROUNDS
     choice = ModelChoice(model, api_base)
-    return ModelEngine(cast("Mode", engine), choice, calls, most, rewriting.rubric)
+    return ModelEngine(cast("Mode", engine), choice, calls, rounds or MOST_ROUNDS, rubric)
 
 
 def build_with_model(
@@ -134,7 +124,11 @@ def build_with_model(
     ones; findings are in the verdicts, never raised. Raises BundleError, TransformError, UsageError
     for an unsuitable target, and ModelError if the model is unreachable or its answer is invalid.
     """
-    _check_engine(engine, target)
+    if engine.calls.resolve().is_relative_to(target.resolve()):
+        raise UsageError(
+            f"the call log {str(engine.calls)!r} is inside the build {str(target)!r}, which is replaced"
+            " as a whole; name a path outside it"
+        )
     load_gates(gates)
     place = safe_target(target, source)
     bundle = load_bundle(source)
@@ -328,14 +322,3 @@ def _usage_of(answers: Sequence[ModelAnswer]) -> dict[str, Any]:
 def _sum_if_known(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None
-
-
-def _check_engine(engine: ModelEngine, target: Path) -> None:
-    modes = get_args(Mode)
-    if engine.mode not in modes:
-        raise UsageError(f"unknown mode {engine.mode!r}; choose one of {', '.join(modes)}")
-    if engine.calls.resolve().is_relative_to(target.resolve()):
-        raise UsageError(
-            f"the call log {str(engine.calls)!r} is inside the build {str(target)!r}, which is replaced"
-            " as a whole; name a path outside it"
-        )

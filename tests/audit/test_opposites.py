@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.audit.comparison.opposites import has_opposites
+from skilljuror.audit.changes import has_opposites
 
 
 @pytest.mark.parametrize(
